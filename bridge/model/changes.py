@@ -1,0 +1,61 @@
+"""The change stream that every source of objects speaks: a cluster and a folder of manifests alike.
+
+    Listing(type) -> Upserted(type, objects)* -> Listed(type) -> (Upserted | Deleted)* -> Listing(type) ...
+
+What a source has not upserted between a `Listing` and its `Listed` is gone. `Trouble` says why a type (or a file)
+delivers nothing at present; the type's next event ends it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from bridge.model.keys import Key
+
+Object = dict[str, Any]  # a Kubernetes object as parsed JSON
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A source begins to tell the whole present state of one type (`<group>/<Kind>`)."""
+
+    type_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Upserted:
+    """Objects of one type that were created or changed, as they are now."""
+
+    type_id: str
+    objects: tuple[Object, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """One object that is gone."""
+
+    type_id: str
+    key: Key
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """The whole present state of one type has been told."""
+
+    type_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Why a type (or a file of manifests) delivers nothing now, in one line that says what would mend it.
+
+    `subject` is the type's id, or `file:line` of a manifest. `retried` tells whether the source goes on trying.
+    """
+
+    subject: str
+    message: str
+    retried: bool = True
+
+
+Change = Listing | Upserted | Deleted | Listed | Trouble

@@ -1,0 +1,75 @@
+"""Keys: the one text form of an object, or of a section of it (`group/Kind/namespace/name[#section][@role]`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+CORE = "core"  # how the core API group, whose name is empty, is written
+CLUSTER = "-"  # stands for the namespace of a cluster-scoped object
+FRONTEND = "frontend"  # the role of a Service as a mesh parent (semantics K4)
+
+
+class KeyFormatError(ValueError):
+    """The text is not `<group>/<Kind>/<namespace>/<name>[#<section>][@frontend]`."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Key:
+    """An object of the Kubernetes API, or a section of it.
+
+    `group` is `core` for the core group and `namespace` is `-` for a cluster-scoped object, as in OPA's documents.
+    `section` is empty for the whole object. `role` is empty, or `frontend`.
+    """
+
+    group: str
+    kind: str
+    namespace: str
+    name: str
+    section: str = ""
+    role: str = ""
+
+    def __str__(self) -> str:
+        text = f"{self.group}/{self.kind}/{self.namespace}/{self.name}"
+        if self.section:
+            text = f"{text}#{self.section}"
+        return f"{text}@{self.role}" if self.role else text
+
+    @property
+    def type_id(self) -> str:
+        """`<group>/<Kind>`, how a kind is written everywhere (semantics K1)."""
+        return f"{self.group}/{self.kind}"
+
+    @property
+    def object(self) -> Key:
+        """The key of the whole object that this key, or its section, belongs to."""
+        return replace(self, section="", role="") if self.section or self.role else self
+
+
+def parse_key(text: str) -> Key:
+    """Read a full key.
+
+    Raises KeyFormatError, whose text names the expected form, when a part is missing.
+    """
+    body, _, role = text.partition("@")
+    body, _, section = body.partition("#")
+    parts = body.split("/")
+    if len(parts) != 4 or not all(parts) or (role and role != FRONTEND) or body != body.strip():
+        raise KeyFormatError(f"{text!r} is no key: write <group>/<Kind>/<namespace>/<name>[#<section>], with group core and namespace - where there is none")
+    return Key(*parts, section=section, role=role)
+
+
+def group_of(api_version: str) -> str:
+    """The API group of an `apiVersion`, `core` for the core group."""
+    group, slash, _ = api_version.partition("/")
+    return group if slash else CORE
+
+
+def key_of(obj: Mapping[str, Any]) -> Key:
+    """The key of a Kubernetes object (a parsed manifest).
+
+    Raises KeyError when apiVersion, kind or metadata.name is missing.
+    """
+    metadata = obj["metadata"]
+    return Key(group_of(obj["apiVersion"]), obj["kind"], metadata.get("namespace") or CLUSTER, metadata["name"])

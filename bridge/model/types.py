@@ -1,0 +1,41 @@
+"""Resource types: what is needed to list and watch one kind of object."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bridge.model.keys import CORE
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceType:
+    """A kind as the API server serves it. `group` is `core` for the core group; `plural` is the name in URLs."""
+
+    group: str
+    version: str
+    kind: str
+    plural: str
+    namespaced: bool
+
+    @property
+    def id(self) -> str:
+        """`<group>/<Kind>`."""
+        return f"{self.group}/{self.kind}"
+
+    @property
+    def api_version(self) -> str:
+        """The `apiVersion` of its objects."""
+        return self.version if self.group == CORE else f"{self.group}/{self.version}"
+
+    @property
+    def path(self) -> str:
+        """The URL path of all its objects in all namespaces, without a trailing slash."""
+        root = "/api" if self.group == CORE else f"/apis/{self.group}"
+        return f"{root}/{self.version}/{self.plural}"
+
+    def object_path(self, namespace: str, name: str) -> str:
+        """The URL path of one object. `namespace` is ignored for a cluster-scoped type."""
+        if not self.namespaced:
+            return f"{self.path}/{name}"
+        root, _, plural = self.path.rpartition("/")
+        return f"{root}/namespaces/{namespace}/{plural}/{name}"
