@@ -1,0 +1,86 @@
+# Everything that a developer types. `make run` and `make test` need nothing before them but Python 3.11 or newer, and
+# the internet or a Go toolchain. Every step prints one line; a second run builds and fetches nothing.
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+VENV := .venv
+BIN := $(VENV)/bin
+PY := $(BIN)/python
+STAMP := $(VENV)/.set-up
+PIP := $(PY) -m pip --disable-pip-version-check --quiet --no-input
+TOOLS := $(PY) -m bridge.tools
+OPA = "$$($(TOOLS) which opa)"
+
+REGO_COVERAGE := 90
+MANIFESTS ?= examples/shop
+PYTEST_ARGS ?=
+
+.PHONY: help setup setup-test run test test-long bench lint fmt rego-lint rego-test lock clean
+
+help: ## Show this list
+	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -e 's/:.*## /\t/' | expand -t 14
+
+setup: $(STAMP) ## Virtual environment (.venv) and OPA
+	@$(TOOLS) install opa
+
+setup-test: $(STAMP)
+	@$(TOOLS) install opa etcd kube-apiserver kubectl gateway-api-crds
+
+# The project itself is installed last and editable, without asking an index for anything: the lock has its builder too.
+$(STAMP): requirements.lock pyproject.toml .ci/python
+	@echo "setup: virtual environment in $(VENV)"
+	@test -x $(PY) || "$$(.ci/python)" -m venv $(VENV)
+	@$(PIP) install -r requirements.lock
+	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+run: setup ## Serve a folder of manifests (MANIFESTS=examples/shop) until Ctrl-C
+	@exec $(BIN)/bridge run --manifests $(MANIFESTS)
+
+test: setup-test ## Every check and every test but the long ones, against a real OPA and API server
+	@$(MAKE) lint rego-test
+	@echo "test: pytest"
+	@$(BIN)/pytest -q -m "not long" $(PYTEST_ARGS)
+
+test-long: setup-test ## The tests that take minutes
+	@echo "test: pytest (long)"
+	@$(BIN)/pytest -q -m long $(PYTEST_ARGS)
+
+bench: setup-test ## Measure; one JSON line a figure
+	@$(PY) -m tests.bench
+
+lint: $(STAMP) ## ruff, mypy, import-linter
+	@echo "lint: ruff"
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --quiet --check . || { echo "lint: not formatted; 'make fmt' mends it" >&2; exit 1; }
+	@echo "lint: mypy"
+	@$(BIN)/mypy --no-error-summary
+	@echo "lint: imports"
+	@report=$$($(BIN)/lint-imports --no-cache 2>&1) || { echo "$$report" >&2; exit 1; }
+
+rego-lint:
+	@echo "rego: check"
+	@$(OPA) check --strict --ignore '*.yaml' rego
+	@echo "rego: fmt"
+	@$(OPA) fmt --list --fail rego >&2 || { echo "rego: these files are not formatted; 'make fmt' mends it" >&2; exit 1; }
+
+rego-test: rego-lint ## Rego alone: opa check, fmt and test, with coverage
+	@echo "rego: test"
+	@$(OPA) test --ignore '*.yaml' --coverage --format json rego | $(PY) -m tests.rego_report --threshold $(REGO_COVERAGE)
+
+fmt: $(STAMP) ## Format Python and Rego
+	@$(BIN)/ruff check --quiet --fix . || true
+	@$(BIN)/ruff format --quiet .
+	@$(OPA) fmt --write rego
+
+lock: ## Write requirements.lock anew, with the newest versions that pyproject.toml allows
+	@rm -rf .make/lock && mkdir -p .make
+	@"$$(.ci/python)" -m venv .make/lock
+	@.make/lock/bin/python -m pip --quiet install --upgrade pip
+	@.make/lock/bin/python -m pip --quiet install --group dev --editable .
+	@{ sed -n '/^#/p' requirements.lock; .make/lock/bin/python -m pip freeze --exclude-editable; } >.make/new.lock
+	@mv .make/new.lock requirements.lock && rm -rf .make
+
+clean: ## Remove what was made here; the cache of tools stays (`bridge doctor` says where it is)
+	@rm -rf $(VENV) .make build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,20 @@
+"""Where the files that travel with the package are: the shipped Rego and the presets in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_PACKAGE = Path(__file__).resolve().parent
+
+
+def rego_root() -> Path:
+    """The folder that holds `bridge/` of the shipped Rego.
+
+    An installed wheel carries it as `bridge/rego`; in a working copy it stands beside the package.
+
+    Raises FileNotFoundError when neither is there: the installation is broken.
+    """
+    for candidate in (_PACKAGE / "rego", _PACKAGE.parent / "rego"):
+        if (candidate / "bridge").is_dir():
+            return candidate
+    raise FileNotFoundError(f"the shipped Rego is missing beside {_PACKAGE}: install policy-bridge again")
