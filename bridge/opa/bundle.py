@@ -1,0 +1,71 @@
+"""OPA bundles: Rego modules and data as one archive, the same bytes for the same content."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import tarfile
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """A bundle as OPA reads it.
+
+    `content` is the archive (tar.gz), `revision` names its content (and serves as the ETag), `roots` are the parts of
+    `data` that it owns, as slash-separated paths.
+    """
+
+    content: bytes
+    revision: str
+    roots: tuple[str, ...]
+
+
+def build_bundle(
+    modules: Mapping[str, str],
+    data: Mapping[str, Any],
+    roots: Iterable[str],
+    revision: str | None = None,
+) -> Bundle:
+    """Put `modules` (path in the bundle, such as `bridge/status/status.rego`, to text) and `data` into one bundle.
+
+    `roots` may be dotted or slashed. Without `revision` it is taken from the content, so equal content has an equal
+    revision. The bytes depend on nothing else: no time, no order of the mappings.
+
+    Raises ValueError for a module path that is absolute, leaves the bundle, or does not end with `.rego`.
+    """
+    for path in modules:
+        if not path.endswith(".rego") or path.startswith("/") or ".." in path.split("/"):
+            raise ValueError(f"{path!r} is no path of a module in a bundle: write folder/name.rego")
+    owned = tuple(sorted({root.replace(".", "/").strip("/") for root in roots}))
+    files = {path: text.encode() for path, text in sorted(modules.items())}
+    files["data.json"] = msgspec.json.encode(data, order="deterministic")
+    if revision is None:
+        revision = _digest(files, owned)
+    manifest = msgspec.json.encode({"revision": revision, "roots": list(owned)})
+    return Bundle(_archive({".manifest": manifest, **files}), revision, owned)
+
+
+def _digest(files: Mapping[str, bytes], roots: tuple[str, ...]) -> str:
+    digest = hashlib.sha256()
+    for part in ("\0".join(roots).encode(), *(item for path, text in files.items() for item in (path.encode(), text))):
+        digest.update(len(part).to_bytes(8, "big"))
+        digest.update(part)
+    return digest.hexdigest()[:16]
+
+
+def _archive(files: Mapping[str, bytes]) -> bytes:
+    plain = io.BytesIO()
+    with tarfile.open(fileobj=plain, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+        for path, content in files.items():
+            entry = tarfile.TarInfo(path)  # its time is 0 and its owner nobody unless they are set
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+    return gzip.compress(plain.getvalue(), compresslevel=6, mtime=0)

@@ -1,0 +1,200 @@
+"""The bridge's one way to speak to an OPA: queries, data, bundle state."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import urlsplit
+
+import aiohttp
+import msgspec
+from opa_client.opa_async import AsyncOpaClient
+from yarl import URL
+
+from bridge.opa.config import BUNDLE_NAME
+from bridge.opa.errors import OpaError, OpaRejected, OpaUnavailable, OpaUndefined, QueryError
+from bridge.opa.paths import url_path
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from types import TracebackType
+
+QUERIES = "bridge/v1"  # the package of the queries that clients program against
+_STREAMED = 1 << 20  # bodies above this are written piece by piece, so that the event loop goes on
+
+
+class BundleStatus(msgspec.Struct, frozen=True):
+    """What OPA says of a bundle in `/v1/status`.
+
+    `active_revision` is the one in force. `code`, `message` and `errors` tell why the last download or activation
+    failed (`code` is empty when it did not).
+    """
+
+    name: str
+    active_revision: str = ""
+    last_successful_activation: str = ""
+    code: str = ""
+    message: str = ""
+    errors: tuple[Any, ...] = ()
+
+
+class _StatusResult(msgspec.Struct):
+    bundles: dict[str, BundleStatus] = {}
+
+
+class _Status(msgspec.Struct):
+    result: _StatusResult
+
+
+class Opa:
+    """An OPA at `url` (http or https, a path before `/v1` allowed), as an async context manager.
+
+    `token` is a bearer token, or a callable that gives the present one for each request. `timeout` is in seconds, for a
+    whole request: a first fill is large. Paths of documents are JSON Pointers (`bridge.opa.paths.pointer`), the leading
+    slash left out or not. Every method raises OpaUnavailable when there is no answer and OpaRejected when OPA says no.
+    """
+
+    def __init__(self, url: str, *, token: str | Callable[[], str] | None = None, timeout: float = 30.0) -> None:
+        parts = urlsplit(url if "://" in url else f"http://{url}")
+        if parts.scheme not in {"http", "https"} or not parts.hostname:
+            raise OpaError(f"{url!r} is no URL of an OPA: write http://HOST:PORT")
+        host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+        secure = parts.scheme == "https"
+        self._token = token
+        # No retries inside the library: it would send a refused write again, and wait before it tells of an error.
+        self._client = AsyncOpaClient(
+            host=host, port=parts.port or (443 if secure else 80), ssl=secure, timeout=timeout, retries=0
+        )
+        self._base = f"{parts.scheme}://{host}:{self._client.port}{parts.path.rstrip('/')}"
+        self.url = self._base
+
+    async def __aenter__(self) -> Self:
+        await self._client._init_session()  # noqa: SLF001 - what the library's own __aenter__ does
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._client.close_connection()
+
+    async def query(self, name: str, input_document: Any) -> Any:
+        """Ask a query of the design (`effective`, `status`, …) and give its result.
+
+        Raises QueryError when the Rego answers with an error, OpaUndefined when it is not loaded.
+        """
+        result = await self.ask(f"{QUERIES}/{name}", input_document)
+        match result:
+            case {"error": {"code": code, "message": message}}:
+                raise QueryError(str(code), str(message))
+        return result
+
+    async def ask(self, path: str, input_document: Any) -> Any:
+        """Evaluate any document with an input. Raises OpaUndefined when it is undefined."""
+        body = await self._send_read("POST", f"/v1/data/{url_path(path)}", {"input": input_document})
+        answer = _decode(body)
+        if "result" not in answer:
+            raise OpaUndefined(url_path(path))
+        return answer["result"]
+
+    async def get(self, path: str) -> Any | None:
+        """A document without input, None when it is undefined."""
+        return _decode(await self._send_read("GET", f"/v1/data/{url_path(path)}")).get("result")
+
+    async def put(self, path: str, value: Any) -> None:
+        """Write one document whole; its parents are made where they are missing."""
+        await self._send("PUT", f"/v1/data/{url_path(path)}", value)
+
+    async def patch(self, operations: Sequence[Mapping[str, Any]]) -> None:
+        """Apply a JSON Patch (RFC 6902) to `data` as one transaction: all of it or, with OpaRejected, none."""
+        await self._send("PATCH", "/v1/data", operations, content_type="application/json-patch+json")
+
+    async def bundle_revision(self) -> str | None:
+        """The revision of the bridge's bundle that answers queries now, None before the first is activated.
+
+        An OPA that was started with a single bundle file names it by its path: then that one counts.
+        """
+        # A path that nobody has: only the provenance is wanted, not a document.
+        answer = _decode(await self._send_read("GET", "/v1/data/system/provenance?provenance=true"))
+        bundles = answer.get("provenance", {}).get("bundles", {})
+        chosen = bundles.get(BUNDLE_NAME) or (next(iter(bundles.values())) if len(bundles) == 1 else {})
+        revision = chosen.get("revision")
+        return str(revision) if revision else None
+
+    async def bundle_status(self) -> BundleStatus | None:
+        """What became of the bundle that OPA last got from the bridge; None for an OPA that is not set up to ask.
+
+        Raises OpaRejected (status 500) when OPA's status plugin is off, as `opa_config` never leaves it.
+        """
+        body = await self._send_read("GET", "/v1/status")
+        return msgspec.json.decode(body, type=_Status).result.bundles.get(BUNDLE_NAME)
+
+    async def config(self) -> dict[str, Any]:
+        """The configuration that this OPA runs with (secrets left out by OPA)."""
+        config: dict[str, Any] = _decode(await self._send_read("GET", "/v1/config")).get("result", {})
+        return config
+
+    async def ready(self, *, bundles: bool = False) -> bool:
+        """Whether OPA answers and is healthy; with `bundles`, also whether all its bundles are activated."""
+        try:
+            await self._send_read("GET", "/health?bundles=true" if bundles else "/health")
+        except (OpaUnavailable, OpaRejected):
+            return False
+        return True
+
+    async def _send_read(self, method: str, path: str, body: Any = msgspec.UNSET) -> bytes:
+        try:
+            return await self._send(method, path, body)
+        except OpaUnavailable as error:
+            # OPA may have closed an idle connection, or been restarted, just as we took it from the pool. Reading twice
+            # changes nothing, so one more try, on a new connection, spares every caller.
+            if not isinstance(error.__cause__, aiohttp.ServerDisconnectedError | aiohttp.ClientOSError):
+                raise
+            if isinstance(error.__cause__, aiohttp.ClientConnectorError):
+                raise
+            return await self._send(method, path, body)
+
+    async def _send(
+        self, method: str, path: str, body: Any = msgspec.UNSET, content_type: str = "application/json"
+    ) -> bytes:
+        headers = {}
+        if self._token is not None:
+            headers["Authorization"] = f"Bearer {self._token if isinstance(self._token, str) else self._token()}"
+        data: bytes | io.BytesIO | None = None
+        if body is not msgspec.UNSET:
+            encoded = msgspec.json.encode(body)
+            data = io.BytesIO(encoded) if len(encoded) > _STREAMED else encoded
+            headers["Content-Type"] = content_type
+        url = URL(f"{self._base}{path}", encoded=True)
+        try:
+            # The library's public methods hide OPA's error body and refuse lists: its request is what we want of it.
+            async with self._client._request(method, url, data=data, headers=headers) as response:  # noqa: SLF001
+                answer: bytes = await response.read()
+        except TimeoutError as error:
+            raise OpaUnavailable(f"OPA at {self.url} gave no answer within {self._client.timeout:g} s") from error
+        except aiohttp.ClientError as error:
+            raise OpaUnavailable(f"OPA at {self.url} cannot be reached: {error}") from error
+        if response.status >= 400:
+            raise _rejected(response.status, answer)
+        return answer
+
+
+def _decode(body: bytes) -> dict[str, Any]:
+    try:
+        answer = msgspec.json.decode(body) if body else {}
+    except msgspec.DecodeError as error:
+        raise OpaError(f"what answers there is no OPA: {error}") from error
+    if not isinstance(answer, dict):
+        raise OpaError("what answers there is no OPA: its answer is no JSON object")
+    return answer
+
+
+def _rejected(status: int, body: bytes) -> OpaRejected:
+    try:
+        answer = msgspec.json.decode(body)
+    except msgspec.DecodeError:
+        answer = None
+    if not isinstance(answer, dict):
+        return OpaRejected(status, "no_opa_error", body.decode(errors="replace").strip()[:500])
+    message = str(answer.get("message", answer.get("error", "")))
+    errors = answer.get("errors")
+    return OpaRejected(status, str(answer.get("code", "")), message, errors if isinstance(errors, list) else ())

@@ -1,0 +1,255 @@
+"""The bridge's own OPA: a child process on a loopback port that ends when the bridge ends, however it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import shutil
+import socket
+import tempfile
+import uuid
+from collections import deque
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import msgspec
+
+from bridge.opa.client import Opa
+from bridge.opa.errors import OpaError, OpaStartError, PortTaken
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping
+
+    from bridge.opa.bundle import Bundle
+
+# The shell starts OPA and reads its own standard input, a pipe that only the bridge can write to. Its end of file
+# means that the bridge is gone (SIGKILL leaves no other sign), and OPA is stopped, gently first. The shell passes on
+# OPA's exit status.
+_WRAPPER = """
+exec 3<&0
+"$@" 3<&- </dev/null &
+opa=$!
+{ read -r _ <&3; kill "$opa"; sleep 5; kill -9 "$opa"; } >/dev/null 2>&1 &
+watcher=$!
+exec 3<&-
+wait "$opa"
+status=$?
+kill "$watcher" 2>/dev/null
+exit "$status"
+"""
+
+_ATTEMPTS = 5  # free ports tried, when the one that was free a moment ago is taken
+_LABEL = "managed-by-policy-bridge"
+
+
+class ManagedOpa:
+    """An OPA process that this process owns.
+
+    `executable` is the `opa` binary, `config` OPA's configuration (`bridge.opa.config.opa_config`, or `{}`). `port`
+    is a loopback port; None picks a free one. `bundle` is loaded at the start, for one-shot use without a bridge
+    that serves it. `start_timeout` is in seconds. Starting again after `exited` is the caller's decision. As a context
+    manager it is started and stopped.
+    """
+
+    def __init__(
+        self,
+        executable: str | Path,
+        config: Mapping[str, Any],
+        *,
+        port: int | None = None,
+        bundle: Bundle | None = None,
+        start_timeout: float = 30.0,
+    ) -> None:
+        self._executable = str(executable)
+        self._config = config
+        self._fixed_port = port
+        self._bundle = bundle
+        self._start_timeout = start_timeout
+        self._process: asyncio.subprocess.Process | None = None
+        self._reader: asyncio.Task[None] | None = None
+        self._last_words: deque[str] = deque(maxlen=50)
+        self.url = ""
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.stop()
+
+    async def start(self) -> str:
+        """Start OPA and give its URL once it answers.
+
+        Raises PortTaken when the given port is somebody else's, and OpaStartError, with OPA's last words, when it does
+        not come up.
+        """
+        if self._process is not None and self._process.returncode is None:
+            raise OpaStartError("this OPA runs already")
+        for attempt in range(_ATTEMPTS):
+            port = _free_port() if self._fixed_port is None else self._fixed_port
+            if self._fixed_port is not None and not _is_free(port):
+                raise PortTaken(port)
+            try:
+                await self._start_on(port)
+            except PortTaken:
+                if self._fixed_port is not None or attempt == _ATTEMPTS - 1:
+                    raise
+            else:
+                break
+        return self.url
+
+    async def stop(self, grace: float = 8.0) -> None:
+        """Stop OPA: gently, then, after 5 s, by force. `grace` is the longest that this takes, in seconds."""
+        process = self._process
+        if process is None:
+            return
+        if process.stdin is not None:
+            process.stdin.close()  # the same end of file that the bridge's death would give
+        try:
+            await asyncio.wait_for(asyncio.shield(self.exited()), grace)
+        except TimeoutError:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+        if self._reader is not None:
+            self._reader.cancel()
+            await asyncio.gather(self._reader, return_exceptions=True)
+        self._process = None
+
+    async def exited(self) -> int:
+        """Wait until OPA has ended, for whatever reason, and give its exit status."""
+        if self._process is None:
+            raise OpaStartError("this OPA was not started")
+        status = await self._process.wait()
+        if self._reader is not None:
+            # What OPA said last is often the reason; nothing else holds the pipe for long.
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(asyncio.shield(self._reader), 1.0)
+        return status
+
+    @property
+    def pid(self) -> int | None:
+        """The id of the process that holds OPA (a shell whose only child is OPA), None when there is none."""
+        return self._process.pid if self._process is not None else None
+
+    @property
+    def last_words(self) -> list[str]:
+        """The last lines that OPA wrote, messages only, oldest first."""
+        return list(self._last_words)
+
+    async def _start_on(self, port: int) -> None:
+        folder = Path(tempfile.mkdtemp(prefix="policy-bridge-opa-"))
+        try:
+            mark = uuid.uuid4().hex
+            command = self._command(folder, port, mark)
+            self._last_words.clear()
+            try:
+                # A session of its own: Ctrl-C reaches the bridge, which still needs OPA while it stops.
+                process = await asyncio.create_subprocess_exec(
+                    *("/bin/sh", "-c", _WRAPPER, "sh", *command),
+                    stdin=asyncio.subprocess.PIPE,
+                    stdout=asyncio.subprocess.PIPE,
+                    stderr=asyncio.subprocess.STDOUT,  # OPA tells of a broken bundle on its standard output
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise OpaStartError(f"{self._executable} cannot be started: {error}") from error
+            self._process = process
+            if process.stdout is not None:
+                self._reader = asyncio.create_task(self._keep_last_words(process.stdout))
+            self.url = f"http://127.0.0.1:{port}"
+            try:
+                await self._until_ready(mark, port)
+            except BaseException:
+                await self.stop()
+                raise
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)  # OPA reads its files once, at the start
+
+    def _command(self, folder: Path, port: int, mark: str) -> list[str]:
+        labels = {**self._config.get("labels", {}), _LABEL: mark}
+        config_file = folder / "config.json"
+        config_file.write_bytes(msgspec.json.encode({**self._config, "labels": labels}))
+        command = [self._executable, "run", "--server", "--addr", f"127.0.0.1:{port}"]
+        command += ["--config-file", str(config_file)]
+        command += ["--log-level", "error", "--log-format", "json", "--skip-version-check"]
+        command += ["--shutdown-grace-period", "2"]
+        if self._bundle is not None:
+            bundle_file = folder / "bundle.tar.gz"
+            bundle_file.write_bytes(self._bundle.content)
+            command += ["--bundle", str(bundle_file)]
+        return command
+
+    async def _until_ready(self, mark: str, port: int) -> None:
+        exited = asyncio.create_task(self.exited())
+        answers = asyncio.create_task(self._until_answers(mark))
+        try:
+            # Both at once: somebody else's server on our port may never answer, while OPA has given up already.
+            await asyncio.wait({exited, answers}, timeout=self._start_timeout, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            exited.cancel()
+            answers.cancel()
+            await asyncio.gather(exited, answers, return_exceptions=True)
+        if not answers.cancelled():
+            answers.result()
+        elif exited.cancelled():
+            raise OpaStartError(f"OPA did not answer within {self._start_timeout:g} s of its start{self._said()}")
+        elif any("address already in use" in line for line in self._last_words):
+            raise PortTaken(port)
+        else:
+            raise OpaStartError(f"OPA ended at its start with exit status {exited.result()}{self._said()}")
+
+    async def _until_answers(self, mark: str) -> None:
+        async with Opa(self.url, timeout=5.0) as opa:
+            while True:
+                # The label proves that it is our OPA that answers, not another one that already had the port.
+                with contextlib.suppress(OpaError):
+                    if (await opa.config()).get("labels", {}).get(_LABEL) == mark and await opa.ready():
+                        return
+                await asyncio.sleep(0.02)
+
+    def _said(self) -> str:
+        # OPA's last line tells why it ends, except for a broken bundle, whose errors stand in several lines.
+        return ": " + "; ".join(list(self._last_words)[-10:]) if self._last_words else ""
+
+    async def _keep_last_words(self, stream: asyncio.StreamReader) -> None:
+        async for line in _lines(stream):
+            if line:
+                self._last_words.append(_message(line))
+
+
+async def _lines(stream: asyncio.StreamReader) -> AsyncIterator[str]:
+    rest = b""
+    while chunk := await stream.read(1 << 16):  # not readline: it fails on a line that is longer than its buffer
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in lines:
+            yield line.decode(errors="replace").strip()
+    yield rest.decode(errors="replace").strip()
+
+
+def _message(line: str) -> str:
+    try:
+        entry = msgspec.json.decode(line)
+    except msgspec.DecodeError:
+        return line
+    if not isinstance(entry, dict) or "msg" not in entry:
+        return line
+    reason = entry.get("err") or entry.get("error")
+    return f"{entry['msg']}: {reason}" if reason else str(entry["msg"])
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as OPA does: a port in TIME_WAIT counts as free
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+        return True
