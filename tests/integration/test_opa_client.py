@@ -1,0 +1,224 @@
+import asyncio
+import contextlib
+import socket
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import aiohttp
+import pytest
+from aiohttp import web
+
+from bridge.opa.bundle import build_bundle
+from bridge.opa.client import Opa
+from bridge.opa.config import BUNDLE_CONTENT_TYPE, BUNDLE_NAME, BUNDLE_PATH, opa_config
+from bridge.opa.errors import OpaError, OpaRejected, OpaUnavailable, OpaUndefined, QueryError
+from bridge.opa.managed import ManagedOpa
+from bridge.opa.paths import pointer
+
+MODULE = """package bridge.v1
+
+echo := {"got": input.x}
+
+refuse := {"error": {"code": "unknown_kind", "message": "no kind Colour: did you mean ColorPolicy?"}}
+
+clash := 1 if input.x
+
+clash := 2 if input.x
+"""
+BUNDLE = build_bundle({"bridge/v1.rego": MODULE}, {}, ["bridge/v1"])
+
+
+@pytest.fixture
+async def opa(opa_path: Path) -> AsyncIterator[Opa]:
+    async with ManagedOpa(opa_path, {}, bundle=BUNDLE) as managed, Opa(managed.url) as client:
+        yield client
+
+
+async def test_a_query_gives_its_result(opa: Opa) -> None:
+    assert await opa.query("echo", {"x": ["ü", 1]}) == {"got": ["ü", 1]}
+
+
+async def test_a_query_that_answers_with_an_error_raises_it(opa: Opa) -> None:
+    with pytest.raises(QueryError, match="did you mean") as caught:
+        await opa.query("refuse", {})
+    assert caught.value.code == "unknown_kind"
+
+
+async def test_a_query_that_does_not_exist_is_undefined(opa: Opa) -> None:
+    with pytest.raises(OpaUndefined, match="bridge/v1/nowhere"):
+        await opa.query("nowhere", {})
+
+
+async def test_an_evaluation_error_keeps_opas_code_and_place(opa: Opa) -> None:
+    with pytest.raises(OpaRejected) as caught:
+        await opa.query("clash", {"x": True})
+    assert caught.value.status == 500
+    assert caught.value.code == "internal_error"
+    assert caught.value.errors[0]["code"] == "eval_conflict_error"
+    assert "v1.rego:" in str(caught.value)
+
+
+async def test_what_was_put_under_a_key_with_slashes_is_got_back(opa: Opa) -> None:
+    path = pointer("index", "children", "core/Service/shop/cart#[0]")
+    await opa.put(path, [1, {"a": None}])
+    assert await opa.get(path) == [1, {"a": None}]
+    assert await opa.get("index/children") == {"core/Service/shop/cart#[0]": [1, {"a": None}]}
+    assert await opa.get("index/parents") is None
+
+
+async def test_a_patch_is_all_or_nothing(opa: Opa) -> None:
+    await opa.put("objects", {"a": 1})
+    await opa.patch(
+        [{"op": "replace", "path": "/objects/a", "value": 2}, {"op": "add", "path": "/objects/b", "value": 3}]
+    )
+    assert await opa.get("objects") == {"a": 2, "b": 3}
+    with pytest.raises(OpaRejected) as caught:
+        await opa.patch(
+            [{"op": "replace", "path": "/objects/a", "value": 4}, {"op": "add", "path": "/no/such/parent", "value": 1}]
+        )
+    assert caught.value.status == 404
+    assert caught.value.code == "resource_not_found"
+    assert await opa.get("objects") == {"a": 2, "b": 3}
+
+
+async def test_a_body_of_several_megabytes_is_written(opa: Opa) -> None:
+    value = {str(number): "x" * 1000 for number in range(5000)}
+    await opa.patch([{"op": "add", "path": "/objects", "value": value}])
+    assert await opa.get("objects/4999") == "x" * 1000
+
+
+async def test_writing_below_a_bundles_root_is_rejected(opa: Opa) -> None:
+    with pytest.raises(OpaRejected, match="owned by bundle"):
+        await opa.put("bridge/v1/x", 1)
+
+
+async def test_an_opa_with_a_bundle_file_tells_its_revision(opa: Opa) -> None:
+    assert await opa.bundle_revision() == BUNDLE.revision
+    assert await opa.ready(bundles=True)
+
+
+async def test_an_opa_without_a_bundle_has_no_revision(opa_path: Path) -> None:
+    async with ManagedOpa(opa_path, {}) as managed, Opa(managed.url) as client:
+        assert await client.bundle_revision() is None
+
+
+async def test_nobody_there_is_unavailable_with_the_cause(unused_port: int) -> None:
+    async with Opa(f"http://127.0.0.1:{unused_port}") as client:
+        with pytest.raises(OpaUnavailable, match="cannot be reached") as caught:
+            await client.get("x")
+        assert isinstance(caught.value.__cause__, aiohttp.ClientError)
+        assert not await client.ready()
+
+
+async def test_an_answer_that_takes_too_long_is_unavailable() -> None:
+    async def linger(_: web.Request) -> web.Response:
+        await asyncio.sleep(5)
+        return web.Response()
+
+    async with serving({"/v1/data/x": linger}) as url, Opa(url, timeout=0.1) as client:
+        with pytest.raises(OpaUnavailable, match=r"no answer within 0\.1 s"):
+            await client.get("x")
+
+
+async def test_what_is_no_opa_is_said_to_be_none() -> None:
+    async def page(_: web.Request) -> web.Response:
+        return web.Response(text="<html>")
+
+    async with serving({"/v1/data/x": page}) as url, Opa(url) as client:
+        with pytest.raises(OpaError, match="no OPA"):
+            await client.get("x")
+
+
+@pytest.mark.parametrize("url", ["ftp://x", "http://", "unix:///x"])
+def test_a_url_that_is_none_is_refused(url: str) -> None:
+    with pytest.raises(OpaError, match="no URL of an OPA"):
+        Opa(url)
+
+
+async def test_the_token_is_asked_for_anew_at_each_request_and_a_path_prefix_is_kept() -> None:
+    seen: list[str | None] = []
+
+    async def answer(request: web.Request) -> web.Response:
+        seen.append(request.headers.get("Authorization"))
+        return web.json_response({"result": 1})
+
+    tokens = iter(["one", "two"])
+    async with serving({"/opa/v1/data/x": answer}) as url:
+        async with Opa(f"{url}/opa/", token=lambda: next(tokens)) as client:
+            assert [await client.get("x"), await client.get("x")] == [1, 1]
+        async with Opa(f"{url}/opa", token="fixed") as client:
+            await client.get("x")
+    assert seen == ["Bearer one", "Bearer two", "Bearer fixed"]
+
+
+async def test_a_connection_is_kept_for_the_next_request() -> None:
+    ports: set[object] = set()
+
+    async def answer(request: web.Request) -> web.Response:
+        assert request.transport is not None
+        ports.add(request.transport.get_extra_info("peername"))
+        return web.json_response({"result": 1})
+
+    async with serving({"/v1/data/x": answer}) as url, Opa(url) as client:
+        for _ in range(5):
+            await client.ask("x", {})
+    assert len(ports) == 1
+
+
+async def test_a_query_on_a_connection_that_opa_closed_meanwhile_is_asked_once_more(opa_path: Path) -> None:
+    first = ManagedOpa(opa_path, {}, bundle=BUNDLE)
+    url = await first.start()
+    async with Opa(url) as client:
+        await client.query("echo", {"x": 1})
+        await first.stop()
+        async with ManagedOpa(opa_path, {}, bundle=BUNDLE, port=int(url.rpartition(":")[2])):
+            assert await client.query("echo", {"x": 2}) == {"got": 2}
+
+
+async def test_an_opa_configured_by_opa_config_takes_its_bundle_from_the_bridge_and_tells_its_state(
+    opa_path: Path,
+) -> None:
+    served = [BUNDLE]
+
+    async def bundle(request: web.Request) -> web.Response:
+        if request.headers.get("If-None-Match") == served[0].revision:
+            return web.Response(status=304, headers={"Content-Type": BUNDLE_CONTENT_TYPE})
+        headers = {"ETag": served[0].revision, "Content-Type": BUNDLE_CONTENT_TYPE}
+        return web.Response(body=served[0].content, headers=headers)
+
+    async with (
+        serving({BUNDLE_PATH: bundle}) as bridge,
+        ManagedOpa(opa_path, opa_config(bridge)) as managed,
+        Opa(managed.url) as client,
+    ):
+        async with asyncio.timeout(10):
+            while await client.bundle_revision() != BUNDLE.revision:  # noqa: ASYNC110 - OPA tells when asked
+                await asyncio.sleep(0.02)
+        assert await client.query("echo", {"x": 1}) == {"got": 1}
+        status = await client.bundle_status()
+        assert status is not None
+        assert (status.name, status.active_revision, status.code) == (BUNDLE_NAME, BUNDLE.revision, "")
+
+        served[0] = build_bundle({"bridge/v1.rego": "package bridge.v1\n\nx := nowhere"}, {}, ["bridge/v1"])
+        async with asyncio.timeout(15):
+            while (status := await client.bundle_status()) is None or not status.code:  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+        assert status.active_revision == BUNDLE.revision
+        assert "var nowhere is unsafe" in str(status.errors) + status.message
+        assert await client.query("echo", {"x": 1}) == {"got": 1}
+
+
+@contextlib.asynccontextmanager
+async def serving(routes: dict[str, object]) -> AsyncIterator[str]:
+    """A small HTTP server on loopback, for what a real OPA cannot be brought to do."""
+    app = web.Application()
+    for path, handler in routes.items():
+        app.router.add_route("*", path, handler)  # type: ignore[arg-type]
+    runner = web.AppRunner(app, shutdown_timeout=0.1)
+    await runner.setup()
+    probe = socket.create_server(("127.0.0.1", 0))
+    await web.SockSite(runner, probe).start()
+    try:
+        yield f"http://127.0.0.1:{probe.getsockname()[1]}"
+    finally:
+        await runner.cleanup()

@@ -1,0 +1,50 @@
+import gzip
+import io
+import json
+import tarfile
+
+import pytest
+
+from bridge.opa.bundle import build_bundle
+
+MODULES = {"b/two.rego": "package b.two\n", "a/one.rego": "package a.one\n"}
+
+
+def files_of(content: bytes) -> dict[str, bytes]:
+    with tarfile.open(fileobj=io.BytesIO(gzip.decompress(content))) as archive:
+        return {entry.name: archive.extractfile(entry).read() for entry in archive}  # type: ignore[union-attr]
+
+
+def test_the_archive_holds_manifest_modules_and_data() -> None:
+    bundle = build_bundle(MODULES, {"presets": {"x": 1}}, ["b.two", "a.one", "presets"])
+    files = files_of(bundle.content)
+    assert list(files) == [".manifest", "a/one.rego", "b/two.rego", "data.json"]
+    assert json.loads(files[".manifest"]) == {"revision": bundle.revision, "roots": ["a/one", "b/two", "presets"]}
+    assert json.loads(files["data.json"]) == {"presets": {"x": 1}}
+
+
+def test_equal_content_gives_equal_bytes_whatever_its_order() -> None:
+    turned = dict(reversed(MODULES.items()))
+    one = build_bundle(MODULES, {"p": {"x": 1, "y": 2}}, ["a", "b"])
+    assert one == build_bundle(turned, {"p": {"y": 2, "x": 1}}, ["b", "a"])
+
+
+def test_any_change_of_modules_data_or_roots_changes_the_revision() -> None:
+    bundles = [
+        build_bundle(MODULES, {}, ["a"]),
+        build_bundle(MODULES, {}, ["b"]),
+        build_bundle(MODULES, {"x": 1}, ["a"]),
+        build_bundle({**MODULES, "a/one.rego": "package a.one\n\n"}, {}, ["a"]),
+        build_bundle({"b/two.rego": "package b.two\n", "a/uno.rego": "package a.one\n"}, {}, ["a"]),
+    ]
+    assert len({bundle.revision for bundle in bundles}) == len(bundles)
+
+
+def test_a_given_revision_is_kept() -> None:
+    assert build_bundle(MODULES, {}, ["a"], revision="r7").revision == "r7"
+
+
+@pytest.mark.parametrize("path", ["/a.rego", "../a.rego", "a/../../b.rego", "a.txt"])
+def test_a_module_path_that_opa_would_not_load_is_refused(path: str) -> None:
+    with pytest.raises(ValueError, match="is no path of a module"):
+        build_bundle({path: "package a\n"}, {}, ["a"])
