@@ -1,0 +1,38 @@
+package bridge.attachment
+
+import data.bridge.hierarchy
+import data.bridge.lib.keys
+import data.bridge.lookup
+
+# METADATA
+# description: The policies of a kind (`<group>/<Kind>`) that are attached to a node by an accepted ref.
+attached(policy_kind, node) := {policy |
+	some policy in _naming_node(policy_kind, node)
+	_takes_part(policy)
+	some ref in refs(lookup.get(policy))
+	hierarchy.canonical(ref.key) == node
+	verdict(policy, ref).reason == "Accepted"
+}
+
+# METADATA
+# description: The nodes that a policy is attached to by its accepted refs.
+targets(policy_key) := {hierarchy.canonical(ref.key) |
+	_takes_part(policy_key)
+	some ref in refs(lookup.get(policy_key))
+	verdict(policy_key, ref).reason == "Accepted"
+}
+
+# A policy with a deletionTimestamp takes no part (semantics T5).
+_takes_part(policy_key) if not lookup.get(policy_key).metadata.deletionTimestamp
+
+# A Service port has two spellings, its name and its number (semantics K2).
+_naming_node(policy_kind, node) := lookup.naming(policy_kind, node) if hierarchy.level(node) != "Port"
+
+_naming_node(policy_kind, node) := lookup.naming(policy_kind, node) | {policy |
+	parts := keys.parse(node)
+	some port in hierarchy.ports(parts.object)
+	hierarchy.port_name(port) == parts.section
+	some policy in lookup.naming(policy_kind, keys.section(parts.object, sprintf("%d", [port.port])))
+} if {
+	hierarchy.level(node) == "Port"
+}

@@ -1,0 +1,30 @@
+package bridge.attachment
+
+import data.bridge.effective
+import data.bridge.hierarchy
+import data.bridge.kinds
+import data.bridge.lib.keys
+import data.bridge.lookup
+
+# METADATA
+# description: |
+#   Under `sameLevel: Conflict` one target, with its section, belongs to the oldest policy; a younger one's ref to it
+#   is Conflicted (GEP-713, "Merge strategy: None"; semantics F5). Undefined where there is no conflict.
+conflict(policy_key, ref) := {"reason": "Conflicted", "message": message} if {
+	kinds.of_policy(policy_key).sameLevel == "Conflict"
+	node := hierarchy.canonical(ref.key)
+	winner := sort({[effective.age(other), keys.short(other), other] |
+		some other in _contenders(keys.parse(policy_key).type, node)
+	})[0][2]
+	winner != policy_key
+	message := sprintf("%s belongs to the older %s %s", [describe(ref), keys.parse(winner).kind, keys.short(winner)])
+}
+
+# The policies of a kind that would be accepted at a node if they were alone there.
+_contenders(policy_kind, node) := {policy |
+	some policy in _naming_node(policy_kind, node)
+	_takes_part(policy)
+	some ref in refs(lookup.get(policy))
+	hierarchy.canonical(ref.key) == node
+	own_verdict(policy, ref).reason == "Accepted"
+}

@@ -1,0 +1,124 @@
+package bridge.attachment
+
+import data.bridge.effective
+import data.bridge.hierarchy
+import data.bridge.kinds
+import data.bridge.lib.keys
+import data.bridge.lookup
+
+# METADATA
+# description: |
+#   Each ref of a policy with the verdict on it: `{ref, reason, message}`, reason Accepted, Invalid, TargetNotFound or
+#   Conflicted (GEP-713, "Status conditions"; semantics T2 to T4).
+verdicts(policy_key) := [object.union({"ref": ref}, verdict(policy_key, ref)) |
+	some ref in refs(lookup.get(policy_key))
+]
+
+# METADATA
+# description: The verdict on one ref, after the other policies on its target were heard.
+verdict(policy_key, ref) := own if {
+	own := own_verdict(policy_key, ref)
+	own.reason != "Accepted"
+} else := conflict(policy_key, ref) if {
+	true
+} else := {"reason": "Accepted", "message": "Policy has been accepted"}
+
+# METADATA
+# description: The verdict on one ref by what the policy and the target say, without the other policies.
+own_verdict(policy_key, ref) := {"reason": "Invalid", "message": message} if {
+	message := invalid(policy_key)
+} else := {"reason": "Invalid", "message": message} if {
+	message := _ref_invalid(policy_key, ref)
+} else := {"reason": "TargetNotFound", "message": message} if {
+	not _reachable(policy_key, ref)
+	message := sprintf("Target %s is not found, or no ReferenceGrant lets this policy name it", [describe(ref)])
+	keys.parse(ref.object).namespace != keys.parse(policy_key).namespace
+	not hierarchy.cluster_scoped(keys.parse(ref.object).type)
+} else := {"reason": "TargetNotFound", "message": message} if {
+	not _reachable(policy_key, ref)
+	message := sprintf("Target %s is not found", [describe(ref)])
+} else := {"reason": "Accepted", "message": ""}
+
+# METADATA
+# description: Why a policy is Invalid as a whole; undefined where it is not.
+invalid(policy_key) := effective.proper(policy_key).error
+
+invalid(policy_key) := "Policy names no target: spec.targetRefs is missing or empty" if {
+	count(refs(lookup.get(policy_key))) == 0
+}
+
+# METADATA
+# description: How messages name a declared target, `Kind namespace/name#section`.
+describe(ref) := sprintf("%s %s%s", [keys.parse(ref.object).kind, keys.short(ref.object), suffix]) if {
+	suffix := {true: "", false: concat("", ["#", ref.section])}[ref.section == ""]
+}
+
+_ref_invalid(policy_key, ref) := message if {
+	not _listed(kinds.of_policy(policy_key), ref)
+	message := sprintf("%s cannot target a %s", [keys.parse(policy_key).kind, keys.parse(ref.object).kind])
+} else := message if {
+	ref.section != ""
+	not _sections_allowed(kinds.of_policy(policy_key), ref)
+	message := sprintf("%s cannot target a section of a %s", [keys.parse(policy_key).kind, keys.parse(ref.object).kind])
+} else := message if {
+	regex.match(`[\[\]]`, ref.section)
+	message := sprintf("%q is no sectionName: name the rule, and use its name", [ref.section])
+} else := message if {
+	message := _namespace_invalid(policy_key, ref)
+}
+
+_listed(kind, _) if not kind.targets
+
+_listed(kind, ref) if _target_entry(kind, ref)
+
+_target_entry(kind, ref) := [entry |
+	some entry in kind.targets
+	concat("/", [entry.group, entry.kind]) == keys.parse(ref.object).type
+][0]
+
+_sections_allowed(kind, ref) if {
+	hierarchy.has_sections(keys.parse(ref.object).type)
+	not kind.targets
+}
+
+_sections_allowed(kind, ref) if {
+	hierarchy.has_sections(keys.parse(ref.object).type)
+	_target_entry(kind, ref).sections
+}
+
+# A cluster-scoped target takes only cluster-scoped policies, except a policy's own Namespace (semantics T3).
+_namespace_invalid(policy_key, ref) := message if {
+	target := keys.parse(ref.object)
+	target.namespace == "-"
+	own := keys.parse(policy_key).namespace
+	own != "-"
+	not {"type": target.type, "name": target.name} == {"type": "core/Namespace", "name": own}
+	message := sprintf("A policy in a namespace cannot target %s, which is cluster-scoped", [describe(ref)])
+}
+
+_namespace_invalid(policy_key, ref) := message if {
+	target := keys.parse(ref.object)
+	own := keys.parse(policy_key).namespace
+	not target.namespace in {"-", own}
+	own != "-"
+	kinds.of_policy(policy_key).crossNamespace == "Forbidden"
+	message := sprintf("%s cannot target another namespace, as %s is", [keys.parse(policy_key).kind, describe(ref)])
+}
+
+_reachable(policy_key, ref) if {
+	lookup.get(ref.object)
+	_section_exists(ref)
+	_permitted(policy_key, ref)
+}
+
+_section_exists(ref) if ref.section == ""
+
+_section_exists(ref) if hierarchy.canonical(ref.key)
+
+_permitted(policy_key, ref) if keys.parse(ref.object).namespace in {"-", keys.parse(policy_key).namespace}
+
+_permitted(policy_key, _) if keys.parse(policy_key).namespace == "-"
+
+_permitted(policy_key, _) if kinds.of_policy(policy_key).crossNamespace == "Consumer"
+
+_permitted(policy_key, ref) if hierarchy.granted(policy_key, ref.object)

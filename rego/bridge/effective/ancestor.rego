@@ -1,0 +1,32 @@
+package bridge.effective
+
+import data.bridge.hierarchy
+import data.bridge.lib.keys
+
+# METADATA
+# description: |
+#   The ancestor of a path for which a policy's status is kept: the node at the kind's ancestorLevel or, where the path
+#   has none (or the level is Target), the policy's own target (semantics S3).
+ancestor(kind, path, target) := [node | some node in path; hierarchy.level(node) == kind.ancestorLevel][0] if {
+	kind.statusShape == "Ancestors"
+	some node in path
+	hierarchy.level(node) == kind.ancestorLevel
+} else := target if {
+	kind.statusShape == "Ancestors"
+} else := ""
+
+# METADATA
+# description: |
+#   How messages name a path, its nodes from the top; a GatewayClass, a Namespace and an object that its own section
+#   follows are left out, because they say nothing more.
+scope_name(path) := concat(" > ", [text |
+	some index, node in path
+	not hierarchy.level(node) in {"GatewayClass", "Namespace"}
+	not startswith(object.get(path, index + 1, ""), concat("", [node, "#"]))
+	text := _name(node)
+])
+
+_name(node) := sprintf("%s %s%s", [parts.kind, keys.short(node), suffix]) if {
+	parts := keys.parse(node)
+	suffix := {true: "", false: concat("", ["#", parts.section])}[parts.section == ""]
+}

@@ -1,0 +1,43 @@
+package bridge.effective
+
+# METADATA
+# description: |
+#   The effective policy of one kind at one effective target, for each path that has a policy:
+#   `{path, spec, origins, policies}`; a stack above the bound, or a path above its own, gives `{path, error, policies}`.
+at(policy_kind, node) := [entry |
+	some path in paths(policy_kind, node)
+	attached := stack(policy_kind, path)
+	count(attached) > 0
+	entry := _entry(path, attached)
+]
+
+_entry(path, attached) := {"path": path, "spec": merged.spec, "origins": merged.origins, "policies": merged.policies} if {
+	path[0] != "…"
+	merged := _merged(attached)
+} else := {
+	"path": path,
+	"error": {"code": "BoundExceeded", "message": _bound_message(path, attached)},
+	"policies": [object.union(entry, {"strategy": proper(entry.policy).strategy}) | some entry in attached],
+}
+
+# A function of the stack alone, so that OPA merges once for all targets that share it.
+_merged(attached) := {"spec": result.spec, "origins": result.origins, "policies": policies} if {
+	order := [entry.policy | some entry in attached]
+	result := folded(order)
+	fate := outcomes(order, result.origins)
+	policies := [row |
+		some index, entry in attached
+		not entry.policy in array.slice(order, 0, index)
+		row := {
+			"policy": entry.policy,
+			"target": entry.target,
+			"strategy": proper(entry.policy).strategy,
+			"outcome": fate[entry.policy].outcome,
+			"overriddenBy": fate[entry.policy].overriddenBy,
+		}
+	]
+}
+
+_bound_message(path, attached) := sprintf("%d policies meet here; at most %d can be merged", [count(attached), fold_bound]) if {
+	path[0] != "…"
+} else := "The hierarchy above this target is deeper than paths can be, or an extension's links make a cycle"

@@ -1,0 +1,66 @@
+package bridge.effective
+
+import data.bridge.kinds
+import data.bridge.lib.keys
+import data.bridge.lookup
+import data.bridge.merge
+
+# METADATA
+# description: |
+#   What became of each policy at one effective target, a row for each path and policy:
+#   `{policy, ancestor, outcome, by, scope, affects}`. `by` names those that override it with the strategy that decided,
+#   `scope` names the path. What statuses are counted from.
+rows(policy_kind, node) := [row |
+	some entry in at(policy_kind, node)
+	some placed in entry.policies
+	outcome := object.get(placed, "outcome", "Failed")
+	row := {
+		"policy": placed.policy,
+		"ancestor": ancestor(kinds.get(policy_kind), entry.path, placed.target),
+		"outcome": outcome,
+		"by": _deciders(entry, placed),
+		"scope": scope_name(entry.path),
+		"affects": outcome in {"Programmed", "PartiallyProgrammed"},
+	}
+]
+
+_deciders(entry, _) := [entry.error.message] if entry.error
+
+_deciders(entry, placed) := [decider |
+	some winner in placed.overriddenBy
+	decider := sprintf("%s (%s)", [keys.short(winner), merge.strategies[_deciding(entry, placed, winner).strategy]])
+] if {
+	not entry.error
+}
+
+# The strategy of a pair is the established one's: of the two the one that stands first.
+_deciding(entry, placed, winner) := [other | some other in entry.policies; other.policy in {placed.policy, winner}][0]
+
+# METADATA
+# description: |
+#   A policy's rows over all that it reaches, counted, `{ancestor, outcome, by, count, examples}`; three examples are
+#   enough for a message.
+tallies(policy_key) := _counted([row |
+	some node in reached(policy_key)
+	some row in rows(keys.parse(policy_key).type, node)
+	row.policy == policy_key
+])
+
+_counted(own) := [{
+	"ancestor": group[0],
+	"outcome": group[1],
+	"by": group[2],
+	"count": count(members),
+	"examples": array.slice(members, 0, 3),
+} |
+	some group in sort({[row.ancestor, row.outcome, row.by] | some row in own})
+	members := sort([row.scope | some row in own; [row.ancestor, row.outcome, row.by] == group])
+]
+
+# METADATA
+# description: The policies of one kind, by key.
+policies(policy_kind) := {key |
+	some namespace in lookup.namespaces_of(policy_kind)
+	some name, _ in lookup.objects_in(policy_kind, namespace)
+	key := concat("/", [policy_kind, namespace, name])
+}

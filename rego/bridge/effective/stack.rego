@@ -1,0 +1,41 @@
+package bridge.effective
+
+import data.bridge.attachment
+import data.bridge.hierarchy
+import data.bridge.kinds
+import data.bridge.lib.keys
+
+# METADATA
+# description: |
+#   The policies of a kind on a path, the established ones first: by level, higher first; then by age, older first;
+#   then by namespace/name (GEP-713, "Established and challenger policy specs"; semantics F1). A policy that is
+#   attached at two places of the path stands here twice (P4). Each entry is `{policy, target}`.
+stack(policy_kind, path) := [{"policy": row[3], "target": path[row[0]]} |
+	some row in sort({[level, age(policy), keys.short(policy), policy] |
+		some level, node in path
+		some policy in attachment.attached(policy_kind, node)
+	})
+]
+
+# METADATA
+# description: |
+#   The paths to an effective target as a policy kind sees them: through the hierarchy for an Inherited kind, the
+#   target alone, below its object, for a Direct one (semantics C2, P3).
+paths(policy_kind, node) := {[node] |
+	kinds.get(policy_kind).class == "Direct"
+	keys.parse(node).section == ""
+} | {[keys.parse(node).object, node] |
+	kinds.get(policy_kind).class == "Direct"
+	keys.parse(node).section != ""
+} if {
+	kinds.get(policy_kind).class == "Direct"
+} else := {hierarchy.with_namespaces(path) | some path in hierarchy.paths(node)} if {
+	_may_target(kinds.get(policy_kind), "core/Namespace")
+} else := hierarchy.paths(node)
+
+_may_target(kind, _) if not kind.targets
+
+_may_target(kind, type) if {
+	some entry in kind.targets
+	concat("/", [entry.group, entry.kind]) == type
+}

@@ -1,0 +1,64 @@
+package bridge.hierarchy
+
+import data.bridge.lib.keys
+import data.bridge.lookup
+
+# METADATA
+# description: The key of the object that a backendRef of this route names (a Service unless it says otherwise).
+backend_key(route, ref) := keys.format(
+	object.get(ref, "group", ""),
+	object.get(ref, "kind", "Service"),
+	object.get(ref, "namespace", route.metadata.namespace),
+	ref.name,
+)
+
+# METADATA
+# description: The ports of a Service, in its order.
+ports(service_key) := lookup.get(service_key).spec.ports if keys.parse(service_key).type == "core/Service"
+
+# METADATA
+# description: A port's section name, its name or, where it has none, its number (semantics K2).
+port_name(port) := port.name
+
+port_name(port) := sprintf("%d", [port.port]) if not port.name
+
+# METADATA
+# description: The backends that each rule of a route may use, rule node > backend key > set of port numbers.
+rule_backends(route_key) := {node: backends |
+	route := lookup.get(route_key)
+	some index, rule in route.spec.rules
+	node := keys.section(route_key, rule_name(rule, index))
+	backends := {key: numbers |
+		some ref in rule.backendRefs
+		key := backend_key(route, ref)
+		backend_permitted(route_key, key)
+		numbers := {other.port | some other in rule.backendRefs; backend_key(route, other) == key}
+	}
+}
+
+# METADATA
+# description: A route may name a backend of its own namespace, or one that a ReferenceGrant lets it name.
+backend_permitted(route_key, backend) if keys.parse(route_key).namespace == keys.parse(backend).namespace
+
+backend_permitted(route_key, backend) if granted(route_key, backend)
+
+_object_parents("Backend", backend) := {rule |
+	some route_key in lookup.declared_parents(backend)
+	some rule, backends in rule_backends(route_key)
+	backends[backend]
+}
+
+# A port is reached through the rules that name its number, not through every rule that names its Service.
+_refused_step(above, node) if {
+	level(node) == "Port"
+	count(above) > 1
+	rule := above[count(above) - 2]
+	level(rule) == "Rule"
+	service := keys.parse(node).object
+	not _port_number(node) in rule_backends(keys.parse(rule).object)[rule][service]
+}
+
+_port_number(node) := number if {
+	parts := keys.parse(node)
+	number := {port.port | some port in ports(parts.object); port_name(port) == parts.section}[_]
+}

@@ -1,0 +1,23 @@
+package bridge.hierarchy
+
+import data.bridge.lib.keys
+import data.bridge.lookup
+
+# METADATA
+# description: The listeners of a Gateway; of two with one name the first (the API refuses such a Gateway).
+listeners(gateway_key) := [listener |
+	all := lookup.get(gateway_key).spec.listeners
+	some index, listener in all
+	not listener.name in {earlier.name | some earlier in array.slice(all, 0, index)}
+]
+
+# The class of a Gateway stands above it.
+_declared_edges(type, obj) := {[class, keys.of(obj)]} if {
+	type == "gateway.networking.k8s.io/Gateway"
+	class := keys.format(gateway_api, "GatewayClass", "", obj.spec.gatewayClassName)
+}
+
+_object_parents("Gateway", gateway) := {class |
+	some class in lookup.declared_parents(gateway)
+	lookup.get(class)
+}

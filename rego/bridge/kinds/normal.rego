@@ -1,0 +1,88 @@
+package bridge.kinds
+
+import data.bridge.hierarchy
+import data.bridge.lib.keys
+import data.bridge.lookup
+import data.bridge.merge
+
+# METADATA
+# description: A policy kind's description with every default filled in (design, "Policy kinds").
+normal(type, spec) := object.union_n([
+	_defaults,
+	_class_defaults[object.get(spec, "class", "Inherited")],
+	{"statusShape": _status_shape(type), "defaultStrategy": _default_strategy(spec)},
+	object.remove(spec, ["targets"]),
+	{"group": split(type, "/")[0]},
+	{"targets": targets | targets := _targets(spec)},
+	{"effectiveKinds": names | names := _effective_kinds(spec)},
+])
+
+_defaults := {
+	"class": "Inherited",
+	"mode": "Observe",
+	"crossNamespace": "Forbidden",
+	"specPaths": [{"path": "/spec"}],
+	"strategies": {},
+	"strategyFrom": "Established",
+	"mergesWith": "All",
+	"fold": "BottomUp",
+	"wrappers": "One",
+	"conditions": "Programmed",
+	"ancestorLevel": "Gateway",
+	"fanout": "EffectiveTargets",
+}
+
+_class_defaults := {
+	"Direct": {"sameLevel": "Conflict", "effectiveTarget": "Target"},
+	"Inherited": {"sameLevel": "OlderEstablished"},
+}
+
+_targets(spec) := [{"group": group, "kind": target.kind, "sections": object.get(target, "sections", false)} |
+	some target in spec.targets
+	group := keys.group_name(object.get(target, "group", ""))
+] if {
+	spec.targets
+}
+
+# Which kinds count at the effective level; default: the target kinds of that level, else all (semantics P5).
+_effective_kinds(spec) := spec.effectiveKinds
+
+_effective_kinds(spec) := of_level if {
+	not spec.effectiveKinds
+	of_level := {target.kind |
+		some target in spec.targets
+		type := concat("/", [keys.group_name(object.get(target, "group", "")), target.kind])
+		spec.effectiveTarget in ({hierarchy.object_level(type)} | {level | level := hierarchy.levels[type].section})
+	}
+	count(of_level) > 0
+}
+
+_default_strategy(spec) := "None" if spec.class == "Direct"
+
+_default_strategy(spec) := assumed if {
+	object.get(spec, "class", "Inherited") == "Inherited"
+	supported := _supported(spec)
+	assumed := [name | some name in merge.assumed_order; name in supported][0]
+} else := "AtomicDefaults" if {
+	object.get(spec, "class", "Inherited") == "Inherited"
+}
+
+# The strategies that a policy of the kind can come to.
+_supported(spec) := {place.strategy | some place in spec.specPaths} | {name |
+	some meaning in spec.strategies
+	some name in _names(meaning)
+}
+
+_names(meaning) := {concat("", [meaning, "Defaults"]), concat("", [meaning, "Overrides"])} if {
+	meaning in {"Atomic", "Patch"}
+}
+
+_names(meaning) := {meaning} if not meaning in {"Atomic", "Patch"}
+
+# Where the status stands that the CRD's schema has (semantics S3).
+_status_shape(type) := "Ancestors" if {
+	some crd in lookup.objects_in("apiextensions.k8s.io/CustomResourceDefinition", "-")
+	concat("/", [crd.spec.group, crd.spec.names.kind]) == type
+	some version in crd.spec.versions
+	version.schema.openAPIV3Schema.properties.status.properties.ancestors
+} else := "Conditions"

@@ -1,0 +1,63 @@
+package bridge.kinds
+
+import data.bridge.hierarchy
+import data.bridge.merge
+
+# METADATA
+# description: Why a policy kind's description makes no sense; undefined where it does (semantics C1 to C3).
+problem(spec) := problems(spec)[0] if count(problems(spec)) > 0
+
+# METADATA
+# description: All that is wrong with a policy kind's description, in a stable order.
+problems(spec) := array.concat(_class_problems(spec), _value_problems(spec))
+
+_class_problems(spec) := [message |
+	some [wrong, message] in [
+		[_missing_effective_target(spec), "effectiveTarget is missing: an Inherited kind needs the level that it acts at"],
+		[_inherited_none(spec), "strategy None needs class Direct: an Inherited kind merges along the hierarchy"],
+		[_direct_merge(spec), "class Direct has no strategy but None"],
+		[_nameless_manage(spec), "controllerName is missing: mode Manage writes statuses in its name, <domain>/<name>"],
+	]
+	wrong
+]
+
+_value_problems(spec) := [message |
+	some field, allowed in _values
+	value := object.get(spec, field, allowed[0])
+	not value in allowed
+	message := sprintf("%s: %v is none of %s", [field, value, concat(", ", allowed)])
+]
+
+# What a field may say; the first is its default.
+_values := {
+	"class": ["Inherited", "Direct"],
+	"mode": ["Observe", "Manage"],
+	"effectiveTarget": hierarchy.level_names,
+	"crossNamespace": ["Forbidden", "ReferenceGrant", "Consumer"],
+	"sameLevel": ["OlderEstablished", "Conflict"],
+	"strategyFrom": ["Established"],
+	"mergesWith": ["All"],
+	"fold": ["BottomUp"],
+	"wrappers": ["One"],
+	"conditions": ["Programmed"],
+	"statusShape": ["Conditions", "Ancestors"],
+	"ancestorLevel": hierarchy.level_names,
+	"fanout": ["EffectiveTargets", "None"],
+	"defaultStrategy": object.keys(merge.strategies),
+}
+
+_missing_effective_target(spec) := object.get(spec, "effectiveTarget", "") == "" if {
+	object.get(spec, "class", "Inherited") == "Inherited"
+} else := false
+
+_inherited_none(spec) := object.get(spec, "defaultStrategy", "") == "None" if {
+	object.get(spec, "class", "Inherited") == "Inherited"
+} else := false
+
+_direct_merge(spec) := object.get(spec, "defaultStrategy", "None") != "None" if {
+	spec.class == "Direct"
+} else := false
+
+_nameless_manage(spec) := count(split(object.get(spec, "controllerName", ""), "/")) < 2 if {
+	spec.mode == "Manage"
+} else := false

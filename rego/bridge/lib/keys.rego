@@ -1,0 +1,65 @@
+# METADATA
+# title: Keys
+# description: The one text form of an object or a section of it, `<group>/<Kind>/<namespace>/<name>[#<section>][@frontend]`.
+package bridge.lib.keys
+
+# METADATA
+# description: The parts of a key. `object` is the key of the whole object, `type` is `<group>/<Kind>`.
+parse(key) := {
+	"group": group,
+	"kind": kind,
+	"namespace": namespace,
+	"name": name,
+	"section": section,
+	"role": role,
+	"object": parts[0],
+	"type": concat("/", [group, kind]),
+} if {
+	roles := split(key, "@")
+	role := concat("", array.slice(roles, 1, 2))
+	parts := split(roles[0], "#")
+	section := concat("", array.slice(parts, 1, 2))
+	[group, kind, namespace, name] := split(parts[0], "/")
+}
+
+# METADATA
+# description: The key of a Kubernetes object.
+of(obj) := format(group(obj.apiVersion), obj.kind, object.get(obj.metadata, "namespace", ""), obj.metadata.name)
+
+# METADATA
+# description: The key with these parts; an empty group is `core`, an empty namespace `-`.
+format(grp, kind, namespace, name) := concat("/", [group_name(grp), kind, namespace_name(namespace), name])
+
+# METADATA
+# description: The key of a section of an object.
+section(object_key, name) := concat("#", [object_key, name])
+
+# METADATA
+# description: The API group of an apiVersion, `core` where it has none.
+group(api_version) := split(api_version, "/")[0] if contains(api_version, "/")
+
+group(api_version) := "core" if not contains(api_version, "/")
+
+# METADATA
+# description: A group as keys write it. It may carry a version, which is dropped (semantics T1).
+group_name(text) := "core" if text == ""
+
+group_name(text) := split(text, "/")[0] if text != ""
+
+# METADATA
+# description: A namespace as keys write it.
+namespace_name(text) := "-" if text == ""
+
+namespace_name(text) := text if text != ""
+
+# METADATA
+# description: The namespace of a key as Kubernetes writes it, empty for a cluster-scoped object.
+namespace(key) := "" if parse(key).namespace == "-"
+
+namespace(key) := parse(key).namespace if parse(key).namespace != "-"
+
+# METADATA
+# description: How messages name an object, `<namespace>/<name>`, or its name alone where it is cluster-scoped.
+short(key) := parse(key).name if parse(key).namespace == "-"
+
+short(key) := concat("/", [parse(key).namespace, parse(key).name]) if parse(key).namespace != "-"

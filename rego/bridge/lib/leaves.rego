@@ -1,0 +1,42 @@
+# METADATA
+# title: Leaves
+# description: The leaves of a spec as JSON pointers (RFC 6901). Arrays are leaves, not entered (semantics O1).
+package bridge.lib.leaves
+
+# METADATA
+# description: The pointers of all leaves. An empty spec has one leaf, at the pointer ``.
+pointers(spec) := {pointer(path) |
+	walk(spec, [path, value])
+	_is_leaf(value)
+	not _in_array(path)
+}
+
+# METADATA
+# description: The spec without the tombstones of its objects; nulls in arrays stay (semantics F3).
+without_nulls(spec) := json.remove(spec, {path |
+	walk(spec, [path, null])
+	not _in_array(path)
+})
+
+# METADATA
+# description: A path (array of keys) as a JSON pointer.
+pointer(path) := concat("", [concat("", ["/", escaped]) |
+	some segment in path
+	escaped := replace(replace(segment, "~", "~0"), "/", "~1")
+])
+
+# METADATA
+# description: A JSON pointer as a path (array of keys).
+segments(text) := [segment |
+	some raw in array.slice(split(text, "/"), 1, 1000)
+	segment := replace(replace(raw, "~1", "/"), "~0", "~")
+]
+
+_is_leaf(value) if not is_object(value)
+
+_is_leaf(value) if value == {}
+
+_in_array(path) if {
+	some segment in path
+	is_number(segment)
+}

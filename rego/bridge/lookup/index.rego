@@ -1,0 +1,73 @@
+package bridge.lookup
+
+import data.bridge.hierarchy
+import data.bridge.lib.keys
+
+# METADATA
+# description: The objects that stand above this one by any object's declaration, whether that counts or not.
+declared_parents(key) := _declared("parents", key)
+
+# METADATA
+# description: The objects that stand below this one by any object's declaration, whether that counts or not.
+declared_children(key) := _declared("children", key)
+
+# METADATA
+# description: The policies of a kind (`<group>/<Kind>`) that name exactly this key as a target.
+naming(policy_kind, key) := {policy |
+	some policy, _ in data.index.attached[policy_kind][key]
+	not policy in touched
+} | object.get(_changed, ["attached", policy_kind, key], set())
+
+# METADATA
+# description: The policies of any kind that name an object, or a section of it, as a target.
+targeting(object_key) := {policy |
+	some policy, _ in data.index.targeted[object_key]
+	not policy in touched
+} | object.get(_changed, ["targeted", object_key, ""], set())
+
+# METADATA
+# description: The policies of a kind that select targets of a type in a namespace by label.
+selecting(policy_kind, namespace, type) := {policy |
+	some policy, _ in data.index.selectors[namespace][type]
+	keys.parse(policy).type == policy_kind
+	not policy in touched
+} | {policy |
+	some policy in object.get(_changed, ["selectors", namespace, type], set())
+	keys.parse(policy).type == policy_kind
+}
+
+# METADATA
+# description: The objects that refer into a namespace from another one.
+referrers(namespace) := {key |
+	some key, _ in data.index.referrers[namespace]
+	not key in touched
+} | object.get(_changed, ["referrers", namespace, ""], set())
+
+_declared(direction, key) := {other |
+	some declarer, others in data.index[direction][key]
+	not declarer in touched
+	some other in others
+} | object.get(_changed, [direction, key, ""], set())
+
+# The changed objects' own part of the index, in the shape index > first key > second key (or "") > set.
+_changed := {index: by_first |
+	some index in {"parents", "children", "referrers", "attached", "selectors", "targeted"}
+	rows := {row | some row in _changed_rows; row[0] == index}
+	by_first := {first: by_second |
+		some [_, first, _, _] in rows
+		by_second := {second: {value | some [_, first, second, value] in rows} |
+			some [_, first, second, _] in rows
+		}
+	}
+}
+
+_changed_rows := {[path[0], path[1], object.get(path, 2, ""), value] |
+	some declarer, obj in upserts
+	some entry in hierarchy.links(obj)
+	path := entry.path
+	some value in _values(path[0], declarer, entry.value)
+}
+
+_values(index, _, value) := value if index in {"parents", "children"}
+
+_values(index, declarer, _) := [declarer] if not index in {"parents", "children"}

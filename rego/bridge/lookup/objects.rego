@@ -1,0 +1,56 @@
+# METADATA
+# title: Lookup
+# description: |
+#   The only way by which rules read replicated objects: as they are, or as they would be after `input.changes`
+#   (`upsert`: objects, `delete`: keys). Its cost is that of the changes, not of the cluster.
+package bridge.lookup
+
+import data.bridge.lib.keys
+
+# METADATA
+# description: An object by its key; undefined where there is none.
+get(key) := upserts[key]
+
+get(key) := stored if {
+	not key in touched
+	parts := keys.parse(key)
+	stored := data.objects[parts.group][parts.kind][parts.namespace][parts.name]
+}
+
+# METADATA
+# description: All objects of one type in one namespace (`-` for cluster-scoped ones), by name.
+objects_in(type, namespace) := object.union(stored, changed) if {
+	[group, kind] := split(type, "/")
+	all_stored := object.get(data.objects, [group, kind, namespace], {})
+	stored := object.remove(all_stored, {name |
+		some key in touched
+		parts := keys.parse(key)
+		parts.type == type
+		parts.namespace == namespace
+		name := parts.name
+	})
+	changed := {parts.name: obj |
+		some key, obj in upserts
+		parts := keys.parse(key)
+		parts.type == type
+		parts.namespace == namespace
+	}
+}
+
+# METADATA
+# description: The namespaces in which objects of a type exist.
+namespaces_of(type) := {namespace | some namespace, _ in data.objects[group][kind]} | {namespace |
+	some key, _ in upserts
+	keys.parse(key).type == type
+	namespace := keys.parse(key).namespace
+} if {
+	[group, kind] := split(type, "/")
+}
+
+# METADATA
+# description: The objects that `input.changes` creates or replaces, by key.
+upserts := {keys.of(obj): obj | some obj in input.changes.upsert}
+
+# METADATA
+# description: The keys of all objects that `input.changes` creates, replaces or deletes.
+touched := {key | some key, _ in upserts} | {key | some key in input.changes.delete}

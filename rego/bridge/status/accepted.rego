@@ -1,0 +1,28 @@
+# METADATA
+# title: Status
+# description: What a policy's status says (GEP-713, "Status reporting"; semantics S1 to S4).
+package bridge.status
+
+import data.bridge.attachment
+
+# METADATA
+# description: |
+#   The Accepted condition of a policy from the verdicts on its refs. False only if no ref is accepted, with the reason
+#   of the first; otherwise the message names the refs that are not (semantics T4).
+accepted(policy_key) := {"type": "Accepted", "status": "True", "reason": "Accepted", "message": message} if {
+	heard := attachment.verdicts(policy_key)
+	some verdict in heard
+	verdict.reason == "Accepted"
+	message := _accepted_message([verdict | some verdict in heard; verdict.reason != "Accepted"])
+} else := {"type": "Accepted", "status": "False", "reason": first.reason, "message": first.message} if {
+	first := attachment.verdicts(policy_key)[0]
+} else := {"type": "Accepted", "status": "False", "reason": "Invalid", "message": attachment.invalid(policy_key)}
+
+_accepted_message(refused) := "Policy has been accepted" if count(refused) == 0
+
+_accepted_message(refused) := sprintf("Policy has been accepted, but not for %d of its targets: %s", [
+	count(refused),
+	concat("; ", [verdict.message | some verdict in refused]),
+]) if {
+	count(refused) > 0
+}

@@ -1,0 +1,46 @@
+# METADATA
+# title: Queries
+# description: |
+#   The contract that clients program against, POST `/v1/data/bridge/v1/<name>` with `{"input": {…}}`. Bad input gives
+#   `{"error": {"code", "message"}}`, never an empty result. Every query takes `changes`.
+package bridge.v1
+
+import data.bridge.hierarchy
+import data.bridge.kinds
+import data.bridge.lib.keys
+
+_error(code, message) := {"error": {"code": code, "message": message}}
+
+# What is wrong with the parts that several queries take; the first of them is told.
+_input_problem := _error("InvalidInput", "changes.upsert must be a list of objects with apiVersion, kind and metadata.name") if {
+	some obj in object.get(input, ["changes", "upsert"], [])
+	not keys.of(obj)
+} else := _error("InvalidInput", "changes.delete must be a list of keys") if {
+	some key in object.get(input, ["changes", "delete"], [])
+	not keys.parse(key)
+} else := _error("UnknownPolicyKind", message) if {
+	input.policyKind
+	not kinds.get(input.policyKind)
+	message := sprintf("%v is no policy kind in force; these are: %s", [input.policyKind, concat(", ", sort(kinds.names))])
+}
+
+_targets_problem := _error("InvalidInput", "targets must be a list of keys, <group>/<Kind>/<namespace>/<name>[#<section>]") if {
+	not is_array(input.targets)
+} else := _error("InvalidInput", sprintf("%v is no key: write <group>/<Kind>/<namespace>/<name>[#<section>]", [target])) if {
+	some target in input.targets
+	not keys.parse(target)
+} else := _error("TargetNotFound", sprintf("%s does not exist", [target])) if {
+	some target in input.targets
+	not hierarchy.canonical(target)
+}
+
+_policies_problem := _error("InvalidInput", "policies must be a list of keys, <group>/<Kind>/<namespace>/<name>") if {
+	not is_array(input.policies)
+} else := _error("InvalidInput", sprintf("%v is no key: write <group>/<Kind>/<namespace>/<name>", [policy])) if {
+	some policy in input.policies
+	not keys.parse(policy)
+}
+
+_policy_kinds := {input.policyKind} if input.policyKind
+
+_policy_kinds := kinds.names if not input.policyKind

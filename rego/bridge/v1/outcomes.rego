@@ -1,0 +1,17 @@
+package bridge.v1
+
+import data.bridge.effective as engine
+import data.bridge.hierarchy
+
+# METADATA
+# description: |
+#   `outcomes`: what became of each policy of `policyKind` at each of `targets`, the rows that the remediator counts.
+#   A target that is gone has no rows.
+# entrypoint: true
+outcomes := _input_problem if {
+	_input_problem
+} else := {target: rows |
+	some target in input.targets
+	node := hierarchy.canonical(target)
+	rows := engine.rows(input.policyKind, node)
+}

@@ -1,0 +1,29 @@
+package bridge.v1
+
+import data.bridge.effective as engine
+import data.bridge.kinds
+
+# METADATA
+# description: |
+#   `scopes`: every effective target that a policy may reach, by policy kind.
+# entrypoint: true
+scopes := _input_problem if {
+	_input_problem
+} else := {kind: sort(nodes) |
+	some kind in _policy_kinds
+	nodes := {node | some policy in engine.policies(kind); some node in engine.reached(policy)}
+}
+
+# METADATA
+# description: |
+#   `policies`: the keys of all policies of the kinds in force.
+# entrypoint: true
+policies := _input_problem if {
+	_input_problem
+} else := sort({policy | some kind in _policy_kinds; some policy in engine.policies(kind)})
+
+# METADATA
+# description: |
+#   `kinds`: the policy kinds in force, as the replicator stores them in `data.kinds`.
+# entrypoint: true
+kinds_in_force := kinds.in_force

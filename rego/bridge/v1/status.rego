@@ -1,0 +1,59 @@
+package bridge.v1
+
+import data.bridge.effective as engine
+import data.bridge.kinds
+import data.bridge.lib.keys
+import data.bridge.lookup
+import data.bridge.status as reporting
+
+# METADATA
+# description: |
+#   `status`: the conditions or ancestors that each of `policies` should show. `tallies` are counts by policy; without
+#   them the policy's outcomes are computed here. A PolicyKind has a status too. What is gone or being deleted has none.
+# entrypoint: true
+status := _input_problem if {
+	_input_problem
+} else := _policies_problem if {
+	_policies_problem
+} else := array.concat(
+	[reporting.of_policy(policy, _tallies(policy)) |
+		some policy in input.policies
+		kinds.of_policy(policy)
+		_alive(policy)
+	],
+	[{"policy": key, "policyKind": kinds.policykind_type, "mode": "Manage", "conditions": [condition]} |
+		some key in input.policies
+		keys.parse(key).type == kinds.policykind_type
+		_alive(key)
+		condition := reporting.observed(key, object.union(kinds.verdict(key), {"type": "Accepted"}))
+	],
+)
+
+_tallies(policy) := object.get(input.tallies, policy, []) if input.tallies
+
+_tallies(policy) := engine.tallies(policy) if not input.tallies
+
+_alive(key) if not lookup.get(key).metadata.deletionTimestamp
+
+# METADATA
+# description: |
+#   `affected`: the `<domain>/<Kind>Affected` conditions that each of `objects` should show, `{object, conditions, types}`.
+#   `types` are all condition types of that form that are ours, so that what is untrue can be taken away. `acting` holds
+#   by object and policy kind the policies that act there; without it that is computed here.
+# entrypoint: true
+affected := _input_problem if {
+	_input_problem
+} else := [{"object": key, "conditions": reporting.affected(key, _acting(key)), "types": sort(types)} |
+	types := {reporting.affected_type(kind) |
+		some name in kinds.names
+		kind := kinds.get(name)
+		kind.mode == "Manage"
+	}
+	some key in input.objects
+	reporting.shows_conditions(keys.parse(key).type)
+	lookup.get(key)
+]
+
+_acting(key) := object.get(input.acting, key, {}) if input.acting
+
+_acting(key) := reporting.acting(key) if not input.acting
