@@ -1,0 +1,166 @@
+"""Which tools, at which version, and where they come from: data only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from bridge.tools.platforms import Platform
+from bridge.tools.versions import Version
+
+GATEWAY_API_VERSION = "1.7.0"
+# sha256 over the lines "<sha256 of a file>  <channel>/<file name>" of the CRDs of that version, in the names' order
+GATEWAY_API_DIGEST = "d64c64deb6bc3e287c4fc7551ed48b39afa4b0914b336ae7a88015144cf701f5"
+
+_KUBERNETES = "1.36.3"
+_STAGING = "v0.36.3"  # what k8s.io/kubernetes takes from its own tree is published under this version
+_ETCD = "3.7.3"
+_OPA = "1.22.0"
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """An official release file and the file that lists its sha256. `member` is the executable's path in an archive."""
+
+    url: str
+    checksums: str
+    member: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GoBuild:
+    """How Go builds a tool.
+
+    Without `main` and `staging`: `go install <package>@<version>`. Else a module of its own is written, that requires
+    `module` at `version`. `main` is the source of its command where the tool's own cannot be named from outside;
+    `staging` is the version at which the modules that `module` replaces by its own folders are published.
+    """
+
+    module: str
+    version: str
+    package: str
+    main: str = ""
+    staging: str = ""
+    stamps: tuple[str, ...] = ()  # variables that get the version by the linker, so that `--version` tells it
+    about: str = "about a minute"
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool: `version` is what is installed, `minimum` what is accepted if it is already there."""
+
+    name: str
+    version: str
+    minimum: Version
+    version_arguments: tuple[str, ...]
+    needed_for: str
+    release: Callable[[Platform], Release | None]
+    go: GoBuild
+    variables: tuple[str, ...] = ()  # environment variables that name the executable
+    folder_variables: tuple[str, ...] = ()  # environment variables that name a folder with it
+    optional: bool = False
+
+
+def _opa_release(platform: Platform) -> Release | None:
+    files = {
+        "linux-amd64": "opa_linux_amd64_static",
+        "linux-arm64": "opa_linux_arm64_static",
+        "darwin-amd64": "opa_darwin_amd64",
+        "darwin-arm64": "opa_darwin_arm64_static",
+    }
+    file = files.get(str(platform))
+    if file is None:
+        return None
+    url = f"https://github.com/open-policy-agent/opa/releases/download/v{_OPA}/{file}"
+    return Release(url, f"{url}.sha256")
+
+
+def _etcd_release(platform: Platform) -> Release | None:
+    if platform.system not in {"linux", "darwin"} or platform.machine not in {"amd64", "arm64"}:
+        return None
+    base = f"https://github.com/etcd-io/etcd/releases/download/v{_ETCD}"
+    stem = f"etcd-v{_ETCD}-{platform}"
+    archive = "tar.gz" if platform.system == "linux" else "zip"
+    return Release(f"{base}/{stem}.{archive}", f"{base}/SHA256SUMS", f"{stem}/etcd")
+
+
+def _kubernetes_release(name: str, systems: frozenset[str]) -> Callable[[Platform], Release | None]:
+    def release(platform: Platform) -> Release | None:
+        if platform.system not in systems or platform.machine not in {"amd64", "arm64"}:
+            return None
+        url = f"https://dl.k8s.io/v{_KUBERNETES}/bin/{platform.system}/{platform.machine}/{name}"
+        return Release(url, f"{url}.sha256")
+
+    return release
+
+
+def _kubernetes_build(name: str, about: str) -> GoBuild:
+    return GoBuild(
+        module="k8s.io/kubernetes",
+        version=f"v{_KUBERNETES}",
+        package=f"k8s.io/kubernetes/cmd/{name}",
+        staging=_STAGING,
+        stamps=("k8s.io/component-base/version.gitVersion", "k8s.io/client-go/pkg/version.gitVersion"),
+        about=about,
+    )
+
+
+_ETCD_MAIN = """\
+package main
+
+import (
+	"os"
+
+	"go.etcd.io/etcd/server/v3/etcdmain"
+)
+
+func main() { etcdmain.Main(os.Args) }
+"""
+
+_ALL = (
+    Tool(
+        name="opa",
+        version=_OPA,
+        minimum=Version(1, 22, 0),
+        version_arguments=("version",),
+        variables=("BRIDGE_OPA",),
+        needed_for="everything: it decides",
+        release=_opa_release,
+        go=GoBuild("github.com/open-policy-agent/opa", f"v{_OPA}", "github.com/open-policy-agent/opa"),
+    ),
+    Tool(
+        name="etcd",
+        version=_ETCD,
+        minimum=Version(3, 7, 0),
+        version_arguments=("--version",),
+        folder_variables=("KUBEBUILDER_ASSETS",),
+        needed_for="the tests' control plane",
+        release=_etcd_release,
+        go=GoBuild("go.etcd.io/etcd/server/v3", f"v{_ETCD}", "go.etcd.io/etcd/server/v3", main=_ETCD_MAIN),
+        optional=True,
+    ),
+    Tool(
+        name="kube-apiserver",
+        version=_KUBERNETES,
+        minimum=Version(1, 36, 0),
+        version_arguments=("--version",),
+        folder_variables=("KUBEBUILDER_ASSETS",),
+        needed_for="the tests' control plane",
+        release=_kubernetes_release("kube-apiserver", frozenset({"linux"})),
+        go=_kubernetes_build("kube-apiserver", "3 to 6 minutes"),
+        optional=True,
+    ),
+    Tool(
+        name="kubectl",
+        version=_KUBERNETES,
+        minimum=Version(1, 30, 0),  # whichever a person has: it only applies objects
+        version_arguments=("version", "--client"),
+        folder_variables=("KUBEBUILDER_ASSETS",),
+        needed_for="tests that apply objects as a person does",
+        release=_kubernetes_release("kubectl", frozenset({"linux", "darwin"})),
+        go=_kubernetes_build("kubectl", "about 2 minutes"),
+        optional=True,
+    ),
+)
+
+TOOLS: Mapping[str, Tool] = {tool.name: tool for tool in _ALL}

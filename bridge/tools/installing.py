@@ -1,0 +1,90 @@
+"""From "is it here?" to "now it is": the ways to get a tool, in their order."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from bridge.tools.cache import locked, new_folder, tool_folder, write_source
+from bridge.tools.catalog import Tool
+from bridge.tools.errors import BuildError, DownloadError, ToolMissingError
+from bridge.tools.finding import Found, find_cached, probe, search, tool_named
+from bridge.tools.gobuild import build_executable
+from bridge.tools.platforms import this_platform
+from bridge.tools.progress import say
+from bridge.tools.releases import download_executable
+
+
+def ensure(name: str) -> Found:
+    """The tool, installed into the cache if it is not here yet. Each thing done is a line on standard error.
+
+    Raises ToolMissingError, which says what was tried and what to do, when no way works, and CacheError when the cache
+    cannot be written.
+    """
+    return ensure_tool(tool_named(name))
+
+
+def ensure_tool(tool: Tool) -> Found:
+    """The same for a catalog entry."""
+    result = search(tool)
+    for reason in result.passed_over:
+        say(f"{tool.name}: passed over {reason}")
+    if result.found:
+        return result.found
+    with locked(f"{tool.name}-{tool.version}"):
+        return find_cached(tool) or _install(tool)
+
+
+def downloads_allowed() -> bool:
+    """Whether releases may be fetched: `BRIDGE_DOWNLOADS=never` goes straight to Go."""
+    return os.environ.get("BRIDGE_DOWNLOADS", "").lower() != "never"
+
+
+def _install(tool: Tool) -> Found:
+    folder = tool_folder(tool.name, tool.version)
+    failures = []
+    for way in (_by_release, _by_go):
+        try:
+            with new_folder(folder) as temporary:
+                source = way(tool, temporary)
+                _check(tool, temporary / tool.name)
+                write_source(temporary, source)
+        except (DownloadError, BuildError) as error:
+            failures.append(str(error))
+            say(f"{tool.name}: {error}")
+        else:
+            return Found(tool.name, tool.version, folder / tool.name, source)
+    raise ToolMissingError(_advice(tool, failures))
+
+
+def _by_release(tool: Tool, folder: Path) -> str:
+    if not downloads_allowed():
+        raise DownloadError("BRIDGE_DOWNLOADS=never")
+    platform = this_platform()
+    release = tool.release(platform)
+    if release is None:
+        raise DownloadError(f"there is no official release for {platform}")
+    digest = download_executable(tool.name, release, folder)
+    return f"release {release.url}, sha256 {digest}"
+
+
+def _by_go(tool: Tool, folder: Path) -> str:
+    build_executable(tool.name, tool.go, folder)
+    return f"built by Go from {tool.go.module}@{tool.go.version}"
+
+
+def _check(tool: Tool, path: Path) -> None:
+    version, reason = probe(tool, path)
+    if version is None:
+        raise BuildError(f"the new {tool.name} {reason}")
+
+
+def _advice(tool: Tool, failures: list[str]) -> str:
+    places = [f"or name it by ${name}" for name in tool.variables]
+    places += [f"or put it into ${name}" for name in tool.folder_variables]
+    tried = "; ".join(failures)
+    return (
+        f"{tool.name} {tool.version} is missing and could not be installed ({tried}). "
+        f"Put {tool.name} {tool.minimum} or newer on PATH {' '.join(places)}, "
+        "or give this machine internet or Go 1.26 or newer, and run it again"
+    )
