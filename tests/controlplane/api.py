@@ -1,0 +1,106 @@
+"""Plain requests to the API server, independent of the code under test."""
+
+from __future__ import annotations
+
+import json
+import ssl
+import time
+import urllib.error
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+_CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+_APPLY = "application/apply-patch+yaml"
+
+
+class ApiError(Exception):
+    """The API server said no: `status` is the HTTP status."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(f"{status}: {message}")
+        self.status = status
+
+
+@dataclass(frozen=True, slots=True)
+class ApiServer:
+    """One user's access to an API server."""
+
+    url: str
+    token: str
+    context: ssl.SSLContext
+
+    def get(self, path: str) -> Any:
+        """The object or list at a path; text where it is no JSON."""
+        return self.request("GET", path)
+
+    def request(self, method: str, path: str, body: Any = None, content_type: str = "application/json") -> Any:
+        """Send an object (or text or bytes as they are). Raises ApiError, and OSError when it cannot be reached."""
+        data = body if isinstance(body, bytes) or body is None else _encode(body)
+        request = urllib.request.Request(self.url + path, data=data, method=method)  # noqa: S310 (always https)
+        request.add_header("Authorization", f"Bearer {self.token}")
+        if data is not None:
+            request.add_header("Content-Type", content_type)
+        try:
+            with urllib.request.urlopen(request, timeout=30, context=self.context) as answer:  # noqa: S310
+                return _decode(answer.read())
+        except urllib.error.HTTPError as error:
+            with error:
+                said = _decode(error.read())
+            message = said.get("message", "") if isinstance(said, dict) else str(said)
+            raise ApiError(error.code, message) from None
+
+    def apply(self, path: str, body: Any) -> Any:
+        """Server-side apply of one object (a dict, or YAML text) at its path."""
+        return self.request("PATCH", f"{path}?fieldManager=tests&force=true", body, _APPLY)
+
+    def apply_crds(self, folder: Path) -> None:
+        """Apply a folder of Gateway API's CRDs, `<group>_<plural>.yaml` each, and wait until they are served."""
+        files = {_crd_name(file): file.read_bytes() for file in sorted(folder.glob("*.yaml"))}
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(lambda name: self.apply(f"{_CRDS}/{name}", files[name]), files))
+        self.wait_for_crds(set(files))
+
+    def wait_for_crds(self, names: set[str], patience: float = 30.0) -> None:
+        """Wait until CRDs are established and listed by discovery. Raises TimeoutError, with those that are not."""
+        deadline = time.monotonic() + patience
+        while missing := {name for name in names if not self._is_served(name)}:
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"CRDs not served after {patience:.0f} s: {sorted(missing)}")
+            time.sleep(0.1)
+
+    def _is_served(self, name: str) -> bool:
+        plural, _, group = name.partition(".")
+        try:
+            crd = self.get(f"{_CRDS}/{name}")
+            if not any(c["type"] == "Established" and c["status"] == "True" for c in _conditions(crd)):
+                return False
+            version = next(v["name"] for v in crd["spec"]["versions"] if v["served"])
+            self.get(f"/apis/{group}/{version}/{plural}?limit=1")
+        except ApiError as error:
+            if error.status in {404, 503}:
+                return False
+            raise
+        return True
+
+
+def _conditions(thing: dict[str, Any]) -> list[dict[str, Any]]:
+    return list(thing.get("status", {}).get("conditions") or [])
+
+
+def _crd_name(file: Path) -> str:
+    group, _, plural = file.stem.partition("_")
+    return f"{plural}.{group}"
+
+
+def _encode(body: Any) -> bytes:
+    return body.encode() if isinstance(body, str) else json.dumps(body).encode()
+
+
+def _decode(raw: bytes) -> Any:
+    try:
+        return json.loads(raw)
+    except ValueError:
+        return raw.decode("utf-8", "replace")

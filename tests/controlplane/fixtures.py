@@ -1,0 +1,98 @@
+"""Fixtures: the executables, and a control plane with Gateway API's CRDs.
+
+With pytest-xdist each worker has a control plane of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from bridge.tools import find, find_crds
+from tests.controlplane.plane import ControlPlane
+
+Apply = Callable[[str], None]
+
+
+@pytest.fixture(scope="session")
+def opa_path() -> Path:
+    """The opa executable."""
+    return _tool("opa")
+
+
+@pytest.fixture(scope="session")
+def kubectl_path() -> Path:
+    """The kubectl executable."""
+    return _tool("kubectl")
+
+
+@pytest.fixture(scope="session")
+def gateway_api_crds() -> Path:
+    """The folder with `standard/` and `experimental/`, one CRD a file."""
+    folder = find_crds()
+    if folder is None:
+        pytest.fail("the Gateway API CRDs are missing: `make setup-test` gets them", pytrace=False)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def control_plane(tmp_path_factory: pytest.TempPathFactory, gateway_api_crds: Path) -> Iterator[ControlPlane]:
+    """A control plane with Gateway API's CRDs (experimental, which contains standard), shared by all tests."""
+    yield from _running(tmp_path_factory.mktemp("control-plane"), gateway_api_crds)
+
+
+@pytest.fixture
+def own_control_plane(tmp_path: Path, gateway_api_crds: Path) -> Iterator[ControlPlane]:
+    """A control plane for one test that stops parts of it."""
+    yield from _running(tmp_path / "control-plane", gateway_api_crds)
+
+
+@pytest.fixture
+def kubectl_apply(control_plane: ControlPlane, kubectl_path: Path) -> Apply:
+    """Applies YAML text to the shared control plane as a person does."""
+
+    def apply(text: str) -> None:
+        # kubectl caches discovery in the home folder: a new CRD would be missing from it.
+        cache = control_plane.kubeconfig.parent / "kubectl-cache"
+        answer = subprocess.run(
+            [
+                kubectl_path,
+                f"--kubeconfig={control_plane.kubeconfig}",
+                f"--cache-dir={cache}",
+                "apply",
+                "--server-side",
+                "--force-conflicts",
+                "-f",
+                "-",
+            ],
+            input=text,
+            env={k: v for k, v in os.environ.items() if k != "KUBECONFIG"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if answer.returncode != 0:
+            pytest.fail(f"kubectl apply: {answer.stderr}", pytrace=False)
+
+    return apply
+
+
+def _running(folder: Path, crds: Path) -> Iterator[ControlPlane]:
+    plane = ControlPlane(folder, etcd=_tool("etcd"), kube_apiserver=_tool("kube-apiserver"))
+    try:
+        plane.start()
+        plane.api.apply_crds(crds / "experimental")
+        yield plane
+    finally:
+        plane.stop()
+
+
+def _tool(name: str) -> Path:
+    found = find(name)
+    if found is None:
+        pytest.fail(f"{name} is missing: `make setup-test` gets it", pytrace=False)
+    return found.path
