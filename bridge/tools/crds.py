@@ -14,7 +14,7 @@ from bridge.tools.catalog import GATEWAY_API_DIGEST, GATEWAY_API_VERSION
 from bridge.tools.errors import BuildError, ChecksumError, DownloadError, ToolMissingError
 from bridge.tools.gobuild import download_module, find_go
 from bridge.tools.progress import say, step
-from bridge.tools.releases import fetch_file
+from bridge.tools.releases import DOWNLOADS, downloads_allowed, fetch_file
 
 CRDS = "gateway-api-crds"  # their name among the tools
 CHANNELS = ("standard", "experimental")
@@ -83,6 +83,8 @@ def _from_module(folder: Path) -> tuple[dict[str, bytes], str]:
 
 
 def _from_release(folder: Path) -> tuple[dict[str, bytes], str]:
+    if not downloads_allowed():
+        raise DownloadError(f"{DOWNLOADS}=never")
     archive = folder / "release.tar.gz"
     try:
         with step(f"{CRDS}: downloading {_RELEASE}"):

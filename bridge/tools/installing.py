@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from bridge.tools.cache import locked, new_folder, tool_folder, write_source
@@ -12,7 +11,7 @@ from bridge.tools.finding import Found, find_cached, probe, search, tool_named
 from bridge.tools.gobuild import build_executable
 from bridge.tools.platforms import this_platform
 from bridge.tools.progress import say
-from bridge.tools.releases import download_executable
+from bridge.tools.releases import DOWNLOADS, download_executable, downloads_allowed
 
 
 def ensure(name: str) -> Found:
@@ -35,11 +34,6 @@ def ensure_tool(tool: Tool) -> Found:
         return find_cached(tool) or _install(tool)
 
 
-def downloads_allowed() -> bool:
-    """Whether releases may be fetched: `BRIDGE_DOWNLOADS=never` goes straight to Go."""
-    return os.environ.get("BRIDGE_DOWNLOADS", "").lower() != "never"
-
-
 def _install(tool: Tool) -> Found:
     folder = tool_folder(tool.name, tool.version)
     failures = []
@@ -59,7 +53,7 @@ def _install(tool: Tool) -> Found:
 
 def _by_release(tool: Tool, folder: Path) -> str:
     if not downloads_allowed():
-        raise DownloadError("BRIDGE_DOWNLOADS=never")
+        raise DownloadError(f"{DOWNLOADS}=never")
     platform = this_platform()
     release = tool.release(platform)
     if release is None:

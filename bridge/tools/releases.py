@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import http.client
+import os
 import shutil
 import tarfile
 import urllib.error
@@ -17,11 +18,18 @@ from bridge.tools.catalog import Release
 from bridge.tools.errors import ChecksumError, DownloadError
 from bridge.tools.progress import step
 
+DOWNLOADS = "BRIDGE_DOWNLOADS"  # this variable with the value `never` goes straight to Go
+
 _CONNECT = 5.0  # seconds: where nothing can be downloaded, go on soon
 _SILENCE = 30.0  # seconds without a byte of a file that has begun to arrive
 _CHUNK = 1 << 20
 _MOST_CHECKSUMS = 1 << 20  # bytes
 _unreachable: dict[str, str] = {}  # hosts that did not answer this process, so that each is waited for only once
+
+
+def downloads_allowed() -> bool:
+    """Whether releases may be fetched at all."""
+    return os.environ.get(DOWNLOADS, "").lower() != "never"
 
 
 def download_executable(name: str, release: Release, folder: Path) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-_VERSION = re.compile(r"(?<![\d.])v?(\d+)\.(\d+)\.(\d+)(?:-([0-9A-Za-z.-]+))?")
+_VERSION = re.compile(r"(?<![\d.])v?(\d+)\.(\d+)\.(\d+)(?!\.?\d)(?:-([0-9A-Za-z.-]+))?")
 _BEFORE_RELEASE = re.compile(r"^(alpha|beta|rc|dev|pre)", re.IGNORECASE)
 
 

@@ -1,0 +1,34 @@
+"""Where nothing can be downloaded, Go builds every tool by itself."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["opa", "etcd", "kube-apiserver", "kubectl"])
+def test_go_builds_it_into_an_empty_cache(name: str, tmp_path: Path) -> None:
+    """With no such tool on PATH and no downloads, it is there afterwards, and tells its version."""
+    go = shutil.which("go")
+    if go is None:
+        pytest.skip("there is no Go here")
+    environment = {k: v for k, v in os.environ.items() if k not in {"BRIDGE_OPA", "KUBEBUILDER_ASSETS"}}
+    environment |= {"BRIDGE_CACHE": str(tmp_path), "BRIDGE_DOWNLOADS": "never", "PATH": f"{Path(go).parent}"}
+    answer = subprocess.run(
+        [sys.executable, "-m", "bridge.tools", "install", name],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert answer.returncode == 0, answer.stderr
+    assert "built by Go" in answer.stderr
+    which = [sys.executable, "-m", "bridge.tools", "which", name]
+    path = subprocess.run(which, env=environment, capture_output=True, text=True, check=True).stdout.strip()
+    assert path.startswith(str(tmp_path))

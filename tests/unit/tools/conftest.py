@@ -1,0 +1,38 @@
+"""A machine with nothing on it, to which a test adds what it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bridge.tools import releases
+
+MakeExecutable = Callable[[Path, str], Path]
+
+
+@pytest.fixture(autouse=True)
+def bare_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty PATH, an empty cache, and no variable that names a tool; returns the one folder on PATH."""
+    folder = tmp_path / "path"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", str(folder))
+    monkeypatch.setenv("BRIDGE_CACHE", str(tmp_path / "cache"))
+    for variable in ("BRIDGE_OPA", "KUBEBUILDER_ASSETS", "BRIDGE_DOWNLOADS"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr(releases, "_unreachable", {})
+    return folder
+
+
+@pytest.fixture
+def make_executable() -> MakeExecutable:
+    """Writes a script that answers every call with one line."""
+
+    def make(path: Path, answer: str) -> Path:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"#!/bin/sh\necho '{answer}'\n")
+        path.chmod(0o755)
+        return path
+
+    return make
