@@ -56,8 +56,12 @@ def parse_key(text: str) -> Key:
     body, _, section = body.partition("#")
     parts = body.split("/")
     if len(parts) != 4 or not all(parts) or (role and role != FRONTEND) or body != body.strip():
-        raise KeyFormatError(f"{text!r} is no key: write <group>/<Kind>/<namespace>/<name>[#<section>], with group core and namespace - where there is none")
-    return Key(*parts, section=section, role=role)
+        raise KeyFormatError(
+            f"{text!r} is no key: write <group>/<Kind>/<namespace>/<name>[#<section>], "
+            "with group core and namespace - where there is none"
+        )
+    group, kind, namespace, name = parts
+    return Key(group, kind, namespace, name, section, role)
 
 
 def group_of(api_version: str) -> str:

@@ -19,7 +19,8 @@ def test_a_wheel_carries_the_shipped_rego(tmp_path: Path) -> None:
     )
     (wheel,) = tmp_path.glob("*.whl")
     installed = tmp_path / "installed"
-    zipfile.ZipFile(wheel).extractall(installed)  # a wheel of pure Python is its own installation
+    with zipfile.ZipFile(wheel) as packed:
+        packed.extractall(installed)  # a wheel of pure Python is its own installation
     program = "from bridge.resources import rego_root; print(rego_root())"
     answer = subprocess.run(
         [sys.executable, "-S", "-c", program], cwd=installed, capture_output=True, text=True, check=True
