@@ -1,0 +1,200 @@
+"""One connection pool to one API server: JSON in and out, raw bytes underneath, every error one of ours."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+import msgspec
+
+from bridge.kube.configuration import Access, load_access
+from bridge.kube.errors import ConfigurationError, Garbled, Unauthorized, api_error, one_line, translated
+
+if TYPE_CHECKING:
+    import aiohttp
+
+JSON = "application/json"
+MERGE_PATCH = "application/merge-patch+json"
+JSON_PATCH = "application/json-patch+json"
+
+_CONNECT = 5.0  # seconds to open a connection
+_ANSWER = 30.0  # seconds for a whole request, unless told otherwise
+_HEADERS = {
+    "User-Agent": "policy-bridge",  # the API server also takes the field manager's name from it
+    "Accept-Encoding": "identity",  # within a cluster, compressing a list costs more time than it saves
+}
+
+
+class KubeClient:
+    """Requests to an API server by path (`/apis/...`). TLS is always verified, credentials are refreshed, all has a timeout.
+
+    Use `async with await KubeClient.connect() as client`, or call `close`. Every method raises a KubeError.
+    """
+
+    def __init__(self, access: Access) -> None:
+        self._access = access
+        self._identity: tuple[Any, ...] = ()
+        self._rest: Any = None
+        self.server = str(access.configuration.host)
+        self.origin = access.origin
+
+    @classmethod
+    async def connect(cls, kubeconfig: str | os.PathLike[str] | None = None, context: str | None = None) -> Self:
+        """Read the configuration (see `load_access` for where from) and make a client. Nothing is sent yet.
+
+        Raises ConfigurationError.
+        """
+        client = cls(await load_access(kubeconfig, context))
+        await client._session()
+        return client
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close all connections, those of running streams included."""
+        if self._rest is not None:
+            await self._rest.close()
+
+    async def get(self, path: str, params: Mapping[str, str] | None = None, *, accept: str = JSON, timeout: float = _ANSWER) -> Any:
+        """GET `path` and parse the answer. `timeout` is in seconds, for the whole request."""
+        return parse(await self.request("GET", path, params=params, accept=accept, timeout=timeout))
+
+    async def post(self, path: str, body: Any, params: Mapping[str, str] | None = None, *, timeout: float = _ANSWER) -> Any:
+        """POST `body` as JSON and parse the answer."""
+        return parse(await self.request("POST", path, params=params, body=msgspec.json.encode(body), timeout=timeout))
+
+    async def put(self, path: str, body: Any, params: Mapping[str, str] | None = None, *, timeout: float = _ANSWER) -> Any:
+        """PUT `body` as JSON and parse the answer."""
+        return parse(await self.request("PUT", path, params=params, body=msgspec.json.encode(body), timeout=timeout))
+
+    async def patch(
+        self,
+        path: str,
+        body: Any,
+        content_type: str = MERGE_PATCH,
+        params: Mapping[str, str] | None = None,
+        *,
+        timeout: float = _ANSWER,
+    ) -> Any:
+        """PATCH with `body` as JSON of the given patch type and parse the answer."""
+        data = msgspec.json.encode(body)
+        return parse(await self.request("PATCH", path, params=params, body=data, content_type=content_type, timeout=timeout))
+
+    async def delete(self, path: str, params: Mapping[str, str] | None = None, *, timeout: float = _ANSWER) -> Any:
+        """DELETE `path` and parse the answer."""
+        return parse(await self.request("DELETE", path, params=params, timeout=timeout))
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+        content_type: str = JSON,
+        accept: str = JSON,
+        timeout: float = _ANSWER,
+    ) -> bytes:
+        """Send one request and return the answer's bytes. `timeout` is in seconds, for the whole request."""
+        import aiohttp
+
+        limits = aiohttp.ClientTimeout(total=timeout, sock_connect=_CONNECT)
+        response = await self._send(method, path, params, body, {"Accept": accept, "Content-Type": content_type}, limits)
+        try:
+            with translated(self.server):
+                return await response.read()
+        finally:
+            response.release()
+
+    @asynccontextmanager
+    async def stream(self, path: str, params: Mapping[str, str], *, silence: float) -> AsyncIterator[AsyncIterator[bytes]]:
+        """GET an answer that goes on (a watch), and give its bytes as they come, in pieces of any size.
+
+        Entering the block means that the API server has accepted the request. More than `silence` seconds without a byte
+        raise TimedOut. Leaving the block closes the connection.
+        """
+        import aiohttp
+
+        limits = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT, sock_read=silence)
+        response = await self._send("GET", path, params, None, {"Accept": JSON}, limits)
+        try:
+            yield self._pieces(response)
+        finally:
+            response.close()
+
+    async def _pieces(self, response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+        while True:
+            with translated(self.server):
+                piece = await response.content.readany()
+            if not piece:
+                return
+            yield piece
+
+    async def _send(
+        self,
+        method: str,
+        path: str,
+        params: Mapping[str, str] | None,
+        body: bytes | None,
+        headers: dict[str, str],
+        limits: aiohttp.ClientTimeout,
+    ) -> aiohttp.ClientResponse:
+        if authorization := await self._access.authorization():
+            headers["Authorization"] = authorization
+        configuration = self._access.configuration
+        options: dict[str, Any] = {}
+        if configuration.tls_server_name:
+            options["server_hostname"] = configuration.tls_server_name
+        if configuration.proxy:
+            options["proxy"] = configuration.proxy
+        session = await self._session()
+        with translated(self.server):
+            response: aiohttp.ClientResponse = await session.request(
+                method,
+                self.server + path,
+                params=params,
+                data=body,
+                headers=_HEADERS | headers,
+                timeout=limits,
+                allow_redirects=False,  # an API server does not redirect; whoever does shall not get our token
+                **options,
+            )
+            if response.status < 300:
+                return response
+            error = api_error(response.status, await response.read(), response.headers.get("Retry-After"))
+        if isinstance(error, Unauthorized):
+            self._access.refused()
+        raise error
+
+    async def _session(self) -> aiohttp.ClientSession:
+        """The library's connection pool, made anew when a plugin has given us another client certificate."""
+        from kubernetes.aio.client.rest import RESTClientObject
+
+        configuration = self._access.configuration
+        identity = (configuration.cert_file, configuration.key_file, configuration.ssl_ca_cert)
+        if self._rest is None or identity != self._identity:
+            outdated, self._identity = self._rest, identity
+            try:
+                self._rest = RESTClientObject(configuration)
+            except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
+                raise ConfigurationError(f"{self.origin}: its certificates cannot be used: {one_line(error)}") from error
+            self._rest.pool_manager = self._rest._create_pool_manager()  # noqa: SLF001 (its request() encodes bodies itself)
+            if outdated is not None:
+                await outdated.close()
+        session: aiohttp.ClientSession = self._rest.pool_manager
+        return session
+
+
+def parse(data: bytes) -> Any:
+    """Parse an answer's JSON. Raises Garbled."""
+    try:
+        return msgspec.json.decode(data)
+    except msgspec.DecodeError as error:
+        raise Garbled(f"the API server's answer is no JSON: {one_line(error)}") from error

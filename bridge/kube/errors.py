@@ -1,0 +1,165 @@
+"""What can go wrong with a Kubernetes API server.
+
+    KubeError
+     ├── ConfigurationError       kubeconfig or service account: unreadable, incomplete, or not to be trusted
+     ├── Unreachable              no answer: refused, reset, no such host
+     │    ├── TimedOut            no answer in time
+     │    └── Untrusted           the server's certificate, or ours, is not accepted
+     ├── Garbled                  an answer that is no JSON of the expected shape
+     └── ApiError                 the API server said no: `status`, `reason`, `message`
+          ├── Unauthorized  401   it does not know us
+          ├── Forbidden     403   it knows us, and RBAC forbids
+          ├── NotFound      404
+          ├── Conflict      409   changed since it was read, or exists already
+          ├── Expired       410   the resourceVersion or the continue token is too old: list again
+          ├── Invalid   400/422   our request is wrong
+          ├── Throttled     429   `retry_after` seconds
+          └── ServerError   5xx
+
+Each one's text is one line for a person. The library's error, where there was one, is its cause.
+"""
+
+from __future__ import annotations
+
+import errno
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import msgspec
+
+
+class KubeError(Exception):
+    """Anything that went wrong with a Kubernetes API server."""
+
+
+class ConfigurationError(KubeError):
+    """The kubeconfig or the pod's service account cannot be used."""
+
+
+class Unreachable(KubeError):
+    """The API server gave no answer."""
+
+
+class TimedOut(Unreachable):
+    """The API server gave no answer in time."""
+
+
+class Untrusted(Unreachable):
+    """TLS failed: one side does not accept the other's certificate."""
+
+
+class Garbled(KubeError):
+    """The API server's answer is no JSON of the expected shape."""
+
+
+class ApiError(KubeError):
+    """The API server answered with an error.
+
+    `status` is the HTTP status, `reason` the Status object's machine-readable reason (may be empty), `message` its text,
+    `retry_after` the seconds that the server asks to wait, if it does.
+    """
+
+    def __init__(self, status: int, reason: str, message: str, retry_after: float | None = None) -> None:
+        super().__init__(f"{status} {reason}: {message}" if reason else f"{status}: {message}")
+        self.status = status
+        self.reason = reason
+        self.message = message
+        self.retry_after = retry_after
+
+
+class Unauthorized(ApiError):
+    """401: the API server does not accept our credentials."""
+
+
+class Forbidden(ApiError):
+    """403: RBAC does not allow it."""
+
+
+class NotFound(ApiError):
+    """404: no such object, or no such type."""
+
+
+class Conflict(ApiError):
+    """409: the object was changed since it was read, or it exists already."""
+
+
+class Expired(ApiError):
+    """410: the resourceVersion or continue token is too old; only a new list helps."""
+
+
+class Invalid(ApiError):
+    """400 or 422: the request is wrong and would be wrong again."""
+
+
+class Throttled(ApiError):
+    """429: too many requests."""
+
+
+class ServerError(ApiError):
+    """5xx: the API server (or what stands before or behind it) has trouble of its own."""
+
+
+_BY_STATUS: dict[int, type[ApiError]] = {
+    400: Invalid,
+    401: Unauthorized,
+    403: Forbidden,
+    404: NotFound,
+    409: Conflict,
+    410: Expired,
+    422: Invalid,
+    429: Throttled,
+}
+_LONGEST = 300  # characters of a server's message that are still one line
+
+
+def one_line(text: object) -> str:
+    """`text` without line breaks, cut to a readable length."""
+    line = " ".join(str(text).split())
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
+
+
+def api_error(http_status: int, body: bytes, retry_after: str | None = None) -> ApiError:
+    """The error that an HTTP error answer stands for. `body` need not be a Status object: a proxy may have answered."""
+    try:
+        status = msgspec.json.decode(body)
+    except msgspec.DecodeError:
+        status = None
+    wait = float(retry_after) if retry_after and retry_after.isdigit() else None
+    if isinstance(status, dict) and status.get("kind") == "Status":
+        return status_error(status, http_status, wait)
+    text = one_line(body.decode("utf-8", "replace")) or "no text in the answer"
+    return _kind_of(http_status)(http_status, "", text, wait)
+
+
+def status_error(status: dict[str, Any], http_status: int = 500, retry_after: float | None = None) -> ApiError:
+    """The error that a Status object stands for (the object of a watch's ERROR event, or an error answer's body)."""
+    code = status.get("code") or http_status
+    details = status.get("details") or {}
+    causes = {cause.get("reason") for cause in details.get("causes") or ()}
+    # A resourceVersion from the future (etcd was restored from a backup) gets a 504, and only a new list helps.
+    kind = Expired if "ResourceVersionTooLarge" in causes else _kind_of(code)
+    return kind(code, status.get("reason") or "", one_line(status.get("message") or ""), retry_after or details.get("retryAfterSeconds"))
+
+
+def _kind_of(status: int) -> type[ApiError]:
+    return _BY_STATUS.get(status) or (ServerError if status >= 500 else ApiError)
+
+
+@contextmanager
+def translated(server: str) -> Iterator[None]:
+    """Raise what the HTTP library raises inside the block as an error of this module. `server` is named in the text."""
+    import aiohttp  # here, because whoever only catches these errors shall not pay for it
+
+    try:
+        yield
+    except (aiohttp.ClientSSLError, ssl.SSLError) as error:
+        raise Untrusted(f"no trusted TLS connection to {server}: {one_line(error)}") from error
+    except TimeoutError as error:
+        raise TimedOut(f"{server} did not answer in time") from error
+    except aiohttp.ClientConnectorError as error:
+        refused = error.os_error.errno == errno.ECONNREFUSED
+        raise Unreachable(f"{server} refuses connections" if refused else f"{server} cannot be reached: {one_line(error.os_error)}") from error
+    except (aiohttp.ClientError, OSError) as error:
+        raise Unreachable(f"connection to {server} broke: {one_line(error) or type(error).__name__}") from error
