@@ -6,9 +6,11 @@ names of its own.
 
 from __future__ import annotations
 
+import json
 import socket
 import ssl
 import time
+import urllib.request
 from pathlib import Path
 
 from tests.controlplane.api import ApiError, ApiServer
@@ -145,6 +147,14 @@ class ControlPlane:
         """Kill the API server and start it again at the same address: its watches end, its watch cache is empty."""
         self.stop_api_server()
         self.start_api_server()
+
+    def forget_history(self) -> None:
+        """Make every resourceVersion so far too old to watch from: the API server answers 410 to them."""
+        revision = int(self.api.get("/api/v1/namespaces?limit=1")["metadata"]["resourceVersion"])
+        body = json.dumps({"revision": str(revision), "physical": True}).encode()
+        with urllib.request.urlopen(f"{self.etcd_url}/v3/kv/compaction", data=body, timeout=30):  # noqa: S310 (loopback)
+            pass
+        self.restart_api_server()  # its watch cache remembers longer than etcd
 
     def write_kubeconfig(self, path: Path, token: str) -> Path:
         """A kubeconfig for a token (ADMIN_TOKEN, LIMITED_TOKEN, or a wrong one)."""

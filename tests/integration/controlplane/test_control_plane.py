@@ -46,6 +46,16 @@ def test_its_objects_survive_a_restart_of_both_parts(own_control_plane: ControlP
     assert plane.api.get(f"{CONFIG_MAPS}/kept")["data"] == {"a": "b"}
 
 
+def test_a_watch_from_a_forgotten_version_gets_410(own_control_plane: ControlPlane) -> None:
+    plane = own_control_plane
+    made = plane.api.request("POST", CONFIG_MAPS, {"metadata": {"name": "first"}})
+    old = made["metadata"]["resourceVersion"]
+    plane.api.request("POST", CONFIG_MAPS, {"metadata": {"name": "second"}})
+    plane.forget_history()
+    event = plane.api.get(f"{CONFIG_MAPS}?watch=1&timeoutSeconds=5&resourceVersion={old}")
+    assert (event["type"], event["object"]["code"]) == ("ERROR", 410)
+
+
 def test_it_ends_when_the_tests_are_killed(tmp_path: Path) -> None:
     """No server is left behind by a test run that was killed with SIGKILL."""
     program = (
