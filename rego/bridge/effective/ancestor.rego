@@ -22,9 +22,11 @@ ancestor(kind, path, target) := [node | some node in path; hierarchy.level(node)
 scope_name(path) := concat(" > ", [text |
 	some index, node in path
 	not hierarchy.level(node) in {"GatewayClass", "Namespace"}
-	not startswith(object.get(path, index + 1, ""), concat("", [node, "#"]))
+	not _own_section_follows(path, index)
 	text := _name(node)
 ])
+
+_own_section_follows(path, index) if startswith(path[index + 1], concat("", [path[index], "#"]))
 
 _name(node) := sprintf("%s %s%s", [parts.kind, keys.short(node), suffix]) if {
 	parts := keys.parse(node)

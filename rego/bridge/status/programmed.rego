@@ -25,7 +25,10 @@ _status := {
 
 _reason(outcomes) := "NoScope" if count(outcomes) == 0
 
-_reason({outcome}) := outcome
+_reason(outcomes) := outcome if {
+	count(outcomes) == 1
+	some outcome in outcomes
+}
 
 _reason(outcomes) := "Failed" if outcomes == {"Overridden", "Failed"}
 
