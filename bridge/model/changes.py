@@ -3,7 +3,7 @@
     Listing(type) -> Upserted(type, objects)* -> Listed(type) -> (Upserted | Deleted)* -> Listing(type) ...
 
 What a source has not upserted between a `Listing` and its `Listed` is gone. `Trouble` says why a type (or a file)
-delivers nothing at present; the type's next event ends it.
+delivers nothing at present; the type's next event ends it, and `Mended` ends one of a file.
 """
 
 from __future__ import annotations
@@ -58,4 +58,11 @@ class Trouble:
     retried: bool = True
 
 
-Change = Listing | Upserted | Deleted | Listed | Trouble
+@dataclass(frozen=True, slots=True)
+class Mended:
+    """What a `Trouble` about a file of manifests was about is no more. `subject` is the Trouble's."""
+
+    subject: str
+
+
+Change = Listing | Upserted | Deleted | Listed | Trouble | Mended

@@ -1,0 +1,1 @@
+"""Change streams: the cluster, and a folder of manifests."""

@@ -1,0 +1,146 @@
+"""A folder of manifests (files, standard input) as a change stream: the same stream that a cluster gives."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bridge.model.changes import Change, Deleted, Listed, Listing, Mended, Object, Trouble, Upserted
+from bridge.sources.defaulting import CRD
+from bridge.sources.manifest_files import STDIN
+from bridge.sources.manifest_state import ManifestState
+from bridge.sources.watching import watch_paths
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
+
+    from bridge.model.keys import Key
+
+# What other objects depend on comes first: a policy kind's schema, then what the kind means.
+_FIRST = (CRD, "policybridge.io/PolicyKind", "core/Namespace")
+
+
+class ManifestSource:
+    """The objects in `paths`: files, folders with all below them, `-` for standard input.
+
+    With `follow`, `changes` goes on after the first telling and tells what changes in the files. Objects have the
+    defaults that the API server would give them (semantics K5). A broken document is reported (as Trouble, and in
+    `problems`) and the others are delivered.
+    """
+
+    def __init__(self, paths: Sequence[Path | str], *, follow: bool) -> None:
+        self._paths = [path if path == STDIN else Path(path) for path in paths]
+        self._follow = follow
+        self._state = ManifestState(self._paths, retried=follow)
+        self._wanted: set[str] = set()
+        self._told: set[str] = set()
+        self._woken = asyncio.Event()
+
+    @property
+    def problems(self) -> list[Trouble]:
+        """The faults in the manifests as they were read last, in the order of the files."""
+        return list(self._state.troubles)
+
+    def position(self, key: Key) -> tuple[str, int] | None:
+        """The file and line where an object is written; None for an object that is not in the manifests."""
+        manifest = self._state.manifests.get(key.object)
+        return (manifest.file, manifest.line) if manifest else None
+
+    def want(self, type_ids: AbstractSet[str]) -> None:
+        """Take note of the kinds that are wanted.
+
+        A folder delivers all that it holds anyway. A kind that it does not hold is told as an empty listing, so that
+        whoever waits for it is not left waiting.
+        """
+        self._wanted = set(type_ids)
+        self._woken.set()
+
+    def load(self) -> list[Object]:
+        """All objects, what others depend on first: for commands that run once.
+
+        Raises ManifestError when a path does not exist or cannot be read.
+        """
+        self._state.refresh(sys.stdin.buffer)
+        return [obj for _, objects in _by_type(self._state.objects) for obj in objects]
+
+    async def changes(self) -> AsyncIterator[Change]:
+        """First every object, kind by kind, then (with `follow`) what changes, until it is closed.
+
+        Raises ManifestError, at the beginning only, when a path does not exist or cannot be read.
+        """
+        async with contextlib.AsyncExitStack() as stack:
+            # Watching begins before the first reading, so that no change between the two is lost.
+            paths = [path for path in self._paths if isinstance(path, Path)]
+            watch = watch_paths(paths) if self._follow and paths else None
+            if watch is not None:
+                await stack.enter_async_context(watch)
+            await asyncio.to_thread(self._state.refresh, sys.stdin.buffer)
+            for trouble in self._state.troubles:
+                yield trouble
+            for change in self._tell_all():
+                yield change
+            while watch is not None:
+                await watch.wait(self._woken)
+                self._woken.clear()
+                for change in self._tell_missing():
+                    yield change
+                for change in await asyncio.to_thread(self._refresh):
+                    yield change
+
+    def _tell_all(self) -> Iterator[Change]:
+        for type_id, objects in _by_type(self._state.objects):
+            yield from self._tell(type_id, objects)
+        yield from self._tell_missing()
+
+    def _tell(self, type_id: str, objects: Sequence[Object]) -> Iterator[Change]:
+        self._told.add(type_id)
+        yield Listing(type_id)
+        if objects:
+            yield Upserted(type_id, tuple(objects))
+        yield Listed(type_id)
+
+    def _tell_missing(self) -> Iterator[Change]:
+        for type_id in sorted(self._wanted - self._told):
+            yield from self._tell(type_id, ())
+
+    def _refresh(self) -> list[Change]:
+        before, troubles = self._state.objects, self._state.troubles
+        if not self._state.refresh():
+            return []
+        return [*_news(troubles, self._state.troubles), *self._differences(before, self._state.objects)]
+
+    def _differences(self, before: Mapping[Key, Object], now: Mapping[Key, Object]) -> Iterator[Change]:
+        for key in before.keys() - now.keys():
+            yield Deleted(key.type_id, key)
+        # Most objects are the same as before in the strict sense, which costs nothing to see.
+        changed = {
+            key: obj for key, obj in now.items() if (old := before.get(key)) is not obj and (old is None or old != obj)
+        }
+        for type_id, objects in _by_type(changed):
+            if type_id in self._told:
+                yield Upserted(type_id, tuple(objects))
+            else:
+                yield from self._tell(type_id, objects)
+
+
+def _by_type(objects: Mapping[Key, Object]) -> list[tuple[str, list[Object]]]:
+    types: dict[str, list[Object]] = {}
+    for key, obj in objects.items():
+        types.setdefault(key.type_id, []).append(obj)
+    rank = {type_id: index for index, type_id in enumerate(_FIRST)}
+    return sorted(types.items(), key=lambda item: (rank.get(item[0], len(rank)), item[0]))
+
+
+def _news(before: Iterable[Trouble], now: Sequence[Trouble]) -> Iterator[Change]:
+    known = set(before)
+    for trouble in now:
+        if trouble not in known:
+            yield trouble
+    subjects = {trouble.subject for trouble in now}
+    for subject in dict.fromkeys(trouble.subject for trouble in known):
+        if subject not in subjects:
+            yield Mended(subject)

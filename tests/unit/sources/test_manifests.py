@@ -1,0 +1,190 @@
+import io
+import sys
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from bridge.model.changes import Change, Listed, Listing, Trouble, Upserted
+from bridge.model.keys import Key, key_of
+from bridge.sources.manifest_files import ManifestError
+from bridge.sources.manifests import ManifestSource
+
+CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: shop}}\n"
+
+
+def config(name: str) -> str:
+    return CONFIG.format(name=name)
+
+
+def names_in(*paths: Path | str) -> list[str]:
+    return [obj["metadata"]["name"] for obj in ManifestSource(paths, follow=False).load()]
+
+
+def problems_in(*paths: Path) -> list[str]:
+    source = ManifestSource(paths, follow=False)
+    source.load()
+    return [f"{trouble.subject}: {trouble.message}" for trouble in source.problems]
+
+
+async def changes_of(source: ManifestSource) -> list[Change]:
+    return [change async for change in source.changes()]
+
+
+def test_a_folder_is_read_with_all_below_it_in_order_without_hidden_and_other_files(tmp_path: Path) -> None:
+    (tmp_path / "b").mkdir()
+    (tmp_path / ".git").mkdir()
+    for file, name in {
+        "c.yml": "c",
+        "a.yaml": "a",
+        "b/x.json": "",
+        ".hidden.yaml": "hidden",
+        ".git/x.yaml": "git",
+        "notes.txt": "notes",
+        "kustomization.yaml": "kustomization",
+    }.items():
+        (tmp_path / file).write_text(config(name))
+    (tmp_path / "b/x.json").write_text('{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "b"}}')
+    assert names_in(tmp_path) == ["a", "b", "c"]
+
+
+def test_a_named_file_is_read_whatever_its_suffix_and_only_once(tmp_path: Path) -> None:
+    file = tmp_path / "x.txt"
+    file.write_text(config("a"))
+    (tmp_path / "y.yaml").write_text(config("b"))
+    assert names_in(file, tmp_path, tmp_path / "y.yaml", file) == ["a", "b"]
+
+
+def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(config("a").encode())))
+    assert names_in("-") == ["a"]
+
+
+def test_a_path_that_does_not_exist_is_an_error_that_names_it(tmp_path: Path) -> None:
+    with pytest.raises(ManifestError, match="nowhere: there is no such file or folder"):
+        names_in(tmp_path / "nowhere")
+
+
+def test_lists_are_taken_apart(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(
+        dedent("""\
+        apiVersion: v1
+        kind: List
+        items:
+        - {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}
+        - apiVersion: v1
+          kind: ServiceList
+          items:
+          - metadata: {name: b}
+        - kind: ConfigMap
+        """)
+    )
+    source = ManifestSource([tmp_path], follow=False)
+    assert [(obj["apiVersion"], obj["kind"], obj["metadata"]["name"]) for obj in source.load()] == [
+        ("v1", "ConfigMap", "a"),
+        ("v1", "Service", "b"),
+    ]
+    assert source.position(Key("core", "ConfigMap", "default", "a")) == (str(tmp_path / "a.yaml"), 4)
+    assert problems_in(tmp_path) == [f"{tmp_path}/a.yaml:9: document 1: apiVersion is missing"]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("a: b: c", "1: document 1: no YAML: mapping values are not allowed in this context"),
+        ("- a", "1: document 1: no object but a list: a manifest is a mapping"),
+        ("hello", "1: document 1: no object but a plain value: a manifest is a mapping"),
+        ("\n\nkind: A\nmetadata: {name: a}", "3: document 1: apiVersion is missing"),
+        ("apiVersion: v1\nmetadata: {name: a}", "1: document 1: kind is missing"),
+        ("apiVersion: v1\nkind: A", "1: document 1: metadata.name is missing"),
+        ("apiVersion: v1\nkind: A\nmetadata: []", "1: document 1: metadata is no mapping"),
+        ("apiVersion: 1\nkind: A\nmetadata: {name: a}", "1: document 1: apiVersion is no text (1): quote it"),
+        ("apiVersion: v1\nkind: A\nmetadata: {name: 7}", "1: document 1: metadata.name is no text (7): quote it"),
+        (
+            "apiVersion: v1\nkind: A\nmetadata: {name: a/b}",
+            "1: document 1: metadata.name 'a/b' is no name that the Kubernetes API takes",
+        ),
+        (
+            "apiVersion: v1\nkind: A\nmetadata: {generateName: a-}",
+            "1: document 1: metadata.name is missing: an object with a generated name has no place among manifests",
+        ),
+        ('{"apiVersion": "v1",\n "kind" "A"}', "2: document 1: no JSON: Expecting ':' delimiter"),
+        (
+            '{"apiVersion": "v1", "kind": "A", "metadata": {"name": "a"}, "x": "\\ud800"}',
+            "1: document 1: a text in it is no valid Unicode",
+        ),
+    ],
+)
+def test_a_broken_document_is_told_with_file_line_and_number(tmp_path: Path, text: str, reason: str) -> None:
+    (tmp_path / "a.yaml").write_text(text)
+    assert problems_in(tmp_path) == [f"{tmp_path}/a.yaml:{reason}"]
+
+
+def test_the_other_documents_of_a_broken_file_still_load(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(f"{config('a')}---\nkind: [\n---\n{config('b')}---\nkind: A\n")
+    (tmp_path / "b.yaml").write_text(config("c"))
+    assert names_in(tmp_path) == ["a", "b", "c"]
+    assert [problem.partition(": document ")[2][:1] for problem in problems_in(tmp_path)] == ["2", "4"]
+
+
+def test_a_file_that_is_no_utf_8_is_told(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_bytes(b"a: b\nc: \xff\n")
+    assert problems_in(tmp_path) == [f"{tmp_path}/a.yaml:2: document 1: no text in UTF-8"]
+
+
+def test_the_first_of_two_equal_objects_counts_and_the_second_is_told_with_both_places(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(f"{config('a')}data: {{x: first}}\n")
+    (tmp_path / "b.yaml").write_text(f"---\n{config('a')}data: {{x: second}}\n")
+    (obj,) = ManifestSource([tmp_path], follow=False).load()
+    assert obj["data"] == {"x": "first"}
+    (problem,) = problems_in(tmp_path)
+    assert problem == (
+        f"{tmp_path}/b.yaml:2: document 1: core/ConfigMap/shop/a is defined already at {tmp_path}/a.yaml:1: "
+        "that one counts, this one does not"
+    )
+
+
+def test_a_missing_namespace_is_the_default_one_and_so_an_object_can_be_there_twice(tmp_path: Path) -> None:
+    text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
+    (tmp_path / "a.yaml").write_text(f"{text}---\n{text.replace('name: a', 'name: a, namespace: default')}")
+    assert [str(key_of(obj)) for obj in ManifestSource([tmp_path], follow=False).load()] == ["core/ConfigMap/default/a"]
+    assert len(problems_in(tmp_path)) == 1
+
+
+async def test_the_stream_tells_each_kind_in_full_crds_and_policy_kinds_first(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(
+        dedent("""\
+        {apiVersion: apps/v1, kind: Deployment, metadata: {name: d}}
+        ---
+        {apiVersion: policybridge.io/v1alpha1, kind: PolicyKind, metadata: {name: p}}
+        ---
+        {apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: c}}
+        ---
+        {apiVersion: apps/v1, kind: Deployment, metadata: {name: e}}
+        """)
+    )
+    changes = await changes_of(ManifestSource([tmp_path], follow=False))
+    kinds = ["apiextensions.k8s.io/CustomResourceDefinition", "policybridge.io/PolicyKind", "apps/Deployment"]
+    assert [change.type_id for change in changes if isinstance(change, Listing)] == kinds
+    assert [type(change) for change in changes] == [Listing, Upserted, Listed] * 3
+    assert [
+        obj["metadata"]["name"] for change in changes if isinstance(change, Upserted) for obj in change.objects
+    ] == ["c", "p", "d", "e"]
+
+
+async def test_a_wanted_kind_that_is_not_there_is_told_as_an_empty_listing(tmp_path: Path) -> None:
+    source = ManifestSource([tmp_path], follow=False)
+    source.want({"core/Service"})
+    assert await changes_of(source) == [Listing("core/Service"), Listed("core/Service")]
+
+
+async def test_the_stream_begins_with_the_troubles(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(f"kind: A\n---\n{config('a')}")
+    first, *others = await changes_of(ManifestSource([tmp_path], follow=False))
+    assert first == Trouble(f"{tmp_path}/a.yaml:1", "document 1: apiVersion is missing", retried=False)
+    assert [type(change) for change in others] == [Listing, Upserted, Listed]
+
+
+async def test_the_stream_of_a_path_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ManifestError, match="nowhere"):
+        await changes_of(ManifestSource([tmp_path / "nowhere" / "x"], follow=True))

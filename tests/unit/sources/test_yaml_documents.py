@@ -1,0 +1,148 @@
+import pytest
+
+from bridge.sources.yaml_documents import BrokenDocument, Document, read_documents
+from bridge.sources.yaml_values import number_of
+
+
+def value_of(text: str) -> object:
+    (document,) = read_documents(text)
+    assert isinstance(document, Document), document
+    return document.value
+
+
+def test_documents_have_their_numbers_and_lines_and_empty_ones_are_left_out() -> None:
+    text = "# a comment\n---\n---\na: 1\n---\n# nothing\n---\nnull\n--- {b: 2}\n...\n%YAML 1.1\n---\n\nc: 3\n"
+    assert list(read_documents(text)) == [Document(1, 4, {"a": 1}), Document(2, 9, {"b": 2}), Document(3, 14, {"c": 3})]
+
+
+def test_a_broken_document_does_not_hide_the_others() -> None:
+    documents = list(read_documents("a: 1\n---\nb: 1\nc: d: e\n---\nf: 1\n"))
+    assert documents == [
+        Document(1, 1, {"a": 1}),
+        BrokenDocument(2, 4, "no YAML: mapping values are not allowed in this context"),
+        Document(3, 6, {"f": 1}),
+    ]
+
+
+def test_windows_line_ends_are_read() -> None:
+    assert list(read_documents("a: 1\r\n---\r\nb: 2\r\n")) == [Document(1, 1, {"a": 1}), Document(2, 3, {"b": 2})]
+
+
+def test_a_separator_inside_a_block_of_text_is_text() -> None:
+    assert value_of("a: |\n  x\n  ---\n  y\n") == {"a": "x\n---\ny\n"}
+
+
+def test_the_lines_of_a_lists_items_are_told() -> None:
+    (document,) = read_documents("\nkind: List\nitems:\n- a: 1\n  b: 2\n- a: 3\n")
+    assert isinstance(document, Document)
+    assert (document.line, document.item_lines) == (2, (4, 6))
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),  # each as `kubectl label --local -o json` prints it
+    [
+        ("2024-01-01", "2024-01-01"),
+        ("2024-01-01T00:00:00Z", "2024-01-01T00:00:00Z"),
+        ("12:30", "12:30"),
+        ("190:20:30.15", "190:20:30.15"),
+        ("=", "="),
+        ("on", True),
+        ("Off", False),
+        ("yes", True),
+        ("NO", False),
+        ("y", True),
+        ("n", False),
+        ("TRUE", True),
+        ("tRue", "tRue"),
+        ("~", None),
+        ("NULL", None),
+        ("", None),
+        ("0777", 511),
+        ("0o14", 12),
+        ("0x1F", 31),
+        ("-0x1F", -31),
+        ("0b11", 3),
+        ("08", 8),
+        ("+5", 5),
+        ("1_000", 1000),
+        ("1e3", 1000),
+        ("1.5e+3", 1500),
+        (".5", 0.5),
+        ("-1.", -1),
+        ("1.10", 1.1),
+        ("123456789012345678901234567890", 1.2345678901234568e29),
+        ("1.2.3", "1.2.3"),
+        ("10.0.0.0/8", "10.0.0.0/8"),
+        ("1h", "1h"),
+        ("'on'", "on"),
+    ],
+)
+def test_a_plain_value_is_what_kubectl_takes_it_for(text: str, value: object) -> None:
+    found = value_of(f"a: {text}\n")
+    assert found == {"a": value}
+    assert isinstance(found, dict)
+    assert type(found["a"]) is type(value)
+
+
+def test_keys_become_text() -> None:
+    assert value_of("2: a\ntrue: b\n1.5: c\n~: d\n") == {"2": "a", "true": "b", "1.5": "c", "null": "d"}
+
+
+def test_aliases_and_merges_unfold_into_values_of_their_own() -> None:
+    value = value_of("a: &x {b: [1], c: 3}\nd: *x\ne: {<<: *x, c: 2}\n")
+    assert value == {"a": {"b": [1], "c": 3}, "d": {"b": [1], "c": 3}, "e": {"b": [1], "c": 2}}
+    assert isinstance(value, dict)
+    assert value["a"]["b"] is not value["d"]["b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("a: .inf", "no number that JSON can hold"),
+        ("a: 1e999", "no number that JSON can hold"),
+        ("a: 1\nb: 2\na: 3", "the key 'a' occurs twice"),
+        ("a: &x [*x]", "holds itself"),
+        ("a: !!set {b}", "a set has no form in JSON"),
+        ("a: !secret b", "could not determine a constructor"),
+        ("? [1, 2]\n: 3", "unhashable key"),
+        ("a: [" + "[" * 3000, "no YAML"),
+        ("a:\n\tb: 1", "cannot start any token"),
+        ("a: \x07", "control characters are not allowed"),
+        (
+            "a: &a [1,1,1,1,1,1,1,1,1,1]\n"
+            + "".join(f"{chr(98 + n)}: &{chr(98 + n)} [{','.join(['*' + chr(97 + n)] * 10)}]\n" for n in range(8)),
+            "unfold to more than",
+        ),
+    ],
+)
+def test_what_json_cannot_hold_is_broken(text: str, reason: str) -> None:
+    (document,) = read_documents(text)
+    assert isinstance(document, BrokenDocument)
+    assert reason in document.reason
+    assert "\n" not in document.reason
+
+
+def test_json_values_may_follow_each_other() -> None:
+    text = '{"a": "\\ud83d\\ude00\\/"}\n{"b":\t1}\n'
+    assert list(read_documents(text)) == [Document(1, 1, {"a": "😀/"}), Document(2, 2, {"b": 1})]
+
+
+def test_yaml_that_begins_with_a_brace_is_yaml() -> None:
+    assert list(read_documents("{a: 1}\n---\nb: 2\n")) == [Document(1, 1, {"a": 1}), Document(2, 3, {"b": 2})]
+
+
+@pytest.mark.parametrize(
+    ("text", "broken"),
+    [
+        ('{"a": 1,\n "b" 2}', BrokenDocument(1, 2, "no JSON: Expecting ':' delimiter")),
+        ('\n{"a": 1, "a": 2}', BrokenDocument(1, 2, "no JSON: the key 'a' occurs twice")),
+        ('{"a": NaN, "a": 1}', BrokenDocument(1, 1, "no JSON: NaN is no number that JSON can hold")),
+    ],
+)
+def test_broken_json_is_told_with_its_line(text: str, broken: BrokenDocument) -> None:
+    assert list(read_documents(text)) == [broken]
+
+
+def test_a_word_is_no_number() -> None:
+    with pytest.raises(ValueError, match="could not convert"):
+        number_of("five")
