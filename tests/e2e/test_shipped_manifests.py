@@ -1,0 +1,117 @@
+"""What is shipped for clusters, and the example, is what a real API server takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.controlplane.api import ApiError
+from tests.controlplane.plane import ControlPlane
+
+ROOT = Path(__file__).resolve().parents[2]
+CRD_PATH = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+POLICYKINDS = "/apis/policybridge.io/v1alpha1/policykinds"
+# Where the API server serves the kinds of the example.
+PLURALS = {
+    "CustomResourceDefinition": "customresourcedefinitions",
+    "GatewayClass": "gatewayclasses",
+    "HTTPRoute": "httproutes",
+    "ColorPolicy": "colorpolicies",
+    "TimeoutPolicy": "timeoutpolicies",
+}
+
+
+def _objects(*paths: Path) -> Iterator[dict[str, Any]]:
+    for path in paths:
+        yield from (obj for obj in yaml.safe_load_all(path.read_text(encoding="utf-8")) if obj)
+
+
+def _path(obj: dict[str, Any]) -> str:
+    version = obj["apiVersion"]
+    root = f"/apis/{version}" if "/" in version else f"/api/{version}"
+    namespace = obj["metadata"].get("namespace")
+    plural = PLURALS.get(obj["kind"], f"{obj['kind'].lower()}s")
+    return f"{root}/namespaces/{namespace}/{plural}" if namespace else f"{root}/{plural}"
+
+
+def _apply(plane: ControlPlane, obj: dict[str, Any]) -> Any:
+    return plane.api.apply(f"{_path(obj)}/{obj['metadata']['name']}", obj)
+
+
+@pytest.fixture(scope="module")
+def with_policykinds(control_plane: ControlPlane) -> ControlPlane:
+    """The control plane with the CRD PolicyKind."""
+    for crd in _objects(*sorted((ROOT / "deploy" / "crds").glob("*.yaml"))):
+        control_plane.api.apply(f"{CRD_PATH}/{crd['metadata']['name']}", crd)
+        control_plane.api.wait_for_crds({crd["metadata"]["name"]})
+    return control_plane
+
+
+def test_the_example_is_what_an_api_server_takes(with_policykinds: ControlPlane) -> None:
+    """Every object of examples/shop is applied in the order of its files, which refuses unknown fields."""
+    for obj in _objects(*sorted((ROOT / "examples" / "shop").glob("*.yaml"))):
+        _apply(with_policykinds, obj)
+        if obj["kind"] == "CustomResourceDefinition":
+            with_policykinds.api.wait_for_crds({obj["metadata"]["name"]})
+
+
+def test_every_field_of_a_policy_kind_is_in_its_crd(with_policykinds: ControlPlane) -> None:
+    spec = {
+        "group": "example.com",
+        "kind": "EverythingPolicy",
+        "mode": "Manage",
+        "controllerName": "example.com/everything",
+        "class": "Inherited",
+        "targets": [{"group": "", "kind": "Service", "sections": True, "role": "Frontend"}],
+        "effectiveTarget": "Backend",
+        "effectiveKinds": ["Service"],
+        "crossNamespace": "Consumer",
+        "specPaths": [{"path": "/spec", "strategy": "Custom", "strategyPath": "/spec/a~1b", "without": ["targetRefs"]}],
+        "strategies": {"atomic": "Atomic", "loose": {"strategy": "Patch", "merge": {"units": ["/a/*"]}}},
+        "defaultStrategy": "AtomicDefaults",
+        "custom": "rates",
+        "merge": {"units": ["/limits/*"], "listKeys": {"/rules": "id"}, "append": ["/audit/rules"]},
+        "sameLevel": "ConflictOnOverlap",
+        "strategyFrom": "Challenger",
+        "mergesWith": "Closest",
+        "fold": "Stack",
+        "wrappers": "Both",
+        "conditions": "Enforced",
+        "statusShape": "Ancestors",
+        "ancestorLevel": "Target",
+        "gatewayControllers": ["example.com/gw"],
+        "fanout": "DeclaredTargets",
+    }
+    answer = _apply(with_policykinds, _policykind("everything", spec))
+    assert answer["spec"] == spec
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"mode": "Manage"}, "controllerName"),
+        ({"mode": "Sometimes"}, "mode"),
+        ({"specPaths": [{"path": "spec"}]}, "path"),
+        ({"effectiveTarget": "Cluster"}, "effectiveTarget"),
+    ],
+)
+def test_a_policy_kind_with_a_wrong_field_is_refused(
+    with_policykinds: ControlPlane, wrong: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(ApiError) as refusal:
+        _apply(with_policykinds, _policykind("wrong", {"group": "example.com", "kind": "WrongPolicy", **wrong}))
+    assert refusal.value.status == 422
+    assert said in str(refusal.value)
+
+
+def _policykind(name: str, spec: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "apiVersion": "policybridge.io/v1alpha1",
+        "kind": "PolicyKind",
+        "metadata": {"name": name},
+        "spec": spec,
+    }
