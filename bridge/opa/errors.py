@@ -21,11 +21,11 @@ class OpaError(Exception):
     """Anything that goes wrong with OPA."""
 
 
-class OpaUnavailable(OpaError):  # noqa: N818 - it reads as what happened
+class OpaUnavailable(OpaError):
     """OPA gave no answer: the connection was refused or broke off, or the time was up. Trying again can help."""
 
 
-class OpaRejected(OpaError):  # noqa: N818 - it reads as what happened
+class OpaRejected(OpaError):
     """OPA answered with an error of its own.
 
     `status` is the HTTP status, `code` and `message` are OPA's (`invalid_parameter`, …), `errors` are its details, each
@@ -41,7 +41,7 @@ class OpaRejected(OpaError):  # noqa: N818 - it reads as what happened
         self.errors = tuple(errors)
 
 
-class OpaUndefined(OpaError):  # noqa: N818 - it reads as what happened
+class OpaUndefined(OpaError):
     """OPA has no document or rule at `path`, or the rule is undefined for this input."""
 
     def __init__(self, path: str) -> None:
@@ -62,7 +62,7 @@ class OpaStartError(OpaError):
     """The bridge's own OPA did not start; the text says why, with OPA's last words."""
 
 
-class PortTaken(OpaStartError):  # noqa: N818 - it reads as what happened
+class PortTaken(OpaStartError):
     """The port that OPA was to listen on belongs to somebody else."""
 
     def __init__(self, port: int) -> None:
