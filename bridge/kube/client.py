@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -15,6 +15,8 @@ from bridge.kube.errors import ConfigurationError, Garbled, Unauthorized, api_er
 
 if TYPE_CHECKING:
     import aiohttp
+
+Read = Callable[[], Awaitable[bytes]]
 
 JSON = "application/json"
 MERGE_PATCH = "application/merge-patch+json"
@@ -29,9 +31,9 @@ _HEADERS = {
 
 
 class KubeClient:
-    """Requests to an API server by path (`/apis/...`). TLS is always verified, credentials are refreshed, all has a timeout.
+    """Requests to an API server by path (`/apis/...`).
 
-    Use `async with await KubeClient.connect() as client`, or call `close`. Every method raises a KubeError.
+    TLS is always verified, credentials are refreshed, and everything has a timeout. Use `async with await KubeClient.connect() as client`, or call `close`. Every method raises a KubeError.
     """
 
     def __init__(self, access: Access) -> None:
@@ -54,7 +56,9 @@ class KubeClient:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         await self.close()
 
     async def close(self) -> None:
@@ -62,15 +66,21 @@ class KubeClient:
         if self._rest is not None:
             await self._rest.close()
 
-    async def get(self, path: str, params: Mapping[str, str] | None = None, *, accept: str = JSON, timeout: float = _ANSWER) -> Any:
+    async def get(
+        self, path: str, params: Mapping[str, str] | None = None, *, accept: str = JSON, timeout: float = _ANSWER
+    ) -> Any:
         """GET `path` and parse the answer. `timeout` is in seconds, for the whole request."""
         return parse(await self.request("GET", path, params=params, accept=accept, timeout=timeout))
 
-    async def post(self, path: str, body: Any, params: Mapping[str, str] | None = None, *, timeout: float = _ANSWER) -> Any:
+    async def post(
+        self, path: str, body: Any, params: Mapping[str, str] | None = None, *, timeout: float = _ANSWER
+    ) -> Any:
         """POST `body` as JSON and parse the answer."""
         return parse(await self.request("POST", path, params=params, body=msgspec.json.encode(body), timeout=timeout))
 
-    async def put(self, path: str, body: Any, params: Mapping[str, str] | None = None, *, timeout: float = _ANSWER) -> Any:
+    async def put(
+        self, path: str, body: Any, params: Mapping[str, str] | None = None, *, timeout: float = _ANSWER
+    ) -> Any:
         """PUT `body` as JSON and parse the answer."""
         return parse(await self.request("PUT", path, params=params, body=msgspec.json.encode(body), timeout=timeout))
 
@@ -85,7 +95,9 @@ class KubeClient:
     ) -> Any:
         """PATCH with `body` as JSON of the given patch type and parse the answer."""
         data = msgspec.json.encode(body)
-        return parse(await self.request("PATCH", path, params=params, body=data, content_type=content_type, timeout=timeout))
+        return parse(
+            await self.request("PATCH", path, params=params, body=data, content_type=content_type, timeout=timeout)
+        )
 
     async def delete(self, path: str, params: Mapping[str, str] | None = None, *, timeout: float = _ANSWER) -> Any:
         """DELETE `path` and parse the answer."""
@@ -106,7 +118,9 @@ class KubeClient:
         import aiohttp
 
         limits = aiohttp.ClientTimeout(total=timeout, sock_connect=_CONNECT)
-        response = await self._send(method, path, params, body, {"Accept": accept, "Content-Type": content_type}, limits)
+        response = await self._send(
+            method, path, params, body, {"Accept": accept, "Content-Type": content_type}, limits
+        )
         try:
             with translated(self.server):
                 return await response.read()
@@ -114,28 +128,26 @@ class KubeClient:
             response.release()
 
     @asynccontextmanager
-    async def stream(self, path: str, params: Mapping[str, str], *, silence: float) -> AsyncIterator[AsyncIterator[bytes]]:
-        """GET an answer that goes on (a watch), and give its bytes as they come, in pieces of any size.
+    async def stream(self, path: str, params: Mapping[str, str], *, silence: float) -> AsyncIterator[Read]:
+        """GET an answer that goes on (a watch). The block gets a function that reads on: `await read()`.
 
-        Entering the block means that the API server has accepted the request. More than `silence` seconds without a byte
-        raise TimedOut. Leaving the block closes the connection.
+        It gives the bytes that have come, in pieces of any size, and none at the end. Entering the block means that
+        the API server has accepted the request. More than `silence` seconds without a byte raise TimedOut. Leaving the
+        block closes the connection.
         """
         import aiohttp
 
         limits = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT, sock_read=silence)
         response = await self._send("GET", path, params, None, {"Accept": JSON}, limits)
+
+        async def read() -> bytes:
+            with translated(self.server):
+                return await response.content.readany()
+
         try:
-            yield self._pieces(response)
+            yield read
         finally:
             response.close()
-
-    async def _pieces(self, response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
-        while True:
-            with translated(self.server):
-                piece = await response.content.readany()
-            if not piece:
-                return
-            yield piece
 
     async def _send(
         self,
@@ -184,7 +196,7 @@ class KubeClient:
             try:
                 self._rest = RESTClientObject(configuration)
             except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
-                raise ConfigurationError(f"{self.origin}: its certificates cannot be used: {one_line(error)}") from error
+                raise ConfigurationError(f"certificates of {self.origin} cannot be used: {one_line(error)}") from error
             self._rest.pool_manager = self._rest._create_pool_manager()  # noqa: SLF001 (its request() encodes bodies itself)
             if outdated is not None:
                 await outdated.close()

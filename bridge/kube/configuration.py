@@ -16,8 +16,8 @@ _LOOK_AGAIN = 60.0  # seconds between two looks at credentials that may have bee
 class Access:
     """The library's configuration with its credentials.
 
-    `configuration` is a `kubernetes.aio` Configuration whose `auth_settings()` gives a current token; `origin` says in words
-    where it comes from.
+    `configuration` is a `kubernetes.aio` Configuration whose `auth_settings()` gives a current token; `origin` says in
+    words where it comes from.
     """
 
     def __init__(self, configuration: Any, origin: str, loader: Any = None) -> None:
@@ -30,7 +30,7 @@ class Access:
             configuration.refresh_api_key_hook = self._refresh
 
     async def authorization(self) -> str | None:
-        """The value of the Authorization header, refreshed if it is due; None where a client certificate (or nothing) is used.
+        """The value of the Authorization header, refreshed if that is due; None with a client certificate alone.
 
         Raises ConfigurationError when the token's source has become unusable.
         """
@@ -60,14 +60,14 @@ class Access:
 
 
 async def load_access(kubeconfig: str | os.PathLike[str] | None = None, context: str | None = None) -> Access:
-    """Load the configuration: the given kubeconfig, else $KUBECONFIG, else the pod's service account, else ~/.kube/config.
+    """Load the given kubeconfig, else $KUBECONFIG, else the pod's service account, else ~/.kube/config.
 
     Raises ConfigurationError, whose text is one line that names the file, when it cannot be used, or when it turns the
     verification of TLS certificates off.
     """
     from kubernetes.aio.client import Configuration  # 0.4 s and 56 MB: only those who need a cluster pay
 
-    configuration: Any = type.__call__(Configuration)  # a fresh one: the class keeps a default that others may have changed
+    configuration: Any = type.__call__(Configuration)  # a fresh one: calling the class copies its default
     configuration.connection_pool_maxsize = 0  # no limit: each watch holds a connection, and must not starve the others
     paths = os.fspath(kubeconfig) if kubeconfig else os.environ.get("KUBECONFIG", "")
     in_pod = "KUBERNETES_SERVICE_HOST" in os.environ and _SERVICE_ACCOUNT_TOKEN.exists()
@@ -103,5 +103,5 @@ async def _from_kubeconfig(configuration: Any, paths: str, context: str | None) 
     except Exception as error:  # YAML errors, missing keys, wrong types: the library checks little
         raise ConfigurationError(f"kubeconfig {paths} cannot be used: {one_line(error)}") from error
     if not configuration.verify_ssl:
-        raise ConfigurationError(f"kubeconfig {paths} sets insecure-skip-tls-verify: give certificate-authority(-data) instead")
+        raise ConfigurationError(f"kubeconfig {paths} has insecure-skip-tls-verify: name certificate-authority instead")
     return Access(configuration, f"kubeconfig {paths}", loader)

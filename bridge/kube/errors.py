@@ -57,8 +57,8 @@ class Garbled(KubeError):
 class ApiError(KubeError):
     """The API server answered with an error.
 
-    `status` is the HTTP status, `reason` the Status object's machine-readable reason (may be empty), `message` its text,
-    `retry_after` the seconds that the server asks to wait, if it does.
+    `status` is the HTTP status, `reason` the Status object's machine-readable reason (may be empty), `message` its
+    text, `retry_after` the seconds that the server asks to wait, if it does.
     """
 
     def __init__(self, status: int, reason: str, message: str, retry_after: float | None = None) -> None:
@@ -140,7 +140,8 @@ def status_error(status: dict[str, Any], http_status: int = 500, retry_after: fl
     causes = {cause.get("reason") for cause in details.get("causes") or ()}
     # A resourceVersion from the future (etcd was restored from a backup) gets a 504, and only a new list helps.
     kind = Expired if "ResourceVersionTooLarge" in causes else _kind_of(code)
-    return kind(code, status.get("reason") or "", one_line(status.get("message") or ""), retry_after or details.get("retryAfterSeconds"))
+    message = one_line(status.get("message") or "")
+    return kind(code, status.get("reason") or "", message, retry_after or details.get("retryAfterSeconds"))
 
 
 def _kind_of(status: int) -> type[ApiError]:
@@ -159,7 +160,9 @@ def translated(server: str) -> Iterator[None]:
     except TimeoutError as error:
         raise TimedOut(f"{server} did not answer in time") from error
     except aiohttp.ClientConnectorError as error:
-        refused = error.os_error.errno == errno.ECONNREFUSED
-        raise Unreachable(f"{server} refuses connections" if refused else f"{server} cannot be reached: {one_line(error.os_error)}") from error
+        if error.os_error.errno == errno.ECONNREFUSED:
+            raise Unreachable(f"{server} refuses connections") from error
+        raise Unreachable(f"{server} cannot be reached: {one_line(error.os_error)}") from error
     except (aiohttp.ClientError, OSError) as error:
-        raise Unreachable(f"connection to {server} broke: {one_line(error) or type(error).__name__}") from error
+        said = one_line(error) or type(error).__name__
+        raise Unreachable(f"the connection to {server} broke: {said}") from error

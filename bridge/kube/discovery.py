@@ -1,0 +1,116 @@
+"""Which types an API server serves, and in which version it prefers to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from bridge.kube.client import JSON, KubeClient
+from bridge.kube.errors import ApiError, Garbled
+from bridge.model.keys import CORE
+from bridge.model.types import ResourceType
+
+_AGGREGATED = ",".join(
+    [
+        f"{JSON};g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
+        f"{JSON};g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList",
+        JSON,  # a server that is older than both answers with the names of its groups
+    ]
+)
+_NEEDED_VERBS = frozenset({"list", "watch"})
+
+
+class Discovery:
+    """The types that can be listed and watched, as the API server served them when last asked (`refresh`)."""
+
+    def __init__(self, client: KubeClient) -> None:
+        self._client = client
+        self._types: dict[str, ResourceType] = {}
+        self._unknown: set[str] = set()
+
+    @property
+    def types(self) -> Mapping[str, ResourceType]:
+        """Every served type by its id, each in its preferred version."""
+        return self._types
+
+    @property
+    def unknown_groups(self) -> frozenset[str]:
+        """Groups that could not be asked (an aggregated API server is away): nobody knows what they serve."""
+        return frozenset(self._unknown)
+
+    async def refresh(self) -> None:
+        """Ask again. Raises KubeError, and then nothing has changed."""
+        types: dict[str, ResourceType] = {}
+        unknown: set[str] = set()
+        for root in ("/api", "/apis"):
+            answer = await self._client.get(root, accept=_AGGREGATED)
+            try:
+                if answer["kind"] == "APIGroupDiscoveryList":
+                    found, stale = read_aggregated(answer)
+                else:
+                    found, stale = await self._ask_each(root, answer)
+            except (KeyError, TypeError, AttributeError) as error:
+                raise Garbled(f"the answer to {root} is no discovery document") from error
+            types |= found
+            unknown |= stale
+        self._types, self._unknown = types, unknown
+
+    def resolve(self, type_ids: Iterable[str]) -> dict[str, ResourceType | None]:
+        """The type that each id (`<group>/<Kind>`) stands for, None for those that were not served. Asks nobody."""
+        return {type_id: self._types.get(type_id) for type_id in type_ids}
+
+    async def _ask_each(self, root: str, answer: Mapping[str, Any]) -> tuple[dict[str, ResourceType], set[str]]:
+        types: dict[str, ResourceType] = {}
+        unknown: set[str] = set()
+        for group, version in _versions(answer):
+            name = "" if root == "/api" else f"/{group}"
+            try:
+                resources = await self._client.get(f"{root}{name}/{version}")
+            except ApiError:  # one broken group must not hide the others
+                unknown.add(group)
+            else:
+                types = read_resources(group, version, resources) | types
+        return types, unknown
+
+
+def read_aggregated(answer: Mapping[str, Any]) -> tuple[dict[str, ResourceType], set[str]]:
+    """The types of an APIGroupDiscoveryList, and the groups that it knows too little about.
+
+    Its versions are in the order of preference, so the first that has a kind wins.
+    """
+    types: dict[str, ResourceType] = {}
+    stale: set[str] = set()
+    for group in answer["items"]:
+        name = group.get("metadata", {}).get("name") or CORE
+        for version in group["versions"]:
+            if version.get("freshness") == "Stale":
+                stale.add(name)
+            for resource in version.get("resources") or ():
+                kind = resource.get("responseKind", {}).get("kind")
+                if kind and set(resource.get("verbs") or ()) >= _NEEDED_VERBS:
+                    namespaced = resource["scope"] == "Namespaced"
+                    found = ResourceType(name, version["version"], kind, resource["resource"], namespaced)
+                    types.setdefault(found.id, found)
+    return types, stale
+
+
+def read_resources(group: str, version: str, answer: Mapping[str, Any]) -> dict[str, ResourceType]:
+    """The types of an APIResourceList. A name with a slash is a subresource."""
+    types: dict[str, ResourceType] = {}
+    for resource in answer["resources"]:
+        if "/" not in resource["name"] and set(resource.get("verbs") or ()) >= _NEEDED_VERBS:
+            found = ResourceType(group, version, resource["kind"], resource["name"], resource["namespaced"])
+            types.setdefault(found.id, found)
+    return types
+
+
+def _versions(answer: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Each group's versions, the preferred one first (an APIVersions or APIGroupList document)."""
+    if answer["kind"] == "APIVersions":
+        yield from ((CORE, version) for version in answer["versions"])
+        return
+    for group in answer["groups"]:
+        preferred = group.get("preferredVersion", {}).get("version")
+        versions = [version["version"] for version in group["versions"]]
+        for version in sorted(versions, key=preferred.__ne__):  # a stable sort: the others keep their order
+            yield group["name"], version

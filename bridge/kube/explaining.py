@@ -1,0 +1,37 @@
+"""Errors as a person needs them: what keeps a type from being read, and what would mend it."""
+
+from __future__ import annotations
+
+from bridge.kube.errors import (
+    ConfigurationError,
+    Forbidden,
+    KubeError,
+    ServerError,
+    Throttled,
+    Unauthorized,
+    Unreachable,
+    Untrusted,
+)
+from bridge.model.types import ResourceType
+
+
+def explain(error: KubeError, resource: ResourceType, origin: str) -> str:
+    """One line: what keeps a type from being read, and what would mend it. `origin` says whose credentials we use."""
+    served_as = resource.plural if resource.group == "core" else f"{resource.plural}.{resource.group}"
+    match error:
+        case Forbidden():
+            return f"reading {served_as} is forbidden: grant the bridge get, list and watch on them ({error.message})"
+        case Unauthorized():
+            return f"the API server does not accept the credentials of {origin}: renew them"
+        case Untrusted():
+            return f"{error}: check certificate-authority and client-certificate of {origin}"
+        case Unreachable():
+            return f"{error}: is the API server running, and its address in {origin} right?"
+        case Throttled():
+            return f"the API server is asked too much ({error.message}): it is asked again later"
+        case ServerError():
+            return f"the API server fails ({error}): its log, and etcd's, say why"
+        case ConfigurationError():
+            return str(error)
+        case _:
+            return f"reading {served_as} failed: {error}"

@@ -1,0 +1,227 @@
+"""Who may write: the holder of a Lease (coordination.k8s.io/v1).
+
+The rules:
+- A Lease that does not exist, or whose holder has released it, is taken at once.
+- One that somebody holds is taken when it was not renewed for its own duration, counted by our clock from when we saw
+  its last renewal: the clocks of two machines need not agree.
+- The holder counts from when it sent its last accepted renewal, and stops before anybody else may begin.
+
+The library's elector is not used: it never releases, so every restart costs a lease's duration; it counts in wall-clock
+time, which may jump; and an API server that is away ends it with the HTTP library's error.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from bridge.kube.client import KubeClient
+from bridge.kube.errors import Conflict, Forbidden, KubeError, NotFound, Unauthorized
+
+_LEASES = "leases.coordination.k8s.io"
+_RELEASE_TIMEOUT = 3.0  # seconds that a clean stop may take
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """The times of a Lease, in seconds.
+
+    Others take a Lease that was not renewed for `duration`; the holder stops `margin` before that; both look every
+    `period`.
+    """
+
+    duration: float = 15.0
+    margin: float = 5.0
+    period: float = 2.0
+
+
+_STANDARD_TERM = Term()
+
+
+class Lease:
+    """Takes part in the election: `run` it as a task, and ask `held` before each write.
+
+    `identity` must be this process's own. `on_change` is called when `held` or `trouble` has changed. The event `taken`
+    is set as long as the Lease is held.
+    """
+
+    def __init__(
+        self,
+        client: KubeClient,
+        namespace: str,
+        name: str,
+        identity: str,
+        *,
+        term: Term = _STANDARD_TERM,
+        on_change: Callable[[Lease], None] = lambda _: None,
+    ) -> None:
+        self.namespace = namespace
+        self.name = name
+        self.identity = identity
+        self.taken = asyncio.Event()
+        self.holder = ""  # whose it was when last seen
+        self._client = client
+        self._term = term
+        self._on_change = on_change
+        self._path = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
+        self._trouble: str | None = None
+        self._seen: dict[str, Any] | None = None  # the Lease object as last read or written
+        self._renewal: tuple[object, ...] = ()  # what identifies the renewal that was last seen
+        self._renewal_seen = 0.0
+        self._held_until = 0.0
+        self._expiry: asyncio.TimerHandle | None = None
+
+    @property
+    def held(self) -> bool:
+        """Whether this process may write now. It is False well before others may begin to."""
+        return time.monotonic() < self._held_until
+
+    @property
+    def trouble(self) -> str | None:
+        """Why the Lease cannot be taken or renewed, in one line that says what would mend it; None if it can."""
+        return self._trouble
+
+    async def run(self) -> None:
+        """Take the Lease when it is free and renew it, until cancelled; then release it."""
+        try:
+            while True:
+                try:
+                    await self._look_and_act()
+                except KubeError as error:
+                    self._report(self._explain(error))
+                else:
+                    self._report(None)
+                await asyncio.sleep(self._term.period * random.uniform(0.8, 1.0))  # noqa: S311 (spreads load)
+        finally:
+            await self._release()
+
+    async def _look_and_act(self) -> None:
+        if not self.held or self._seen is None:
+            await self._look()
+        if self._seen is None:
+            await self._create()
+        elif self._may_take(self._seen["spec"]):
+            await self._write(self._seen)
+
+    async def _look(self) -> None:
+        try:
+            self._note(await self._client.get(f"{self._path}/{self.name}", timeout=self._timeout))
+        except NotFound:
+            self._seen = None
+
+    def _note(self, lease: dict[str, Any]) -> None:
+        spec = lease.setdefault("spec", {})
+        self._seen = lease
+        self.holder = spec.get("holderIdentity") or ""
+        renewal = (self.holder, spec.get("renewTime"), lease["metadata"]["resourceVersion"])
+        if renewal != self._renewal:
+            self._renewal, self._renewal_seen = renewal, time.monotonic()
+        if self.holder != self.identity:
+            self._lose()
+
+    def _may_take(self, spec: dict[str, Any]) -> bool:
+        if self.holder in {"", self.identity}:
+            return True
+        return time.monotonic() >= self._renewal_seen + (spec.get("leaseDurationSeconds") or self._term.duration)
+
+    async def _create(self) -> None:
+        body = {
+            "apiVersion": "coordination.k8s.io/v1",
+            "kind": "Lease",
+            "metadata": {"name": self.name, "namespace": self.namespace},
+            "spec": self._spec({}),
+        }
+        sent = time.monotonic()
+        try:
+            lease = await self._client.post(self._path, body, timeout=self._timeout)
+        except Conflict:
+            return  # another bridge was faster: the next look sees it
+        self._take(lease, sent)
+
+    async def _write(self, lease: dict[str, Any]) -> None:
+        body = {**lease, "spec": self._spec(lease["spec"])}
+        sent = time.monotonic()
+        try:
+            answer = await self._client.put(f"{self._path}/{self.name}", body, timeout=self._timeout)
+        except (Conflict, NotFound):
+            # Somebody has changed or removed it since: only a look tells whether it is still ours.
+            await self._look()
+            if self._seen is None:
+                self._lose()
+            return
+        self._take(answer, sent)
+
+    def _spec(self, before: dict[str, Any]) -> dict[str, Any]:
+        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        spec = {**before, "leaseDurationSeconds": max(1, round(self._term.duration)), "renewTime": now}
+        if before.get("holderIdentity") != self.identity:
+            spec["holderIdentity"] = self.identity
+            spec["acquireTime"] = now
+            spec["leaseTransitions"] = (before.get("leaseTransitions") or 0) + 1 if before else 0
+        return spec
+
+    def _take(self, lease: dict[str, Any], sent: float) -> None:
+        self._note(lease)
+        self._held_until = sent + self._term.duration - self._term.margin
+        if self._expiry is not None:
+            self._expiry.cancel()
+        delay = max(0.0, self._held_until - time.monotonic())
+        self._expiry = asyncio.get_running_loop().call_later(delay, self._lose)
+        if self.held and not self.taken.is_set():
+            self.taken.set()
+            self._on_change(self)
+
+    def _lose(self) -> None:
+        self._held_until = 0.0
+        if self._expiry is not None:
+            self._expiry.cancel()
+            self._expiry = None
+        if self.taken.is_set():
+            self.taken.clear()
+            self._on_change(self)
+
+    async def _release(self) -> None:
+        was_held, lease = self.held, self._seen
+        self._lose()
+        if not was_held or lease is None:
+            return
+        path = f"{self._path}/{self.name}"
+        with suppress(KubeError, TimeoutError):  # then it runs out by itself
+            async with asyncio.timeout(_RELEASE_TIMEOUT):
+                try:
+                    await self._client.put(path, _without_holder(lease))
+                except Conflict:  # a renewal was under way when we were stopped
+                    lease = await self._client.get(path)
+                    if lease["spec"].get("holderIdentity") == self.identity:
+                        await self._client.put(path, _without_holder(lease))
+
+    @property
+    def _timeout(self) -> float:
+        return max(1.0, (self._term.duration - self._term.margin) / 2)  # leaves time for a second attempt
+
+    def _report(self, trouble: str | None) -> None:
+        if trouble != self._trouble:
+            self._trouble = trouble
+            self._on_change(self)
+
+    def _explain(self, error: KubeError) -> str:
+        what = f"Lease {self.namespace}/{self.name}"
+        match error:
+            case NotFound():  # of a Lease itself it is no error, so it is of the namespace
+                return f"{what} cannot be made: namespace {self.namespace} does not exist: create it, or choose another"
+            case Forbidden():
+                return f"{what}: grant the bridge's role get, create and update on {_LEASES} ({error.message})"
+            case Unauthorized():
+                return f"{what}: the API server does not accept the credentials of {self._client.origin}: renew them"
+            case _:
+                return f"{what}: {error}"
+
+
+def _without_holder(lease: dict[str, Any]) -> dict[str, Any]:
+    return {**lease, "spec": {**lease["spec"], "holderIdentity": "", "leaseDurationSeconds": 1}}

@@ -1,0 +1,59 @@
+"""How often and how long: pages, watches, waits between attempts. All times are in seconds."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+from bridge.kube.errors import ApiError, KubeError, ServerError, Unreachable, Untrusted
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """The pace of one list-and-watch.
+
+    A watch is asked to end after `watch` seconds, a tenth more or less, so that the watches of all types (and of all
+    bridges) do not end together. A stream without a byte for `silence` seconds counts as dead: the API server sends a
+    bookmark every minute.
+    """
+
+    page: int = 500
+    watch: float = 290.0
+    silence: float = 130.0
+    first_wait: float = 0.1
+    longest_wait: float = 10.0
+    longest_wait_for_server: float = 1.0
+
+    def watch_seconds(self) -> int:
+        """For how long to ask for the next watch."""
+        return max(1, round(self.watch * random.uniform(0.9, 1.1)))  # noqa: S311 (spreads load, keeps no secret)
+
+
+class Backoff:
+    """The waits between attempts: they double, with jitter, as long as the same thing goes wrong."""
+
+    def __init__(self, pace: Pace) -> None:
+        self._pace = pace
+        self._kind: type[KubeError] | None = None
+        self._failures = 0
+
+    def reset(self) -> None:
+        """It worked: the next failure is a first one."""
+        self._kind = None
+        self._failures = 0
+
+    def after(self, error: KubeError | None) -> float:
+        """How long to wait after this error, or after a watch that ended at once without one."""
+        kind = type(error) if error else None
+        if kind is not self._kind:  # a server that starts refuses first, then says 503, then 403: each is news
+            self._kind, self._failures = kind, 0
+        wait = self._pace.first_wait * 2.0 ** min(self._failures, 30)
+        self._failures += 1
+        longest = self._longest(error)
+        asked = error.retry_after or 0.0 if isinstance(error, ApiError) else 0.0
+        return max(min(wait, longest) * random.uniform(0.5, 1.0), min(asked, longest))  # noqa: S311 (spreads load)
+
+    def _longest(self, error: KubeError | None) -> float:
+        # A server that is away, or starting, asks for little: so its return is noticed within a second or two.
+        waits_for_server = isinstance(error, Unreachable | ServerError) and not isinstance(error, Untrusted)
+        return self._pace.longest_wait_for_server if waits_for_server else self._pace.longest_wait

@@ -1,0 +1,190 @@
+"""The cluster as a change stream: one list-and-watch for each wanted type, each on its own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Coroutine
+from collections.abc import Set as AbstractSet
+from contextlib import aclosing
+from dataclasses import dataclass
+
+from bridge.kube.client import KubeClient
+from bridge.kube.discovery import Discovery
+from bridge.kube.errors import KubeError, NotFound
+from bridge.kube.listwatch import list_and_watch
+from bridge.kube.pace import Pace
+from bridge.model.changes import Change, Listed, Listing, Trouble
+from bridge.model.types import ResourceType
+
+_ROOM = 64  # changes that may wait for the reader; then the watches wait too
+_FIRST_POLL = 0.2  # seconds until a missing type is looked for again; the waits double
+_LONGEST_WITHOUT_ANSWER = 1.0  # seconds, so that a server's return is noticed soon
+_AFTER_LOSS = 0.5  # seconds: discovery follows a CRD with a delay
+_STANDARD_PACE = Pace()
+
+
+@dataclass(frozen=True, slots=True)
+class _Failed:
+    """A task ended by an error that nobody expected: the reader shall have it."""
+
+    error: BaseException
+
+
+@dataclass(frozen=True, slots=True)
+class _Running:
+    resource: ResourceType
+    task: asyncio.Task[None]
+
+
+class ClusterSource:
+    """A `Source` over an API server.
+
+    A type that is not served gets a Trouble and is looked for again, at last every `poll` seconds, and at once after
+    `rediscover`. When a type is no longer wanted, or its CRD is gone, an empty listing removes what it delivered.
+    """
+
+    def __init__(self, client: KubeClient, *, pace: Pace = _STANDARD_PACE, poll: float = 5.0) -> None:
+        self._client = client
+        self._discovery = Discovery(client)
+        self._pace = pace
+        self._poll = poll
+        self._queue: asyncio.Queue[Change | _Failed] = asyncio.Queue(_ROOM)
+        self._wanted: frozenset[str] = frozenset()
+        self._running: dict[str, _Running] = {}
+        self._delivered: set[str] = set()  # types that the reader may hold objects of
+        self._told: dict[str, str] = {}  # the Trouble last told of a type that is not running
+        self._wake = asyncio.Event()
+        self._asked = False  # to look at what is served, even if no type is missing
+        self._iterated = False
+
+    def want(self, type_ids: AbstractSet[str]) -> None:
+        """Deliver these types from now on, and no others."""
+        self._wanted = frozenset(type_ids)
+        self._wake.set()
+
+    def rediscover(self) -> None:
+        """Look at once whether missing types are served now, and whether others are served in another version.
+
+        To be called when a CRD has changed.
+        """
+        self._asked = True
+        self._wake.set()
+
+    async def changes(self) -> AsyncIterator[Change]:
+        """The change stream of all wanted types. Order is kept within a type. To be iterated once at a time."""
+        if self._iterated:
+            raise RuntimeError("a ClusterSource has one reader")
+        self._iterated = True
+        steering = asyncio.create_task(self._guarded(self._steer()), name="cluster source")
+        try:
+            while True:
+                change = await self._queue.get()
+                if isinstance(change, _Failed):
+                    raise change.error
+                yield change
+        finally:
+            tasks = [steering, *(running.task for running in self._running.values())]
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            self._running.clear()
+            self._delivered.clear()
+            self._told.clear()
+            self._queue = asyncio.Queue(_ROOM)
+            self._iterated = False
+
+    async def _steer(self) -> None:
+        """Keep what runs equal to what is wanted and served."""
+        wait = _FIRST_POLL
+        while True:
+            self._wake.clear()
+            asked, self._asked = self._asked, False
+            wanted = self._wanted
+            for type_id in sorted((self._running.keys() | self._delivered | self._told.keys()) - wanted):
+                await self._forget(type_id)
+            if (asked or wanted - self._running.keys()) and not await self._look(wanted):
+                wait = min(wait, _LONGEST_WITHOUT_ANSWER)
+            # Whoever asks has seen a CRD change, which discovery follows with a delay: look a few times more.
+            again = wanted - self._running.keys() or (asked and wait < self._poll)
+            try:
+                async with asyncio.timeout(wait if again else None):
+                    await self._wake.wait()
+            except TimeoutError:
+                wait = min(wait * 2, self._poll)
+                self._asked = self._asked or asked
+            else:
+                wait = _FIRST_POLL
+
+    async def _look(self, wanted: frozenset[str]) -> bool:
+        """Start what is served. False when the API server could not be asked."""
+        missing = sorted(wanted - self._running.keys())
+        try:
+            await self._discovery.refresh()
+        except KubeError as error:
+            for type_id in missing:
+                await self._tell(type_id, f"it is not known what the API server serves: {error}")
+            return False
+        for type_id, resource in self._discovery.resolve(sorted(wanted)).items():
+            running = self._running.get(type_id)
+            if resource is not None:
+                if running is None or running.resource != resource:
+                    await self._start(type_id, resource)
+            elif running is None:
+                await self._report_absent(type_id)
+        return True
+
+    async def _start(self, type_id: str, resource: ResourceType) -> None:
+        await self._stop(type_id)
+        self._told.pop(type_id, None)
+        task = asyncio.create_task(self._guarded(self._follow(type_id, resource)), name=f"watch {type_id}")
+        self._running[type_id] = _Running(resource, task)
+
+    async def _stop(self, type_id: str) -> None:
+        if running := self._running.get(type_id):
+            running.task.cancel()
+            await asyncio.gather(running.task, return_exceptions=True)
+            self._running.pop(type_id, None)
+
+    async def _report_absent(self, type_id: str) -> None:
+        group = type_id.rpartition("/")[0]
+        if group in self._discovery.unknown_groups:
+            await self._tell(type_id, f"the API server cannot say now what group {group} has: see its APIService")
+            return
+        await self._remove_all(type_id)
+        await self._tell(type_id, f"the API server does not serve {type_id}: install the CRD that defines it")
+
+    async def _forget(self, type_id: str) -> None:
+        await self._stop(type_id)
+        self._told.pop(type_id, None)
+        await self._remove_all(type_id, always=True)
+
+    async def _remove_all(self, type_id: str, *, always: bool = False) -> None:
+        if always or type_id in self._delivered:
+            self._delivered.discard(type_id)
+            await self._queue.put(Listing(type_id))
+            await self._queue.put(Listed(type_id))
+
+    async def _tell(self, type_id: str, message: str) -> None:
+        if self._told.get(type_id) != message:
+            self._told[type_id] = message
+            await self._queue.put(Trouble(type_id, message))
+
+    async def _follow(self, type_id: str, resource: ResourceType) -> None:
+        """Deliver one type until the API server no longer serves it."""
+        try:
+            async with aclosing(list_and_watch(self._client, resource, self._pace)) as changes:
+                async for change in changes:
+                    if not isinstance(change, Trouble):
+                        self._delivered.add(type_id)
+                    await self._queue.put(change)
+        except NotFound:
+            # Whether the type is gone, or is not ready to be served, is discovery's to say.
+            await asyncio.sleep(_AFTER_LOSS)
+            self._running.pop(type_id, None)
+            self._wake.set()
+
+    async def _guarded(self, work: Coroutine[None, None, None]) -> None:
+        try:
+            await work
+        except Exception as error:  # noqa: BLE001 (not swallowed: the reader raises it)
+            await self._queue.put(_Failed(error))
