@@ -25,7 +25,7 @@ _input_problem := _error("InvalidInput", "changes.upsert must be a list of objec
 }
 
 _targets_problem := _error("InvalidInput", "targets must be a list of keys, <group>/<Kind>/<namespace>/<name>[#<section>]") if {
-	not is_array(input.targets)
+	not is_array(object.get(input, "targets", null))
 } else := _error("InvalidInput", sprintf("%v is no key: write <group>/<Kind>/<namespace>/<name>[#<section>]", [target])) if {
 	some target in input.targets
 	not keys.parse(target)
@@ -35,7 +35,7 @@ _targets_problem := _error("InvalidInput", "targets must be a list of keys, <gro
 }
 
 _policies_problem := _error("InvalidInput", "policies must be a list of keys, <group>/<Kind>/<namespace>/<name>") if {
-	not is_array(input.policies)
+	not is_array(object.get(input, "policies", null))
 } else := _error("InvalidInput", sprintf("%v is no key: write <group>/<Kind>/<namespace>/<name>", [policy])) if {
 	some policy in input.policies
 	not keys.parse(policy)

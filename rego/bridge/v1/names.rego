@@ -1,0 +1,53 @@
+package bridge.v1
+
+import data.bridge.hierarchy
+import data.bridge.kinds
+import data.bridge.lib.keys
+import data.bridge.lookup
+
+# METADATA
+# description: |
+#   `types`: every kind that there are objects, a CRD or a description of, `{names, policy}` by `<group>/<Kind>`:
+#   the further names that its CRD gives it, and whether it is a policy kind in force. For people who type less.
+# entrypoint: true
+types := _input_problem if {
+	_input_problem
+} else := {type: {"names": object.get(_crd_names, type, []), "policy": type in kinds.names} |
+	some type in ((_held_types | object.keys(_crd_names)) | kinds.names)
+}
+
+_held_types := {concat("/", [group, kind]) |
+	some group, by_kind in data.objects
+	some kind, _ in by_kind
+} | {keys.parse(key).type | some key, _ in lookup.upserts}
+
+_crd_names := {type: sort(names) |
+	some crd in lookup.objects_in("apiextensions.k8s.io/CustomResourceDefinition", "-")
+	type := concat("/", [crd.spec.group, crd.spec.names.kind])
+	all_names := [crd.spec.names.plural, object.get(crd.spec.names, "singular", "")]
+	names := {name |
+		some name in array.concat(all_names, object.get(crd.spec.names, "shortNames", []))
+		name != ""
+	}
+}
+
+# METADATA
+# description: |
+#   `names`: the keys of all objects of `types` (`<group>/<Kind>`), with `name` only of those that are called so; with
+#   `sections` also the keys of their sections.
+# entrypoint: true
+names := _input_problem if {
+	_input_problem
+} else := _error("InvalidInput", "types must be a list of <group>/<Kind>") if {
+	not is_array(object.get(input, "types", null))
+} else := sort(_named | {section | input.sections; some key in _named; some section in hierarchy.sections(key)})
+
+_named := {concat("/", [type, namespace, name]) |
+	some type in input.types
+	some namespace in lookup.namespaces_of(type)
+	some name in _names_in(type, namespace)
+}
+
+_names_in(type, namespace) := object.keys(lookup.objects_in(type, namespace)) if not input.name
+
+_names_in(type, namespace) := {input.name} if lookup.objects_in(type, namespace)[input.name]
