@@ -42,7 +42,7 @@ class GoBuild:
     main: str = ""
     staging: str = ""
     stamps: tuple[str, ...] = ()  # variables that get the version by the linker, so that `--version` tells it
-    about: str = "about a minute"
+    about: str = "1 to 3 minutes"
 
 
 @dataclass(frozen=True, slots=True)
