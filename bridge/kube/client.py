@@ -33,7 +33,9 @@ _HEADERS = {
 class KubeClient:
     """Requests to an API server by path (`/apis/...`).
 
-    TLS is always verified, credentials are refreshed, and everything has a timeout. Use `async with await KubeClient.connect() as client`, or call `close`. Every method raises a KubeError.
+    TLS is always verified, credentials are refreshed, and everything has a timeout.
+
+    Use `async with await KubeClient.connect() as client`, or call `close`. Every method raises a KubeError.
     """
 
     def __init__(self, access: Access) -> None:

@@ -80,11 +80,17 @@ async def list_and_watch(
             if (message := explain(failure, resource, client.origin)) != trouble:
                 trouble = message
                 yield Trouble(resource.id, message)
-        lasted = opened is not None and (changed or time.monotonic() - opened > _SOON)
-        if lasted:
-            backoff.reset()
-        if error is not None or (opened is not None and not lasted):
-            await asyncio.sleep(backoff.after(error))
+        if opened is not None or error is not None:  # after a listing the watch begins at once
+            lasted = opened is not None and (changed or time.monotonic() - opened > _SOON)
+            await _pause(backoff, error, lasted=lasted)
+
+
+async def _pause(backoff: Backoff, error: KubeError | None, *, lasted: bool) -> None:
+    """Wait before the next attempt, unless a watch that was of use has ended in good order."""
+    if lasted:
+        backoff.reset()
+    if error is not None or not lasted:
+        await asyncio.sleep(backoff.after(error))
 
 
 async def _list(

@@ -1,0 +1,80 @@
+"""A TCP proxy on loopback with the faults of a network: connections that freeze, and a host that refuses."""
+
+from __future__ import annotations
+
+import asyncio
+from types import TracebackType
+from typing import Self
+from urllib.parse import urlsplit
+
+
+class Proxy:
+    """Forwards to the host and port of `target` (TLS goes through untouched). `url` is its own address."""
+
+    def __init__(self, target: str) -> None:
+        parts = urlsplit(target)
+        self._host, self._port = str(parts.hostname), int(parts.port or 443)
+        self._own_port = 0
+        self._server: asyncio.Server | None = None
+        self._open: set[asyncio.StreamWriter] = set()
+        self._flowing: list[asyncio.Event] = []
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.accepted = 0
+
+    @property
+    def url(self) -> str:
+        """Where clients connect."""
+        return f"https://127.0.0.1:{self._own_port}"
+
+    async def __aenter__(self) -> Self:
+        await self.serve()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.refuse()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def serve(self) -> None:
+        """Accept connections."""
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", self._own_port)
+        self._own_port = self._server.sockets[0].getsockname()[1]
+
+    async def refuse(self) -> None:
+        """Cut every connection and accept none."""
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+        for writer in self._open:
+            writer.transport.abort()
+
+    def freeze(self) -> None:
+        """Pass nothing on any more in the connections that are open now; new ones work."""
+        for flowing in self._flowing:
+            flowing.clear()
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.accepted += 1
+        there, back = await asyncio.open_connection(self._host, self._port)
+        flowing = asyncio.Event()
+        flowing.set()
+        self._flowing.append(flowing)
+        self._open |= {writer, back}
+        for source, sink in ((reader, back), (there, writer)):
+            task = asyncio.create_task(self._pass_on(source, sink, flowing))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _pass_on(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter, flowing: asyncio.Event) -> None:
+        try:
+            while piece := await source.read(65536):
+                await flowing.wait()
+                sink.write(piece)
+                await sink.drain()
+        except OSError:
+            pass
+        finally:
+            sink.transport.abort()

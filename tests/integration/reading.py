@@ -1,0 +1,65 @@
+"""Reading a change stream in a test: up to a moment, and never for ever."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+
+from bridge.model.changes import Change, Deleted, Listed, Upserted
+
+
+class Reader:
+    """Everything that a change stream has said, in `seen`."""
+
+    def __init__(self, changes: AsyncGenerator[Change, None] | AsyncIterator[Change]) -> None:
+        self._changes = changes
+        self.seen: list[Change] = []
+
+    async def until(self, done: Callable[[Change], bool], patience: float = 20.0) -> list[Change]:
+        """What it says now, up to and with the first change that `done` accepts. Raises AssertionError after `patience`."""
+        new: list[Change] = []
+        try:
+            async with asyncio.timeout(patience):
+                async for change in self._changes:
+                    new.append(change)
+                    self.seen.append(change)
+                    if done(change):
+                        return new
+        except TimeoutError:
+            raise AssertionError(f"waited {patience:.0f} s, and heard only {short(new)}") from None
+        raise AssertionError(f"the stream ended after {short(new)}")
+
+    async def until_listed(self, type_id: str) -> list[Change]:
+        """What it says up to the end of a type's listing."""
+        return await self.until(lambda change: change == Listed(type_id))
+
+    async def until_named(self, name: str) -> list[Change]:
+        """What it says up to the first change of an object of this name."""
+        return await self.until(lambda change: name in names([change]))
+
+
+@asynccontextmanager
+async def reading(changes: AsyncIterator[Change]) -> AsyncIterator[Reader]:
+    """A Reader of a stream that is closed at the end."""
+    try:
+        yield Reader(changes)
+    finally:
+        if isinstance(changes, AsyncGenerator):
+            await changes.aclose()
+
+
+def names(changes: Sequence[Change]) -> list[str]:
+    """The names of the objects that were upserted or deleted, in order."""
+    found: list[str] = []
+    for change in changes:
+        if isinstance(change, Upserted):
+            found += [obj["metadata"]["name"] for obj in change.objects]
+        elif isinstance(change, Deleted):
+            found.append(change.key.name)
+    return found
+
+
+def short(changes: Sequence[Change]) -> str:
+    """The changes with the names of objects instead of the objects."""
+    return str([f"{type(change).__name__}{names([change])}" if names([change]) else change for change in changes])

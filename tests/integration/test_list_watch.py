@@ -1,0 +1,215 @@
+"""Listing and watching one type of a real API server, with the faults of networks and servers."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from bridge.kube.client import KubeClient
+from bridge.kube.errors import NotFound
+from bridge.kube.listwatch import list_and_watch
+from bridge.kube.pace import Pace
+from bridge.model.changes import Change, Deleted, Listed, Listing, Trouble, Upserted
+from bridge.model.keys import Key
+from bridge.model.types import ResourceType
+from tests.controlplane.credentials import write_kubeconfig
+from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane
+from tests.integration.objects import (
+    CONFIG_MAPS,
+    HTTP_ROUTES,
+    delete_config_map,
+    make_namespace,
+    put_config_map,
+    put_config_maps,
+)
+from tests.integration.proxy import Proxy
+from tests.integration.reading import names, reading
+
+
+@pytest.fixture
+async def client(control_plane: ControlPlane) -> AsyncIterator[KubeClient]:
+    async with await KubeClient.connect(control_plane.kubeconfig) as connected:
+        yield connected
+
+
+async def client_through(proxy: Proxy, plane: ControlPlane, folder: Path) -> KubeClient:
+    authority = plane.certificate_authority.read_bytes()
+    path = write_kubeconfig(folder / "through-proxy", url=proxy.url, token=plane.token, certificate_authority=authority)
+    return await KubeClient.connect(path)
+
+
+async def test_lists_more_objects_than_a_page_holds(control_plane: ControlPlane, client: KubeClient) -> None:
+    namespace = await make_namespace(control_plane.api)
+    expected = await put_config_maps(control_plane.api, namespace, 520)
+    async with reading(list_and_watch(client, CONFIG_MAPS)) as reader:
+        changes = await reader.until_listed("core/ConfigMap")
+    pages = [change for change in changes if isinstance(change, Upserted)]
+    found = [obj for page in pages for obj in page.objects if obj["metadata"]["namespace"] == namespace]
+    assert changes[0] == Listing("core/ConfigMap")
+    assert len(pages) > 1
+    assert len(pages[0].objects) == 500
+    assert sorted(obj["metadata"]["name"] for obj in found) == expected
+    assert {(obj["apiVersion"], obj["kind"]) for obj in found} == {("v1", "ConfigMap")}
+
+
+async def test_tells_creation_change_and_deletion_in_order(control_plane: ControlPlane, client: KubeClient) -> None:
+    namespace = await make_namespace(control_plane.api)
+    async with reading(list_and_watch(client, CONFIG_MAPS)) as reader:
+        await reader.until_listed("core/ConfigMap")
+        await put_config_map(control_plane.api, namespace, "one", {"state": "new"})
+        created = (await reader.until_named("one"))[-1]
+        await put_config_map(control_plane.api, namespace, "one", {"state": "changed"})
+        changed = (await reader.until_named("one"))[-1]
+        await delete_config_map(control_plane.api, namespace, "one")
+        deleted = (await reader.until_named("one"))[-1]
+    assert isinstance(created, Upserted)
+    assert isinstance(changed, Upserted)
+    assert [created.objects[0]["data"], changed.objects[0]["data"]] == [{"state": "new"}, {"state": "changed"}]
+    assert deleted == Deleted("core/ConfigMap", Key("core", "ConfigMap", namespace, "one"))
+
+
+async def test_a_burst_becomes_few_changes(control_plane: ControlPlane, client: KubeClient) -> None:
+    namespace = await make_namespace(control_plane.api)
+    async with reading(list_and_watch(client, CONFIG_MAPS)) as reader:
+        await reader.until_listed("core/ConfigMap")
+        await put_config_map(control_plane.api, namespace, "before", {})
+        await reader.until_named("before")
+        await put_config_maps(control_plane.api, namespace, 200, prefix="burst")
+        await put_config_map(control_plane.api, namespace, "last", {})
+        changes = await reader.until_named("last")
+    assert len([name for name in names(changes) if name.startswith("burst")]) == 200
+    assert len(changes) < 20
+
+
+async def test_an_object_larger_than_half_a_mebibyte_arrives(control_plane: ControlPlane, client: KubeClient) -> None:
+    namespace = await make_namespace(control_plane.api)
+    async with reading(list_and_watch(client, CONFIG_MAPS)) as reader:
+        await reader.until_listed("core/ConfigMap")
+        await put_config_map(control_plane.api, namespace, "large", {"text": "x" * 900_000})
+        change = (await reader.until_named("large"))[-1]
+    assert isinstance(change, Upserted)
+    assert len(change.objects[-1]["data"]["text"]) == 900_000
+
+
+async def test_a_stream_that_the_server_ends_goes_on_where_it_was(
+    control_plane: ControlPlane, client: KubeClient
+) -> None:
+    namespace = await make_namespace(control_plane.api)
+    async with reading(list_and_watch(client, CONFIG_MAPS, Pace(watch=1))) as reader:
+        await reader.until_listed("core/ConfigMap")
+        for number in range(4):
+            await put_config_map(control_plane.api, namespace, f"later-{number}", {})
+            await asyncio.sleep(0.7)
+        changes = await reader.until_named("later-3")
+    assert names(changes) == [f"later-{number}" for number in range(4)]
+    assert Listing("core/ConfigMap") not in changes
+
+
+async def test_a_connection_that_froze_is_replaced(control_plane: ControlPlane, tmp_path: Path) -> None:
+    namespace = await make_namespace(control_plane.api)
+    async with Proxy(control_plane.url) as proxy, await client_through(proxy, control_plane, tmp_path) as client:
+        async with reading(list_and_watch(client, CONFIG_MAPS, Pace(silence=1))) as reader:
+            await reader.until_listed("core/ConfigMap")
+            reached = asyncio.create_task(reader.until_named("unseen"))
+            await asyncio.sleep(0.5)
+            proxy.freeze()
+            await put_config_map(control_plane.api, namespace, "unseen", {})
+            changes = await reached
+    assert names(changes) == ["unseen"]
+    assert Listing("core/ConfigMap") not in changes
+
+
+async def test_lists_again_what_remained_when_its_history_is_gone(
+    own_control_plane: ControlPlane, tmp_path: Path
+) -> None:
+    plane = own_control_plane
+    namespace = await make_namespace(plane.api)
+    await put_config_maps(plane.api, namespace, 3)
+    async with Proxy(plane.url) as proxy, await client_through(proxy, plane, tmp_path) as client:
+        async with reading(list_and_watch(client, CONFIG_MAPS, Pace(page=2))) as reader:
+            await reader.until_listed("core/ConfigMap")
+            trouble = asyncio.create_task(reader.until(lambda change: isinstance(change, Trouble)))
+            await asyncio.sleep(0.3)
+            await proxy.refuse()
+            await trouble
+            await delete_config_map(plane.api, namespace, "map-0001")
+            await asyncio.to_thread(plane.forget_history)
+            await proxy.serve()
+            changes = await reader.until_listed("core/ConfigMap")
+    again = changes[changes.index(Listing("core/ConfigMap")) :]
+    assert [name for name in names(again) if name.startswith("map-")] == ["map-0000", "map-0002"]
+
+
+async def test_an_api_server_that_comes_back_is_noticed_within_two_seconds(own_control_plane: ControlPlane) -> None:
+    plane = own_control_plane
+    namespace = await make_namespace(plane.api)
+    async with await KubeClient.connect(plane.kubeconfig) as client:
+        async with reading(list_and_watch(client, CONFIG_MAPS)) as reader:
+            await reader.until_listed("core/ConfigMap")
+            trouble = asyncio.create_task(reader.until(lambda change: isinstance(change, Trouble)))
+            await asyncio.sleep(0.3)
+            await asyncio.to_thread(plane.stop_api_server)
+            told = (await trouble)[-1]
+            waiting = asyncio.create_task(reader.until_named("after"))
+            await asyncio.sleep(3)
+            await asyncio.to_thread(plane.start_api_server)
+            ready = time.monotonic()
+            await put_config_map(plane.api, namespace, "after", {})
+            changes = await waiting
+            assert time.monotonic() - ready < 2
+    assert isinstance(told, Trouble)
+    assert told.message == f"{plane.url} refuses connections: is the API server running, and its address in " + (
+        f"kubeconfig {plane.kubeconfig} right?"
+    )
+    assert len([change for change in changes if isinstance(change, Trouble)]) < 8
+
+
+async def test_a_watch_that_is_open_again_ends_its_trouble(control_plane: ControlPlane, tmp_path: Path) -> None:
+    async with Proxy(control_plane.url) as proxy, await client_through(proxy, control_plane, tmp_path) as client:
+        async with reading(list_and_watch(client, CONFIG_MAPS)) as reader:
+            await reader.until_listed("core/ConfigMap")
+            trouble = asyncio.create_task(reader.until(lambda change: isinstance(change, Trouble)))
+            await asyncio.sleep(0.3)
+            await proxy.refuse()
+            await trouble
+            await proxy.serve()
+            changes = await reader.until(lambda change: not isinstance(change, Trouble))
+    assert changes[-1] == Upserted("core/ConfigMap", ())
+
+
+async def test_a_type_that_is_not_served_is_not_found(client: KubeClient) -> None:
+    unknown = ResourceType("nobody.example.com", "v1", "Thing", "things", namespaced=True)
+    async with reading(list_and_watch(client, unknown)) as reader:
+        with pytest.raises(NotFound):
+            await reader.until_listed(unknown.id)
+
+
+@pytest.mark.parametrize(
+    ("token", "said"),
+    [
+        pytest.param(LIMITED_TOKEN, "grant the bridge get, list and watch on them", id="no rights"),
+        pytest.param("no-such-token", "renew them", id="wrong token"),
+    ],
+)
+async def test_a_refusal_is_told_once_with_what_would_mend_it(
+    control_plane: ControlPlane, tmp_path: Path, token: str, said: str
+) -> None:
+    kubeconfig = control_plane.write_kubeconfig(tmp_path / "kubeconfig", token)
+    heard: list[Change] = []
+    async with await KubeClient.connect(kubeconfig) as client, reading(list_and_watch(client, HTTP_ROUTES)) as reader:
+        heard += await reader.until(lambda change: isinstance(change, Trouble))
+        with pytest.raises(AssertionError, match="heard only \\[\\]"):
+            await reader.until(lambda _: True, patience=2)
+    assert isinstance(heard[0], Trouble)
+    assert said in heard[0].message
+    assert len(heard) == 1
+
+
+async def test_an_empty_type_is_listed_too(control_plane: ControlPlane, client: KubeClient) -> None:
+    templates = ResourceType("core", "v1", "PodTemplate", "podtemplates", namespaced=True)
+    async with reading(list_and_watch(client, templates)) as reader:
+        assert await reader.until_listed(templates.id) == [Listing(templates.id), Listed(templates.id)]
