@@ -1,0 +1,123 @@
+"""What read commands ask OPA, in as few queries as that takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from bridge.cli.kind_names import resolve_kind
+from bridge.cli.targets import choose, not_found, read_reference, section_not_found
+from bridge.model.keys import Key, parse_key
+from bridge.opa.client import Opa
+from bridge.opa.errors import QueryError
+from bridge.opa.paths import pointer
+
+BATCH = 500  # keys a query: large enough to cost little, small enough for an answer of a few MB
+
+Entry = dict[str, Any]
+
+
+async def policy_kind(opa: Opa, text: str) -> str:
+    """The policy kind in force that a person means. Raises NameNotFoundError or AmbiguousNameError."""
+    types = await opa.query("types", {})
+    return resolve_kind(text, {name: about["names"] for name, about in types.items() if about["policy"]}, "policy kind")
+
+
+async def target_keys(opa: Opa, texts: Sequence[str], namespace: str | None) -> list[Key]:
+    """The targets that a person means; whether an object has such a section is seen when it is asked for.
+
+    Raises CommandError for a text of another form, a kind or an object that does not exist, or an ambiguous one.
+    """
+    types = {name: about["names"] for name, about in (await opa.query("types", {})).items()}
+    found = []
+    for text in texts:
+        reference = read_reference(text, types, namespace)
+        asked = {"types": list(reference.types), "name": reference.name}
+        key = choose(reference, await _names(opa, asked))
+        if key is None:
+            raise not_found(reference, await _names(opa, {"types": list(reference.types)}))
+        found.append(key)
+    return list(dict.fromkeys(found))
+
+
+async def effective_at(
+    opa: Opa, targets: Sequence[Key], kind: str | None = None, source_namespace: str | None = None
+) -> list[Entry]:
+    """The effective policies at targets, and at the effective targets below them, as the query gives them."""
+    options = {"policyKind": kind, "sourceNamespace": source_namespace}
+    asked = {name: value for name, value in options.items() if value}
+    entries: dict[tuple[str, str], Entry] = {}
+    for start in range(0, len(targets), BATCH):
+        batch = targets[start : start + BATCH]
+        try:
+            answer = await opa.query("effective", {"targets": [str(key) for key in batch], **asked})
+        except QueryError as error:
+            await _explain_missing(opa, batch, error)
+            raise
+        entries.update(((entry["target"], entry["policyKind"]), entry) for entry in answer)
+    return [entries[name] for name in sorted(entries)]
+
+
+async def effective_everywhere(
+    opa: Opa, kind: str | None = None, source_namespace: str | None = None, namespace: str | None = None
+) -> list[Entry]:
+    """The effective policies at every effective target that a policy reaches; of one namespace where that is given."""
+    entries: list[Entry] = []
+    for name, targets in (await scopes(opa, kind)).items():
+        chosen = [key for key in targets if namespace in {None, key.namespace}]
+        entries += await effective_at(opa, chosen, name, source_namespace)
+    return sorted(entries, key=lambda entry: (entry["target"], entry["policyKind"]))
+
+
+async def scopes(opa: Opa, kind: str | None = None) -> dict[str, list[Key]]:
+    """Every effective target that a policy may reach, by policy kind."""
+    answer = await opa.query("scopes", {"policyKind": kind} if kind else {})
+    return {name: [parse_key(text) for text in targets] for name, targets in answer.items()}
+
+
+async def in_batches(opa: Opa, query: str, name: str, keys: Sequence[str]) -> list[Entry]:
+    """The answers of a query that takes a list of keys as its input `name`."""
+    answers: list[Entry] = []
+    for start in range(0, len(keys), BATCH):
+        answers += await opa.query(query, {name: keys[start : start + BATCH]})
+    return answers
+
+
+async def objects(opa: Opa, keys: Iterable[Key]) -> dict[Key, Entry]:
+    """The objects of these keys, as OPA holds them."""
+    wanted: dict[tuple[str, str], list[Key]] = {}
+    for key in keys:
+        wanted.setdefault((key.group, key.kind), []).append(key)
+    found: dict[Key, Entry] = {}
+    for (group, kind), members in wanted.items():
+        held = await opa.get(pointer("objects", group, kind)) or {}
+        for key in members:
+            obj = held.get(key.namespace, {}).get(key.name)
+            if obj is not None:
+                found[key] = obj
+    return found
+
+
+async def refused_policy_kinds(opa: Opa) -> list[tuple[Key, str]]:
+    """The PolicyKinds that are not in force, each with the reason: their policies would be missing without a word."""
+    keys = await opa.query("policykinds", {})
+    return [
+        (parse_key(entry["policy"]), condition["message"])
+        for entry in await in_batches(opa, "status", "policies", keys)
+        for condition in entry["conditions"]
+        if condition["type"] == "Accepted" and condition["status"] != "True"
+    ]
+
+
+async def _explain_missing(opa: Opa, targets: Iterable[Key], error: QueryError) -> None:
+    """Raise the better error where a target lacks the section that was asked for."""
+    if error.code != "TargetNotFound":
+        return
+    for key in targets:
+        if key.section and str(key) in str(error):
+            asked = {"types": [key.type_id], "name": key.name, "sections": True}
+            raise section_not_found(key, await _names(opa, asked)) from error
+
+
+async def _names(opa: Opa, asked: Entry) -> list[Key]:
+    return [parse_key(text) for text in await opa.query("names", asked)]

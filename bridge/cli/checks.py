@@ -1,0 +1,134 @@
+"""What `bridge doctor` looks at, each as a check with its outcome."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import platform
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from bridge import __version__
+
+_ENOUGH = 1 << 30  # bytes free; a build of kube-apiserver by Go needs several times as much, the rest far less
+_PATIENCE = 5.0  # seconds for an OPA or an API server to answer
+_OLDEST_PYTHON = (3, 11)
+
+State = Literal["ok", "missing", "optional", "unchecked"]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked at.
+
+    `state`: ok; missing: something is needed that is not there; optional: it is not there, and only the tests need it;
+    unchecked: nobody said where it is. `found` is what there is, `needed_for` why, `mend` the command that helps.
+    """
+
+    name: str
+    state: State
+    found: str = ""
+    needed_for: str = ""
+    mend: str = ""
+
+
+def check_everything(
+    opa_url: str | None, token: str | None, kubeconfig: Path | None, kube_context: str | None
+) -> list[Check]:
+    """All checks, in the order in which a person mends things. Nothing is fetched or built; seconds at most."""
+    return [
+        _python(),
+        Check("bridge", "ok", __version__),
+        *_tools(),
+        _disk(),
+        asyncio.run(_opa(opa_url, token)),
+        asyncio.run(_api_server(kubeconfig, kube_context)),
+    ]
+
+
+def _python() -> Check:
+    found = f"{platform.python_version()} ({sys.executable})"
+    if sys.version_info >= _OLDEST_PYTHON:
+        return Check("python", "ok", found, "the bridge")
+    return Check("python", "missing", found, "the bridge", "install Python 3.11 or newer")
+
+
+def _tools() -> list[Check]:
+    from bridge.tools import inspect  # noqa: PLC0415 - nothing heavy before usage is checked
+
+    checks = []
+    for tool in inspect():
+        if tool.version:
+            found = f"{tool.version} ({tool.path}; {tool.source})"
+            checks.append(Check(tool.name, "ok", found, tool.needed_for))
+        else:
+            found = "; ".join(tool.passed_over) or f"not found (wanted {tool.wanted})"
+            state: State = "optional" if tool.optional else "missing"
+            checks.append(Check(tool.name, state, found, tool.needed_for, tool.mend or ""))
+    return checks
+
+
+def _disk() -> Check:
+    from bridge.tools.cache import cache_root  # noqa: PLC0415 - as above
+
+    folder = cache_root()
+    there = next(parent for parent in (folder, *folder.parents) if parent.exists())
+    free = shutil.disk_usage(there).free
+    found = f"{free / (1 << 30):.1f} GiB free for {folder}"
+    if free >= _ENOUGH:
+        return Check("disk", "ok", found, "the cache of tools")
+    return Check("disk", "missing", found, "the cache of tools", f"free {_ENOUGH >> 30} GiB there")
+
+
+async def _opa(url: str | None, token: str | None) -> Check:
+    """Whether an OPA answers, has the bridge's modules, and is filled."""
+    why = "read commands with --opa"
+    if not url:
+        return Check("opa server", "unchecked", "no --opa URL given", why)
+    from bridge.opa.client import Opa  # noqa: PLC0415 - as above
+    from bridge.opa.errors import OpaError  # noqa: PLC0415
+
+    try:
+        async with Opa(url, token=token, timeout=_PATIENCE) as opa:
+            kinds = await opa.query("types", {})
+            revision = await opa.bundle_revision()
+    except OpaError as error:
+        mend = "start it with the configuration that `bridge opa-config` prints, and `bridge run --opa` beside it"
+        return Check("opa server", "missing", str(error), why, mend)
+    policies = sum(about["policy"] for about in kinds.values())
+    return Check("opa server", "ok", f"{url}: modules {revision or 'of no bundle'}, {policies} policy kinds in force", why)
+
+
+async def _api_server(kubeconfig: Path | None, kube_context: str | None) -> Check:
+    """Whether a cluster answers and knows Gateway API."""
+    why = "`bridge run` on a cluster"
+    if kubeconfig is None and kube_context is None and not _kubectl_has_a_cluster():
+        return Check("api server", "unchecked", "no kubeconfig", why)
+    from bridge.kube.client import KubeClient  # noqa: PLC0415 - it takes half a second to import
+    from bridge.kube.errors import KubeError, NotFound  # noqa: PLC0415
+
+    try:
+        async with (
+            asyncio.timeout(_PATIENCE),
+            await KubeClient.connect(str(kubeconfig) if kubeconfig else None, kube_context) as client,
+        ):
+            version = (await client.get("/version"))["gitVersion"]
+            try:
+                await client.get("/apis/gateway.networking.k8s.io")
+            except NotFound:
+                mend = "kubectl apply the CRDs of Gateway API (https://gateway-api.sigs.k8s.io)"
+                return Check("api server", "missing", f"{client.server}: {version}, without Gateway API", why, mend)
+            return Check("api server", "ok", f"{client.server}: {version}, with Gateway API", why)
+    except TimeoutError:
+        return Check("api server", "missing", f"no answer in {_PATIENCE:g} s", why, "check the server in the kubeconfig")
+    except KubeError as error:
+        return Check("api server", "missing", str(error), why, "check --kubeconfig and --context")
+
+
+def _kubectl_has_a_cluster() -> bool:
+    named = os.environ.get("KUBECONFIG")
+    in_a_pod = "KUBERNETES_SERVICE_HOST" in os.environ
+    return bool(named) or in_a_pod or (Path.home() / ".kube" / "config").exists()

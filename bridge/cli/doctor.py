@@ -1,0 +1,47 @@
+"""`bridge doctor`: what is here, what is missing, and the command that mends it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from bridge.cli.help_text import ExampleCommand, debug_option
+from bridge.cli.options import OPA_TOKEN_VARIABLE, OPA_VARIABLE, output_option
+
+_EXAMPLES = (
+    ("What is here and what is missing", "bridge doctor"),
+    ("Also whether an OPA holds what it should", "bridge doctor --opa http://127.0.0.1:8181"),
+    ("Also whether a cluster lets us in", "bridge doctor --kubeconfig ~/.kube/config"),
+)
+
+
+@click.command(cls=ExampleCommand, examples=_EXAMPLES)
+@click.option("--opa", "opa_url", metavar="URL", envvar=OPA_VARIABLE, help=f"Look at this OPA too (or {OPA_VARIABLE}).")
+@click.option("--opa-token-file", metavar="FILE", envvar=OPA_TOKEN_VARIABLE, help="Bearer token for that OPA.")
+@click.option("--kubeconfig", metavar="FILE", help="Look at this cluster. Default: the one that kubectl talks to, if any.")
+@click.option("--context", "kube_context", metavar="NAME", help="The context in the kubeconfig.")
+@output_option("table", "json", "yaml")
+@debug_option
+@click.pass_context
+def doctor(
+    ctx: click.Context,
+    opa_url: str | None,
+    opa_token_file: str | None,
+    kubeconfig: str | None,
+    kube_context: str | None,
+    output: str,
+) -> None:
+    """Say what is here, what is reachable, and what is missing with the command that mends it.
+
+    Ends with 1 if something is missing that is needed. What only the tests need is marked as optional.
+    """
+    from bridge.cli.checks import check_everything  # noqa: PLC0415 - help needs none of it
+    from bridge.cli.options import read_input  # noqa: PLC0415
+    from bridge.cli.printers import print_answer  # noqa: PLC0415
+    from bridge.cli.printers.doctor import check_documents, check_tables  # noqa: PLC0415
+
+    token = read_input(opa_url, opa_token_file, ()).token if opa_url else None
+    checks = check_everything(opa_url, token, Path(kubeconfig) if kubeconfig else None, kube_context)
+    print_answer(output, checks, check_tables, "", document=check_documents)
+    ctx.exit(1 if any(check.state == "missing" for check in checks) else 0)

@@ -1,0 +1,72 @@
+"""`bridge effective`: the effective policies at targets, or at all that have one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from bridge.cli.help_text import ExampleCommand, debug_option
+from bridge.cli.options import FORMATS, Input, input_options, output_option, read_input
+
+if TYPE_CHECKING:
+    from bridge.cli.asking import Entry
+    from bridge.runtime.engine import Engine
+
+_EXAMPLES = (
+    ("Everything that a policy reaches, from a folder of manifests", "bridge effective --manifests examples/shop"),
+    ("One rule of a route, from a running OPA", "bridge effective httproute/cart#checkout -n shop --opa http://opa:8181"),
+    ("What holds below one listener", "bridge effective gtw/public#https --manifests examples/shop"),
+    ("One policy kind, as OPA answers it", "bridge effective --kind colorpolicies --manifests examples/shop -o json"),
+    ("What kustomize makes", "kubectl kustomize . | bridge effective --manifests -"),
+)
+
+
+@click.command(cls=ExampleCommand, examples=_EXAMPLES)
+@click.argument("targets", metavar="[TARGET]...", nargs=-1)
+@click.option("--kind", metavar="KIND", help="Only this policy kind: ColorPolicy, colorpolicies.example.com, …")
+@click.option(
+    "-n",
+    "--namespace",
+    metavar="NS",
+    help="The namespace of TARGETs that are given without one; without TARGET, only what is in it.",
+)
+@click.option("--source-namespace", metavar="NS", help="For requests from this namespace (mesh).")
+@input_options
+@output_option(*FORMATS)
+@debug_option
+@click.pass_context
+def effective(
+    ctx: click.Context,
+    targets: tuple[str, ...],
+    kind: str | None,
+    namespace: str | None,
+    source_namespace: str | None,
+    opa_url: str | None,
+    opa_token_file: str | None,
+    manifests: tuple[str, ...],
+    output: str,
+) -> None:
+    """Show effective policies: which spec holds at a target, and which policies it comes from.
+
+    TARGET is an object or a section of it: KIND/NAME, KIND/NAMESPACE/NAME, KIND/NAME#SECTION or a full key. A target above
+    the level at which a policy kind acts stands for everything below it. Without TARGET: all that a policy reaches.
+    """
+    from bridge.cli.printers import print_answer  # noqa: PLC0415 - nothing heavy before usage is checked
+    from bridge.cli.printers.effective import effective_tables  # noqa: PLC0415
+    from bridge.cli.reading import read  # noqa: PLC0415
+
+    source: Input = read_input(opa_url, opa_token_file, manifests)
+
+    async def ask(engine: Engine) -> list[Entry]:
+        from bridge.cli.asking import effective_at, effective_everywhere, policy_kind, target_keys  # noqa: PLC0415
+
+        chosen = await policy_kind(engine.opa, kind) if kind else None
+        if not targets:
+            return await effective_everywhere(engine.opa, chosen, source_namespace, namespace)
+        keys = await target_keys(engine.opa, targets, namespace)
+        return await effective_at(engine.opa, keys, chosen, source_namespace)
+
+    answer, code = read(source, ask)
+    print_answer(output, answer, effective_tables, "No effective policies found.")
+    ctx.exit(code)

@@ -1,0 +1,40 @@
+"""Help as kubectl gives it: what a command does, examples to copy, then the options."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+_Decorated = TypeVar("_Decorated", bound=Callable[..., Any])
+
+
+class ExampleCommand(click.Command):
+    """A command whose help shows `examples`: pairs of what it does and a command line that begins with `bridge`."""
+
+    def __init__(self, *args: Any, examples: tuple[tuple[str, str], ...] = (), **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.examples = examples
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        called_by = ctx.find_root().info_name or "bridge"
+        with formatter.section("Examples"):
+            for index, (about, line) in enumerate(self.examples):
+                if index:
+                    formatter.write("\n")
+                shown = line.replace("bridge", called_by, 1)
+                formatter.write(f"  # {about}\n  {shown}\n")
+        super().format_options(ctx, formatter)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            # click would print an empty line first.
+            raise click.exceptions.Exit(130) from None
+
+
+def debug_option(command: _Decorated) -> _Decorated:
+    """The flag that every command takes; `run_command` looks for it."""
+    return click.option("--debug", is_flag=True, expose_value=False, help="Show where an error comes from.")(command)

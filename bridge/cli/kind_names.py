@@ -1,0 +1,83 @@
+"""What a person may call a kind: `ColorPolicy`, `colorpolicies`, `cp`, `example.com/ColorPolicy`,
+`colorpolicies.example.com`, in any letter case.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+
+from bridge.cli.errors import AmbiguousNameError, NameNotFoundError
+from bridge.model.keys import CORE
+
+# What kubectl knows without a CRD being at hand, as in a folder of manifests.
+_SHORT_NAMES = {
+    "core/Namespace": ("ns",),
+    "core/Service": ("svc",),
+    "gateway.networking.k8s.io/Gateway": ("gtw",),
+    "gateway.networking.k8s.io/GatewayClass": ("gc",),
+    "gateway.networking.k8s.io/ListenerSet": ("lset",),
+    "gateway.networking.k8s.io/ReferenceGrant": ("refgrant",),
+    "policybridge.io/PolicyKind": ("pk",),
+}
+
+
+def match_kinds(text: str, types: Mapping[str, Sequence[str]]) -> list[str]:
+    """The types (`<group>/<Kind>`) that a text may mean; `types` has each with the names that its CRD gives it."""
+    wanted = text.lower()
+    return sorted(type_id for type_id, names in types.items() if wanted in _spellings(type_id, names))
+
+
+def resolve_kind(text: str, types: Mapping[str, Sequence[str]], what: str) -> str:
+    """The one type that a text means.
+
+    Raises NameNotFoundError with near matches, or AmbiguousNameError with the candidates. `what` is what types are
+    called in these: `policy kind`.
+    """
+    found = match_kinds(text, types)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise AmbiguousNameError(f"{text!r} may be several {what}s: {', '.join(found)}")
+    raise NameNotFoundError(f"there is no {what} {text!r}{suggest_kinds(text, types)}")
+
+
+def suggest_kinds(text: str, types: Mapping[str, Sequence[str]]) -> str:
+    """The end of a message: near matches or, of few kinds, all."""
+    by_spelling: dict[str, str] = {}
+    for type_id, names in types.items():
+        for spelling in _spellings(type_id, names):
+            by_spelling.setdefault(spelling, type_id)
+    near = difflib.get_close_matches(text.lower(), by_spelling, n=6)
+    kinds = list(dict.fromkeys(by_spelling[spelling] for spelling in near))[:3]
+    if kinds:
+        return f"; did you mean {either(_shortest(kinds, types))}?"
+    if not types:
+        return "; there are none at all"
+    return f"; there are {', '.join(_shortest(sorted(types), types))}" if len(types) <= 6 else ""
+
+
+def either(names: Sequence[str]) -> str:
+    """`a`, `a or b`, `a, b or c`."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
+
+
+def _shortest(kinds: Iterable[str], types: Iterable[str]) -> list[str]:
+    """Kinds without their group where that is clear."""
+    every = [type_id.partition("/")[2] for type_id in types]
+    return [kind if every.count(kind.partition("/")[2]) > 1 else kind.partition("/")[2] for kind in kinds]
+
+
+def _spellings(type_id: str, names: Sequence[str]) -> set[str]:
+    group, _, kind = type_id.lower().partition("/")
+    words = {kind, _plural(kind), *(name.lower() for name in names), *_SHORT_NAMES.get(type_id, ())}
+    qualified = {f"{group}/{word}" for word in words} | {f"{word}.{group}" for word in words}
+    return words | qualified | ({f"/{word}" for word in words} if group == CORE else set())
+
+
+def _plural(kind: str) -> str:
+    if kind.endswith(("s", "x", "ch", "sh")):
+        return f"{kind}es"
+    if kind.endswith("y") and kind[-2:-1] not in "aeiou":
+        return f"{kind[:-1]}ies"
+    return f"{kind}s"

@@ -1,0 +1,107 @@
+"""The entry point of `bridge`, which is also installed as `kubectl-bridge`.
+
+Exit codes: 0 fine, 1 found problems, 2 usage or input error, with one clear line on standard error.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from bridge import __version__
+from bridge.cli.doctor import doctor
+from bridge.cli.effective import effective
+from bridge.cli.help_text import ExampleCommand, debug_option
+from bridge.cli.opa_config import opa_config
+from bridge.cli.run import run
+from bridge.cli.status import status
+
+_INTERRUPTED = 130  # as a shell reports a program that SIGINT ended
+_BROKEN_PIPE = 141  # as a shell reports a program that SIGPIPE ended
+_COMMANDS: tuple[ExampleCommand, ...] = (effective, status, run, opa_config, doctor)
+
+
+class _Root(click.Group):
+    """Lists its commands in the order in which they were added: reading first, then running, then what is rare."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+
+@click.group(
+    cls=_Root,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, message="bridge %(version)s")
+@debug_option
+@click.pass_context
+def bridge(ctx: click.Context) -> None:
+    """Effective policies of Gateway API, computed by Open Policy Agent."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+for _command in _COMMANDS:
+    bridge.add_command(_command)
+
+
+def main() -> None:
+    """Run the command line of this process, and end it with the exit code."""
+    sys.exit(run_command(sys.argv[1:], _called_by(sys.argv[0])))
+
+
+def run_command(arguments: Sequence[str], called_by: str = "bridge") -> int:
+    """Run a command line; the exit code. Whatever goes wrong becomes one line on standard error."""
+    debug = "--debug" in arguments
+    try:
+        code = bridge.main(list(arguments), prog_name=called_by, standalone_mode=False)
+        sys.stdout.flush()
+    except (KeyboardInterrupt, click.Abort):
+        return _INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has enough; the interpreter must not complain when it flushes at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _BROKEN_PIPE
+    except Exception as error:  # noqa: BLE001 - whatever it is, a person gets one line
+        if debug:
+            traceback.print_exc()
+        print(f"error: {explain(error)}", file=sys.stderr)
+        return 2
+    return code if isinstance(code, int) else 0
+
+
+def explain(error: BaseException) -> str:
+    """One line for any error. Errors of our own and of the command line speak for themselves."""
+    if isinstance(error, BaseExceptionGroup):
+        return explain(error.exceptions[0])
+    if isinstance(error, click.ClickException):
+        return _explain_usage(error)
+    text = " ".join(str(error).split())
+    if type(error).__module__.startswith("bridge.") and text:
+        return text
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return f"unexpected {type(error).__name__}: {text or 'no message'} (--debug shows where)"
+
+
+def _explain_usage(error: click.ClickException) -> str:
+    message = " ".join(error.format_message().split()).rstrip(".")
+    message = message[:1].lower() + message[1:]
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    return f"{message} (see `{context.command_path} --help`)" if context else message
+
+
+def _called_by(path: str) -> str:
+    name = Path(path).name.removesuffix(".exe")
+    # kubectl finds a plugin by its file's name, and the person typed a blank.
+    return name.replace("kubectl-", "kubectl ", 1) if name.startswith("kubectl-") else "bridge"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,34 @@
+"""How answers are shown: tables for people, JSON and YAML for programs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from bridge.cli.printers.documents import print_document
+from bridge.cli.printers.table import Table, print_tables
+
+_Answer = TypeVar("_Answer")
+
+
+def print_answer(
+    output: str,
+    answer: _Answer,
+    tables: Callable[[_Answer, bool], list[Table]],
+    nothing: str,
+    document: Callable[[_Answer], Any] = lambda answer: answer,
+) -> None:
+    """Print an answer on standard output in the format `output`.
+
+    `tables` makes tables of it (given whether they may be wide), `document` what JSON and YAML show. An answer without rows
+    is told as `nothing`, on standard error, as kubectl does.
+    """
+    if output in {"json", "yaml"}:
+        print_document(output, document(answer))
+        return
+    made = [table for table in tables(answer, output == "wide") if table.rows]
+    if made:
+        print_tables(made)
+    else:
+        print(nothing, file=sys.stderr)

@@ -1,0 +1,36 @@
+"""Colours, on a terminal alone, and not where NO_COLOR (no-color.org) or TERM=dumb says otherwise."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+
+_CODES = {"good": "32", "partly": "33", "bad": "31", "dim": "2"}
+# What a word of an outcome or a condition means to the eye.
+_WORDS = {
+    "True": "good",
+    "Programmed": "good",
+    "PartiallyProgrammed": "partly",
+    "partly": "partly",
+    "Overridden": "bad",
+    "overridden": "bad",
+    "NoScope": "partly",
+    "False": "bad",
+    "Failed": "bad",
+    "failed": "bad",
+    "error:": "bad",
+    "missing": "bad",
+    "Observe": "dim",
+}
+_PATTERN = re.compile(r"(?<![\w/.-])(" + "|".join(map(re.escape, sorted(_WORDS, key=len, reverse=True))) + r")(?![\w/-])")
+
+
+def use_colors() -> bool:
+    """Whether standard output shows colours."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def paint(text: str) -> str:
+    """The text with the words of outcomes in their colours."""
+    return _PATTERN.sub(lambda match: f"\x1b[{_CODES[_WORDS[match[1]]]}m{match[1]}\x1b[0m", text)

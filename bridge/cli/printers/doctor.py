@@ -1,0 +1,27 @@
+"""What `bridge doctor` found, as a table and as a document."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+from bridge.cli.checks import Check
+from bridge.cli.printers.table import Column, Table
+
+
+def check_tables(checks: Sequence[Check], _wide: bool = False) -> list[Table]:
+    """What was looked at; below it, what mends what is not there."""
+    looked_at = Table(
+        [Column("WHAT"), Column("STATE", painted=True), Column("FOUND"), Column("FOR")],
+        [[check.name, check.state, check.found, check.needed_for] for check in checks],
+    )
+    mends = Table(
+        [Column("MISSING"), Column("WHAT MENDS IT")], [[check.name, check.mend] for check in checks if check.mend]
+    )
+    return [looked_at, mends]
+
+
+def check_documents(checks: Sequence[Check]) -> list[dict[str, Any]]:
+    """Each check with all its fields."""
+    return [dataclasses.asdict(check) for check in checks]

@@ -1,0 +1,101 @@
+"""Effective policies as a table: a row for each path to a target."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from bridge.cli.printers.table import Column, Table
+from bridge.cli.targets import short_key
+from bridge.model.keys import CLUSTER, Key, parse_key
+
+_MARKS = {"PartiallyProgrammed": " (partly)", "Overridden": " (overridden)"}
+_PLAIN = re.compile(r"[^\s,=\"'{}\[\]]+")  # a text that needs no quotes
+
+
+def effective_tables(entries: Sequence[Mapping[str, Any]], wide: bool = False) -> list[Table]:
+    """The result of the query `effective`. A wide table shows whole paths, strategies, and where each field is from."""
+    titles = ["TARGET", "POLICY KIND", "VIA", "EFFECTIVE", "POLICIES"]
+    columns = [Column(title, painted=title in {"EFFECTIVE", "POLICIES"}) for title in titles]
+    rows: list[Sequence[str]] = []
+    for entry in entries:
+        target = parse_key(entry["target"])
+        for at_path in entry["paths"]:
+            path = [parse_key(node) for node in at_path["path"] if node.count("/") == 3]
+            via = whole_path(path) if wide else via_text(path, target)
+            origins = at_path.get("origins", {}) if wide else {}
+            policies = ", ".join(_policy(policy, wide) for policy in at_path["policies"])
+            kind = entry["policyKind"] if wide else entry["policyKind"].partition("/")[2]
+            rows.append([short_key(target), kind, via, _effective(at_path, origins), policies])
+    return [Table(columns, rows)]
+
+
+def whole_path(path: Iterable[Key]) -> str:
+    """Every node of a path."""
+    return " > ".join(short_key(key) for key in path)
+
+
+def via_text(path: Sequence[Key], target: Key) -> str:
+    """What tells one path to a target from another: a section stands for its object, a Gateway for its class."""
+    shown = []
+    for index, key in enumerate(path):
+        after = path[index + 1] if index + 1 < len(path) else None
+        above_own_section = after is not None and after.object == key.object
+        if key.object == target.object or above_own_section or (key.kind == "GatewayClass" and after is not None):
+            continue
+        if key.kind != "Namespace":
+            shown.append(name_of(key))
+    return " > ".join(shown) or "-"
+
+
+def name_of(key: Key) -> str:
+    """`<namespace>/<name>[#section]`, or the name alone of what is cluster-scoped."""
+    namespace = "" if key.namespace == CLUSTER else f"{key.namespace}/"
+    return f"{namespace}{key.name}" + (f"#{key.section}" if key.section else "")
+
+
+def _policy(policy: Mapping[str, Any], wide: bool) -> str:
+    name = name_of(parse_key(policy["policy"]))
+    if not wide:
+        return name + _MARKS.get(policy.get("outcome", "Failed" if "outcome" not in policy else ""), "")
+    target = short_key(parse_key(policy["target"]))
+    by = ", ".join(name_of(parse_key(key)) for key in policy.get("overriddenBy", ()))
+    outcome = policy.get("outcome", "Failed")
+    return f"{name} on {target} ({policy['strategy']}: {outcome}{f' by {by}' if by else ''})"
+
+
+def _effective(at_path: Mapping[str, Any], origins: Mapping[str, Any]) -> str:
+    if "error" in at_path:
+        return f"error: {at_path['error']['message']}"
+    return compact(at_path["spec"], origins)
+
+
+def compact(spec: Any, origins: Mapping[str, Any] | None = None) -> str:
+    """A spec on one line, `colors.accent=blue, theme=dark`; with `origins` (by JSON pointer) the policy of each field."""
+    leaves = [
+        f"{'.'.join(path) or '(all)'}={_value(value)}" + _origin(path, origins or {}) for path, value in _leaves(spec, ())
+    ]
+    return ", ".join(leaves) if leaves else "{}"
+
+
+def _leaves(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    if isinstance(value, Mapping) and value:
+        for name in sorted(value):
+            yield from _leaves(value[name], (*path, name))
+    elif path or not isinstance(value, Mapping):
+        yield path, value
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, str) and _PLAIN.fullmatch(value) and value.isprintable():
+        return value
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _origin(path: Sequence[str], origins: Mapping[str, Any]) -> str:
+    pointer = "".join("/" + name.replace("~", "~0").replace("/", "~1") for name in path)
+    origin = origins.get(pointer)
+    keys = origin if isinstance(origin, list) else [origin] if isinstance(origin, str) else []
+    return f" [{'+'.join(name_of(parse_key(key)) for key in keys)}]" if keys else ""

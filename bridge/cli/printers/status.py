@@ -1,0 +1,76 @@
+"""Statuses as tables: the policies, then what they affect."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from bridge.cli.printers.effective import name_of
+from bridge.cli.printers.table import Column, Table
+from bridge.cli.targets import short_key
+from bridge.model.keys import CORE, Key, parse_key
+
+if TYPE_CHECKING:
+    from bridge.cli.status import Statuses
+
+
+def status_tables(answer: Statuses, wide: bool = False) -> list[Table]:
+    """A row for each policy and, where its kind keeps its status by ancestor, for each ancestor."""
+    message = Column("MESSAGE", cut=not wide)
+    policies = Table(
+        [
+            Column("POLICY"),
+            Column("KIND"),
+            Column("MODE", painted=True),
+            Column("ANCESTOR"),
+            Column("ACCEPTED", painted=True),
+            Column("PROGRAMMED", painted=True),
+            message,
+        ],
+        [row for entry in answer.policies for row in _policy_rows(entry, wide)],
+    )
+    affected = Table(
+        [Column("AFFECTED"), Column("CONDITION"), message],
+        [
+            [short_key(parse_key(entry["object"])), condition["type"], condition["message"]]
+            for entry in answer.affected
+            for condition in entry["conditions"]
+        ],
+    )
+    # Observe is what has to be marked; that a status is written goes without saying.
+    return [policies.without_empty("MODE", "ANCESTOR"), affected]
+
+
+def _policy_rows(entry: Mapping[str, Any], wide: bool) -> Iterator[Sequence[str]]:
+    key = parse_key(entry["policy"])
+    kind = key.type_id if wide else key.kind
+    mode = entry["mode"] if wide or entry["mode"] == "Observe" else ""
+    # Ancestors are for the wide table and for policies that have several; one is mostly the target itself.
+    ancestors = entry.get("ancestors")
+    if ancestors is None:
+        yield [name_of(key), kind, mode, "", *_told(entry["conditions"])]
+        return
+    for ancestor in ancestors:
+        shown = _ancestor(ancestor["ancestorRef"]) if wide or len(ancestors) > 1 else ""
+        yield [name_of(key), kind, mode, shown, *_told(ancestor["conditions"])]
+    if not ancestors:
+        yield [name_of(key), kind, mode, "", "", "", ""]
+
+
+def _told(conditions: Sequence[Mapping[str, Any]]) -> tuple[str, str, str]:
+    """Accepted, the reason of Programmed (or of what stands for it), and the message that matters more."""
+    by_type = {condition["type"]: condition for condition in conditions}
+    accepted = by_type.get("Accepted", {"status": "", "reason": "", "message": ""})
+    outcomes = [condition for condition in conditions if condition["type"] != "Accepted"]
+    if not outcomes:
+        return accepted["status"], "", f"{accepted['reason']}: {accepted['message']}"
+    message = "; ".join(condition["message"] for condition in outcomes)
+    if "but not for" in accepted["message"]:
+        message = f"{accepted['message']}; {message}"
+    return accepted["status"], ", ".join(condition["reason"] for condition in outcomes), message
+
+
+def _ancestor(reference: Mapping[str, str]) -> str:
+    group = reference.get("group", "") or CORE
+    namespace = reference.get("namespace", "-")
+    return short_key(Key(group, reference["kind"], namespace, reference["name"], reference.get("sectionName", "")))

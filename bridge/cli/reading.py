@@ -1,0 +1,58 @@
+"""What all read commands do alike: open an engine, answer, tell what was wrong with the input."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from bridge.cli.options import Input
+
+if TYPE_CHECKING:
+    from bridge.runtime.engine import Engine
+
+_Answer = TypeVar("_Answer")
+
+INPUT_ERROR = 2  # the exit code, though the rest was printed
+
+
+def read(source: Input, ask: Callable[[Engine], Awaitable[_Answer]]) -> tuple[_Answer, int]:
+    """What `ask` says of the input, and the exit code: 2 if manifests had faults, each of which is told here."""
+    return asyncio.run(_read(source, ask))
+
+
+async def _read(source: Input, ask: Callable[[Engine], Awaitable[_Answer]]) -> tuple[_Answer, int]:
+    # Imported here, so that help and errors of usage come at once.
+    from bridge.runtime.engine import open_engine  # noqa: PLC0415
+    from bridge.runtime.logs import configure_logs  # noqa: PLC0415
+
+    configure_logs("error", "console")  # what is wrong with manifests is told below, once
+    async with open_engine(opa_url=source.opa_url, token=source.token, manifests=source.manifests) as engine:
+        try:
+            return await ask(engine), INPUT_ERROR if await tell_problems(engine) else 0
+        except Exception:
+            # A target may be missing because its file is broken.
+            tell_faults(engine)
+            raise
+
+
+async def tell_problems(engine: Engine) -> bool:
+    """Print what is wrong with manifests and with PolicyKinds, one line each; whether the input is at fault."""
+    from bridge.cli.asking import refused_policy_kinds  # noqa: PLC0415
+
+    at_fault = tell_faults(engine)
+    for key, message in await refused_policy_kinds(engine.opa):
+        position = engine.position(key)
+        where = f"{position[0]}:{position[1]}: " if position else ""
+        at_fault = at_fault or position is not None
+        level = "error" if position else "warning"
+        print(f"{level}: {where}PolicyKind {key.name} is not in force: {message}", file=sys.stderr)
+    return at_fault
+
+
+def tell_faults(engine: Engine) -> bool:
+    """Print what is wrong with manifests, one line each; whether there was anything."""
+    for problem in engine.problems:
+        print(f"error: {problem.subject}: {problem.message}", file=sys.stderr)
+    return bool(engine.problems)

@@ -1,0 +1,122 @@
+"""`bridge run`: the sidecar itself."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from bridge.cli.help_text import ExampleCommand, debug_option
+
+if TYPE_CHECKING:
+    from bridge.cli.printers.table import Table
+    from bridge.runtime.serve import Running
+    from bridge.runtime.settings import Settings
+
+_EXAMPLES = (
+    ("Serve a folder of manifests and follow its changes", "bridge run --manifests examples/shop"),
+    ("Serve the cluster that kubectl talks to, with an OPA of its own", "bridge run"),
+    ("Fill an OPA that was started with what `opa-config` prints", "bridge run --opa http://127.0.0.1:8181"),
+    ("Settings from a file", "bridge run --config bridge.yaml"),
+)
+
+_SHOWN_ROWS = 100  # of a table at the start; the rest is a command away
+
+
+@click.command(cls=ExampleCommand, examples=_EXAMPLES)
+@click.option(
+    "--manifests",
+    metavar="PATH",
+    multiple=True,
+    help="Serve manifests instead of a cluster: a file, a folder with all below it, or - for standard input. Can be given "
+    "several times.",
+)
+@click.option("--kubeconfig", metavar="FILE", help="How to reach the cluster. Default: as kubectl, else the pod's account.")
+@click.option("--context", "kube_context", metavar="NAME", help="The context in the kubeconfig.")
+@click.option("--opa", "opa_url", metavar="URL", help="Fill this OPA instead of starting one.")
+@click.option("--opa-token-file", metavar="FILE", help="Bearer token for that OPA; read anew for each request.")
+@click.option("--opa-port", type=click.IntRange(1, 65535), help="The port of the OPA that is started. Default: a free one.")
+@click.option("--listen", metavar="HOST:PORT", help="Where the bridge serves modules and probes. Default: 127.0.0.1:8282.")
+@click.option("--config", metavar="FILE", type=click.Path(path_type=Path), help="Settings as YAML; options go before them.")
+@click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), help="Default: info.")
+@click.option("--log-format", type=click.Choice(["console", "json"]), help="Default: console.")
+@debug_option
+def run(
+    manifests: tuple[str, ...],
+    kubeconfig: str | None,
+    kube_context: str | None,
+    opa_url: str | None,
+    opa_token_file: str | None,
+    opa_port: int | None,
+    listen: str | None,
+    config: Path | None,
+    log_level: str | None,
+    log_format: str | None,
+) -> None:
+    """Keep OPA filled with a cluster's objects, or a folder's, and write policies' statuses back, until Ctrl-C.
+
+    A setting comes from its option, else from the environment (BRIDGE_OPA_URL, BRIDGE_LISTEN, …), else from the file.
+    """
+    from bridge.runtime.logs import configure_logs  # noqa: PLC0415 - heavy, and help needs none of it
+    from bridge.runtime.serve import serve  # noqa: PLC0415
+    from bridge.runtime.settings import load_settings  # noqa: PLC0415
+
+    settings = load_settings(
+        config,
+        {
+            "manifests": manifests,
+            "kubeconfig": kubeconfig,
+            "context": kube_context,
+            "opa_url": opa_url,
+            "opa_token_file": opa_token_file,
+            "opa_port": opa_port,
+            "listen": listen,
+            "log_level": log_level,
+            "log_format": log_format,
+        },
+    )
+    configure_logs(settings.log_level, settings.log_format)
+    asyncio.run(serve(settings, lambda running: report(settings, running)))
+
+
+async def report(settings: Settings, running: Running) -> None:
+    """Show, once, what a folder of manifests comes to, and where to ask from now on."""
+    from bridge.cli.printers.table import print_tables  # noqa: PLC0415 - as above
+    from bridge.opa.errors import OpaError  # noqa: PLC0415
+
+    if settings.manifests:
+        try:
+            tables, example = await _overview(running)
+            print_tables(tables)
+        except OpaError as error:
+            # The bridge goes on: what fills OPA also mends it.
+            print(f"error: {error}", file=sys.stderr)
+            example = None
+    else:
+        example = None
+    print(f"\nQueries:  {running.opa_url}/v1/data/bridge/v1/effective   (scopes, status, …: OPA's data API)")
+    if example:
+        asked = f'{{"input": {{"targets": ["{example}"]}}}}'
+        print(f"          curl -s {running.opa_url}/v1/data/bridge/v1/effective -d '{asked}'")
+    print(f"Bridge:   {running.bridge_url}   (/livez, /readyz)")
+    print("Ctrl-C stops it.", flush=True)
+
+
+async def _overview(running: Running) -> tuple[list[Table], str | None]:
+    from bridge.cli.asking import effective_everywhere  # noqa: PLC0415 - as above
+    from bridge.cli.printers.effective import effective_tables  # noqa: PLC0415
+    from bridge.cli.printers.status import status_tables  # noqa: PLC0415
+    from bridge.cli.reading import tell_problems  # noqa: PLC0415
+    from bridge.cli.status import statuses  # noqa: PLC0415
+
+    await tell_problems(running.engine)
+    entries = await effective_everywhere(running.engine.opa)
+    tables = [*effective_tables(entries), *status_tables(await statuses(running.engine.opa, with_objects=False))]
+    for table in tables:
+        left_out = len(table.rows) - _SHOWN_ROWS
+        if left_out > 0:
+            table.rows[_SHOWN_ROWS:] = [[f"… and {left_out} more", *[""] * (len(table.columns) - 1)]]
+    return [table for table in tables if table.rows], entries[0]["target"] if entries else None

@@ -1,0 +1,103 @@
+"""`bridge status`: the statuses that policies and what they affect should show."""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bridge.cli.help_text import ExampleCommand, debug_option
+from bridge.cli.options import FORMATS, input_options, output_option, read_input
+
+if TYPE_CHECKING:
+    from bridge.cli.asking import Entry
+    from bridge.opa.client import Opa
+    from bridge.runtime.engine import Engine
+
+_EXAMPLES = (
+    ("What became of the policies in a folder of manifests", "bridge status --manifests examples/shop"),
+    ("The same of a cluster, from its OPA", "bridge status --opa http://opa:8181"),
+    ("Each object as it would be, with its status", "bridge status --manifests examples/shop -o yaml"),
+)
+
+MODE_ANNOTATION = "policybridge.io/mode"  # marks a policy whose status is only computed, never written
+
+
+@dataclass(slots=True)
+class Statuses:
+    """What the queries `status` and `affected` say, and the objects that this is about, by key."""
+
+    policies: list[Entry]
+    affected: list[Entry]
+    objects: dict[str, Entry] = field(default_factory=dict)
+
+
+@click.command(cls=ExampleCommand, examples=_EXAMPLES)
+@input_options
+@output_option(*FORMATS)
+@debug_option
+@click.pass_context
+def status(
+    ctx: click.Context, opa_url: str | None, opa_token_file: str | None, manifests: tuple[str, ...], output: str
+) -> None:
+    """Show the status of each policy, and the conditions on what policies affect.
+
+    With -o json or yaml: an array of these objects as they would be, with their status. A policy of a kind that is only
+    observed, whose status nobody writes, has the annotation policybridge.io/mode: Observe there.
+    """
+    from bridge.cli.printers import print_answer  # noqa: PLC0415 - nothing heavy before usage is checked
+    from bridge.cli.printers.status import status_tables  # noqa: PLC0415
+    from bridge.cli.reading import read  # noqa: PLC0415
+
+    source = read_input(opa_url, opa_token_file, manifests)
+
+    async def ask(engine: Engine) -> Statuses:
+        return await statuses(engine.opa, with_objects=output in {"json", "yaml"})
+
+    answer, code = read(source, ask)
+    print_answer(output, answer, status_tables, "No policies found.", document=objects_with_status)
+    ctx.exit(code)
+
+
+async def statuses(opa: Opa, *, with_objects: bool) -> Statuses:
+    """Ask for every policy, and for every object that a policy may affect or that is marked as if one did."""
+    from bridge.cli.asking import in_batches, objects, scopes  # noqa: PLC0415
+    from bridge.model.keys import parse_key  # noqa: PLC0415
+
+    policies = await in_batches(opa, "status", "policies", await opa.query("policies", {}))
+    reached = {str(key.object) for targets in (await scopes(opa)).values() for key in targets}
+    candidates = sorted(reached.union(await opa.query("marked", {})))
+    affected = await in_batches(opa, "affected", "objects", candidates)
+    found = Statuses(policies, affected)
+    if with_objects:
+        keys = [entry["policy"] for entry in policies] + [entry["object"] for entry in affected]
+        held = await objects(opa, map(parse_key, keys))
+        found.objects = {str(key): obj for key, obj in held.items()}
+    return found
+
+
+def objects_with_status(answer: Statuses) -> list[dict[str, Any]]:
+    """Each policy, then each affected object, as it would be with its status."""
+    from bridge.remediator.plan import plan_affected_status, plan_policy_status, with_status  # noqa: PLC0415
+
+    now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    shown = []
+    for wanted in answer.policies:
+        obj = answer.objects.get(wanted["policy"])
+        if obj is not None:
+            planned = with_status(obj, plan_policy_status(obj.get("status", {}), wanted, now))
+            shown.append(_marked(planned) if wanted["mode"] == "Observe" else planned)
+    for wanted in answer.affected:
+        obj = answer.objects.get(wanted["object"])
+        part = plan_affected_status(obj.get("status", {}), wanted, now) if obj is not None else None
+        if obj is not None and (wanted["conditions"] or part is not None):
+            shown.append(with_status(obj, part))
+    return shown
+
+
+def _marked(obj: dict[str, Any]) -> dict[str, Any]:
+    metadata = obj["metadata"]
+    annotations = {**metadata.get("annotations", {}), MODE_ANNOTATION: "Observe"}
+    return {**obj, "metadata": {**metadata, "annotations": annotations}}

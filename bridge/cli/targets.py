@@ -1,0 +1,103 @@
+"""What a person may call a target: a full key, `httproute/cart`, `HTTPRoute/shop/cart#checkout`, `gtw/public#https`."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from bridge.cli.errors import AmbiguousNameError, CommandError, NameNotFoundError
+from bridge.cli.kind_names import either, match_kinds, suggest_kinds
+from bridge.model.keys import CLUSTER, FRONTEND, Key
+
+_NEAR = 3  # suggestions
+_CANDIDATES = 10  # what an ambiguous name lists
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A target as it was typed: the types that its kind may mean, and the rest. `namespace` is None where none was given."""
+
+    text: str
+    types: tuple[str, ...]
+    namespace: str | None
+    name: str
+    section: str = ""
+    role: str = ""
+
+
+def read_reference(text: str, types: Mapping[str, Sequence[str]], namespace: str | None = None) -> Reference:
+    """Read `[GROUP/]KIND/[NAMESPACE/]NAME[#SECTION][@frontend]`; `namespace` is for one that has none itself.
+
+    Raises CommandError for another form, NameNotFoundError for a kind that is not in `types` (as `match_kinds` takes).
+    """
+    body, _, role = text.partition("@")
+    body, _, section = body.partition("#")
+    parts = body.split("/")
+    if not 2 <= len(parts) <= 4 or not all(parts) or role not in {"", FRONTEND}:
+        raise CommandError(f"{text!r} is no target: write KIND/NAME[#SECTION], KIND/NAMESPACE/NAME or a full key")
+    kind, space, name = _read_parts(parts, types)
+    found = match_kinds(kind, types)
+    if not found:
+        raise NameNotFoundError(f"{text}: there is no kind {kind!r}{suggest_kinds(kind, types)}")
+    return Reference(text, tuple(found), space or namespace, name, section, role)
+
+
+def _read_parts(parts: list[str], types: Mapping[str, Sequence[str]]) -> tuple[str, str | None, str]:
+    if len(parts) == 4:
+        return f"{parts[0]}/{parts[1]}", parts[2], parts[3]
+    if len(parts) == 3 and not match_kinds(parts[0], types) and match_kinds("/".join(parts[:2]), types):
+        return f"{parts[0]}/{parts[1]}", None, parts[2]
+    return parts[0], parts[1] if len(parts) == 3 else None, parts[-1]
+
+
+def choose(reference: Reference, candidates: Sequence[Key]) -> Key | None:
+    """The object that a reference means among those of its types and name, None where none is; section and role kept.
+
+    Raises AmbiguousNameError, which lists them, where there are several.
+    """
+    found = [key for key in candidates if key.name == reference.name and _in_namespace(key, reference.namespace)]
+    if not found:
+        return None
+    if len(found) > 1:
+        listed = ", ".join(str(_with_section(key, reference)) for key in found[:_CANDIDATES])
+        more = f" and {len(found) - _CANDIDATES} more" if len(found) > _CANDIDATES else ""
+        raise AmbiguousNameError(f"{reference.text} may be several objects: {listed}{more}")
+    return _with_section(found[0], reference)
+
+
+def not_found(reference: Reference, objects: Sequence[Key]) -> NameNotFoundError:
+    """The error for a reference that means nothing, with near matches among all objects of its types."""
+    elsewhere = [key for key in objects if key.name == reference.name]
+    names = {key.name: None for key in objects if _in_namespace(key, reference.namespace)} or {
+        key.name: None for key in objects
+    }
+    near = difflib.get_close_matches(reference.name, names, n=_NEAR)
+    similar = [key for name in near for key in objects if key.name == name and _in_namespace(key, reference.namespace)]
+    where = f" in namespace {reference.namespace}" if reference.namespace not in {None, CLUSTER} else ""
+    shown = [short_key(_with_section(key, reference)) for key in (elsewhere or similar)[:_NEAR]]
+    hint = f"; did you mean {either(shown)}?" if shown else ""
+    return NameNotFoundError(f"{reference.text} is not found{where}{hint}")
+
+
+def section_not_found(target: Key, sections: Sequence[Key]) -> NameNotFoundError:
+    """The error for an object that has no such section, with the near ones or, of few, all that it has."""
+    names = [key.section for key in sections if key.object == target.object and key.section]
+    near = difflib.get_close_matches(target.section, names, n=_NEAR) or (names if len(names) <= 8 else [])
+    hint = f"; did you mean {either([short_key(replace(target, section=name)) for name in near])}?" if near else ""
+    return NameNotFoundError(f"{short_key(target.object)} has no section {target.section!r}{hint}")
+
+
+def short_key(key: Key) -> str:
+    """A key as tables show it, without its group: `HTTPRoute/shop/cart#checkout`. It can be typed as a target."""
+    namespace = "" if key.namespace == CLUSTER else f"{key.namespace}/"
+    section = f"#{key.section}" if key.section else ""
+    return f"{key.kind}/{namespace}{key.name}{section}" + (f"@{key.role}" if key.role else "")
+
+
+def _in_namespace(key: Key, namespace: str | None) -> bool:
+    return namespace is None or key.namespace in {namespace, CLUSTER}
+
+
+def _with_section(key: Key, reference: Reference) -> Key:
+    return replace(key, section=reference.section, role=reference.role)
