@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -24,6 +25,7 @@ JSON_PATCH = "application/json-patch+json"
 
 _CONNECT = 5.0  # seconds to open a connection
 _ANSWER = 30.0  # seconds for a whole request, unless told otherwise
+_GOODBYE = 0.05  # seconds
 _HEADERS = {
     "User-Agent": "policy-bridge",  # the API server also takes the field manager's name from it
     "Accept-Encoding": "identity",  # within a cluster, compressing a list costs more time than it saves
@@ -67,6 +69,8 @@ class KubeClient:
         """Close all connections, those of running streams included."""
         if self._rest is not None:
             await self._rest.close()
+            # The pool does not wait for connections of cancelled requests, which say goodbye just now.
+            await asyncio.sleep(_GOODBYE)
 
     async def get(
         self, path: str, params: Mapping[str, str] | None = None, *, accept: str = JSON, timeout: float = _ANSWER
@@ -149,6 +153,9 @@ class KubeClient:
         try:
             yield read
         finally:
+            connection = response.connection
+            if connection is not None and connection.transport is not None:
+                connection.transport.abort()  # a goodbye by TLS may take 30 s, and outlive the event loop
             response.close()
 
     async def _send(

@@ -17,7 +17,10 @@ class Reader:
         self.seen: list[Change] = []
 
     async def until(self, done: Callable[[Change], bool], patience: float = 20.0) -> list[Change]:
-        """What it says now, up to and with the first change that `done` accepts. Raises AssertionError after `patience`."""
+        """What it says now, up to and with the first change that `done` accepts.
+
+        Raises AssertionError after `patience` seconds.
+        """
         new: list[Change] = []
         try:
             async with asyncio.timeout(patience):

@@ -111,14 +111,17 @@ async def test_a_stream_that_the_server_ends_goes_on_where_it_was(
 
 async def test_a_connection_that_froze_is_replaced(control_plane: ControlPlane, tmp_path: Path) -> None:
     namespace = await make_namespace(control_plane.api)
-    async with Proxy(control_plane.url) as proxy, await client_through(proxy, control_plane, tmp_path) as client:
-        async with reading(list_and_watch(client, CONFIG_MAPS, Pace(silence=1))) as reader:
-            await reader.until_listed("core/ConfigMap")
-            reached = asyncio.create_task(reader.until_named("unseen"))
-            await asyncio.sleep(0.5)
-            proxy.freeze()
-            await put_config_map(control_plane.api, namespace, "unseen", {})
-            changes = await reached
+    async with (
+        Proxy(control_plane.url) as proxy,
+        await client_through(proxy, control_plane, tmp_path) as client,
+        reading(list_and_watch(client, CONFIG_MAPS, Pace(silence=1))) as reader,
+    ):
+        await reader.until_listed("core/ConfigMap")
+        reached = asyncio.create_task(reader.until_named("unseen"))
+        await asyncio.sleep(0.5)
+        proxy.freeze()
+        await put_config_map(control_plane.api, namespace, "unseen", {})
+        changes = await reached
     assert names(changes) == ["unseen"]
     assert Listing("core/ConfigMap") not in changes
 
@@ -129,17 +132,20 @@ async def test_lists_again_what_remained_when_its_history_is_gone(
     plane = own_control_plane
     namespace = await make_namespace(plane.api)
     await put_config_maps(plane.api, namespace, 3)
-    async with Proxy(plane.url) as proxy, await client_through(proxy, plane, tmp_path) as client:
-        async with reading(list_and_watch(client, CONFIG_MAPS, Pace(page=2))) as reader:
-            await reader.until_listed("core/ConfigMap")
-            trouble = asyncio.create_task(reader.until(lambda change: isinstance(change, Trouble)))
-            await asyncio.sleep(0.3)
-            await proxy.refuse()
-            await trouble
-            await delete_config_map(plane.api, namespace, "map-0001")
-            await asyncio.to_thread(plane.forget_history)
-            await proxy.serve()
-            changes = await reader.until_listed("core/ConfigMap")
+    async with (
+        Proxy(plane.url) as proxy,
+        await client_through(proxy, plane, tmp_path) as client,
+        reading(list_and_watch(client, CONFIG_MAPS, Pace(page=2))) as reader,
+    ):
+        await reader.until_listed("core/ConfigMap")
+        trouble = asyncio.create_task(reader.until(lambda change: isinstance(change, Trouble)))
+        await asyncio.sleep(0.3)
+        await proxy.refuse()
+        await trouble
+        await delete_config_map(plane.api, namespace, "map-0001")
+        await asyncio.to_thread(plane.forget_history)
+        await proxy.serve()
+        changes = await reader.until_listed("core/ConfigMap")
     again = changes[changes.index(Listing("core/ConfigMap")) :]
     assert [name for name in names(again) if name.startswith("map-")] == ["map-0000", "map-0002"]
 
@@ -147,37 +153,42 @@ async def test_lists_again_what_remained_when_its_history_is_gone(
 async def test_an_api_server_that_comes_back_is_noticed_within_two_seconds(own_control_plane: ControlPlane) -> None:
     plane = own_control_plane
     namespace = await make_namespace(plane.api)
-    async with await KubeClient.connect(plane.kubeconfig) as client:
-        async with reading(list_and_watch(client, CONFIG_MAPS)) as reader:
-            await reader.until_listed("core/ConfigMap")
-            trouble = asyncio.create_task(reader.until(lambda change: isinstance(change, Trouble)))
-            await asyncio.sleep(0.3)
-            await asyncio.to_thread(plane.stop_api_server)
-            told = (await trouble)[-1]
-            waiting = asyncio.create_task(reader.until_named("after"))
-            await asyncio.sleep(3)
-            await asyncio.to_thread(plane.start_api_server)
-            ready = time.monotonic()
-            await put_config_map(plane.api, namespace, "after", {})
-            changes = await waiting
-            assert time.monotonic() - ready < 2
+    async with (
+        await KubeClient.connect(plane.kubeconfig) as client,
+        reading(list_and_watch(client, CONFIG_MAPS)) as reader,
+    ):
+        await reader.until_listed("core/ConfigMap")
+        trouble = asyncio.create_task(reader.until(lambda change: isinstance(change, Trouble)))
+        await asyncio.sleep(0.3)
+        await asyncio.to_thread(plane.stop_api_server)
+        told = (await trouble)[-1]
+        waiting = asyncio.create_task(reader.until_named("after"))
+        await asyncio.sleep(3)
+        await asyncio.to_thread(plane.start_api_server)
+        ready = time.monotonic()
+        await put_config_map(plane.api, namespace, "after", {})
+        changes = await waiting
+        assert time.monotonic() - ready < 2
     assert isinstance(told, Trouble)
-    assert told.message == f"{plane.url} refuses connections: is the API server running, and its address in " + (
-        f"kubeconfig {plane.kubeconfig} right?"
-    )
+    origin = f"kubeconfig {plane.kubeconfig}"
+    remedy = f"is the API server running, and its address in {origin} right?"
+    assert told.message == f"{plane.url} refuses connections: {remedy}"
     assert len([change for change in changes if isinstance(change, Trouble)]) < 8
 
 
 async def test_a_watch_that_is_open_again_ends_its_trouble(control_plane: ControlPlane, tmp_path: Path) -> None:
-    async with Proxy(control_plane.url) as proxy, await client_through(proxy, control_plane, tmp_path) as client:
-        async with reading(list_and_watch(client, CONFIG_MAPS)) as reader:
-            await reader.until_listed("core/ConfigMap")
-            trouble = asyncio.create_task(reader.until(lambda change: isinstance(change, Trouble)))
-            await asyncio.sleep(0.3)
-            await proxy.refuse()
-            await trouble
-            await proxy.serve()
-            changes = await reader.until(lambda change: not isinstance(change, Trouble))
+    async with (
+        Proxy(control_plane.url) as proxy,
+        await client_through(proxy, control_plane, tmp_path) as client,
+        reading(list_and_watch(client, CONFIG_MAPS)) as reader,
+    ):
+        await reader.until_listed("core/ConfigMap")
+        trouble = asyncio.create_task(reader.until(lambda change: isinstance(change, Trouble)))
+        await asyncio.sleep(0.3)
+        await proxy.refuse()
+        await trouble
+        await proxy.serve()
+        changes = await reader.until(lambda change: not isinstance(change, Trouble))
     assert changes[-1] == Upserted("core/ConfigMap", ())
 
 

@@ -1,0 +1,225 @@
+"""The cluster as a source: many types, each on its own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bridge.kube.client import KubeClient
+from bridge.model.changes import Change, Listed, Listing, Trouble, Upserted
+from bridge.sources.base import Source
+from bridge.sources.cluster import ClusterSource
+from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane
+from tests.integration.objects import (
+    apply_crd,
+    crd,
+    delete_crd,
+    fresh_name,
+    grant_reading,
+    make_namespace,
+    put_config_map,
+)
+from tests.integration.reading import names, reading
+
+CONFIG_MAP = "core/ConfigMap"
+HTTP_ROUTE = "gateway.networking.k8s.io/HTTPRoute"
+
+
+@pytest.fixture
+async def client(control_plane: ControlPlane) -> AsyncIterator[KubeClient]:
+    async with await KubeClient.connect(control_plane.kubeconfig) as connected:
+        yield connected
+
+
+@pytest.fixture
+def group() -> str:
+    """An API group that no other test uses."""
+    return f"{fresh_name('group')}.example.com"
+
+
+async def put_thing(plane: ControlPlane, group: str, namespace: str, name: str, version: str = "v1") -> Any:
+    body = {"apiVersion": f"{group}/{version}", "kind": "Thing", "metadata": {"name": name}, "spec": {"a": 1}}
+    path = f"/apis/{group}/{version}/namespaces/{namespace}/things/{name}"
+    return await asyncio.to_thread(plane.api.apply, path, body)
+
+
+def of_type(changes: list[Change], type_id: str) -> list[Change]:
+    return [c for c in changes if (c.subject if isinstance(c, Trouble) else getattr(c, "type_id", "")) == type_id]
+
+
+async def test_delivers_every_wanted_type(client: KubeClient) -> None:
+    source: Source = ClusterSource(client)
+    wanted = {CONFIG_MAP, HTTP_ROUTE, "core/Service", "core/Namespace", "gateway.networking.k8s.io/Gateway"}
+    source.want(wanted)
+    listed: set[str] = set()
+    async with reading(source.changes()) as reader:
+        while listed != wanted:
+            change = (await reader.until(lambda change: isinstance(change, Listed)))[-1]
+            assert isinstance(change, Listed)
+            listed.add(change.type_id)
+
+
+async def test_a_crd_that_appears_later_is_delivered(
+    control_plane: ControlPlane, client: KubeClient, group: str
+) -> None:
+    thing = f"{group}/Thing"
+    namespace = await make_namespace(control_plane.api)
+    source = ClusterSource(client, poll=0.5)
+    source.want({CONFIG_MAP, thing})
+    async with reading(source.changes()) as reader:
+        told = (await reader.until(lambda change: isinstance(change, Trouble)))[-1]
+        if Listed(CONFIG_MAP) not in reader.seen:
+            await reader.until_listed(CONFIG_MAP)
+        await apply_crd(control_plane.api, crd("things", "Thing", group=group))
+        await reader.until_listed(thing)
+        await put_thing(control_plane, group, namespace, "first")
+        await reader.until_named("first")
+    assert told == Trouble(thing, f"the API server does not serve {thing}: install the CRD that defines it")
+
+
+async def test_rediscovery_need_not_wait_for_the_next_poll(
+    control_plane: ControlPlane, client: KubeClient, group: str
+) -> None:
+    thing = f"{group}/Thing"
+    source = ClusterSource(client, poll=3600)
+    source.want({thing})
+    async with reading(source.changes()) as reader:
+        await reader.until(lambda change: isinstance(change, Trouble))
+        following = asyncio.create_task(reader.until_listed(thing))
+        await asyncio.sleep(4)  # by now the next poll is far away
+        await apply_crd(control_plane.api, crd("things", "Thing", group=group), wait=False)
+        source.rediscover()
+        await following
+
+
+async def test_a_crd_that_goes_takes_its_objects_with_it_and_may_come_back(
+    control_plane: ControlPlane, client: KubeClient, group: str
+) -> None:
+    thing = f"{group}/Thing"
+    namespace = await make_namespace(control_plane.api)
+    await apply_crd(control_plane.api, crd("things", "Thing", group=group))
+    await put_thing(control_plane, group, namespace, "first")
+    source = ClusterSource(client, poll=0.5)
+    source.want({thing})
+    async with reading(source.changes()) as reader:
+        await reader.until_listed(thing)
+        gone = asyncio.create_task(reader.until(lambda change: isinstance(change, Trouble)))
+        await asyncio.sleep(0.3)
+        await delete_crd(control_plane.api, f"things.{group}")
+        changes = await gone
+        back = asyncio.create_task(reader.until_listed(thing))
+        await apply_crd(control_plane.api, crd("things", "Thing", group=group))
+        again = await back
+    assert changes[-3:-1] == [Listing(thing), Listed(thing)]
+    assert names(again) == []
+
+
+async def test_another_preferred_version_is_followed(
+    control_plane: ControlPlane, client: KubeClient, group: str
+) -> None:
+    thing = f"{group}/Thing"
+    namespace = await make_namespace(control_plane.api)
+    await apply_crd(control_plane.api, crd("things", "Thing", group=group, versions=("v1beta1",)))
+    await put_thing(control_plane, group, namespace, "first", "v1beta1")
+    source = ClusterSource(client, poll=5)
+    source.want({thing})
+    async with reading(source.changes()) as reader:
+        await reader.until_listed(thing)
+        following = asyncio.create_task(
+            reader.until(lambda c: isinstance(c, Upserted) and any(o["apiVersion"] == f"{group}/v1" for o in c.objects))
+        )
+        await apply_crd(control_plane.api, crd("things", "Thing", group=group, versions=("v1beta1", "v1")))
+        source.rediscover()
+        changes = await following
+    assert Listing(thing) in changes
+
+
+async def test_a_forbidden_type_delays_nobody(control_plane: ControlPlane, tmp_path: Path) -> None:
+    namespace = await make_namespace(control_plane.api)
+    await grant_reading(control_plane.api, ("", "configmaps"))
+    kubeconfig = control_plane.write_kubeconfig(tmp_path / "kubeconfig", LIMITED_TOKEN)
+    async with await KubeClient.connect(kubeconfig) as limited:
+        source = ClusterSource(limited)
+        source.want({CONFIG_MAP, HTTP_ROUTE, "nobody.example.com/Nothing"})
+        async with reading(source.changes()) as reader:
+            await reader.until_listed(CONFIG_MAP)
+            await put_config_map(control_plane.api, namespace, "seen", {})
+            await reader.until_named("seen")
+            if not of_type(reader.seen, HTTP_ROUTE):
+                await reader.until(lambda change: bool(of_type([change], HTTP_ROUTE)))
+            forbidden = of_type(reader.seen, HTTP_ROUTE)
+            await grant_reading(control_plane.api, ("", "configmaps"), ("gateway.networking.k8s.io", "httproutes"))
+            await reader.until_listed(HTTP_ROUTE)
+    assert [type(change) for change in forbidden] == [Trouble]
+
+
+async def test_a_type_that_is_no_longer_wanted_is_removed(control_plane: ControlPlane, client: KubeClient) -> None:
+    namespace = await make_namespace(control_plane.api)
+    source = ClusterSource(client)
+    source.want({CONFIG_MAP, "core/Service"})
+    async with reading(source.changes()) as reader:
+        await reader.until_listed(CONFIG_MAP)
+        if Listed("core/Service") not in reader.seen:
+            await reader.until_listed("core/Service")
+        source.want({"core/Service"})
+        removed = await reader.until_listed(CONFIG_MAP)
+        await put_config_map(control_plane.api, namespace, "unseen", {})
+        source.want({"core/Service", "core/Namespace"})
+        after = await reader.until_listed("core/Namespace")
+        source.want({CONFIG_MAP})
+        again = await reader.until_listed(CONFIG_MAP)
+    assert of_type(removed, CONFIG_MAP)[-2:] == [Listing(CONFIG_MAP), Listed(CONFIG_MAP)]
+    assert of_type(after, CONFIG_MAP) == []
+    assert "unseen" in names(again)
+
+
+async def test_a_slow_reader_loses_nothing(control_plane: ControlPlane, client: KubeClient) -> None:
+    namespace = await make_namespace(control_plane.api)
+    source = ClusterSource(client)
+    source.want({CONFIG_MAP})
+    async with reading(source.changes()) as reader:
+        await reader.until_listed(CONFIG_MAP)
+        for number in range(100):
+            await put_config_map(control_plane.api, namespace, f"slow-{number:03}", {})
+        changes = await reader.until_named("slow-099")
+    assert [name for name in names(changes) if name.startswith("slow-")] == [f"slow-{n:03}" for n in range(100)]
+
+
+async def test_stopping_leaves_no_task_behind(client: KubeClient) -> None:
+    before = asyncio.all_tasks()
+    source = ClusterSource(client)
+    source.want({CONFIG_MAP, HTTP_ROUTE, "nobody.example.com/Nothing"})
+    async with reading(source.changes()) as reader:
+        await reader.until_listed(CONFIG_MAP)
+        assert len(asyncio.all_tasks()) > len(before)
+    await asyncio.sleep(0)
+    assert asyncio.all_tasks() == before
+
+
+async def test_an_api_server_that_is_away_at_the_start_is_waited_for(own_control_plane: ControlPlane) -> None:
+    plane = own_control_plane
+    await asyncio.to_thread(plane.stop_api_server)
+    async with await KubeClient.connect(plane.kubeconfig) as client:
+        source = ClusterSource(client)
+        source.want({CONFIG_MAP})
+        async with reading(source.changes()) as reader:
+            told = (await reader.until(lambda change: isinstance(change, Trouble)))[-1]
+            listing = asyncio.create_task(reader.until_listed(CONFIG_MAP))
+            await asyncio.to_thread(plane.start_api_server)
+            async with asyncio.timeout(2):
+                await listing
+    assert isinstance(told, Trouble)
+    assert f"{plane.url} refuses connections" in told.message
+
+
+async def test_has_one_reader(client: KubeClient) -> None:
+    source = ClusterSource(client)
+    source.want({CONFIG_MAP})
+    async with reading(source.changes()) as reader:
+        await reader.until_listed(CONFIG_MAP)
+        with pytest.raises(RuntimeError, match="one reader"):
+            await anext(source.changes())

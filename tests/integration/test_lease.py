@@ -1,0 +1,138 @@
+"""The Lease: one bridge writes at a time, and a free Lease is taken at once."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from bridge.kube.client import KubeClient
+from bridge.kube.lease import Lease, Term
+from tests.controlplane.credentials import write_kubeconfig
+from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane
+from tests.integration.objects import fresh_name
+from tests.integration.proxy import Proxy
+
+SHORT = Term(duration=3, margin=1, period=0.3)
+
+
+@pytest.fixture
+async def client(control_plane: ControlPlane) -> AsyncIterator[KubeClient]:
+    async with await KubeClient.connect(control_plane.kubeconfig) as connected:
+        yield connected
+
+
+@asynccontextmanager
+async def running(lease: Lease) -> AsyncIterator[Lease]:
+    task = asyncio.create_task(lease.run())
+    try:
+        yield lease
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def within(seconds: float, happened: Callable[[], bool]) -> None:
+    async with asyncio.timeout(seconds):
+        while not happened():  # noqa: ASYNC110 (what is waited for is not always an event)
+            await asyncio.sleep(0.01)
+
+
+async def test_one_bridge_alone_takes_it_at_once(client: KubeClient) -> None:
+    async with running(Lease(client, "default", fresh_name("lease"), "a")) as lease:
+        async with asyncio.timeout(1):
+            await lease.taken.wait()
+        assert lease.held
+        assert lease.trouble is None
+
+
+async def test_a_second_bridge_waits_and_takes_over_after_a_clean_stop(client: KubeClient) -> None:
+    name = fresh_name("lease")
+    async with running(Lease(client, "default", name, "a", term=SHORT)) as first:
+        await within(1, lambda: first.held)
+        second = Lease(client, "default", name, "b", term=SHORT)
+        async with running(second):
+            await asyncio.sleep(4)  # longer than its duration: the first renews it
+            assert (first.held, second.held, second.holder) == (True, False, "a")
+    async with running(Lease(client, "default", name, "c", term=SHORT)) as third:
+        await within(1, lambda: third.held)
+
+
+async def test_it_is_taken_from_a_bridge_that_is_cut_off_and_never_held_twice(
+    control_plane: ControlPlane, client: KubeClient, tmp_path: Path
+) -> None:
+    name = fresh_name("lease")
+    authority = control_plane.certificate_authority.read_bytes()
+    async with Proxy(control_plane.url) as proxy:
+        path = write_kubeconfig(
+            tmp_path / "kubeconfig", url=proxy.url, token=control_plane.token, certificate_authority=authority
+        )
+        async with await KubeClient.connect(path) as cut_off:
+            told: list[bool] = []
+            first = Lease(cut_off, "default", name, "a", term=SHORT, on_change=lambda lease: told.append(lease.held))
+            second = Lease(client, "default", name, "b", term=SHORT)
+            async with running(first):
+                await within(1, lambda: first.held)
+                async with running(second):
+                    await asyncio.sleep(0.5)
+                    await proxy.refuse()
+                    cut = time.monotonic()
+                    await within(3, lambda: not first.held)
+                    assert not second.held
+                    assert not first.taken.is_set()
+                    await within(4, lambda: second.held)
+                    assert 1.5 < time.monotonic() - cut < 5
+                    assert "refuses connections" in (first.trouble or "")
+                    await proxy.serve()
+                    await within(3, lambda: first.trouble is None)
+                    assert (first.held, first.holder) == (False, "b")
+            assert told[0]
+            assert not told[-1]
+
+
+async def test_it_is_lost_when_somebody_else_writes_his_name_into_it(
+    control_plane: ControlPlane, client: KubeClient
+) -> None:
+    name = fresh_name("lease")
+    path = f"/apis/coordination.k8s.io/v1/namespaces/default/leases/{name}"
+    async with running(Lease(client, "default", name, "a", term=SHORT)) as lease:
+        await within(1, lambda: lease.held)
+        body = {
+            "apiVersion": "coordination.k8s.io/v1",
+            "kind": "Lease",
+            "metadata": {"name": name},
+            "spec": {"holderIdentity": "thief"},
+        }
+        await asyncio.to_thread(control_plane.api.apply, path, body)
+        await within(1, lambda: not lease.held)
+        assert lease.holder == "thief"
+
+
+async def test_a_lease_that_was_deleted_is_made_again(control_plane: ControlPlane, client: KubeClient) -> None:
+    name = fresh_name("lease")
+    path = f"/apis/coordination.k8s.io/v1/namespaces/default/leases/{name}"
+    async with running(Lease(client, "default", name, "a", term=SHORT)) as lease:
+        await within(1, lambda: lease.held)
+        await asyncio.to_thread(control_plane.api.request, "DELETE", path)
+        await asyncio.sleep(1)
+        assert lease.held
+        assert (await client.get(path))["spec"]["holderIdentity"] == "a"
+
+
+async def test_a_namespace_that_does_not_exist_is_said(client: KubeClient) -> None:
+    async with running(Lease(client, "nowhere", "lease", "a")) as lease:
+        await within(2, lambda: lease.trouble is not None)
+    assert lease.trouble == (
+        "Lease nowhere/lease cannot be made: namespace nowhere does not exist: create it, or choose another"
+    )
+
+
+async def test_missing_rights_are_said(control_plane: ControlPlane, tmp_path: Path) -> None:
+    kubeconfig = control_plane.write_kubeconfig(tmp_path / "kubeconfig", LIMITED_TOKEN)
+    async with await KubeClient.connect(kubeconfig) as limited, running(Lease(limited, "default", "x", "a")) as lease:
+        await within(2, lambda: lease.trouble is not None)
+    assert "grant the bridge's role get, create and update on leases.coordination.k8s.io" in (lease.trouble or "")

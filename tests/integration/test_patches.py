@@ -1,0 +1,112 @@
+"""Reading and patching one object of a real API server."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from bridge.kube.client import KubeClient
+from bridge.kube.errors import Conflict, Invalid, NotFound
+from bridge.kube.patches import patch_object, read_object
+from bridge.model.keys import Key
+from bridge.model.types import ResourceType
+from tests.controlplane.plane import ControlPlane
+from tests.integration.objects import CONFIG_MAPS, apply_crd, crd, fresh_name, make_namespace, put_config_map
+
+
+@pytest.fixture
+async def client(control_plane: ControlPlane) -> AsyncIterator[KubeClient]:
+    async with await KubeClient.connect(control_plane.kubeconfig) as connected:
+        yield connected
+
+
+@pytest.fixture
+async def config_map(control_plane: ControlPlane) -> tuple[Key, dict[str, Any]]:
+    """A ConfigMap with data `{a: 1, b: 2}`."""
+    namespace = await make_namespace(control_plane.api)
+    obj = await put_config_map(control_plane.api, namespace, "one", {"a": "1", "b": "2"})
+    return Key("core", "ConfigMap", namespace, "one"), obj
+
+
+async def test_a_merge_patch_changes_what_it_names(client: KubeClient, config_map: tuple[Key, dict[str, Any]]) -> None:
+    key, before = config_map
+    after = await patch_object(client, CONFIG_MAPS, key, {"data": {"a": "3", "b": None}})
+    assert after["data"] == {"a": "3"}
+    assert after == await read_object(client, CONFIG_MAPS, key)
+    assert after["metadata"]["resourceVersion"] != before["metadata"]["resourceVersion"]
+
+
+async def test_a_json_patch_is_applied_in_order(client: KubeClient, config_map: tuple[Key, dict[str, Any]]) -> None:
+    key, before = config_map
+    operations = [{"op": "add", "path": "/data/c", "value": "3"}, {"op": "remove", "path": "/data/a"}]
+    version = before["metadata"]["resourceVersion"]
+    after = await patch_object(client, CONFIG_MAPS, key, operations, resource_version=version)
+    assert after["data"] == {"b": "2", "c": "3"}
+
+
+@pytest.mark.parametrize(
+    "patch",
+    [
+        pytest.param({"data": {"a": "3"}}, id="merge patch"),
+        pytest.param([{"op": "replace", "path": "/data/a", "value": "3"}], id="json patch"),
+    ],
+)
+async def test_a_patch_from_an_old_state_is_a_conflict(
+    client: KubeClient, config_map: tuple[Key, dict[str, Any]], patch: Any
+) -> None:
+    key, before = config_map
+    version = before["metadata"]["resourceVersion"]
+    await patch_object(client, CONFIG_MAPS, key, {"data": {"a": "2"}}, resource_version=version)
+    with pytest.raises(Conflict):
+        await patch_object(client, CONFIG_MAPS, key, patch, resource_version=version)
+
+
+async def test_a_patch_that_changes_nothing_makes_no_new_version(
+    client: KubeClient, config_map: tuple[Key, dict[str, Any]]
+) -> None:
+    key, _ = config_map
+    first = await patch_object(client, CONFIG_MAPS, key, {"data": {"a": "1"}})
+    second = await patch_object(client, CONFIG_MAPS, key, {"data": {"a": "1"}})
+    assert first["metadata"]["resourceVersion"] == second["metadata"]["resourceVersion"]
+
+
+async def test_a_patch_of_the_status_leaves_the_spec_alone(control_plane: ControlPlane, client: KubeClient) -> None:
+    group = f"{fresh_name('group')}.example.com"
+    await apply_crd(control_plane.api, crd("things", "Thing", group=group))
+    things = ResourceType(group, "v1", "Thing", "things", namespaced=True)
+    namespace = await make_namespace(control_plane.api)
+    body = {"apiVersion": f"{group}/v1", "kind": "Thing", "metadata": {"name": "one"}, "spec": {"a": 1}}
+    await client.post(f"/apis/{group}/v1/namespaces/{namespace}/things", body)
+    patch = {"spec": {"a": 2}, "status": {"seen": 1}}
+    after = await patch_object(client, things, Key(group, "Thing", namespace, "one"), patch, subresource="status")
+    assert (after["spec"], after["status"]) == ({"a": 1}, {"seen": 1})
+    assert {entry["manager"] for entry in after["metadata"]["managedFields"]} == {"policy-bridge"}
+
+
+async def test_what_is_gone_is_not_found(client: KubeClient, config_map: tuple[Key, dict[str, Any]]) -> None:
+    key, _ = config_map
+    gone = Key("core", "ConfigMap", key.namespace, "gone")
+    with pytest.raises(NotFound):
+        await read_object(client, CONFIG_MAPS, gone)
+    with pytest.raises(NotFound):
+        await patch_object(client, CONFIG_MAPS, gone, {"data": {}})
+    with pytest.raises(NotFound):
+        await patch_object(client, CONFIG_MAPS, key, {"status": {}}, subresource="status")
+
+
+async def test_a_patch_to_an_invalid_object_is_invalid(
+    client: KubeClient, config_map: tuple[Key, dict[str, Any]]
+) -> None:
+    key, _ = config_map
+    with pytest.raises(Invalid, match="a b"):
+        await patch_object(client, CONFIG_MAPS, key, {"data": {"a b": "no such key is allowed"}})
+
+
+async def test_a_cluster_scoped_object_has_no_namespace(control_plane: ControlPlane, client: KubeClient) -> None:
+    name = await make_namespace(control_plane.api)
+    namespaces = ResourceType("core", "v1", "Namespace", "namespaces", namespaced=False)
+    key = Key("core", "Namespace", "-", name)
+    after = await patch_object(client, namespaces, key, {"metadata": {"labels": {"a": "b"}}})
+    assert after["metadata"]["labels"]["a"] == "b"
