@@ -36,8 +36,19 @@ marks(kind) if {
 
 # METADATA
 # description: Types whose objects show conditions at status.conditions.
-shows_conditions(type) if {
-	type in {"core/Service", "core/Namespace", "gateway.networking.k8s.io/Gateway", "gateway.networking.k8s.io/GatewayClass"}
+marked_types := {
+	"core/Service",
+	"core/Namespace",
+	"gateway.networking.k8s.io/Gateway",
+	"gateway.networking.k8s.io/GatewayClass",
+}
+
+# METADATA
+# description: All condition types of that form that are ours to set and to take away.
+our_types := {affected_type(kind) |
+	some name in kinds.names
+	kind := kinds.get(name)
+	kind.mode == "Manage"
 }
 
 # METADATA

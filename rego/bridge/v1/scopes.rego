@@ -2,6 +2,7 @@ package bridge.v1
 
 import data.bridge.effective as engine
 import data.bridge.kinds
+import data.bridge.lookup
 
 # METADATA
 # description: |
@@ -27,3 +28,11 @@ policies := _input_problem if {
 #   `kinds`: the policy kinds in force, as the replicator stores them in `data.kinds`.
 # entrypoint: true
 kinds_in_force := kinds.in_force
+
+# METADATA
+# description: |
+#   `policykinds`: the keys of all PolicyKind resources, in force or not.
+# entrypoint: true
+policykinds := sort({concat("/", [kinds.policykind_type, "-", name]) |
+	some name, _ in lookup.objects_in(kinds.policykind_type, "-")
+})

@@ -43,14 +43,9 @@ _alive(key) if not lookup.get(key).metadata.deletionTimestamp
 # entrypoint: true
 affected := _input_problem if {
 	_input_problem
-} else := [{"object": key, "conditions": reporting.affected(key, _acting(key)), "types": sort(types)} |
-	types := {reporting.affected_type(kind) |
-		some name in kinds.names
-		kind := kinds.get(name)
-		kind.mode == "Manage"
-	}
+} else := [{"object": key, "conditions": reporting.affected(key, _acting(key)), "types": sort(reporting.our_types)} |
 	some key in input.objects
-	reporting.shows_conditions(keys.parse(key).type)
+	keys.parse(key).type in reporting.marked_types
 	lookup.get(key)
 ]
 

@@ -1,0 +1,26 @@
+"""What the replicator tells those who act on changes, once OPA has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from bridge.model.keys import Key
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """OPA holds these changes now.
+
+    `keys` are the objects that declare something else than before; `reported` are those of which only the status differs.
+    `was` holds, by key, the index paths that an object had before. With `refilled` OPA was filled anew, so everything
+    that was derived from it is to be derived again, and `keys` is empty.
+    """
+
+    keys: tuple[Key, ...] = ()
+    reported: tuple[Key, ...] = ()
+    was: Mapping[Key, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
+    refilled: bool = False
+
+
+Listener = Callable[[Notice], None]

@@ -1,0 +1,1 @@
+"""The Rego that OPA runs, as one bundle."""

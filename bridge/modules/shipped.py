@@ -1,0 +1,27 @@
+"""The shipped Rego and presets as a bundle."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from bridge.opa.bundle import Bundle, build_bundle
+
+ROOT = "bridge"  # the part of OPA's data that the bundle owns
+
+
+def shipped_bundle(root: Path) -> Bundle:
+    """The modules below `root` (tests left out), with the presets of policy kinds as `data.bridge.presets`."""
+    modules = {
+        str(path.relative_to(root)): path.read_text()
+        for path in sorted(root.rglob("*.rego"))
+        if not path.name.endswith("_test.rego")
+    }
+    presets = {path.stem: _preset(path) for path in sorted((root / "bridge/kinds/presets").glob("*.yaml"))}
+    return build_bundle(modules, {"bridge": {"presets": presets}}, [ROOT])
+
+
+def _preset(path: Path) -> Any:
+    return yaml.safe_load(path.read_text())["spec"]

@@ -1,0 +1,1 @@
+"""From changed objects to patched statuses, at the cost of the change."""

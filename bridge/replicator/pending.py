@@ -1,0 +1,66 @@
+"""Changes that wait for the next write, one entry an object: the newest state wins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from bridge.model.changes import Change, Deleted, Listed, Listing, Mended, Object, Trouble, Upserted
+from bridge.model.keys import Key, key_of
+from bridge.replicator.pruning import prune
+
+
+@dataclass(slots=True)
+class Pending:
+    """Takes changes in, coalesces them by object, and gives them out in batches.
+
+    `held` tells which objects of a type OPA has: what a listing does not name and OPA has becomes a deletion.
+    """
+
+    held: Callable[[str], set[Key]]
+    _objects: dict[Key, Object | None] = field(default_factory=dict)  # None: gone
+    _seen: dict[str, set[Key]] = field(default_factory=dict)  # of each type that is being listed
+
+    def __len__(self) -> int:
+        return len(self._objects)
+
+    def take_in(self, change: Change) -> None:
+        """Note one change of a source; raises KeyError for an object without kind or name."""
+        match change:
+            case Listing(type_id):
+                self._seen[type_id] = set()
+            case Upserted(type_id, objects):
+                seen = self._seen.get(type_id)
+                for obj in objects:
+                    key = key_of(obj)
+                    self._objects[key] = prune(obj)
+                    if seen is not None:
+                        seen.add(key)
+            case Deleted(_, key):
+                self._objects[key] = None
+            case Listed(type_id):
+                seen = self._seen.pop(type_id, set())
+                waiting = {key for key, obj in self._objects.items() if key.type_id == type_id and obj is not None}
+                for key in (self.held(type_id) | waiting) - seen:
+                    self._objects[key] = None
+            case Trouble() | Mended():
+                pass
+
+    def take_out(self, limit: int) -> dict[Key, Object | None]:
+        """The oldest `limit` changes, which are forgotten here."""
+        if len(self._objects) <= limit:
+            batch, self._objects = self._objects, {}
+            return batch
+        batch = {key: self._objects[key] for key, _ in zip(self._objects, range(limit), strict=False)}
+        for key in batch:
+            del self._objects[key]
+        return batch
+
+    def put_back(self, batch: dict[Key, Object | None]) -> None:
+        """Changes that could not be written wait again, before the newer ones, which win."""
+        self._objects = {**batch, **self._objects}
+
+    def clear(self) -> None:
+        """Forget everything, because the source tells all of it again."""
+        self._objects.clear()
+        self._seen.clear()

@@ -1,0 +1,1 @@
+"""Puts the rooms together: settings, the engine behind one command, and the sidecar."""

@@ -1,0 +1,165 @@
+"""`bridge run`: replicate, serve and remediate until told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import structlog
+from aiohttp import web
+
+from bridge.modules.shipped import shipped_bundle
+from bridge.opa.client import Opa
+from bridge.opa.config import opa_config
+from bridge.remediator.queue import Budget
+from bridge.remediator.remediator import Remediator
+from bridge.remediator.sink import StatusSink
+from bridge.replicator.replicator import Replicator
+from bridge.resources import rego_root
+from bridge.runtime.engine import Engine
+from bridge.runtime.own_opa import OwnOpa
+from bridge.runtime.settings import Settings
+from bridge.runtime.types import ALWAYS
+from bridge.runtime.world import World, open_world
+from bridge.tools import ensure
+from bridge.web.bundles import BundleEndpoint
+from bridge.web.probes import add_probes
+
+log = structlog.get_logger(__name__)
+
+BURST = 100  # statuses that may be written at once before the budget bounds them
+
+
+class ServeError(Exception):
+    """What keeps the bridge from starting, in one line that says what would mend it."""
+
+
+@dataclass(slots=True)
+class Running:
+    """A bridge that is filled and has settled, for who reports it."""
+
+    engine: Engine
+    opa_url: str
+    bridge_url: str
+    sink: StatusSink
+
+
+Report = Callable[[Running], Awaitable[None]]
+
+
+async def serve(settings: Settings, report: Report | None = None) -> None:
+    """Run until SIGTERM or SIGINT; `report` is called once everything is filled and statuses have settled.
+
+    Raises ServeError, and the errors of the rooms (KubeError, OpaError, ManifestError, ToolError), for what keeps it
+    from starting.
+    """
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    try:
+        async with contextlib.AsyncExitStack() as stack:
+            working = await stack.enter_async_context(_started(settings, report))
+            stopping = asyncio.create_task(stop.wait())
+            done, _ = await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            stopping.cancel()
+            if working in done:
+                await working
+            log.info("stopping")
+    finally:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.remove_signal_handler(number)
+
+
+@contextlib.asynccontextmanager
+async def _started(settings: Settings, report: Report | None) -> AsyncIterator[asyncio.Task[None]]:
+    async with contextlib.AsyncExitStack() as stack:
+        # What reads no network comes first: a wrong path is told before anything has started.
+        world = await stack.enter_async_context(open_world(settings))
+        ready: dict[str, Callable[[], str]] = {}
+        bundles = BundleEndpoint(shipped_bundle(rego_root()))
+        bridge_url = await stack.enter_async_context(_listening(settings, bundles, ready))
+        own = None
+        opa_url = settings.opa_url
+        if opa_url is None:
+            executable = await asyncio.to_thread(ensure, "opa")
+            own = OwnOpa(executable.path, opa_config(bridge_url), settings.opa_port)
+            await own.start()
+            stack.push_async_callback(own.stop)
+            opa_url = own.url
+        opa = await stack.enter_async_context(Opa(opa_url, token=_token(settings.opa_token_file)))
+        replicator = Replicator(world.source, opa, (*ALWAYS, *settings.types))
+        remediator = Remediator(opa, world.sink, Budget(settings.status_writes_per_second, BURST))
+        replicator.listen(remediator.note)
+        replicator.listen(world.noticed)
+        ready["replicator"] = lambda: "" if replicator.filled.is_set() else "OPA does not hold everything yet"
+        log.info("running", bridge=bridge_url, opa=opa_url, source=world.name)
+        engine = Engine(opa, [], world.position)
+        running = Running(engine, opa_url, bridge_url, world.sink)
+        task = asyncio.create_task(_work(world, replicator, remediator, own, report, running))
+        try:
+            yield task
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+
+async def _work(
+    world: World,
+    replicator: Replicator,
+    remediator: Remediator,
+    own: OwnOpa | None,
+    report: Report | None,
+    running: Running,
+) -> None:
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(replicator.run())
+        tasks.create_task(remediator.run())
+        tasks.create_task(world.run())
+        if own:
+            tasks.create_task(own.keep())
+        if report:
+            await replicator.filled.wait()
+            if world.sink.may_write():
+                await remediator.settled()
+            running.engine.problems = world.problems()
+            await report(running)
+
+
+@contextlib.asynccontextmanager
+async def _listening(
+    settings: Settings, bundles: BundleEndpoint, ready: Mapping[str, Callable[[], str]]
+) -> AsyncIterator[str]:
+    app = web.Application()
+    bundles.add_to(app)
+    add_probes(app, lambda: {name: check() for name, check in ready.items()})
+    runner = web.AppRunner(app, access_log=None)
+    await runner.setup()
+    host, port = settings.listen_address
+    try:
+        site = web.TCPSite(runner, host, port, shutdown_timeout=1.0)
+        await site.start()
+    except OSError as error:
+        await runner.cleanup()
+        raise ServeError(
+            f"cannot listen on {settings.listen}: {error.strerror or error}; give another --listen HOST:PORT"
+        ) from error
+    chosen = runner.addresses[0][1]
+    try:
+        yield f"http://{f'[{host}]' if ':' in host else host}:{chosen}"
+    finally:
+        await runner.cleanup()
+
+
+def _token(file: str | None) -> Callable[[], str] | None:
+    if file is None:
+        return None
+    path = Path(file)
+    if not path.is_file():
+        raise ServeError(f"the OPA token file {file} is not there")
+    # Read anew for each request, so that a rotated token is taken up.
+    return lambda: path.read_text().strip()

@@ -1,0 +1,110 @@
+"""Settings: one file, the environment over it, flags over both."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import msgspec
+import yaml
+
+PREFIX = "BRIDGE_"  # of environment variables: BRIDGE_OPA_URL sets opa_url
+
+
+class SettingsError(Exception):
+    """A setting that is unknown, of the wrong type, or out of its range. Says which, where, and what would do."""
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What `bridge run` can be told.
+
+    Sources: `manifests` (paths; then there is no cluster) or `kubeconfig` and `context` (default: as kubectl finds
+    them, else the pod's own account). `opa_url` names an OPA that runs already; without it the bridge runs its own, on
+    `opa_port` (default: a free one). `listen` serves the bundle and the page. `types` are replicated besides Gateway
+    API's and the policy kinds' (`<group>/<Kind>`, group `core` for the core one). `status_writes_per_second` bounds
+    what is written. Only the holder of the Lease `lease_namespace/lease_name` writes.
+    """
+
+    manifests: tuple[str, ...] = ()
+    kubeconfig: str | None = None
+    context: str | None = None
+    opa_url: str | None = None
+    opa_token_file: str | None = None
+    opa_port: int | None = None
+    listen: str = "127.0.0.1:8282"
+    types: tuple[str, ...] = ()
+    status_writes_per_second: float = 50.0
+    lease_namespace: str = "default"
+    lease_name: str = "policy-bridge"
+    log_level: str = "info"
+    log_format: str = "console"
+
+    def __post_init__(self) -> None:
+        """Refuse what no type can say."""
+        if self.status_writes_per_second <= 0:
+            raise ValueError("status_writes_per_second must be above 0")
+        if self.log_level not in {"debug", "info", "warning", "error"}:
+            raise ValueError(f"log_level {self.log_level!r} is none of debug, info, warning, error")
+        if self.log_format not in {"console", "json"}:
+            raise ValueError(f"log_format {self.log_format!r} is none of console, json")
+        split_address(self.listen)
+        for type_id in self.types:
+            if type_id.count("/") != 1:
+                raise ValueError(f"types: {type_id!r} is no <group>/<Kind>")
+
+    @property
+    def listen_address(self) -> tuple[str, int]:
+        """Host and port of `listen`."""
+        return split_address(self.listen)
+
+
+def split_address(text: str) -> tuple[str, int]:
+    """`HOST:PORT` in parts; raises ValueError that says so otherwise."""
+    host, colon, port = text.rpartition(":")
+    if not colon or not host or not port.isdigit() or int(port) > 65535:
+        raise ValueError(f"{text!r} is no HOST:PORT")
+    return host.strip("[]"), int(port)
+
+
+def load_settings(
+    file: Path | None = None, flags: Mapping[str, Any] | None = None, environ: Mapping[str, str] = os.environ
+) -> Settings:
+    """Read the settings; flags that are None or empty count as not given. Raises SettingsError."""
+    found = _from_file(file) if file else {}
+    found.update(_from_environment(environ))
+    found.update({name: value for name, value in (flags or {}).items() if value not in (None, (), [])})
+    try:
+        return msgspec.convert(found, Settings, strict=False)
+    except (msgspec.ValidationError, ValueError) as error:
+        raise SettingsError(str(error)) from error
+
+
+def _from_file(file: Path) -> dict[str, Any]:
+    try:
+        found = yaml.safe_load(file.read_text())
+    except OSError as error:
+        raise SettingsError(f"{file}: {error.strerror}") from error
+    except yaml.YAMLError as error:
+        raise SettingsError(f"{file}: no YAML: {error}".replace("\n", " ")) from error
+    if found is None:
+        return {}
+    if not isinstance(found, dict):
+        raise SettingsError(f"{file}: settings are a mapping of names to values")
+    for name in found:
+        if name not in Settings.__struct_fields__:
+            near = difflib.get_close_matches(str(name), Settings.__struct_fields__, n=1)
+            hint = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(Settings.__struct_fields__)}"
+            raise SettingsError(f"{file}: there is no setting {name!r}{hint}")
+    return found
+
+
+def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, hint in get_type_hints(Settings).items():
+        value = environ.get(PREFIX + name.upper())
+        if value is not None:
+            found[name] = tuple(filter(None, value.split(","))) if "tuple" in str(hint) else value
+    return found

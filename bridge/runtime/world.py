@@ -1,0 +1,73 @@
+"""The two worlds: a cluster and a folder of manifests, each a source of changes and a sink of statuses."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from bridge.model.changes import Trouble
+from bridge.model.keys import Key
+from bridge.model.notice import Notice
+from bridge.remediator.sink import MemorySink, StatusSink
+from bridge.runtime.settings import Settings
+from bridge.sources.base import Source
+from bridge.sources.manifests import ManifestSource
+
+
+@dataclass(slots=True)
+class World:
+    """Where objects come from and statuses go to. `run` is what the world itself has to do meanwhile."""
+
+    name: str
+    source: Source
+    sink: StatusSink
+    run: Callable[[], Awaitable[None]]
+    noticed: Callable[[Notice], None] = lambda _: None
+    position: Callable[[Key], tuple[str, int] | None] = lambda _: None
+    problems: Callable[[], list[Trouble]] = list
+
+
+@contextlib.asynccontextmanager
+async def open_world(settings: Settings) -> AsyncIterator[World]:
+    """The world that the settings name. Raises KubeError or ManifestError where it cannot be had."""
+    if settings.manifests:
+        yield _folder(settings)
+        return
+    async with _cluster(settings) as world:
+        yield world
+
+
+def _folder(settings: Settings) -> World:
+    source = ManifestSource([path if path == "-" else Path(path) for path in settings.manifests], follow=True)
+    name = ", ".join(settings.manifests)
+    return World(
+        name, source, MemorySink(), _nothing, position=source.position, problems=lambda: list(source.problems)
+    )
+
+
+async def _nothing() -> None:
+    """A folder needs no work beside its source."""
+
+
+@contextlib.asynccontextmanager
+async def _cluster(settings: Settings) -> AsyncIterator[World]:
+    # Imported here because a folder needs none of it, and the Kubernetes library costs half a second.
+    from bridge.kube.client import KubeClient  # noqa: PLC0415
+    from bridge.kube.lease import Lease  # noqa: PLC0415
+    from bridge.runtime.cluster_sink import ClusterSink  # noqa: PLC0415
+    from bridge.sources.cluster import ClusterSource  # noqa: PLC0415
+
+    async with await KubeClient.connect(settings.kubeconfig, settings.context) as client:
+        source = ClusterSource(client)
+        lease = Lease(client, settings.lease_namespace, settings.lease_name, f"{socket.gethostname()}-{os.getpid()}")
+        sink = ClusterSink(client, lease)
+
+        def noticed(notice: Notice) -> None:
+            if any(key.kind == "CustomResourceDefinition" for key in notice.keys):
+                source.rediscover()
+
+        yield World(client.server, source, sink, lease.run, noticed=noticed)

@@ -1,0 +1,57 @@
+"""The bundle endpoint: OPA's own protocol, with ETag and long polling."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from aiohttp import web
+
+from bridge.opa.bundle import Bundle
+from bridge.opa.config import BUNDLE_CONTENT_TYPE, BUNDLE_PATH
+
+LONGEST_WAIT = 60.0  # seconds; a client that asks for more is answered by then
+
+
+class BundleEndpoint:
+    """Serves one bundle at a time. `fresh_start` is called when a client has none yet: its OPA has just started."""
+
+    def __init__(self, bundle: Bundle, fresh_start: Callable[[], None] = lambda: None) -> None:
+        self._bundle = bundle
+        self._fresh_start = fresh_start
+        self._changed = asyncio.Condition()
+
+    def add_to(self, app: web.Application) -> None:
+        """Route the endpoint in an application."""
+        app.router.add_get(BUNDLE_PATH, self._get)
+
+    async def serve_next(self, bundle: Bundle) -> None:
+        """Serve another bundle from now on; who waits for news gets it at once."""
+        async with self._changed:
+            self._bundle = bundle
+            self._changed.notify_all()
+
+    async def _get(self, request: web.Request) -> web.Response:
+        has = request.headers.get("If-None-Match", "").strip('"')
+        if not has:
+            self._fresh_start()
+        wait = _wanted_wait(request.headers.getall("Prefer", []))
+        if has == self._bundle.revision and wait > 0:
+            try:
+                async with asyncio.timeout(wait), self._changed:
+                    await self._changed.wait_for(lambda: self._bundle.revision != has)
+            except TimeoutError:
+                pass
+        headers = {"ETag": f'"{self._bundle.revision}"', "Content-Type": BUNDLE_CONTENT_TYPE}
+        if has == self._bundle.revision:
+            return web.Response(status=304, headers=headers)
+        return web.Response(body=self._bundle.content, headers=headers)
+
+
+def _wanted_wait(preferences: list[str]) -> float:
+    """Seconds that a client is ready to wait, from `Prefer: …;wait=N` (RFC 7240)."""
+    for part in ";".join(preferences).replace(",", ";").split(";"):
+        name, _, value = part.strip().partition("=")
+        if name == "wait" and value.isdigit():
+            return min(float(value), LONGEST_WAIT)
+    return 0.0
