@@ -16,7 +16,7 @@ _EXAMPLES = (
 )
 
 
-@click.command(cls=ExampleCommand, examples=_EXAMPLES)
+@click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="What is here, what is missing, what mends it")
 @click.option("--opa", "opa_url", metavar="URL", envvar=OPA_VARIABLE, help=f"Look at this OPA too (or {OPA_VARIABLE}).")
 @click.option("--opa-token-file", metavar="FILE", envvar=OPA_TOKEN_VARIABLE, help="Bearer token for that OPA.")
 @click.option("--kubeconfig", metavar="FILE", help="Look at this cluster. Default: the one that kubectl talks to, if any.")

@@ -22,7 +22,7 @@ _EXAMPLES = (
 )
 
 
-@click.command(cls=ExampleCommand, examples=_EXAMPLES)
+@click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="Effective policies at targets, or everywhere")
 @click.argument("targets", metavar="[TARGET]...", nargs=-1)
 @click.option("--kind", metavar="KIND", help="Only this policy kind: ColorPolicy, colorpolicies.example.com, …")
 @click.option(

@@ -17,7 +17,7 @@ _EXAMPLES = (
 )
 
 
-@click.command("opa-config", cls=ExampleCommand, examples=_EXAMPLES)
+@click.command("opa-config", cls=ExampleCommand, examples=_EXAMPLES, short_help="The configuration for an OPA that the bridge fills")
 @click.option(
     "--bridge-url",
     metavar="URL",

@@ -26,7 +26,7 @@ _EXAMPLES = (
 _SHOWN_ROWS = 100  # of a table at the start; the rest is a command away
 
 
-@click.command(cls=ExampleCommand, examples=_EXAMPLES)
+@click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="The sidecar: fill OPA, serve, write statuses")
 @click.option(
     "--manifests",
     metavar="PATH",

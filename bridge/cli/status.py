@@ -34,7 +34,7 @@ class Statuses:
     objects: dict[str, Entry] = field(default_factory=dict)
 
 
-@click.command(cls=ExampleCommand, examples=_EXAMPLES)
+@click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="Statuses of policies and of what they affect")
 @input_options
 @output_option(*FORMATS)
 @debug_option

@@ -13,11 +13,11 @@ from bridge.cli.printers.table import Column, Table
 def check_tables(checks: Sequence[Check], _wide: bool = False) -> list[Table]:
     """What was looked at; below it, what mends what is not there."""
     looked_at = Table(
-        [Column("WHAT"), Column("STATE", painted=True), Column("FOUND"), Column("FOR")],
+        [Column("WHAT"), Column("STATE", painted=True), Column("FOUND", long=True), Column("FOR", long=True)],
         [[check.name, check.state, check.found, check.needed_for] for check in checks],
     )
     mends = Table(
-        [Column("MISSING"), Column("WHAT MENDS IT")], [[check.name, check.mend] for check in checks if check.mend]
+        [Column("MISSING"), Column("WHAT MENDS IT", long=True)], [[check.name, check.mend] for check in checks if check.mend]
     )
     return [looked_at, mends]
 

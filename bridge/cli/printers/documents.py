@@ -25,9 +25,5 @@ def to_yaml(value: Any) -> str:
         def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - the library's signature
             return True
 
-        def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: ARG002 - as above
-            # kubectl does not indent lists in mappings either.
-            super().increase_indent(flow, indentless=True)
-
     text: str = yaml.dump(value, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=1 << 20)
     return text

@@ -7,18 +7,23 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bridge.cli.printers.table import Column, Table
+from bridge.cli.printers.table import TIE, Column, Table
 from bridge.cli.targets import short_key
 from bridge.model.keys import CLUSTER, Key, parse_key
 
-_MARKS = {"PartiallyProgrammed": " (partly)", "Overridden": " (overridden)"}
+_MARKS = {"PartiallyProgrammed": f"{TIE}(partly)", "Overridden": f"{TIE}(overridden)"}
 _PLAIN = re.compile(r"[^\s,=\"'{}\[\]]+")  # a text that needs no quotes
 
 
 def effective_tables(entries: Sequence[Mapping[str, Any]], wide: bool = False) -> list[Table]:
     """The result of the query `effective`. A wide table shows whole paths, strategies, and where each field is from."""
-    titles = ["TARGET", "POLICY KIND", "VIA", "EFFECTIVE", "POLICIES"]
-    columns = [Column(title, painted=title in {"EFFECTIVE", "POLICIES"}) for title in titles]
+    columns = [
+        Column("TARGET"),
+        Column("POLICY KIND"),
+        Column("VIA", long=wide),
+        Column("EFFECTIVE", painted=True, long=True),
+        Column("POLICIES", painted=True, long=True),
+    ]
     rows: list[Sequence[str]] = []
     for entry in entries:
         target = parse_key(entry["target"])
@@ -59,11 +64,11 @@ def name_of(key: Key) -> str:
 def _policy(policy: Mapping[str, Any], wide: bool) -> str:
     name = name_of(parse_key(policy["policy"]))
     if not wide:
-        return name + _MARKS.get(policy.get("outcome", "Failed" if "outcome" not in policy else ""), "")
+        return name + _MARKS.get(policy.get("outcome", ""), "")
     target = short_key(parse_key(policy["target"]))
     by = ", ".join(name_of(parse_key(key)) for key in policy.get("overriddenBy", ()))
     outcome = policy.get("outcome", "Failed")
-    return f"{name} on {target} ({policy['strategy']}: {outcome}{f' by {by}' if by else ''})"
+    return f"{name} on {target} ({policy['strategy']}: {outcome}{f', overridden by {by}' if by else ''})"
 
 
 def _effective(at_path: Mapping[str, Any], origins: Mapping[str, Any]) -> str:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def status_tables(answer: Statuses, wide: bool = False) -> list[Table]:
     """A row for each policy and, where its kind keeps its status by ancestor, for each ancestor."""
-    message = Column("MESSAGE", cut=not wide)
+    message = Column("MESSAGE", long=True, cut=not wide)
     policies = Table(
         [
             Column("POLICY"),

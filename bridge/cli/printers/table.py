@@ -1,7 +1,8 @@
 """Tables as kubectl prints them: columns by spaces, no lines.
 
-On a terminal that is too narrow, cells are broken into several lines, or cut where a column says so. Elsewhere (a pipe, a
-file) each row is one line, whatever its length, so that grep and awk can be trusted.
+On a terminal that is too narrow, cells are broken between words, or cut where a column says so; if that is not enough, what
+is long stands below its row. Elsewhere (a pipe, a file) each row is one line, whatever its length, so that grep and awk
+can be trusted.
 """
 
 from __future__ import annotations
@@ -17,14 +18,22 @@ from bridge.cli.printers.colors import paint, use_colors
 
 _GAP = 3  # spaces between columns
 _LEAST = 12  # a column is not made narrower than this, or than its title
+_LEAST_CUT = 24  # what is left of a cell that is cut; with less it stands below
+_INDENT = "  "  # of what stands below a row
+TIE = "\u00a0"  # a space at which no line is broken; it is printed as a plain one
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column. `painted`: words of outcomes in it get their colours. `cut`: too long a cell is cut, not broken."""
+    """A column.
+
+    `painted`: words of outcomes in it get their colours. `long`: its cells may stand below their row. `cut`: too long a cell
+    is cut, not broken.
+    """
 
     title: str
     painted: bool = False
+    long: bool = False
     cut: bool = False
 
 
@@ -57,20 +66,43 @@ def print_tables(tables: Sequence[Table]) -> None:
 
 def render(table: Table, width: int | None = None, *, colors: bool = False) -> str:
     """The table as text that ends with a line's end; `width` in characters, None for no bound."""
+    columns = table.columns
     rows = [[_clean(cell) for cell in row] for row in table.rows]
-    titles = [column.title for column in table.columns]
-    widths = _fit(table.columns, [titles, *rows], width)
-    lines = [_line(titles, widths, [_plain] * len(widths))]
-    painters = [paint if colors and column.painted else _plain for column in table.columns]
+    beside = list(range(len(columns)))
+    widths = _fit(columns, rows, width)
+    if width is not None and not _fits(columns, widths, width):
+        beside = [index for index in beside if not columns[index].long] or beside
+        columns_beside = [columns[index] for index in beside]
+        widths = _fit(columns_beside, [[row[index] for index in beside] for row in rows], width)
+        widths = widths if _fits(columns_beside, widths, width) else _squeeze(columns_beside, widths, width)
+    painters = [paint if colors and column.painted else _plain for column in columns]
+    lines = [_line([columns[index].title for index in beside], widths, [_plain] * len(beside))]
     for row in rows:
         cells = [
-            [_shorten(cell, size)] if column.cut else _wrap(cell, size)
-            for cell, size, column in zip(row, widths, table.columns, strict=True)
+            [_shorten(row[index], size)] if columns[index].cut else _wrap(row[index], size)
+            for index, size in zip(beside, widths, strict=True)
         ]
-        for index in range(max(len(cell) for cell in cells)):
-            texts = [cell[index] if index < len(cell) else "" for cell in cells]
-            lines.append(_line(texts, widths, painters))
+        for number in range(max(len(cell) for cell in cells)):
+            texts = [cell[number] if number < len(cell) else "" for cell in cells]
+            lines.append(_line(texts, widths, [painters[index] for index in beside]))
+        if width is not None and len(beside) < len(columns):
+            lines += _below(columns, row, painters, width)
     return "\n".join(lines) + "\n"
+
+
+def _below(
+    columns: Sequence[Column], row: Sequence[str], painters: Sequence[Callable[[str], str]], width: int
+) -> list[str]:
+    titles = max(len(column.title) for column in columns if column.long)
+    room = max(width - len(_INDENT) - titles - _GAP, _LEAST)
+    lines = []
+    for column, cell, painter in zip(columns, row, painters, strict=True):
+        if column.long and cell:
+            title = column.title
+            for text in [_shorten(cell, room)] if column.cut else _wrap(cell, room):
+                lines.append(_INDENT + _line([title, text], [titles, 0], [_plain, painter]))
+                title = ""
+    return lines
 
 
 def display_width(text: str) -> int:
@@ -85,30 +117,46 @@ def _character_width(character: str) -> int:
 
 
 def _fit(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int | None) -> list[int]:
-    sizes = [max(display_width(row[index]) for row in rows) for index in range(len(columns))]
+    """The columns' widths, reduced toward `width` as far as lines can be broken between words."""
+    cells = [[column.title, *(row[index] for row in rows)] for index, column in enumerate(columns)]
+    sizes = [max(map(display_width, column)) for column in cells]
     if width is None:
         return sizes
-    room = max(width - _GAP * (len(columns) - 1), 1)
-    words = [
-        max(display_width(word) for row in rows for word in [*row[index].split(), ""]) for index in range(len(columns))
+    floors = [
+        _LEAST_CUT if column.cut else max(display_width(word) for cell in texts for word in _words(cell))
+        for column, texts in zip(columns, cells, strict=True)
     ]
-    # First where a line can be broken between words, then anywhere.
-    for floors in (
-        [_LEAST if column.cut else max(word, _LEAST) for column, word in zip(columns, words, strict=True)],
-        [max(len(column.title), _LEAST) for column in columns],
-    ):
-        while sum(sizes) > room:
-            widest = max(range(len(sizes)), key=lambda index: sizes[index] if sizes[index] > floors[index] else 0)
-            if sizes[widest] <= floors[widest]:
-                break
-            sizes[widest] -= 1
-    return sizes
+    return _reduce(sizes, floors, width)
+
+
+def _squeeze(columns: Sequence[Column], sizes: list[int], width: int) -> list[int]:
+    """The widths, reduced further by breaking lines anywhere."""
+    return _reduce(sizes, [max(len(column.title), _LEAST) for column in columns], width)
+
+
+def _reduce(sizes: list[int], floors: Sequence[int], width: int) -> list[int]:
+    room = width - _GAP * (len(sizes) - 1)
+    reduced = list(sizes)
+    while sum(reduced) > room:
+        above = [index for index, size in enumerate(reduced) if size > floors[index]]
+        if not above:
+            break
+        reduced[max(above, key=reduced.__getitem__)] -= 1
+    return reduced
+
+
+def _fits(columns: Sequence[Column], sizes: Sequence[int], width: int) -> bool:
+    return sum(sizes) + _GAP * (len(columns) - 1) <= width
+
+
+def _words(cell: str) -> list[str]:
+    return [word for word in cell.split(" ") if word] or [""]
 
 
 def _wrap(cell: str, size: int) -> list[str]:
     if display_width(cell) <= size:
         return [cell]
-    return textwrap.wrap(cell, size, break_on_hyphens=False) or [""]
+    return textwrap.wrap(cell, max(size, 1), break_on_hyphens=False) or [""]
 
 
 def _shorten(cell: str, size: int) -> str:
@@ -124,12 +172,12 @@ def _line(texts: Sequence[str], widths: Sequence[int], painters: Sequence[Callab
         painter(text) + " " * (size - display_width(text))
         for text, size, painter in zip(texts, widths, painters, strict=True)
     ]
-    return (" " * _GAP).join(padded).rstrip()
+    return (" " * _GAP).join(padded).rstrip().replace(TIE, " ")
 
 
 def _clean(cell: str) -> str:
     """One line without characters that a terminal would obey."""
-    return "".join(character if character.isprintable() else " " for character in cell)
+    return "".join(character if character.isprintable() or character == TIE else " " for character in cell)
 
 
 def _plain(text: str) -> str:
