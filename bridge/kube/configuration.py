@@ -51,8 +51,7 @@ class Access:
             return
         self._next_look = now + _LOOK_AGAIN
         refused, self._refused = self._refused, False
-        runs_plugin = bool(self._loader._user and "exec" in self._loader._user)  # noqa: SLF001 (no public way to ask)
-        if runs_plugin and not refused and not hasattr(self._loader, "exec_plugin_expiry"):
+        if _plugin_of(self._loader) and not refused and not hasattr(self._loader, "exec_plugin_expiry"):
             return  # credentials without an expiry hold until the API server refuses them, as with kubectl
         if refused:
             self._loader.__dict__.pop("exec_plugin_expiry", None)  # else the loader trusts what was just refused
@@ -104,4 +103,13 @@ async def _from_kubeconfig(configuration: Any, paths: str, context: str | None) 
         raise ConfigurationError(f"kubeconfig {paths} cannot be used: {one_line(error)}") from error
     if not configuration.verify_ssl:
         raise ConfigurationError(f"kubeconfig {paths} has insecure-skip-tls-verify: name certificate-authority instead")
+    plugin = _plugin_of(loader)
+    if plugin and not configuration.api_key and not configuration.cert_file:  # the library only logs that it failed
+        raise ConfigurationError(f"{plugin}, which kubeconfig {paths} names, gave no credentials: run it by hand")
     return Access(configuration, f"kubeconfig {paths}", loader)
+
+
+def _plugin_of(loader: Any) -> str | None:
+    """The command that the user's credentials come from, if they do."""
+    user = loader._user  # noqa: SLF001 (no public way to ask)
+    return str(user["exec"]["command"]) if user and "exec" in user else None

@@ -11,8 +11,8 @@ from bridge.model.types import ResourceType
 from tests.controlplane.api import ApiServer
 
 CONFIG_MAPS = ResourceType("core", "v1", "ConfigMap", "configmaps", namespaced=True)
-HTTP_ROUTES = ResourceType("gateway.networking.k8s.io", "v1", "HTTPRoute", "httproutes", namespaced=True)
 
+_RBAC = "/apis/rbac.authorization.k8s.io/v1"
 _counter = itertools.count(1)
 
 
@@ -110,5 +110,10 @@ async def grant_reading(api: ApiServer, *resources: tuple[str, str]) -> None:
         "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "limited"}],
     }
     for plural, body in (("clusterroles", role), ("clusterrolebindings", binding)):
-        path = f"/apis/rbac.authorization.k8s.io/v1/{plural}/limited"
-        await asyncio.to_thread(api.apply, path, body)
+        await asyncio.to_thread(api.apply, f"{_RBAC}/{plural}/limited", body)
+
+
+async def take_rights_away(api: ApiServer) -> None:
+    """Undo `grant_reading`."""
+    for plural in ("clusterrolebindings", "clusterroles"):
+        await asyncio.to_thread(api.request, "DELETE", f"{_RBAC}/{plural}/limited")

@@ -22,6 +22,7 @@ from tests.integration.objects import (
     grant_reading,
     make_namespace,
     put_config_map,
+    take_rights_away,
 )
 from tests.integration.reading import names, reading
 
@@ -138,9 +139,18 @@ async def test_another_preferred_version_is_followed(
     assert Listing(thing) in changes
 
 
-async def test_a_forbidden_type_delays_nobody(control_plane: ControlPlane, tmp_path: Path) -> None:
-    namespace = await make_namespace(control_plane.api)
+@pytest.fixture
+async def reader_of_config_maps(control_plane: ControlPlane) -> AsyncIterator[None]:
+    """The user `limited` may read ConfigMaps, and nothing else."""
     await grant_reading(control_plane.api, ("", "configmaps"))
+    yield
+    await take_rights_away(control_plane.api)
+
+
+async def test_a_forbidden_type_delays_nobody(
+    control_plane: ControlPlane, reader_of_config_maps: None, tmp_path: Path
+) -> None:
+    namespace = await make_namespace(control_plane.api)
     kubeconfig = control_plane.write_kubeconfig(tmp_path / "kubeconfig", LIMITED_TOKEN)
     async with await KubeClient.connect(kubeconfig) as limited:
         source = ClusterSource(limited)

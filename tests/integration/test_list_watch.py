@@ -20,7 +20,6 @@ from tests.controlplane.credentials import write_kubeconfig
 from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane
 from tests.integration.objects import (
     CONFIG_MAPS,
-    HTTP_ROUTES,
     delete_config_map,
     make_namespace,
     put_config_map,
@@ -28,6 +27,9 @@ from tests.integration.objects import (
 )
 from tests.integration.proxy import Proxy
 from tests.integration.reading import names, reading
+
+# A type of which no test makes objects, and that no test grants.
+POD_TEMPLATES = ResourceType("core", "v1", "PodTemplate", "podtemplates", namespaced=True)
 
 
 @pytest.fixture
@@ -211,7 +213,7 @@ async def test_a_refusal_is_told_once_with_what_would_mend_it(
 ) -> None:
     kubeconfig = control_plane.write_kubeconfig(tmp_path / "kubeconfig", token)
     heard: list[Change] = []
-    async with await KubeClient.connect(kubeconfig) as client, reading(list_and_watch(client, HTTP_ROUTES)) as reader:
+    async with await KubeClient.connect(kubeconfig) as client, reading(list_and_watch(client, POD_TEMPLATES)) as reader:
         heard += await reader.until(lambda change: isinstance(change, Trouble))
         with pytest.raises(AssertionError, match="heard only \\[\\]"):
             await reader.until(lambda _: True, patience=2)
@@ -221,6 +223,6 @@ async def test_a_refusal_is_told_once_with_what_would_mend_it(
 
 
 async def test_an_empty_type_is_listed_too(control_plane: ControlPlane, client: KubeClient) -> None:
-    templates = ResourceType("core", "v1", "PodTemplate", "podtemplates", namespaced=True)
-    async with reading(list_and_watch(client, templates)) as reader:
-        assert await reader.until_listed(templates.id) == [Listing(templates.id), Listed(templates.id)]
+    type_id = POD_TEMPLATES.id
+    async with reading(list_and_watch(client, POD_TEMPLATES)) as reader:
+        assert await reader.until_listed(type_id) == [Listing(type_id), Listed(type_id)]

@@ -1,0 +1,46 @@
+"""What a real API server says that it serves."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from bridge.kube import discovery
+from bridge.kube.client import KubeClient
+from bridge.kube.discovery import Discovery
+from bridge.model.types import ResourceType
+from tests.controlplane.plane import ControlPlane
+
+
+@pytest.fixture
+async def client(control_plane: ControlPlane) -> AsyncIterator[KubeClient]:
+    async with await KubeClient.connect(control_plane.kubeconfig) as connected:
+        yield connected
+
+
+async def test_types_are_resolved_in_their_preferred_version(client: KubeClient) -> None:
+    served = Discovery(client)
+    await served.refresh()
+    route, namespace, nothing = "gateway.networking.k8s.io/HTTPRoute", "core/Namespace", "nobody.example.com/Nothing"
+    assert served.resolve([route, namespace, nothing]) == {
+        route: ResourceType("gateway.networking.k8s.io", "v1", "HTTPRoute", "httproutes", namespaced=True),
+        namespace: ResourceType("core", "v1", "Namespace", "namespaces", namespaced=False),
+        nothing: None,
+    }
+    assert served.unknown_groups == frozenset()
+
+
+async def test_an_older_servers_discovery_gives_the_same_types(
+    client: KubeClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    new = Discovery(client)
+    await new.refresh()
+    monkeypatch.setattr(discovery, "_AGGREGATED", "application/json")  # an API server before 1.26 knows nothing else
+    old = Discovery(client)
+    await old.refresh()
+    assert {i: t for i, t in old.types.items() if "group-" not in i} == {
+        i: t
+        for i, t in new.types.items()
+        if "group-" not in i  # other tests' CRDs come and go
+    }

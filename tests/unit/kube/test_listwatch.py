@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bridge.kube.errors import Expired, Garbled
+from bridge.kube.listwatch import _changes, _event, _Position
+from bridge.model.changes import Change, Deleted, Upserted
+from bridge.model.keys import key_of
+from bridge.model.types import ResourceType
+
+THINGS = ResourceType("example.com", "v1", "Thing", "things", namespaced=True)
+
+
+def line(kind: str, name: str, version: int) -> bytes:
+    metadata: dict[str, Any] = {"name": name, "namespace": "shop", "resourceVersion": str(version)}
+    return msgspec.json.encode({"type": kind, "object": {"metadata": metadata}})
+
+
+def changes(lines: list[bytes], position: _Position) -> list[Change]:
+    return list(_changes(map(_event, lines), THINGS, position))
+
+
+def test_neighbours_become_one_change_with_the_newest_state_of_each() -> None:
+    position = _Position("1")
+    found = changes([line("ADDED", "a", 2), line("ADDED", "b", 3), line("MODIFIED", "a", 4)], position)
+    assert len(found) == 1
+    assert isinstance(found[0], Upserted)
+    assert [(o["metadata"]["name"], o["metadata"]["resourceVersion"]) for o in found[0].objects] == [
+        ("a", "4"),
+        ("b", "3"),
+    ]
+    assert {(o["apiVersion"], o["kind"]) for o in found[0].objects} == {("example.com/v1", "Thing")}
+    assert position.version == "4"
+
+
+def test_a_bookmark_moves_the_position_and_is_no_change() -> None:
+    position = _Position("1")
+    bookmark = b'{"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": "9"}}}'
+    assert changes([bookmark], position) == []
+    assert position.version == "9"
+
+
+def test_an_error_comes_after_the_changes_before_it() -> None:
+    position = _Position("1")
+    error = b'{"type": "ERROR", "object": {"kind": "Status", "code": 410, "reason": "Expired", "message": "old"}}'
+    found = _changes(map(_event, [line("ADDED", "a", 2), error]), THINGS, position)
+    assert isinstance(next(found), Upserted)
+    with pytest.raises(Expired):
+        next(found)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b"{", b"[]", b'"text"', b'{"type": "ADDED"}', b'{"type": "ADDED", "object": {}}', b'{"type": 1, "object": {}}'],
+)
+def test_what_is_no_event_is_said_to_be_none(text: bytes) -> None:
+    with pytest.raises(Garbled):
+        _event(text)
+
+
+@given(st.lists(st.tuples(st.sampled_from(["ADDED", "MODIFIED", "DELETED"]), st.sampled_from("abc")), max_size=30))
+def test_the_changes_lead_to_the_same_state_as_the_events(events: list[tuple[str, str]]) -> None:
+    expected: dict[str, str] = {}
+    for version, (kind, name) in enumerate(events):
+        if kind == "DELETED":
+            expected.pop(name, None)
+        else:
+            expected[name] = str(version)
+    lines = [line(kind, name, version) for version, (kind, name) in enumerate(events)]
+    state: dict[str, str] = {}
+    for change in changes(lines, _Position("0")):
+        if isinstance(change, Upserted):
+            state |= {key_of(obj).name: obj["metadata"]["resourceVersion"] for obj in change.objects}
+        elif isinstance(change, Deleted):
+            state.pop(change.key.name, None)
+    assert state == expected

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import itertools
+
+from bridge.kube.errors import Forbidden, KubeError, ServerError, Throttled, Unreachable, Untrusted
+from bridge.kube.pace import Backoff, Pace
+
+FORBIDDEN = Forbidden(403, "Forbidden", "no")
+REFUSED = Unreachable("refused")
+
+
+def waits(backoff: Backoff, error: KubeError | None, count: int) -> list[float]:
+    return [backoff.after(error) for _ in range(count)]
+
+
+def test_waits_double_up_to_the_longest_with_jitter() -> None:
+    found = waits(Backoff(Pace()), FORBIDDEN, 12)
+    limits = [min(0.1 * 2**n, 10) for n in range(12)]
+    assert all(limit / 2 <= wait <= limit for wait, limit in zip(found, limits, strict=True))
+
+
+def test_a_server_that_is_away_is_looked_for_every_second() -> None:
+    assert max(waits(Backoff(Pace()), REFUSED, 20)) <= 1
+    assert max(waits(Backoff(Pace()), ServerError(503, "", "starting"), 20)) <= 1
+
+
+def test_a_certificate_that_is_not_trusted_does_not_mend_itself_soon() -> None:
+    assert max(waits(Backoff(Pace()), Untrusted("no"), 20)) > 4
+
+
+def test_another_error_begins_anew() -> None:
+    backoff = Backoff(Pace())
+    waits(backoff, FORBIDDEN, 10)
+    assert backoff.after(REFUSED) <= 0.1
+
+
+def test_after_success_it_begins_anew() -> None:
+    backoff = Backoff(Pace())
+    waits(backoff, FORBIDDEN, 10)
+    backoff.reset()
+    assert backoff.after(FORBIDDEN) <= 0.1
+
+
+def test_the_servers_own_wish_counts() -> None:
+    assert Backoff(Pace()).after(Throttled(429, "", "slow down", 2.0)) == 2
+    assert Backoff(Pace()).after(Throttled(429, "", "slow down", 3600.0)) == 10
+
+
+def test_many_failures_do_not_overflow() -> None:
+    assert waits(Backoff(Pace()), FORBIDDEN, 2000)[-1] <= 10
+
+
+def test_watches_do_not_end_together() -> None:
+    pace = Pace(watch=290)
+    ends = {pace.watch_seconds() for _ in itertools.repeat(None, 200)}
+    assert min(ends) >= 261
+    assert max(ends) <= 319
+    assert len(ends) > 10
