@@ -57,7 +57,7 @@ def _python() -> Check:
 
 
 def _tools() -> list[Check]:
-    from bridge.tools import inspect  # noqa: PLC0415 - nothing heavy before usage is checked
+    from bridge.tools import inspect
 
     checks = []
     for tool in inspect():
@@ -72,7 +72,7 @@ def _tools() -> list[Check]:
 
 
 def _disk() -> Check:
-    from bridge.tools.cache import cache_root  # noqa: PLC0415 - as above
+    from bridge.tools.cache import cache_root
 
     folder = cache_root()
     there = next(parent for parent in (folder, *folder.parents) if parent.exists())
@@ -88,8 +88,8 @@ async def _opa(url: str | None, token: str | None) -> Check:
     why = "read commands with --opa"
     if not url:
         return Check("opa server", "unchecked", "no --opa URL given", why)
-    from bridge.opa.client import Opa  # noqa: PLC0415 - as above
-    from bridge.opa.errors import OpaError  # noqa: PLC0415
+    from bridge.opa.client import Opa
+    from bridge.opa.errors import OpaError
 
     try:
         async with Opa(url, token=token, timeout=_PATIENCE) as opa:
@@ -99,7 +99,9 @@ async def _opa(url: str | None, token: str | None) -> Check:
         mend = "start it with the configuration that `bridge opa-config` prints, and `bridge run --opa` beside it"
         return Check("opa server", "missing", str(error), why, mend)
     policies = sum(about["policy"] for about in kinds.values())
-    return Check("opa server", "ok", f"{url}: modules {revision or 'of no bundle'}, {policies} policy kinds in force", why)
+    return Check(
+        "opa server", "ok", f"{url}: modules {revision or 'of no bundle'}, {policies} policy kinds in force", why
+    )
 
 
 async def _api_server(kubeconfig: Path | None, kube_context: str | None) -> Check:
@@ -107,8 +109,8 @@ async def _api_server(kubeconfig: Path | None, kube_context: str | None) -> Chec
     why = "`bridge run` on a cluster"
     if kubeconfig is None and kube_context is None and not _kubectl_has_a_cluster():
         return Check("api server", "unchecked", "no kubeconfig", why)
-    from bridge.kube.client import KubeClient  # noqa: PLC0415 - it takes half a second to import
-    from bridge.kube.errors import KubeError, NotFound  # noqa: PLC0415
+    from bridge.kube.client import KubeClient
+    from bridge.kube.errors import KubeError, NotFound
 
     try:
         async with (
@@ -123,7 +125,9 @@ async def _api_server(kubeconfig: Path | None, kube_context: str | None) -> Chec
                 return Check("api server", "missing", f"{client.server}: {version}, without Gateway API", why, mend)
             return Check("api server", "ok", f"{client.server}: {version}, with Gateway API", why)
     except TimeoutError:
-        return Check("api server", "missing", f"no answer in {_PATIENCE:g} s", why, "check the server in the kubeconfig")
+        return Check(
+            "api server", "missing", f"no answer in {_PATIENCE:g} s", why, "check the server in the kubeconfig"
+        )
     except KubeError as error:
         return Check("api server", "missing", str(error), why, "check --kubeconfig and --context")
 

@@ -19,7 +19,9 @@ _EXAMPLES = (
 @click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="What is here, what is missing, what mends it")
 @click.option("--opa", "opa_url", metavar="URL", envvar=OPA_VARIABLE, help=f"Look at this OPA too (or {OPA_VARIABLE}).")
 @click.option("--opa-token-file", metavar="FILE", envvar=OPA_TOKEN_VARIABLE, help="Bearer token for that OPA.")
-@click.option("--kubeconfig", metavar="FILE", help="Look at this cluster. Default: the one that kubectl talks to, if any.")
+@click.option(
+    "--kubeconfig", metavar="FILE", help="Look at this cluster. Default: the one that kubectl talks to, if any."
+)
 @click.option("--context", "kube_context", metavar="NAME", help="The context in the kubeconfig.")
 @output_option("table", "json", "yaml")
 @debug_option
@@ -36,10 +38,10 @@ def doctor(
 
     Ends with 1 if something is missing that is needed. What only the tests need is marked as optional.
     """
-    from bridge.cli.checks import check_everything  # noqa: PLC0415 - help needs none of it
-    from bridge.cli.options import read_input  # noqa: PLC0415
-    from bridge.cli.printers import print_answer  # noqa: PLC0415
-    from bridge.cli.printers.doctor import check_documents, check_tables  # noqa: PLC0415
+    from bridge.cli.checks import check_everything
+    from bridge.cli.options import read_input
+    from bridge.cli.printers import print_answer
+    from bridge.cli.printers.doctor import check_documents, check_tables
 
     token = read_input(opa_url, opa_token_file, ()).token if opa_url else None
     checks = check_everything(opa_url, token, Path(kubeconfig) if kubeconfig else None, kube_context)

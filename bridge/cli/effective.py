@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bridge.cli.help_text import ExampleCommand, debug_option
-from bridge.cli.options import FORMATS, Input, input_options, output_option, read_input
+from bridge.cli.options import FORMATS, Input, input_options, output_option
 
 if TYPE_CHECKING:
     from bridge.cli.asking import Entry
@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 _EXAMPLES = (
     ("Everything that a policy reaches, from a folder of manifests", "bridge effective --manifests examples/shop"),
-    ("One rule of a route, from a running OPA", "bridge effective httproute/cart#checkout -n shop --opa http://opa:8181"),
+    (
+        "One rule of a route, from a running OPA",
+        "bridge effective httproute/cart#checkout -n shop --opa http://opa:8181",
+    ),
     ("What holds below one listener", "bridge effective gtw/public#https --manifests examples/shop"),
     ("One policy kind, as OPA answers it", "bridge effective --kind colorpolicies --manifests examples/shop -o json"),
     ("What kustomize makes", "kubectl kustomize . | bridge effective --manifests -"),
@@ -42,24 +45,21 @@ def effective(
     kind: str | None,
     namespace: str | None,
     source_namespace: str | None,
-    opa_url: str | None,
-    opa_token_file: str | None,
-    manifests: tuple[str, ...],
+    source: Input,
     output: str,
 ) -> None:
     """Show effective policies: which spec holds at a target, and which policies it comes from.
 
-    TARGET is an object or a section of it: KIND/NAME, KIND/NAMESPACE/NAME, KIND/NAME#SECTION or a full key. A target above
-    the level at which a policy kind acts stands for everything below it. Without TARGET: all that a policy reaches.
+    TARGET is an object or a section of it: KIND/NAME, KIND/NAMESPACE/NAME, KIND/NAME#SECTION or a full key. A target
+    above the level at which a policy kind acts stands for everything below it. Without TARGET: all that a policy
+    reaches.
     """
-    from bridge.cli.printers import print_answer  # noqa: PLC0415 - nothing heavy before usage is checked
-    from bridge.cli.printers.effective import effective_tables  # noqa: PLC0415
-    from bridge.cli.reading import read  # noqa: PLC0415
-
-    source: Input = read_input(opa_url, opa_token_file, manifests)
+    from bridge.cli.printers import print_answer
+    from bridge.cli.printers.effective import effective_tables
+    from bridge.cli.reading import read
 
     async def ask(engine: Engine) -> list[Entry]:
-        from bridge.cli.asking import effective_at, effective_everywhere, policy_kind, target_keys  # noqa: PLC0415
+        from bridge.cli.asking import effective_at, effective_everywhere, policy_kind, target_keys
 
         chosen = await policy_kind(engine.opa, kind) if kind else None
         if not targets:

@@ -18,6 +18,7 @@ class ExampleCommand(click.Command):
         self.examples = examples
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples before the options."""
         called_by = ctx.find_root().info_name or "bridge"
         with formatter.section("Examples"):
             for index, (about, line) in enumerate(self.examples):
@@ -28,6 +29,7 @@ class ExampleCommand(click.Command):
         super().format_options(ctx, formatter)
 
     def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; Ctrl-C ends it with 130, silently."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:

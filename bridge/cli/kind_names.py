@@ -1,5 +1,6 @@
-"""What a person may call a kind: `ColorPolicy`, `colorpolicies`, `cp`, `example.com/ColorPolicy`,
-`colorpolicies.example.com`, in any letter case.
+"""What a person may call a kind, in any letter case.
+
+`ColorPolicy`, `colorpolicies`, `cp` (what its CRD says), `example.com/ColorPolicy`, `colorpolicies.example.com`.
 """
 
 from __future__ import annotations

@@ -29,7 +29,8 @@ _COMMANDS: tuple[ExampleCommand, ...] = (effective, status, run, opa_config, doc
 class _Root(click.Group):
     """Lists its commands in the order in which they were added: reading first, then running, then what is rare."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - the library's signature
+        """The commands' names."""
         return list(self.commands)
 
 

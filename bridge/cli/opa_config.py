@@ -17,7 +17,12 @@ _EXAMPLES = (
 )
 
 
-@click.command("opa-config", cls=ExampleCommand, examples=_EXAMPLES, short_help="The configuration for an OPA that the bridge fills")
+@click.command(
+    "opa-config",
+    cls=ExampleCommand,
+    examples=_EXAMPLES,
+    short_help="The configuration for an OPA that the bridge fills",
+)
 @click.option(
     "--bridge-url",
     metavar="URL",
@@ -29,8 +34,8 @@ _EXAMPLES = (
 @debug_option
 def opa_config(bridge_url: str, output: str) -> None:
     """Print the configuration that makes an OPA take its modules from this bridge."""
-    from bridge.cli.printers.documents import print_document  # noqa: PLC0415 - help needs none of it
-    from bridge.opa.config import opa_config as config_for  # noqa: PLC0415
+    from bridge.cli.printers.documents import print_document
+    from bridge.opa.config import opa_config as config_for
 
     parts = urlsplit(bridge_url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:

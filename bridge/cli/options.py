@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import click
 
@@ -29,20 +30,28 @@ class Input:
 
 
 def input_options(command: _Decorated) -> _Decorated:
-    """`--opa`, `--opa-token-file`, `--manifests`; give them to `read_input`."""
+    """`--opa`, `--opa-token-file`, `--manifests`, which the command gets as one argument, `source` (an Input)."""
+
+    @functools.wraps(command)
+    def with_source(
+        *args: Any, opa_url: str | None, opa_token_file: str | None, manifests: tuple[str, ...], **others: Any
+    ) -> Any:
+        return command(*args, source=read_input(opa_url, opa_token_file, manifests), **others)
+
+    with_options: Any = with_source
     for option in (
         click.option(
             "--manifests",
             metavar="PATH",
             multiple=True,
-            help="Read manifests instead of asking a running OPA: a file, a folder with all below it, or - for standard "
-            "input. Can be given several times.",
+            help="Read manifests instead of asking a running OPA: a file, a folder with all below it, or - for "
+            "standard input. Can be given several times.",
         ),
         click.option("--opa-token-file", metavar="FILE", help=f"Bearer token for OPA (or {OPA_TOKEN_VARIABLE})."),
         click.option("--opa", "opa_url", metavar="URL", help=f"The OPA that a bridge fills (or {OPA_VARIABLE})."),
     ):
-        command = option(command)
-    return command
+        with_options = option(with_options)
+    return cast(_Decorated, with_options)
 
 
 def output_option(*formats: str) -> Callable[[_Decorated], _Decorated]:

@@ -24,8 +24,8 @@ def read(source: Input, ask: Callable[[Engine], Awaitable[_Answer]]) -> tuple[_A
 
 async def _read(source: Input, ask: Callable[[Engine], Awaitable[_Answer]]) -> tuple[_Answer, int]:
     # Imported here, so that help and errors of usage come at once.
-    from bridge.runtime.engine import open_engine  # noqa: PLC0415
-    from bridge.runtime.logs import configure_logs  # noqa: PLC0415
+    from bridge.runtime.engine import open_engine
+    from bridge.runtime.logs import configure_logs
 
     configure_logs("error", "console")  # what is wrong with manifests is told below, once
     async with open_engine(opa_url=source.opa_url, token=source.token, manifests=source.manifests) as engine:
@@ -39,7 +39,7 @@ async def _read(source: Input, ask: Callable[[Engine], Awaitable[_Answer]]) -> t
 
 async def tell_problems(engine: Engine) -> bool:
     """Print what is wrong with manifests and with PolicyKinds, one line each; whether the input is at fault."""
-    from bridge.cli.asking import refused_policy_kinds  # noqa: PLC0415
+    from bridge.cli.asking import refused_policy_kinds
 
     at_fault = tell_faults(engine)
     for key, message in await refused_policy_kinds(engine.opa):

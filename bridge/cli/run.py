@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -31,61 +31,43 @@ _SHOWN_ROWS = 100  # of a table at the start; the rest is a command away
     "--manifests",
     metavar="PATH",
     multiple=True,
-    help="Serve manifests instead of a cluster: a file, a folder with all below it, or - for standard input. Can be given "
-    "several times.",
+    help="Serve manifests instead of a cluster: a file, a folder with all below it, or - for standard input. Can be "
+    "given several times.",
 )
-@click.option("--kubeconfig", metavar="FILE", help="How to reach the cluster. Default: as kubectl, else the pod's account.")
-@click.option("--context", "kube_context", metavar="NAME", help="The context in the kubeconfig.")
+@click.option(
+    "--kubeconfig", metavar="FILE", help="How to reach the cluster. Default: as kubectl, else the pod's account."
+)
+@click.option("--context", metavar="NAME", help="The context in the kubeconfig.")
 @click.option("--opa", "opa_url", metavar="URL", help="Fill this OPA instead of starting one.")
 @click.option("--opa-token-file", metavar="FILE", help="Bearer token for that OPA; read anew for each request.")
-@click.option("--opa-port", type=click.IntRange(1, 65535), help="The port of the OPA that is started. Default: a free one.")
-@click.option("--listen", metavar="HOST:PORT", help="Where the bridge serves modules and probes. Default: 127.0.0.1:8282.")
-@click.option("--config", metavar="FILE", type=click.Path(path_type=Path), help="Settings as YAML; options go before them.")
+@click.option(
+    "--opa-port", type=click.IntRange(1, 65535), help="The port of the OPA that is started. Default: a free one."
+)
+@click.option("--listen", metavar="HOST:PORT", help="Where modules and probes are served. Default: 127.0.0.1:8282.")
+@click.option(
+    "--config", metavar="FILE", type=click.Path(path_type=Path), help="Settings as YAML; options go before them."
+)
 @click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), help="Default: info.")
 @click.option("--log-format", type=click.Choice(["console", "json"]), help="Default: console.")
 @debug_option
-def run(
-    manifests: tuple[str, ...],
-    kubeconfig: str | None,
-    kube_context: str | None,
-    opa_url: str | None,
-    opa_token_file: str | None,
-    opa_port: int | None,
-    listen: str | None,
-    config: Path | None,
-    log_level: str | None,
-    log_format: str | None,
-) -> None:
+def run(config: Path | None, **flags: Any) -> None:
     """Keep OPA filled with a cluster's objects, or a folder's, and write policies' statuses back, until Ctrl-C.
 
-    A setting comes from its option, else from the environment (BRIDGE_OPA_URL, BRIDGE_LISTEN, …), else from the file.
+    Each option is a setting, whose name is the option's (opa_url for --opa). A setting comes from its option, else from the environment (BRIDGE_OPA_URL, BRIDGE_LISTEN, …), else from the file.
     """
-    from bridge.runtime.logs import configure_logs  # noqa: PLC0415 - heavy, and help needs none of it
-    from bridge.runtime.serve import serve  # noqa: PLC0415
-    from bridge.runtime.settings import load_settings  # noqa: PLC0415
+    from bridge.runtime.logs import configure_logs
+    from bridge.runtime.serve import serve
+    from bridge.runtime.settings import load_settings
 
-    settings = load_settings(
-        config,
-        {
-            "manifests": manifests,
-            "kubeconfig": kubeconfig,
-            "context": kube_context,
-            "opa_url": opa_url,
-            "opa_token_file": opa_token_file,
-            "opa_port": opa_port,
-            "listen": listen,
-            "log_level": log_level,
-            "log_format": log_format,
-        },
-    )
+    settings = load_settings(config, flags)
     configure_logs(settings.log_level, settings.log_format)
     asyncio.run(serve(settings, lambda running: report(settings, running)))
 
 
 async def report(settings: Settings, running: Running) -> None:
     """Show, once, what a folder of manifests comes to, and where to ask from now on."""
-    from bridge.cli.printers.table import print_tables  # noqa: PLC0415 - as above
-    from bridge.opa.errors import OpaError  # noqa: PLC0415
+    from bridge.cli.printers.table import print_tables
+    from bridge.opa.errors import OpaError
 
     if settings.manifests:
         try:
@@ -106,11 +88,11 @@ async def report(settings: Settings, running: Running) -> None:
 
 
 async def _overview(running: Running) -> tuple[list[Table], str | None]:
-    from bridge.cli.asking import effective_everywhere  # noqa: PLC0415 - as above
-    from bridge.cli.printers.effective import effective_tables  # noqa: PLC0415
-    from bridge.cli.printers.status import status_tables  # noqa: PLC0415
-    from bridge.cli.reading import tell_problems  # noqa: PLC0415
-    from bridge.cli.status import statuses  # noqa: PLC0415
+    from bridge.cli.asking import effective_everywhere
+    from bridge.cli.printers.effective import effective_tables
+    from bridge.cli.printers.status import status_tables
+    from bridge.cli.reading import tell_problems
+    from bridge.cli.status import statuses
 
     await tell_problems(running.engine)
     entries = await effective_everywhere(running.engine.opa)

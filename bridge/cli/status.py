@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from bridge.cli.help_text import ExampleCommand, debug_option
-from bridge.cli.options import FORMATS, input_options, output_option, read_input
+from bridge.cli.options import FORMATS, Input, input_options, output_option
 
 if TYPE_CHECKING:
     from bridge.cli.asking import Entry
@@ -39,19 +39,15 @@ class Statuses:
 @output_option(*FORMATS)
 @debug_option
 @click.pass_context
-def status(
-    ctx: click.Context, opa_url: str | None, opa_token_file: str | None, manifests: tuple[str, ...], output: str
-) -> None:
+def status(ctx: click.Context, source: Input, output: str) -> None:
     """Show the status of each policy, and the conditions on what policies affect.
 
     With -o json or yaml: an array of these objects as they would be, with their status. A policy of a kind that is only
     observed, whose status nobody writes, has the annotation policybridge.io/mode: Observe there.
     """
-    from bridge.cli.printers import print_answer  # noqa: PLC0415 - nothing heavy before usage is checked
-    from bridge.cli.printers.status import status_tables  # noqa: PLC0415
-    from bridge.cli.reading import read  # noqa: PLC0415
-
-    source = read_input(opa_url, opa_token_file, manifests)
+    from bridge.cli.printers import print_answer
+    from bridge.cli.printers.status import status_tables
+    from bridge.cli.reading import read
 
     async def ask(engine: Engine) -> Statuses:
         return await statuses(engine.opa, with_objects=output in {"json", "yaml"})
@@ -63,8 +59,8 @@ def status(
 
 async def statuses(opa: Opa, *, with_objects: bool) -> Statuses:
     """Ask for every policy, and for every object that a policy may affect or that is marked as if one did."""
-    from bridge.cli.asking import in_batches, objects, scopes  # noqa: PLC0415
-    from bridge.model.keys import parse_key  # noqa: PLC0415
+    from bridge.cli.asking import in_batches, objects, scopes
+    from bridge.model.keys import parse_key
 
     policies = await in_batches(opa, "status", "policies", await opa.query("policies", {}))
     reached = {str(key.object) for targets in (await scopes(opa)).values() for key in targets}
@@ -80,9 +76,9 @@ async def statuses(opa: Opa, *, with_objects: bool) -> Statuses:
 
 def objects_with_status(answer: Statuses) -> list[dict[str, Any]]:
     """Each policy, then each affected object, as it would be with its status."""
-    from bridge.remediator.plan import plan_affected_status, plan_policy_status, with_status  # noqa: PLC0415
+    from bridge.remediator.plan import plan_affected_status, plan_policy_status, with_status
 
-    now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    now = dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     shown = []
     for wanted in answer.policies:
         obj = answer.objects.get(wanted["policy"])

@@ -16,7 +16,7 @@ _CANDIDATES = 10  # what an ambiguous name lists
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A target as it was typed: the types that its kind may mean, and the rest. `namespace` is None where none was given."""
+    """A target as it was typed: the types that its kind may mean, and the rest (`namespace` None: not given)."""
 
     text: str
     types: tuple[str, ...]

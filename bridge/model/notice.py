@@ -12,7 +12,7 @@ from bridge.model.keys import Key
 class Notice:
     """OPA holds these changes now.
 
-    `keys` are the objects that declare something else than before; `reported` are those of which only the status differs.
+    `keys` are the objects that declare something else than before; of those in `reported` only the status differs.
     `was` holds, by key, the index paths that an object had before. With `refilled` OPA was filled anew, so everything
     that was derived from it is to be derived again, and `keys` is empty.
     """

@@ -91,9 +91,10 @@ class Remediator:
             batch = await self._queue.take(STATUS_BATCH)
             self._busy += 1
             if not self._sink.may_write():
+                # Another bridge writes. What differs is kept, for the moment when this one has to go on from there.
+                await asyncio.sleep(AWAY_DELAY)
+                self._queue.add(batch)
                 self._busy -= 1
-                for item in batch:
-                    self._queue.failed(item)
                 continue
             try:
                 planned = await self._plan(batch)

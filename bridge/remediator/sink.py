@@ -10,15 +10,15 @@ from bridge.model.keys import Key
 Status = Mapping[str, Any]
 
 
-class Conflict(Exception):  # noqa: N818 - it reads as what happened
+class Conflict(Exception):
     """The object has changed since its status was computed."""
 
 
-class Gone(Exception):  # noqa: N818 - it reads as what happened
+class Gone(Exception):
     """There is no such object any more."""
 
 
-class WriteRefused(Exception):  # noqa: N818 - it reads as what happened
+class WriteRefused(Exception):
     """The object's owner does not take the status; its text says why and what would mend it."""
 
 

@@ -14,7 +14,7 @@ _CRD_DEPTH = 8  # property names this deep tell the shape of a policy's spec and
 def prune(obj: Object) -> Object:
     """The object without managedFields and kubectl's last-applied annotation; a Secret keeps names and type alone.
 
-    A CustomResourceDefinition keeps the property names and types of its schemas. The object that came in is not changed.
+    A CustomResourceDefinition keeps the property names and types of its schemas. What came in is not changed.
     """
     metadata = {name: value for name, value in obj["metadata"].items() if name != "managedFields"}
     if _LAST_APPLIED in metadata.get("annotations", ()):

@@ -10,12 +10,12 @@ from typing import Any
 
 import structlog
 
-from bridge.model.changes import Change, Listed, Listing, Mended, Object, Trouble
+from bridge.model.changes import Change, Deleted, Listed, Listing, Mended, Object, Trouble, Upserted
 from bridge.model.keys import Key, parse_key
+from bridge.model.notice import Listener, Notice
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaRejected, OpaUndefined
 from bridge.replicator.documents import Documents, entries_of
-from bridge.model.notice import Listener, Notice
 from bridge.replicator.pending import Pending
 from bridge.sources.base import Source
 
@@ -72,7 +72,9 @@ class Replicator:
     async def _follow(self) -> None:
         async for change in self._source.changes():
             self._note(change)
-            self._pending.take_in(change)
+            # After everything was asked for anew, what comes before a type's listing is left over from before.
+            if not isinstance(change, Upserted | Deleted | Listed) or change.type_id in self._started:
+                self._pending.take_in(change)
             self._wake.set()
         # A folder that is not followed has told all there is.
         self._exhausted = True
@@ -84,7 +86,7 @@ class Replicator:
             case Listing(type_id):
                 self._listing.add(type_id)
                 self._started.add(type_id)
-            case Listed(type_id):
+            case Listed(type_id) if type_id in self._started:
                 self._listing.discard(type_id)
                 self._awaited.discard(type_id)
                 if self.troubles.pop(type_id, None):
@@ -108,6 +110,8 @@ class Replicator:
                 await self._fill()
                 await self._follow_up()
             except OpaError as error:
+                if self._exhausted:
+                    raise
                 log.warning("OPA must be filled again", why=str(error))
                 self.filled.clear()
                 self._start_over()

@@ -38,7 +38,7 @@ class OwnOpa:
         while True:
             began = asyncio.get_running_loop().time()
             status = await self._opa.exited()
-            log.warning("OPA ended, starting it again", status=status, said="; ".join(self._opa.last_words()[-3:]))
+            log.warning("OPA ended, starting it again", status=status, said="; ".join(self._opa.last_words[-3:]))
             if asyncio.get_running_loop().time() - began > HEALTHY:
                 delay = FIRST_DELAY
             while True:

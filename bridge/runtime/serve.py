@@ -12,6 +12,7 @@ from pathlib import Path
 import structlog
 from aiohttp import web
 
+from bridge.modules.endpoint import BundleEndpoint
 from bridge.modules.shipped import shipped_bundle
 from bridge.opa.client import Opa
 from bridge.opa.config import opa_config
@@ -22,12 +23,11 @@ from bridge.replicator.replicator import Replicator
 from bridge.resources import rego_root
 from bridge.runtime.engine import Engine
 from bridge.runtime.own_opa import OwnOpa
+from bridge.runtime.probes import add_probes
 from bridge.runtime.settings import Settings
 from bridge.runtime.types import ALWAYS
 from bridge.runtime.world import World, open_world
 from bridge.tools import ensure
-from bridge.web.bundles import BundleEndpoint
-from bridge.web.probes import add_probes
 
 log = structlog.get_logger(__name__)
 

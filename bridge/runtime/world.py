@@ -5,9 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import structlog
 
 from bridge.model.changes import Trouble
 from bridge.model.keys import Key
@@ -17,6 +20,11 @@ from bridge.runtime.settings import Settings
 from bridge.sources.base import Source
 from bridge.sources.manifests import ManifestSource
 
+if TYPE_CHECKING:
+    from bridge.kube.lease import Lease
+
+log = structlog.get_logger(__name__)
+
 
 @dataclass(slots=True)
 class World:
@@ -25,7 +33,7 @@ class World:
     name: str
     source: Source
     sink: StatusSink
-    run: Callable[[], Awaitable[None]]
+    run: Callable[[], Coroutine[None, None, None]]
     noticed: Callable[[Notice], None] = lambda _: None
     position: Callable[[Key], tuple[str, int] | None] = lambda _: None
     problems: Callable[[], list[Trouble]] = list
@@ -44,9 +52,7 @@ async def open_world(settings: Settings) -> AsyncIterator[World]:
 def _folder(settings: Settings) -> World:
     source = ManifestSource([path if path == "-" else Path(path) for path in settings.manifests], follow=True)
     name = ", ".join(settings.manifests)
-    return World(
-        name, source, MemorySink(), _nothing, position=source.position, problems=lambda: list(source.problems)
-    )
+    return World(name, source, MemorySink(), _nothing, position=source.position, problems=lambda: list(source.problems))
 
 
 async def _nothing() -> None:
@@ -56,18 +62,26 @@ async def _nothing() -> None:
 @contextlib.asynccontextmanager
 async def _cluster(settings: Settings) -> AsyncIterator[World]:
     # Imported here because a folder needs none of it, and the Kubernetes library costs half a second.
-    from bridge.kube.client import KubeClient  # noqa: PLC0415
-    from bridge.kube.lease import Lease  # noqa: PLC0415
-    from bridge.runtime.cluster_sink import ClusterSink  # noqa: PLC0415
-    from bridge.sources.cluster import ClusterSource  # noqa: PLC0415
+    from bridge.kube.client import KubeClient
+    from bridge.kube.lease import Lease
+    from bridge.runtime.cluster_sink import ClusterSink
+    from bridge.sources.cluster import ClusterSource
 
     async with await KubeClient.connect(settings.kubeconfig, settings.context) as client:
         source = ClusterSource(client)
-        lease = Lease(client, settings.lease_namespace, settings.lease_name, f"{socket.gethostname()}-{os.getpid()}")
-        sink = ClusterSink(client, lease)
+        identity = f"{socket.gethostname()}-{os.getpid()}"
+        lease = Lease(client, settings.lease_namespace, settings.lease_name, identity, on_change=_tell_lease)
+        sink = ClusterSink(client, source.resource, lambda: lease.held)
 
         def noticed(notice: Notice) -> None:
             if any(key.kind == "CustomResourceDefinition" for key in notice.keys):
                 source.rediscover()
 
         yield World(client.server, source, sink, lease.run, noticed=noticed)
+
+
+def _tell_lease(lease: Lease) -> None:
+    if lease.trouble:
+        log.warning("the Lease cannot be taken", why=lease.trouble)
+    else:
+        log.info("writes statuses" if lease.held else "another bridge writes statuses", holder=lease.holder)

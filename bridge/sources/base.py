@@ -22,5 +22,8 @@ class Source(Protocol):
         A type that is no longer wanted gets an empty listing, which removes what it delivered.
         """
 
+    def relist(self) -> None:
+        """Tell everything anew: whoever listens has lost what was told. What nobody has read yet may be left out."""
+
     def changes(self) -> AsyncIterator[Change]:
         """The change stream (see `bridge.model.changes`)."""

@@ -55,6 +55,7 @@ class ClusterSource:
         self._told: dict[str, str] = {}  # the Trouble last told of a type that is not running
         self._wake = asyncio.Event()
         self._asked = False  # to look at what is served, even if no type is missing
+        self._again = False  # to tell everything anew
         self._iterated = False
 
     def want(self, type_ids: AbstractSet[str]) -> None:
@@ -69,6 +70,15 @@ class ClusterSource:
         """
         self._asked = True
         self._wake.set()
+
+    def relist(self) -> None:
+        """List every type anew."""
+        self._again = True
+        self._wake.set()
+
+    def resource(self, type_id: str) -> ResourceType | None:
+        """How a type is served, as it was last seen."""
+        return self._discovery.resolve([type_id])[type_id]
 
     async def changes(self) -> AsyncIterator[Change]:
         """The change stream of all wanted types. Order is kept within a type. To be iterated once at a time."""
@@ -100,6 +110,8 @@ class ClusterSource:
             self._wake.clear()
             asked, self._asked = self._asked, False
             wanted = self._wanted
+            if self._again:
+                await self._stop_all()
             for type_id in sorted((self._running.keys() | self._delivered | self._told.keys()) - wanted):
                 await self._forget(type_id)
             if (asked or wanted - self._running.keys()) and not await self._look(wanted):
@@ -138,6 +150,14 @@ class ClusterSource:
         self._told.pop(type_id, None)
         task = asyncio.create_task(self._guarded(self._follow(type_id, resource)), name=f"watch {type_id}")
         self._running[type_id] = _Running(resource, task)
+
+    async def _stop_all(self) -> None:
+        self._again = False
+        for type_id in sorted(self._running):
+            await self._stop(type_id)
+        self._told.clear()
+        while not self._queue.empty():
+            self._queue.get_nowait()
 
     async def _stop(self, type_id: str) -> None:
         if running := self._running.get(type_id):

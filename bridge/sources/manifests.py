@@ -38,6 +38,7 @@ class ManifestSource:
         self._state = ManifestState(self._paths, retried=follow)
         self._wanted: set[str] = set()
         self._told: set[str] = set()
+        self._again = False
         self._woken = asyncio.Event()
 
     @property
@@ -57,6 +58,11 @@ class ManifestSource:
         whoever waits for it is not left waiting.
         """
         self._wanted = set(type_ids)
+        self._woken.set()
+
+    def relist(self) -> None:
+        """Tell everything anew; without `follow` there is nobody left to tell."""
+        self._again = True
         self._woken.set()
 
     def load(self) -> list[Object]:
@@ -86,6 +92,11 @@ class ManifestSource:
             while watch is not None:
                 await watch.wait(self._woken)
                 self._woken.clear()
+                if self._again:
+                    self._again = False
+                    self._told.clear()
+                    for change in self._tell_all():
+                        yield change
                 for change in self._tell_missing():
                     yield change
                 for change in await asyncio.to_thread(self._refresh):

@@ -21,8 +21,8 @@ def print_answer(
 ) -> None:
     """Print an answer on standard output in the format `output`.
 
-    `tables` makes tables of it (given whether they may be wide), `document` what JSON and YAML show. An answer without rows
-    is told as `nothing`, on standard error, as kubectl does.
+    `tables` makes tables of it (given whether they may be wide), `document` what JSON and YAML show. An answer without
+    rows is told as `nothing`, on standard error, as kubectl does.
     """
     if output in {"json", "yaml"}:
         print_document(output, document(answer))

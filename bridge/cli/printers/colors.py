@@ -23,7 +23,9 @@ _WORDS = {
     "missing": "bad",
     "Observe": "dim",
 }
-_PATTERN = re.compile(r"(?<![\w/.-])(" + "|".join(map(re.escape, sorted(_WORDS, key=len, reverse=True))) + r")(?![\w/-])")
+_PATTERN = re.compile(
+    r"(?<![\w/.-])(" + "|".join(map(re.escape, sorted(_WORDS, key=len, reverse=True))) + r")(?![\w/-])"
+)
 
 
 def use_colors() -> bool:

@@ -17,7 +17,8 @@ def check_tables(checks: Sequence[Check], _wide: bool = False) -> list[Table]:
         [[check.name, check.state, check.found, check.needed_for] for check in checks],
     )
     mends = Table(
-        [Column("MISSING"), Column("WHAT MENDS IT", long=True)], [[check.name, check.mend] for check in checks if check.mend]
+        [Column("MISSING"), Column("WHAT MENDS IT", long=True)],
+        [[check.name, check.mend] for check in checks if check.mend],
     )
     return [looked_at, mends]
 

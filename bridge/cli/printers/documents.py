@@ -19,7 +19,7 @@ def to_json(value: Any) -> str:
 
 def to_yaml(value: Any) -> str:
     """YAML in block style, the keys in their order, long texts on one line, no aliases."""
-    import yaml  # noqa: PLC0415 - most commands print none
+    import yaml
 
     class Dumper(yaml.SafeDumper):
         def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - the library's signature

@@ -1,8 +1,8 @@
 """Tables as kubectl prints them: columns by spaces, no lines.
 
-On a terminal that is too narrow, cells are broken between words, or cut where a column says so; if that is not enough, what
-is long stands below its row. Elsewhere (a pipe, a file) each row is one line, whatever its length, so that grep and awk
-can be trusted.
+On a terminal that is too narrow, cells are broken between words, or cut where a column says so; if that is not enough,
+what is long stands below its row. Elsewhere (a pipe, a file) each row is one line, whatever its length, so that grep
+and awk can be trusted.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ TIE = "\u00a0"  # a space at which no line is broken; it is printed as a plain o
 class Column:
     """A column.
 
-    `painted`: words of outcomes in it get their colours. `long`: its cells may stand below their row. `cut`: too long a cell
-    is cut, not broken.
+    `painted`: words of outcomes in it get their colours. `long`: its cells may stand below their row. `cut`: too long a
+    cell is cut, not broken.
     """
 
     title: str

@@ -1,0 +1,52 @@
+"""Statuses of a cluster: patched through the API server, by the holder of the Lease alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from bridge.kube import errors
+from bridge.kube.client import KubeClient
+from bridge.kube.patches import patch_object
+from bridge.model.keys import Key
+from bridge.model.types import ResourceType
+from bridge.remediator.sink import Conflict, Gone, Status, WriteRefused
+
+
+class ClusterSink:
+    """A StatusSink over an API server. `resource` tells how a type is served, `held` whether this bridge may write."""
+
+    def __init__(
+        self, client: KubeClient, resource: Callable[[str], ResourceType | None], held: Callable[[], bool]
+    ) -> None:
+        self._client = client
+        self._resource = resource
+        self._held = held
+
+    async def write(self, key: Key, part: Status, resource_version: str) -> None:
+        """Patch the status subresource, from the version that the status was computed from."""
+        resource = self._resource(key.type_id)
+        if resource is None:
+            raise Gone(f"{key.type_id} is not served")
+        try:
+            await patch_object(
+                self._client,
+                resource,
+                key,
+                {"status": part},
+                subresource="status",
+                resource_version=resource_version,
+            )
+        except errors.NotFound as error:
+            raise Gone(str(error)) from error
+        except errors.Conflict as error:
+            raise Conflict(str(error)) from error
+        except errors.KubeError as error:
+            raise WriteRefused(str(error)) from error
+
+    def overlay(self, key: Key) -> Status:  # noqa: ARG002 - the cluster tells us what was written
+        """Nothing: what was written comes back as a change."""
+        return {}
+
+    def may_write(self) -> bool:
+        """Whether the Lease is held."""
+        return self._held()

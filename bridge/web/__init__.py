@@ -1,1 +1,0 @@
-"""What the bridge serves over HTTP."""
