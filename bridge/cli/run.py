@@ -53,7 +53,7 @@ _SHOWN_ROWS = 100  # of a table at the start; the rest is a command away
 def run(config: Path | None, **flags: Any) -> None:
     """Keep OPA filled with a cluster's objects, or a folder's, and write policies' statuses back, until Ctrl-C.
 
-    Each option is a setting, whose name is the option's (opa_url for --opa). A setting comes from its option, else from the environment (BRIDGE_OPA_URL, BRIDGE_LISTEN, …), else from the file.
+    A setting comes from its option, else from the environment (BRIDGE_OPA_URL, BRIDGE_LISTEN, …), else from the file.
     """
     from bridge.runtime.logs import configure_logs
     from bridge.runtime.serve import serve

@@ -78,7 +78,7 @@ def _effective(at_path: Mapping[str, Any], origins: Mapping[str, Any]) -> str:
 
 
 def compact(spec: Any, origins: Mapping[str, Any] | None = None) -> str:
-    """A spec on one line, `colors.accent=blue, theme=dark`; with `origins` (by JSON pointer) the policy of each field."""
+    """A spec on one line, `colors.accent=blue, theme=dark`; with `origins` (by JSON pointer) each field's policy."""
     leaves = [
         f"{'.'.join(path) or '(all)'}={_value(value)}" + _origin(path, origins or {})
         for path, value in _leaves(spec, ())

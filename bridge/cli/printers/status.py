@@ -65,7 +65,7 @@ def _told(conditions: Sequence[Mapping[str, Any]]) -> tuple[str, str, str]:
     if not outcomes:
         return accepted["status"], "", f"{accepted['reason']}: {accepted['message']}"
     message = "; ".join(condition["message"] for condition in outcomes)
-    if "but not for" in accepted["message"]:
+    if "but not for" in accepted["message"]:  # some of its targets were refused, which must not be lost
         message = f"{accepted['message']}; {message}"
     return accepted["status"], ", ".join(condition["reason"] for condition in outcomes), message
 
