@@ -24,7 +24,7 @@ of_policy(policy_key) := get(keys.parse(policy_key).type)
 
 # METADATA
 # description: The names of all policy kinds in force.
-names := object.keys(data.kinds) if not _changed
+names := {name | some name, _ in data.kinds} if not _changed
 
 names := object.keys(in_force) if _changed
 

@@ -21,14 +21,10 @@ get(key) := stored if {
 # description: All objects of one type in one namespace (`-` for cluster-scoped ones), by name.
 objects_in(type, namespace) := object.union(stored, changed) if {
 	[group, kind] := split(type, "/")
-	all_stored := object.get(data.objects, [group, kind, namespace], {})
-	stored := object.remove(all_stored, {name |
-		some key in touched
-		parts := keys.parse(key)
-		parts.type == type
-		parts.namespace == namespace
-		name := parts.name
-	})
+	stored := {name: obj |
+		some name, obj in data.objects[group][kind][namespace]
+		not concat("/", [type, namespace, name]) in touched
+	}
 	changed := {parts.name: obj |
 		some key, obj in upserts
 		parts := keys.parse(key)
