@@ -1,0 +1,167 @@
+"""What the printers make of the queries' answers."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import yaml
+
+from bridge.cli.printers.documents import to_json, to_yaml
+from bridge.cli.printers.effective import compact, effective_tables
+from bridge.cli.printers.status import status_tables
+from bridge.cli.printers.table import render
+from bridge.cli.status import MODE_ANNOTATION, Statuses, objects_with_status
+
+G = "gateway.networking.k8s.io"
+RULE = f"{G}/HTTPRoute/shop/cart#view"
+PATH = [
+    f"{G}/GatewayClass/-/example",
+    f"{G}/Gateway/infra/public",
+    f"{G}/Gateway/infra/public#https",
+    f"{G}/HTTPRoute/shop/cart",
+    RULE,
+]
+BRAND = "example.com/ColorPolicy/infra/brand"
+CART = "example.com/ColorPolicy/shop/cart"
+ENTRY: dict[str, Any] = {
+    "target": RULE,
+    "policyKind": "example.com/ColorPolicy",
+    "paths": [
+        {
+            "path": PATH,
+            "spec": {"colors": {"accent": "light green"}, "contrast": 7},
+            "origins": {"/colors/accent": CART, "/contrast": BRAND},
+            "policies": [
+                {
+                    "policy": BRAND,
+                    "target": f"{G}/Gateway/infra/public",
+                    "strategy": "PatchDefaults",
+                    "outcome": "PartiallyProgrammed",
+                    "overriddenBy": [CART],
+                },
+                {
+                    "policy": CART,
+                    "target": f"{G}/HTTPRoute/shop/cart",
+                    "strategy": "AtomicDefaults",
+                    "outcome": "Programmed",
+                    "overriddenBy": [],
+                },
+            ],
+        }
+    ],
+}
+
+
+def test_a_row_of_effective_policies_names_target_path_spec_and_outcomes() -> None:
+    assert render(effective_tables([ENTRY])[0]).splitlines()[1].split("   ") == [
+        "HTTPRoute/shop/cart#view",
+        "ColorPolicy",
+        "infra/public#https",
+        'colors.accent="light green", contrast=7',
+        "infra/brand (partly), shop/cart",
+    ]
+
+
+def test_a_wide_row_adds_the_whole_path_origins_and_who_overrides() -> None:
+    line = render(effective_tables([ENTRY], wide=True)[0]).splitlines()[1]
+    assert "GatewayClass/example > Gateway/infra/public > Gateway/infra/public#https > HTTPRoute/shop/cart" in line
+    assert 'colors.accent="light green" [shop/cart], contrast=7 [infra/brand]' in line
+    assert "infra/brand on Gateway/infra/public (PatchDefaults: PartiallyProgrammed, overridden by shop/cart)" in line
+
+
+def test_a_path_that_could_not_be_folded_shows_why() -> None:
+    failed = {
+        **ENTRY,
+        "paths": [
+            {
+                "path": ["…"],
+                "error": {"code": "BoundExceeded", "message": "70 policies meet here"},
+                "policies": [{"policy": CART, "target": RULE, "strategy": "None"}],
+            }
+        ],
+    }
+    assert "error: 70 policies meet here" in render(effective_tables([failed])[0])
+
+
+def test_a_spec_is_compact_and_unambiguous() -> None:
+    spec = {"b": {"y": True, "x": {}}, "a": [1, {"c": None}], "empty": "", "number": "7,5", "ü": "ü"}
+    assert compact(spec) == 'a=[1,{"c":null}], b.x={}, b.y=true, empty="", number="7,5", ü=ü'
+    assert compact({}) == "{}"
+
+
+def test_json_and_yaml_are_exactly_the_answer() -> None:
+    answer = [ENTRY, ENTRY]
+    assert json.loads(to_json(answer)) == answer
+    assert yaml.safe_load(to_yaml(answer)) == answer
+    assert "&id" not in to_yaml(answer)
+
+
+def _condition(kind: str, status: str, reason: str, message: str = "why") -> dict[str, Any]:
+    return {"type": kind, "status": status, "reason": reason, "message": message}
+
+
+PROGRAMMED = [_condition("Accepted", "True", "Accepted"), _condition("Programmed", "False", "Overridden", "lost")]
+REFUSED = [_condition("Accepted", "False", "TargetNotFound", "gone")]
+
+
+def _status(policy: str, **more: Any) -> dict[str, Any]:
+    return {"policy": policy, "policyKind": "example.com/ColorPolicy", "mode": "Manage", **more}
+
+
+def test_a_row_of_statuses_has_the_reason_and_the_message_that_matters() -> None:
+    answer = Statuses([_status(BRAND, conditions=PROGRAMMED), _status(CART, conditions=REFUSED)], [])
+    assert render(status_tables(answer)[0]) == (
+        "POLICY        KIND          ACCEPTED   PROGRAMMED   MESSAGE\n"
+        "infra/brand   ColorPolicy   True       Overridden   lost\n"
+        "shop/cart     ColorPolicy   False                   TargetNotFound: gone\n"
+    )
+
+
+def test_an_observed_kind_is_marked() -> None:
+    table = render(status_tables(Statuses([{**_status(BRAND, conditions=PROGRAMMED), "mode": "Observe"}], []))[0])
+    assert "MODE" in table
+    assert "Observe" in table
+
+
+def test_a_status_kept_by_ancestor_has_a_row_for_each() -> None:
+    ancestors = [
+        {"ancestorRef": {"group": G, "kind": "Gateway", "namespace": "infra", "name": name}, "conditions": PROGRAMMED}
+        for name in ("internal", "public")
+    ]
+    lines = render(status_tables(Statuses([_status(BRAND, ancestors=ancestors)], []))[0]).splitlines()
+    assert [line.split()[2] for line in lines[1:]] == ["Gateway/infra/internal", "Gateway/infra/public"]
+
+
+def test_affected_objects_are_a_table_of_their_own() -> None:
+    affected = [
+        {"object": "core/Service/shop/cart", "types": [], "conditions": [_condition("a/B", "True", "Affected")]}
+    ]
+    assert "Service/shop/cart   a/B         why" in render(status_tables(Statuses([], affected))[1])
+
+
+def _policy(key: str, **more: Any) -> dict[str, Any]:
+    _, kind, namespace, name = key.split("/")
+    metadata = {"namespace": namespace, "name": name, **more}
+    return {"apiVersion": "example.com/v1", "kind": kind, "metadata": metadata}
+
+
+def test_objects_get_our_conditions_and_keep_those_of_others() -> None:
+    theirs = _condition("Theirs", "True", "Reason")
+    held = {**_policy(BRAND), "status": {"conditions": [theirs], "more": 1}}
+    (shown,) = objects_with_status(Statuses([_status(BRAND, conditions=REFUSED)], [], {BRAND: held}))
+    assert shown["status"]["more"] == 1
+    assert [condition["type"] for condition in shown["status"]["conditions"]] == ["Theirs", "Accepted"]
+
+
+def test_an_observed_policy_is_marked_by_an_annotation_beside_its_own() -> None:
+    wanted = {**_status(BRAND, conditions=REFUSED), "mode": "Observe"}
+    held = _policy(BRAND, annotations={"a": "b"})
+    (shown,) = objects_with_status(Statuses([wanted], [], {BRAND: held}))
+    assert shown["metadata"]["annotations"] == {"a": "b", MODE_ANNOTATION: "Observe"}
+
+
+def test_an_object_that_nothing_affects_is_left_out() -> None:
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"namespace": "shop", "name": "cart"}}
+    affected = [{"object": "core/Service/shop/cart", "types": ["a/B"], "conditions": []}]
+    assert objects_with_status(Statuses([], affected, {"core/Service/shop/cart": service})) == []

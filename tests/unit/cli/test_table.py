@@ -1,0 +1,72 @@
+from bridge.cli.printers.table import TIE, Column, Table, display_width, render
+
+COLUMNS = [Column("TARGET"), Column("VIA"), Column("POLICIES", painted=True, long=True)]
+ROWS = [
+    ["HTTPRoute/shop/cart", "infra/public", f"infra/brand{TIE}(partly), shop/cart"],
+    ["HTTPRoute/shop/storefront", "-", "infra/brand"],
+]
+
+
+def test_columns_are_padded_by_spaces_and_nothing_trails() -> None:
+    assert render(Table(COLUMNS, [*ROWS])) == (
+        "TARGET                      VIA            POLICIES\n"
+        "HTTPRoute/shop/cart         infra/public   infra/brand (partly), shop/cart\n"
+        "HTTPRoute/shop/storefront   -              infra/brand\n"
+    )
+
+
+def test_a_narrow_terminal_breaks_cells_between_words_but_not_at_a_tie() -> None:
+    assert render(Table(COLUMNS, [*ROWS]), 65) == (
+        "TARGET                      VIA            POLICIES\n"
+        "HTTPRoute/shop/cart         infra/public   infra/brand (partly),\n"
+        "                                           shop/cart\n"
+        "HTTPRoute/shop/storefront   -              infra/brand\n"
+    )
+
+
+def test_on_a_narrower_one_long_cells_stand_below_their_row() -> None:
+    assert render(Table(COLUMNS, [*ROWS]), 45) == (
+        "TARGET                      VIA\n"
+        "HTTPRoute/shop/cart         infra/public\n"
+        "  POLICIES   infra/brand (partly), shop/cart\n"
+        "HTTPRoute/shop/storefront   -\n"
+        "  POLICIES   infra/brand\n"
+    )
+
+
+def test_no_line_is_wider_than_the_terminal_even_where_words_must_be_broken() -> None:
+    for width in range(34, 120):
+        assert max(map(display_width, render(Table(COLUMNS, [*ROWS]), width).splitlines())) <= width
+
+
+def test_a_cell_to_be_cut_ends_in_an_ellipsis() -> None:
+    table = Table([Column("NAME"), Column("MESSAGE", cut=True)], [["one", "a message of some forty characters or so"]])
+    assert render(table, 36).splitlines()[1] == "one    a message of some forty char…"
+
+
+def test_wide_characters_take_two_columns_and_combining_ones_none() -> None:
+    assert display_width("日本") == 4
+    assert display_width("e\N{COMBINING ACUTE ACCENT}") == 1
+
+
+def test_characters_that_a_terminal_would_obey_are_blanked() -> None:
+    assert "\x1b" not in render(Table([Column("NAME")], [["a\x1b[31mb\nc"]]))
+
+
+def test_outcomes_have_colours_only_where_asked_for_and_padding_does_not_count_them() -> None:
+    table = Table([Column("STATE", painted=True), Column("NAME")], [["Overridden", "Overridden"], ["True", "x"]])
+    assert "\x1b" not in render(table)
+    lines = render(table, colors=True).splitlines()
+    assert lines[1] == "\x1b[31mOverridden\x1b[0m   Overridden"
+    assert lines[2] == "\x1b[32mTrue\x1b[0m         x"
+
+
+def test_a_name_that_holds_the_word_of_an_outcome_has_no_colour() -> None:
+    table = Table([Column("POLICIES", painted=True)], [["shop/Overridden, partly-done"]])
+    assert "\x1b" not in render(table, colors=True)
+
+
+def test_an_empty_column_can_be_left_out() -> None:
+    table = Table([Column("A"), Column("B"), Column("C")], [["1", "", "3"], ["4", "", ""]]).without_empty("B", "C")
+    assert [column.title for column in table.columns] == ["A", "C"]
+    assert table.rows == [["1", "3"], ["4", ""]]
