@@ -39,7 +39,7 @@ class _Running:
 class ClusterSource:
     """A `Source` over an API server.
 
-    A type that is not served gets a Trouble and is looked for again, at last every `poll` seconds, and at once after
+    A type that is not served gets a Trouble and is looked for again, at least every `poll` seconds, and at once after
     `rediscover`. When a type is no longer wanted, or its CRD is gone, an empty listing removes what it delivered.
     """
 
@@ -48,10 +48,12 @@ class ClusterSource:
         self._discovery = Discovery(client)
         self._pace = pace
         self._poll = poll
-        self._queue: asyncio.Queue[Change | _Failed] = asyncio.Queue(_ROOM)
+        self._queue: asyncio.Queue[tuple[int, Change | _Failed]] = asyncio.Queue(_ROOM)
+        self._epoch = 0  # what was queued in an earlier one is not for the reader any more
         self._wanted: frozenset[str] = frozenset()
         self._running: dict[str, _Running] = {}
         self._delivered: set[str] = set()  # types that the reader may hold objects of
+        self._ever: set[str] = set()  # types that the reader has ever been told objects of
         self._told: dict[str, str] = {}  # the Trouble last told of a type that is not running
         self._wake = asyncio.Event()
         self._asked = False  # to look at what is served, even if no type is missing
@@ -72,7 +74,8 @@ class ClusterSource:
         self._wake.set()
 
     def relist(self) -> None:
-        """List every type anew."""
+        """List every type anew. What waits for the reader is left out from now on."""
+        self._epoch += 1  # at once: a Listed whose Listing the reader has forgotten would remove everything
         self._again = True
         self._wake.set()
 
@@ -88,10 +91,11 @@ class ClusterSource:
         steering = asyncio.create_task(self._guarded(self._steer()), name="cluster source")
         try:
             while True:
-                change = await self._queue.get()
+                epoch, change = await self._queue.get()
                 if isinstance(change, _Failed):
                     raise change.error
-                yield change
+                if epoch == self._epoch:
+                    yield change
         finally:
             tasks = [steering, *(running.task for running in self._running.values())]
             for task in tasks:
@@ -99,6 +103,7 @@ class ClusterSource:
             await asyncio.gather(*tasks, return_exceptions=True)
             self._running.clear()
             self._delivered.clear()
+            self._ever.clear()
             self._told.clear()
             self._queue = asyncio.Queue(_ROOM)
             self._iterated = False
@@ -111,7 +116,7 @@ class ClusterSource:
             asked, self._asked = self._asked, False
             wanted = self._wanted
             if self._again:
-                await self._stop_all()
+                await self._begin_anew()
             for type_id in sorted((self._running.keys() | self._delivered | self._told.keys()) - wanted):
                 await self._forget(type_id)
             if (asked or wanted - self._running.keys()) and not await self._look(wanted):
@@ -148,16 +153,18 @@ class ClusterSource:
     async def _start(self, type_id: str, resource: ResourceType) -> None:
         await self._stop(type_id)
         self._told.pop(type_id, None)
-        task = asyncio.create_task(self._guarded(self._follow(type_id, resource)), name=f"watch {type_id}")
+        follow = self._guarded(self._follow(type_id, resource, self._epoch))
+        task = asyncio.create_task(follow, name=f"watch {type_id}")
         self._running[type_id] = _Running(resource, task)
 
-    async def _stop_all(self) -> None:
+    async def _begin_anew(self) -> None:
         self._again = False
+        removed = self._ever - self._running.keys()  # that it was removed may be among what is left out
         for type_id in sorted(self._running):
             await self._stop(type_id)
         self._told.clear()
-        while not self._queue.empty():
-            self._queue.get_nowait()
+        for type_id in sorted(removed):
+            await self._remove_all(type_id, always=True)
 
     async def _stop(self, type_id: str) -> None:
         if running := self._running.get(type_id):
@@ -181,22 +188,24 @@ class ClusterSource:
     async def _remove_all(self, type_id: str, *, always: bool = False) -> None:
         if always or type_id in self._delivered:
             self._delivered.discard(type_id)
-            await self._queue.put(Listing(type_id))
-            await self._queue.put(Listed(type_id))
+            epoch = self._epoch
+            await self._queue.put((epoch, Listing(type_id)))
+            await self._queue.put((epoch, Listed(type_id)))
 
     async def _tell(self, type_id: str, message: str) -> None:
         if self._told.get(type_id) != message:
             self._told[type_id] = message
-            await self._queue.put(Trouble(type_id, message))
+            await self._queue.put((self._epoch, Trouble(type_id, message)))
 
-    async def _follow(self, type_id: str, resource: ResourceType) -> None:
+    async def _follow(self, type_id: str, resource: ResourceType, epoch: int) -> None:
         """Deliver one type until the API server no longer serves it."""
         try:
             async with aclosing(list_and_watch(self._client, resource, self._pace)) as changes:
                 async for change in changes:
                     if not isinstance(change, Trouble):
                         self._delivered.add(type_id)
-                    await self._queue.put(change)
+                        self._ever.add(type_id)
+                    await self._queue.put((epoch, change))
         except NotFound:
             # Whether the type is gone, or is not ready to be served, is discovery's to say.
             await asyncio.sleep(_AFTER_LOSS)
@@ -207,4 +216,4 @@ class ClusterSource:
         try:
             await work
         except Exception as error:  # noqa: BLE001 (not swallowed: the reader raises it)
-            await self._queue.put(_Failed(error))
+            await self._queue.put((self._epoch, _Failed(error)))

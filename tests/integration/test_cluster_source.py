@@ -187,6 +187,32 @@ async def test_a_type_that_is_no_longer_wanted_is_removed(control_plane: Control
     assert "unseen" in names(again)
 
 
+async def test_relisting_leaves_out_what_waits_and_tells_everything_anew(
+    control_plane: ControlPlane, client: KubeClient, group: str
+) -> None:
+    thing = f"{group}/Thing"
+    namespace = await make_namespace(control_plane.api)
+    await apply_crd(control_plane.api, crd("things", "Thing", group=group))
+    await put_thing(control_plane, group, namespace, "first")
+    source = ClusterSource(client)
+    source.want({thing, CONFIG_MAP})
+    async with reading(source.changes()) as reader:
+        await reader.until(lambda change: change == Listing(thing))  # its Listed waits, and must not be told alone
+        await asyncio.sleep(0.5)
+        source.relist()
+        again = await reader.until_listed(thing)
+        if Listed(CONFIG_MAP) not in again:
+            again += await reader.until_listed(CONFIG_MAP)
+        source.want({CONFIG_MAP})
+        await asyncio.sleep(0.5)
+        source.relist()  # leaves out that the type was removed, too
+        removed = await reader.until_listed(thing)
+    assert of_type(again, thing)[0] == Listing(thing)
+    assert names(of_type(again, thing)) == ["first"]
+    assert of_type(again, CONFIG_MAP)[0] == Listing(CONFIG_MAP)
+    assert of_type(removed, thing) == [Listing(thing), Listed(thing)]
+
+
 async def test_a_slow_reader_loses_nothing(control_plane: ControlPlane, client: KubeClient) -> None:
     namespace = await make_namespace(control_plane.api)
     source = ClusterSource(client)
