@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from bridge.cli.options import Input
@@ -14,12 +15,23 @@ if TYPE_CHECKING:
 
 _Answer = TypeVar("_Answer")
 
+STDIN = "-"
 INPUT_ERROR = 2  # the exit code, though the rest was printed
 
 
 def read(source: Input, ask: Callable[[Engine], Awaitable[_Answer]]) -> tuple[_Answer, int]:
     """What `ask` says of the input, and the exit code: 2 if manifests had faults, each of which is told here."""
+    take_standard_input(source.manifests)
     return asyncio.run(_read(source, ask))
+
+
+def take_standard_input(manifests: Sequence[str]) -> None:
+    """Read standard input to its end now, if it is among the manifests, for whoever reads it later.
+
+    A thread of an event loop that waits for it could not be interrupted by Ctrl-C.
+    """
+    if STDIN in manifests:
+        sys.stdin = io.TextIOWrapper(io.BytesIO(sys.stdin.buffer.read()))
 
 
 async def _read(source: Input, ask: Callable[[Engine], Awaitable[_Answer]]) -> tuple[_Answer, int]:

@@ -55,12 +55,14 @@ def run(config: Path | None, **flags: Any) -> None:
 
     A setting comes from its option, else from the environment (BRIDGE_OPA_URL, BRIDGE_LISTEN, …), else from the file.
     """
+    from bridge.cli.reading import take_standard_input
     from bridge.runtime.logs import configure_logs
     from bridge.runtime.serve import serve
     from bridge.runtime.settings import load_settings
 
     settings = load_settings(config, flags)
     configure_logs(settings.log_level, settings.log_format)
+    take_standard_input(settings.manifests)
     asyncio.run(serve(settings, lambda running: report(settings, running)))
 
 

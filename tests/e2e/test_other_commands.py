@@ -1,0 +1,138 @@
+"""Help, version, `bridge opa-config`, `bridge doctor`, and Ctrl-C."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from bridge import __version__
+from bridge.opa.config import opa_config
+from tests.e2e.conftest import Run
+
+COMMANDS = ["effective", "status", "run", "opa-config", "doctor"]
+
+
+def test_it_tells_its_version(bridge: Run) -> None:
+    assert bridge("--version").stdout == f"bridge {__version__}\n"
+
+
+def test_without_a_command_it_shows_them_all(bridge: Run) -> None:
+    answer = bridge()
+    assert answer.returncode == 0
+    assert [line.split()[0] for line in answer.stdout.split("Commands:\n")[1].splitlines()] == COMMANDS
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_has_examples_with_the_name_that_was_called(
+    bridge: Run, bridge_path: Path, environment: dict[str, str], command: str
+) -> None:
+    plugin = bridge_path.with_name("kubectl-bridge")
+    said = subprocess.run(
+        [plugin, command, "--help"], env=environment, capture_output=True, text=True, check=True
+    ).stdout
+    assert said.startswith(f"Usage: kubectl bridge {command} ")
+    assert f"  kubectl bridge {command}" in said.partition("Examples:\n")[2]
+    assert f"  bridge {command}" in bridge(command, "-h").stdout.partition("Examples:\n")[2]
+
+
+def test_a_mistyped_command_is_an_error(bridge: Run) -> None:
+    answer = bridge("efective")
+    assert answer.returncode == 2
+    assert answer.stderr.startswith("error: no such command 'efective'")
+    assert answer.stderr.count("\n") == 1
+
+
+def test_opa_config_is_what_an_opa_takes(bridge: Run) -> None:
+    said = bridge("opa-config", "--bridge-url", "http://bridge:1234").stdout
+    assert yaml.safe_load(said) == opa_config("http://bridge:1234")
+    assert json.loads(bridge("opa-config", "-o", "json").stdout) == opa_config("http://127.0.0.1:8282")
+
+
+def test_opa_config_wants_a_url(bridge: Run) -> None:
+    answer = bridge("opa-config", "--bridge-url", "bridge:1234")
+    assert (answer.returncode, answer.stderr) == (2, "error: --bridge-url bridge:1234: write http://HOST:PORT\n")
+
+
+def test_doctor_is_content_where_opa_is_there(bridge: Run, opa_path: Path) -> None:
+    answer = bridge("doctor", "-o", "json")
+    assert answer.returncode == 0
+    checks = {check["name"]: check for check in json.loads(answer.stdout)}
+    assert str(opa_path) in checks["opa"]["found"]
+    assert checks["opa server"]["state"] == "unchecked"
+    assert {"python", "disk", "etcd", "kube-apiserver", "api server"} <= checks.keys()
+
+
+def test_doctor_says_what_is_missing_and_what_mends_it(
+    bridge: Run, environment: dict[str, str], tmp_path: Path
+) -> None:
+    empty = {"PATH": str(tmp_path), "BRIDGE_CACHE": str(tmp_path / "cache"), "HOME": str(tmp_path)}
+    answer = bridge("doctor", more=empty)
+    assert answer.returncode == 1
+    looked_at, mends = answer.stdout.split("\n\n")
+    assert any(line.split()[:2] == ["opa", "missing"] for line in looked_at.splitlines())
+    assert any(line.split()[0] == "opa" and line.endswith("install opa") for line in mends.splitlines())
+
+
+def test_doctor_says_which_opa_and_which_cluster_do_not_answer(bridge: Run, tmp_path: Path) -> None:
+    kubeconfig = tmp_path / "kubeconfig"
+    cluster = {"name": "c", "cluster": {"server": "http://127.0.0.1:1"}}
+    context = {"name": "x", "context": {"cluster": "c", "user": "u"}}
+    kubeconfig.write_text(
+        yaml.safe_dump(
+            {
+                "apiVersion": "v1",
+                "kind": "Config",
+                "clusters": [cluster],
+                "contexts": [context],
+                "users": [{"name": "u", "user": {"token": "t"}}],
+                "current-context": "x",
+            }
+        )
+    )
+    answer = bridge("doctor", "--opa", "http://127.0.0.1:1", "--kubeconfig", kubeconfig, "-o", "json")
+    assert answer.returncode == 1
+    checks = {check["name"]: check for check in json.loads(answer.stdout)}
+    for name in ("opa server", "api server"):
+        assert checks[name]["state"] == "missing"
+        assert "http://127.0.0.1:1" in checks[name]["found"]
+        assert checks[name]["mend"]
+
+
+@pytest.mark.parametrize("command", [["opa-config"], ["doctor"]])
+def test_they_import_no_kubernetes(environment: dict[str, str], command: list[str], tmp_path: Path) -> None:
+    program = (
+        "import sys; from bridge.cli.main import run_command;"
+        "run_command(sys.argv[1:]); sys.exit('kubernetes' in sys.modules)"
+    )
+    nowhere = {**environment, "HOME": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", program, *command], env=nowhere, capture_output=True, check=True)
+
+
+def test_ctrl_c_ends_a_command_silently(bridge_path: Path, environment: dict[str, str]) -> None:
+    """It waits for manifests on standard input, which never end."""
+    reading, writing = os.pipe()
+    with subprocess.Popen(
+        [bridge_path, "effective", "--manifests", "-"],
+        stdin=reading,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment,
+        text=True,
+    ) as process:
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(1.5)
+        process.send_signal(signal.SIGINT)
+        try:
+            said = process.communicate(timeout=10)
+        finally:
+            process.kill()
+            os.close(reading)
+            os.close(writing)
+    assert (process.returncode, said) == (130, ("", ""))

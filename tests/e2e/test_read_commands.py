@@ -1,0 +1,228 @@
+"""`bridge effective` and `bridge status` on folders of manifests."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.e2e.conftest import ROOT, SHOP, Run
+
+BROKEN = """\
+kind: [
+---
+kind: Namespace
+metadata: {name: no-version}
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: fine}
+---
+apiVersion: v1
+kind: Namespace
+metadata: {labels: {a: b}}
+"""
+
+
+def _lines(text: str) -> list[str]:
+    return text.strip().splitlines()
+
+
+def test_the_example_has_the_outcomes_that_its_comments_tell(bridge: Run) -> None:
+    """Defaults, overrides, patches, what is overridden in part and whole, missing and foreign targets, a conflict."""
+    answer = bridge("status", "--manifests", SHOP, "-o", "json")
+    assert (answer.returncode, answer.stderr) == (0, "")
+    reasons: dict[str, tuple[str, str]] = {}
+    for obj in json.loads(answer.stdout):
+        status = obj["status"]
+        groups = [entry["conditions"] for entry in status.get("ancestors", [])] or [status["conditions"]]
+        by_type = {condition["type"]: condition["reason"] for condition in groups[0]}
+        if obj["kind"].endswith("Policy"):
+            name = f"{obj['metadata']['namespace']}/{obj['metadata']['name']}"
+            reasons[f"{obj['kind']} {name}"] = (by_type["Accepted"], by_type.get("Programmed", ""))
+    assert reasons == {
+        "ColorPolicy infra/brand": ("Accepted", "PartiallyProgrammed"),
+        "ColorPolicy infra/accessibility": ("Accepted", "Programmed"),
+        "ColorPolicy infra/internal-tools": ("Accepted", "Programmed"),
+        "ColorPolicy infra/blog-moderation": ("Accepted", "Programmed"),
+        "ColorPolicy shop/storefront": ("Accepted", "PartiallyProgrammed"),
+        "ColorPolicy shop/cart": ("Accepted", "PartiallyProgrammed"),
+        "ColorPolicy shop/checkout": ("Accepted", "PartiallyProgrammed"),
+        "ColorPolicy shop/admin": ("Accepted", "Overridden"),
+        "ColorPolicy shop/summer-sale": ("TargetNotFound", ""),
+        "ColorPolicy blog/posts-contrast": ("Accepted", "Overridden"),
+        "ColorPolicy blog/shop-banner": ("TargetNotFound", ""),
+        "ColorPolicy blog/feeds": ("Accepted", "Programmed"),
+        "TimeoutPolicy shop/catalog": ("Accepted", "PartiallyProgrammed"),
+        "TimeoutPolicy shop/catalog-again": ("Conflicted", ""),
+        "TimeoutPolicy shop/catalog-metrics": ("Accepted", "Programmed"),
+        "TimeoutPolicy payments/ledger": ("Accepted", "Programmed"),
+    }
+
+
+def test_affected_targets_are_in_the_array_of_statuses(bridge: Run) -> None:
+    answer = json.loads(bridge("status", "--manifests", SHOP, "-o", "json").stdout)
+    (catalog,) = (obj for obj in answer if obj["kind"] == "Service" and obj["metadata"]["name"] == "catalog")
+    (condition,) = catalog["status"]["conditions"]
+    assert condition["type"] == "example.com/TimeoutPolicyAffected"
+    assert catalog["spec"]["selector"] == {"app": "catalog"}
+
+
+def test_effective_as_json_is_exactly_the_querys_result(bridge: Run) -> None:
+    answer = bridge("effective", "--manifests", SHOP, "-o", "json")
+    assert (answer.returncode, answer.stderr) == (0, "")
+    entries = json.loads(answer.stdout)
+    assert [(entry["target"], entry["policyKind"]) for entry in entries] == sorted(
+        (entry["target"], entry["policyKind"]) for entry in entries
+    )
+    for entry in entries:
+        assert entry.keys() == {"target", "policyKind", "paths"}
+        for path in entry["paths"]:
+            assert path.keys() == {"path", "spec", "origins", "policies"}
+            for policy in path["policies"]:
+                assert policy.keys() == {"policy", "target", "strategy", "outcome", "overriddenBy"}
+
+
+def test_yaml_says_the_same_as_json(bridge: Run) -> None:
+    said = [bridge("effective", "httproute/cart", "--manifests", SHOP, "-o", form).stdout for form in ("json", "yaml")]
+    assert json.loads(said[0]) == yaml.safe_load(said[1])
+
+
+def test_a_target_above_the_effective_level_stands_for_what_is_below(bridge: Run) -> None:
+    answer = bridge("effective", "gtw/public#http", "--manifests", SHOP)
+    brand = "colors.accent=blue, colors.background=white, colors.text=black, contrast=4, theme=light"
+    assert _lines(answer.stdout) == [
+        f"TARGET                              POLICY KIND   VIA                 EFFECTIVE{' ' * 81}POLICIES",
+        f"HTTPRoute/infra/redirect#to-https   ColorPolicy   infra/public#http   {brand}   infra/brand",
+    ]
+
+
+def test_the_namespace_bounds_what_is_shown(bridge: Run) -> None:
+    answer = json.loads(bridge("effective", "-n", "payments", "--manifests", SHOP, "-o", "json").stdout)
+    assert {entry["target"].split("/")[2] for entry in answer} == {"payments"}
+
+
+def test_one_kind_can_be_asked_for_by_its_short_name(bridge: Run) -> None:
+    answer = json.loads(bridge("effective", "--kind", "cp", "--manifests", SHOP, "-o", "json").stdout)
+    assert {entry["policyKind"] for entry in answer} == {"example.com/ColorPolicy"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--kind", "ColourPolicy"], "there is no policy kind 'ColourPolicy'; did you mean ColorPolicy"),
+        (["httproute/crat"], "httproute/crat is not found; did you mean HTTPRoute/shop/cart?"),
+        (["httproute/cart", "-n", "blog"], "is not found in namespace blog; did you mean HTTPRoute/shop/cart?"),
+        (["httproute/cart#chekout"], "has no section 'chekout'; did you mean HTTPRoute/shop/cart#checkout?"),
+        (["htproute/cart"], "there is no kind 'htproute'; did you mean HTTPRoute?"),
+        (["cart"], "'cart' is no target: write KIND/NAME[#SECTION]"),
+        (["--bogus"], "no such option"),
+        (["-o", "xml"], "'xml' is not one of"),
+    ],
+)
+def test_what_does_not_exist_is_one_line_with_near_matches(bridge: Run, arguments: list[str], said: str) -> None:
+    answer = bridge("effective", "--manifests", SHOP, *arguments)
+    assert (answer.returncode, answer.stdout) == (2, "")
+    (line,) = _lines(answer.stderr)
+    assert line.startswith("error: ")
+    assert said in line
+
+
+def test_an_ambiguous_target_lists_the_candidates(bridge: Run) -> None:
+    twin = "apiVersion: v1\nkind: Service\nmetadata: {name: cart, namespace: blog}\nspec: {ports: [{port: 80}]}\n"
+    answer = bridge("effective", "svc/cart", "--manifests", SHOP, "--manifests", "-", text=twin)
+    assert answer.returncode == 2
+    assert "core/Service/blog/cart, core/Service/shop/cart" in answer.stderr
+
+
+def test_broken_manifests_are_told_by_file_and_line_and_the_others_count(bridge: Run, tmp_path: Path) -> None:
+    file = tmp_path / "broken.yaml"
+    file.write_text(BROKEN)
+    answer = bridge("effective", "--manifests", SHOP, "--manifests", file, "-o", "json")
+    assert answer.returncode == 2
+    assert len(json.loads(answer.stdout)) == 20
+    lines = _lines(answer.stderr)
+    assert len(lines) == 3
+    for line, number, what in zip(lines, (2, 3, 10), ("YAML", "apiVersion", "name"), strict=True):
+        assert line.startswith(f"error: {file}:{number}: ")
+        assert what in line
+
+
+def test_a_policy_kind_that_makes_no_sense_is_told_where_it_stands(bridge: Run, tmp_path: Path) -> None:
+    file = tmp_path / "kind.yaml"
+    kind: dict[str, Any] = {
+        "apiVersion": "policybridge.io/v1alpha1",
+        "kind": "PolicyKind",
+        "metadata": {"name": "wrong"},
+        "spec": {"group": "example.com", "kind": "WrongPolicy", "class": "Inherited"},
+    }
+    file.write_text(yaml.safe_dump(kind))
+    answer = bridge("status", "--manifests", file)
+    assert answer.returncode == 2
+    why = "effectiveTarget is missing: an Inherited kind needs the level that it acts at"
+    assert _lines(answer.stderr) == [
+        f"error: {file}:1: PolicyKind wrong is not in force: {why}",
+        "No policies found.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "give --manifests PATH, or --opa URL (or set BRIDGE_OPA_URL)"),
+        (["--opa", "http://127.0.0.1:1", "--manifests", "x"], "exclude each other"),
+        (["--opa", "http://127.0.0.1:1"], "OPA at http://127.0.0.1:1 cannot be reached"),
+        (["--opa", "http://127.0.0.1:1", "--opa-token-file", "/nowhere"], "/nowhere"),
+        (["--manifests", "/nowhere"], "/nowhere"),
+    ],
+)
+def test_what_cannot_be_read_is_one_line_that_says_what_to_give(bridge: Run, arguments: list[str], said: str) -> None:
+    for command in ("effective", "status"):
+        answer = bridge(command, *arguments)
+        assert (answer.returncode, answer.stdout) == (2, "")
+        (line,) = _lines(answer.stderr)
+        assert line.startswith("error: ")
+        assert said in line
+
+
+def test_the_environment_can_name_the_opa(bridge: Run) -> None:
+    answer = bridge("effective", more={"BRIDGE_OPA_URL": "http://127.0.0.1:1"})
+    assert "OPA at http://127.0.0.1:1 cannot be reached" in answer.stderr
+
+
+def test_debug_shows_where_an_error_comes_from(bridge: Run) -> None:
+    assert "Traceback" in bridge("effective", "--manifests", "/nowhere", "--debug").stderr
+
+
+def test_nothing_found_is_said_on_standard_error(bridge: Run) -> None:
+    answer = bridge("effective", "--manifests", "-", text="")
+    assert (answer.returncode, answer.stdout, answer.stderr) == (0, "", "No effective policies found.\n")
+
+
+def test_a_reader_that_has_enough_is_no_error(bridge_path: Path, environment: dict[str, str]) -> None:
+    line = f"'{bridge_path}' effective --manifests '{SHOP}' -o json | head -n 1"
+    answer = subprocess.run(["sh", "-c", line], env=environment, capture_output=True, text=True, check=False)
+    assert (answer.stdout, answer.stderr) == ("[\n", "")
+
+
+@pytest.mark.parametrize("command", [["effective"], ["status"], ["status", "-o", "json"]])
+def test_reading_manifests_imports_no_kubernetes(environment: dict[str, str], command: list[str]) -> None:
+    """It would cost half a second and 56 MB."""
+    program = (
+        "import sys; from bridge.cli.main import run_command;"
+        "assert run_command(sys.argv[1:]) == 0; sys.exit('kubernetes' in sys.modules)"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-c", program, *command, "--manifests", str(SHOP)],
+        env=environment,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert answer.returncode == 0, answer.stderr

@@ -1,0 +1,137 @@
+"""`bridge run` on a folder of manifests."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import re
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.conftest import SHOP, Run
+
+LISTEN = "127.0.0.1:0"
+RULE = "gateway.networking.k8s.io/HTTPRoute/blog/feeds#atom"
+
+
+@dataclass
+class Running:
+    """A bridge that has said where to ask."""
+
+    process: subprocess.Popen[str]
+    folder: Path
+    said: str
+
+    @property
+    def opa_url(self) -> str:
+        """The address of the bridge's own OPA."""
+        found = re.search(r"Queries: +(http://[^/]+)/", self.said)
+        assert found, self.said
+        return found[1]
+
+    def effective_spec(self) -> Any:
+        """The effective spec of RULE, asked as any client of OPA does."""
+        connection = http.client.HTTPConnection(self.opa_url.removeprefix("http://"), timeout=10)
+        with contextlib.closing(connection):
+            connection.request("POST", "/v1/data/bridge/v1/effective", json.dumps({"input": {"targets": [RULE]}}))
+            return json.load(connection.getresponse())["result"][0]["paths"][0]["spec"]
+
+
+@pytest.fixture
+def running(bridge_path: Path, environment: dict[str, str], tmp_path: Path) -> Iterator[Running]:
+    """A bridge that serves a copy of the example."""
+    folder = shutil.copytree(SHOP, tmp_path / "shop")
+    with (tmp_path / "log").open("w") as log:
+        process = subprocess.Popen(
+            [bridge_path, "run", "--manifests", folder, "--listen", LISTEN],
+            stdout=subprocess.PIPE,
+            stderr=log,
+            env=environment,
+            text=True,
+        )
+    try:
+        assert process.stdout is not None
+        said = ""
+        for line in process.stdout:
+            said += line
+            if line.startswith("Ctrl-C"):
+                break
+        else:
+            pytest.fail(f"bridge run ended: {(tmp_path / 'log').read_text()}", pytrace=False)
+        yield Running(process, folder, said)
+    finally:
+        process.kill()
+        process.wait()
+        assert process.stdout is not None
+        process.stdout.close()
+
+
+def test_it_shows_effective_policies_statuses_and_where_to_ask(running: Running) -> None:
+    assert re.search(r"^HTTPRoute/shop/cart#view +ColorPolicy ", running.said, re.MULTILINE)
+    assert re.search(r"^shop/summer-sale +ColorPolicy +False +TargetNotFound", running.said, re.MULTILINE)
+    assert running.effective_spec()["colors"]["accent"] == "blue"
+
+
+def test_its_opa_answers_the_read_commands(running: Running, bridge: Run) -> None:
+    from_opa = bridge("effective", "--opa", running.opa_url, "-o", "json")
+    assert (from_opa.returncode, from_opa.stderr) == (0, "")
+    assert from_opa.stdout == bridge("effective", "--manifests", running.folder, "-o", "json").stdout
+
+
+def test_it_follows_changes_of_the_folder(running: Running) -> None:
+    file = running.folder / "60-brand.yaml"
+    file.write_text(file.read_text().replace("accent: blue", "accent: pink"))
+    deadline = time.monotonic() + 20
+    while running.effective_spec()["colors"]["accent"] != "pink":
+        assert time.monotonic() < deadline, "the change did not arrive"
+        time.sleep(0.05)
+
+
+def test_ctrl_c_stops_it_and_its_opa(running: Running) -> None:
+    running.process.send_signal(signal.SIGINT)
+    assert running.process.wait(20) == 0
+    with pytest.raises(ConnectionRefusedError):
+        running.effective_spec()
+
+
+def test_a_taken_address_is_one_line(bridge: Run, running: Running) -> None:
+    found = re.search(r"Bridge: +http://(\S+)", running.said)
+    assert found
+    answer = bridge("run", "--manifests", running.folder, "--listen", found[1], "--log-level", "error")
+    assert answer.returncode == 2
+    assert answer.stderr.startswith(f"error: cannot listen on {found[1]}: ")
+    assert answer.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--manifests", "/nowhere"], "/nowhere"),
+        (["--kubeconfig", "/nowhere"], "/nowhere"),
+        (["--config", "/nowhere"], "/nowhere"),
+        (["--listen", "here"], "'here' is no HOST:PORT"),
+    ],
+)
+def test_what_keeps_it_from_starting_is_one_line(bridge: Run, arguments: list[str], said: str) -> None:
+    answer = bridge("run", "--log-level", "error", *arguments)
+    assert answer.returncode == 2
+    assert answer.stderr.startswith("error: ")
+    assert answer.stderr.count("\n") == 1
+    assert said in answer.stderr
+
+
+def test_an_unknown_setting_is_told_with_a_near_one(bridge: Run, tmp_path: Path) -> None:
+    file = tmp_path / "bridge.yaml"
+    file.write_text("lissten: 127.0.0.1:1\n")
+    answer = bridge("run", "--config", file)
+    assert answer.returncode == 2
+    assert "there is no setting 'lissten'; did you mean listen?" in answer.stderr
