@@ -14,6 +14,7 @@ import yaml
 
 from bridge import __version__
 from bridge.opa.config import opa_config
+from tests.controlplane.plane import ControlPlane
 from tests.e2e.conftest import Run
 
 COMMANDS = ["effective", "status", "run", "opa-config", "doctor"]
@@ -103,6 +104,14 @@ def test_doctor_says_which_opa_and_which_cluster_do_not_answer(bridge: Run, tmp_
         assert checks[name]["state"] == "missing"
         assert "http://127.0.0.1:1" in checks[name]["found"]
         assert checks[name]["mend"]
+
+
+def test_doctor_knows_a_cluster_with_gateway_api(bridge: Run, control_plane: ControlPlane) -> None:
+    answer = bridge("doctor", "--kubeconfig", control_plane.kubeconfig, "-o", "json")
+    (check,) = (check for check in json.loads(answer.stdout) if check["name"] == "api server")
+    assert check["state"] == "ok"
+    assert check["found"].startswith(control_plane.url)
+    assert check["found"].endswith("with Gateway API")
 
 
 @pytest.mark.parametrize("command", [["opa-config"], ["doctor"]])

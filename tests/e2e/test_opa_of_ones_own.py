@@ -1,0 +1,56 @@
+"""An OPA that was started with what `bridge opa-config` prints."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.conftest import SHOP, Run
+
+
+def _free_address() -> str:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{probe.getsockname()[1]}"
+
+
+@pytest.fixture
+def opa_url(
+    bridge: Run, bridge_path: Path, opa_path: Path, environment: dict[str, str], tmp_path: Path
+) -> Iterator[str]:
+    """Such an OPA, which a bridge has filled from the example."""
+    opa, listen = _free_address(), _free_address()
+    config = tmp_path / "opa.yaml"
+    config.write_text(bridge("opa-config", "--bridge-url", f"http://{listen}").stdout)
+    with ExitStack() as stack, (tmp_path / "log").open("w") as log:
+
+        def start(*arguments: str | Path) -> subprocess.Popen[str]:
+            process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=log, env=environment, text=True)
+            stack.enter_context(process)
+            stack.callback(process.kill)
+            return process
+
+        start(opa_path, "run", "--server", "--addr", opa, "--config-file", config)
+        url = f"http://{opa}"
+        process = start(bridge_path, "run", "--opa", url, "--listen", listen, "--manifests", SHOP)
+        assert process.stdout is not None
+        if not any(line.startswith("Ctrl-C") for line in process.stdout):
+            pytest.fail(f"bridge run ended: {(tmp_path / 'log').read_text()}", pytrace=False)
+        yield url
+
+
+def test_it_is_filled_and_answers(bridge: Run, opa_url: str) -> None:
+    from_opa = bridge("status", "--opa", opa_url)
+    assert (from_opa.returncode, from_opa.stderr) == (0, "")
+    assert from_opa.stdout == bridge("status", "--manifests", SHOP).stdout
+
+
+def test_doctor_finds_it_in_order(bridge: Run, opa_url: str) -> None:
+    answer = bridge("doctor", "--opa", opa_url)
+    assert f"{opa_url}: modules " in answer.stdout
+    assert "2 policy kinds in force" in answer.stdout

@@ -1,0 +1,54 @@
+"""What a person is told when something goes wrong."""
+
+from __future__ import annotations
+
+import click
+import pytest
+
+from bridge.cli.errors import CommandError
+from bridge.cli.main import explain, run_command
+from bridge.cli.options import read_input
+from bridge.opa.errors import OpaUndefined
+
+
+def test_our_own_errors_speak_for_themselves_in_one_line() -> None:
+    assert explain(CommandError("give\n one")) == "give one"
+    assert "are the bridge's modules loaded there?" in explain(OpaUndefined("bridge/v1/types"))
+
+
+def test_of_a_group_of_errors_the_first_is_told() -> None:
+    assert explain(ExceptionGroup("tasks", [ExceptionGroup("more", [CommandError("this")]), ValueError("x")])) == "this"
+
+
+def test_a_file_that_cannot_be_read_is_named() -> None:
+    assert explain(PermissionError(13, "Permission denied", "/secret")) == "/secret: Permission denied"
+
+
+def test_what_nobody_expected_says_so_and_how_to_see_more() -> None:
+    assert explain(KeyError("x")) == "unexpected KeyError: 'x' (--debug shows where)"
+
+
+def test_an_error_of_usage_names_the_help() -> None:
+    context = click.Context(click.Command("effective"), info_name="effective")
+    assert explain(click.UsageError("No such option.", context)) == "no such option (see `effective --help`)"
+
+
+def test_ctrl_c_is_130(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("bridge.cli.printers.documents.print_document", interrupt)
+    assert run_command(["opa-config"]) == 130
+    assert capsys.readouterr() == ("", "")
+
+
+def test_manifests_go_before_the_environments_opa(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BRIDGE_OPA_URL", "http://opa:8181")
+    assert read_input(None, None, ("shop",)).opa_url is None
+    assert read_input(None, None, ()).opa_url == "http://opa:8181"
+
+
+def test_a_token_is_read_without_its_line_end(tmp_path_factory: pytest.TempPathFactory) -> None:
+    file = tmp_path_factory.mktemp("token") / "token"
+    file.write_text("secret\n")
+    assert read_input("http://opa:8181", str(file), ()).token == "secret"
