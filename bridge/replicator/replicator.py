@@ -26,6 +26,7 @@ BATCH = 100  # objects a write: OPA's cost grows with the square of a patch's op
 FIRST_BATCH = 100_000  # objects in a first fill, where large values make few operations
 LINKS_BATCH = 1_000  # objects a `links` query
 GATHER = 10.0  # seconds that a first fill waits for types that say nothing
+PATIENCE = 3.0  # seconds that an OPA may take to start before anybody is told
 PROBE = 2.0  # seconds between two looks at the marker
 POLICY_KIND = "policybridge.io/PolicyKind"
 CRD = "apiextensions.k8s.io/CustomResourceDefinition"
@@ -126,6 +127,7 @@ class Replicator:
     async def _modules_in_force(self) -> None:
         """Wait for an OPA that answers and has the bridge's Rego; say once what it waits for."""
         said = ""
+        since = asyncio.get_running_loop().time()
         while True:
             try:
                 await self._opa.query("links", {"objects": []})
@@ -134,7 +136,7 @@ class Replicator:
                 why = "OPA has not loaded the bridge's modules: start it with what `bridge opa-config` prints"
             except OpaError as error:
                 why = str(error)
-            if why != said:
+            if why != said and asyncio.get_running_loop().time() - since > PATIENCE:
                 log.info("waiting for OPA", why=why)
                 said = why
             await asyncio.sleep(0.1)

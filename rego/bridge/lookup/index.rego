@@ -49,19 +49,10 @@ _declared(direction, key) := {other |
 	some other in others
 } | object.get(_changed, [direction, key, ""], set())
 
-# The changed objects' own part of the index, in the shape index > first key > second key (or "") > set.
-_changed := {index: by_first |
-	some index in {"parents", "children", "referrers", "attached", "selectors", "targeted"}
-	rows := {row | some row in _changed_rows; row[0] == index}
-	by_first := {first: by_second |
-		some [_, first, _, _] in rows
-		by_second := {second: {value | some [_, first, second, value] in rows} |
-			some [_, first, second, _] in rows
-		}
-	}
-}
+# The changed objects' own part of the index. A complete rule, so that OPA makes it once a query.
+_changed := _changed_entries
 
-_changed_rows := {[path[0], path[1], object.get(path, 2, ""), value] |
+_changed_entries[path[0]][path[1]][concat("", array.slice(path, 2, 3))] contains value if {
 	some declarer, obj in upserts
 	some entry in hierarchy.links(obj)
 	path := entry.path

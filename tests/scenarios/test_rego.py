@@ -1,0 +1,42 @@
+"""Scenarios in OPA alone: an OPA that holds nothing, asked as if the objects were there (`changes`)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from bridge.modules.shipped import shipped_bundle
+from bridge.opa.client import Opa
+from bridge.opa.managed import ManagedOpa
+from bridge.resources import rego_root
+from tests.scenarios.cases import Case, all_cases
+from tests.scenarios.checking import Answers, check
+
+
+@pytest.fixture
+async def empty_opa(opa_path: Path) -> AsyncIterator[Opa]:
+    async with ManagedOpa(opa_path, {}, bundle=shipped_bundle(rego_root())) as managed, Opa(managed.url) as opa:
+        yield opa
+
+
+@pytest.mark.parametrize("case", all_cases(), ids=lambda case: case.name)
+async def test_a_scenario_holds_in_rego(case: Case, empty_opa: Opa) -> None:
+    changes = {"upsert": case.objects()}
+    scopes = await empty_opa.query("scopes", {"changes": changes})
+    effective = []
+    for kind, targets in scopes.items():
+        effective += await empty_opa.query("effective", {"targets": targets, "policyKind": kind, "changes": changes})
+    policies = await empty_opa.query("policies", {"changes": changes})
+    statuses = await empty_opa.query("status", {"policies": policies, "changes": changes})
+    objects = sorted({target.partition("#")[0] for targets in scopes.values() for target in targets})
+    affected = await empty_opa.query("affected", {"objects": objects, "changes": changes})
+    check(
+        case,
+        Answers(
+            effective,
+            {entry["policy"]: entry for entry in statuses},
+            {entry["object"]: entry["conditions"] for entry in affected},
+        ),
+    )
