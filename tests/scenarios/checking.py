@@ -64,7 +64,9 @@ def _check_status(case: Case, says: str, expected: dict[str, Any], answers: Answ
     status = answers.statuses[case.policies()[expected["policy"]]]
     conditions = status.get("conditions", [])
     if "ancestor" in expected:
-        entries = [entry for entry in status["ancestors"] if expected["ancestor"].items() <= entry["ancestorRef"].items()]
+        entries = [
+            entry for entry in status["ancestors"] if expected["ancestor"].items() <= entry["ancestorRef"].items()
+        ]
         assert len(entries) == 1, f"{says}: {status}"
         conditions = entries[0]["conditions"]
     shown = {condition["type"]: f"{condition['status']}/{condition['reason']}" for condition in conditions}

@@ -1,0 +1,145 @@
+"""Scenarios on a real cluster: objects applied by kubectl, statuses written by a running bridge."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from bridge.model.changes import Object
+from bridge.model.keys import key_of
+from tests.controlplane.plane import ControlPlane
+from tests.scenarios.cases import Case, all_cases
+from tests.scenarios.checking import Answers, check
+from tests.scenarios.custom_resources import custom_resources
+
+BRIDGE = Path(sys.executable).parent / "bridge"
+CRDS = Path(__file__).parents[2] / "deploy" / "crds"
+PATIENCE = 60.0  # seconds for the statuses of all scenarios
+PLURALS = {"Service": "services", "Gateway": "gateways", "HTTPRoute": "httproutes", "Namespace": "namespaces"}
+
+
+@dataclass(slots=True)
+class Cluster:
+    """The API server with all scenarios applied, and the OPA that a running bridge keeps filled."""
+
+    plane: ControlPlane
+    opa_url: str
+
+    def bridge(self, *arguments: str) -> Any:
+        """What the command prints of the bridge's OPA, as JSON."""
+        command = [BRIDGE, *arguments, "--opa", self.opa_url, "-o", "json"]
+        done = subprocess.run(command, capture_output=True, check=False)
+        assert done.returncode == 0, done.stderr.decode()
+        return json.loads(done.stdout)
+
+    def status(self, obj: Object) -> dict[str, Any]:
+        """The status that the API server has of an object now."""
+        group, _, version = obj["apiVersion"].rpartition("/")
+        root = f"/apis/{group}/{version}" if group else f"/api/{version}"
+        plural = PLURALS.get(obj["kind"]) or obj["kind"].lower().removesuffix("y") + "ies"
+        namespace = obj["metadata"].get("namespace")
+        place = f"/namespaces/{namespace}" if namespace else ""
+        shown: dict[str, Any] = self.plane.api.get(f"{root}{place}/{plural}/{obj['metadata']['name']}")
+        return shown.get("status") or {}
+
+
+@pytest.fixture(scope="module")
+def cluster(
+    control_plane: ControlPlane, kubectl_path: Path, opa_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Cluster]:
+    folder = tmp_path_factory.mktemp("scenarios")
+    kubectl = _kubectl(kubectl_path, control_plane, folder)
+    resources = [yaml.safe_load(file.read_text()) for file in CRDS.glob("*.yaml")]
+    resources += [crd for case in all_cases() for crd in custom_resources(case)]
+    kubectl(resources)
+    control_plane.api.wait_for_crds({crd["metadata"]["name"] for crd in resources})
+    for wave in _waves(all_cases()):
+        kubectl(wave)
+        time.sleep(1.1)  # creationTimestamps have whole seconds
+    with (folder / "bridge.log").open("wb") as log:
+        environ = {**os.environ, "BRIDGE_OPA": str(opa_path), "BRIDGE_LEASE_NAME": "scenarios"}
+        command = [BRIDGE, "run", "--kubeconfig", str(control_plane.kubeconfig), "--listen", "127.0.0.1:0"]
+        process = subprocess.Popen(
+            [*command, "--log-format", "json"], stdout=subprocess.DEVNULL, stderr=log, env=environ
+        )
+        try:
+            yield Cluster(control_plane, _opa_url(folder / "bridge.log", process))
+        finally:
+            process.terminate()
+            assert process.wait(20) == 0, (folder / "bridge.log").read_text()
+
+
+@pytest.mark.parametrize("case", all_cases(), ids=lambda case: case.name)
+def test_a_scenario_holds_on_a_cluster(case: Case, cluster: Cluster) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            check(case, _answers(case, cluster))
+            return
+        except AssertionError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.5)
+
+
+def _answers(case: Case, cluster: Cluster) -> Answers:
+    objects = {str(key_of(obj)): obj for obj in case.objects()}
+    mine = case.policy_kinds()
+    effective = cluster.bridge("effective")
+    statuses = {key: cluster.status(obj) for key, obj in objects.items() if key.rsplit("/", 2)[0] in mine}
+    marked = {key: cluster.status(obj) for key, obj in objects.items() if obj["kind"] in PLURALS}
+    conditions = {key: status.get("conditions", []) for key, status in marked.items()}
+    return Answers([entry for entry in effective if entry["policyKind"] in mine], statuses, conditions)
+
+
+def _kubectl(kubectl: Path, plane: ControlPlane, folder: Path) -> Callable[[list[Object]], None]:
+    def apply(objects: list[Object]) -> None:
+        # kubectl caches discovery in the home folder: a new CRD would be missing from it.
+        flags = [f"--kubeconfig={plane.kubeconfig}", f"--cache-dir={folder / 'kubectl'}"]
+        done = subprocess.run(
+            [kubectl, *flags, "apply", "--server-side", "-f", "-"],
+            input=yaml.safe_dump_all(objects).encode(),
+            env={name: value for name, value in os.environ.items() if name != "KUBECONFIG"},
+            capture_output=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr.decode()
+
+    return apply
+
+
+def _waves(cases: list[Case]) -> Iterator[list[Object]]:
+    """All objects of all cases: first those without an age, namespaces before the rest, then by age."""
+    by_age: defaultdict[str, list[Object]] = defaultdict(list)
+    for case in cases:
+        for obj in case.raw():
+            age = obj["metadata"].pop("creationTimestamp", "")
+            by_age[age].append(obj)
+    first = by_age.pop("", [])
+    yield [obj for obj in first if obj["kind"] in {"Namespace", "CustomResourceDefinition"}]
+    yield [obj for obj in first if obj["kind"] not in {"Namespace", "CustomResourceDefinition"}]
+    for age in sorted(by_age):
+        yield by_age[age]
+
+
+def _opa_url(log: Path, process: subprocess.Popen[bytes]) -> str:
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        events = [json.loads(line) for line in log.read_text().splitlines() if line.startswith("{")]
+        running = [event for event in events if event["event"] == "running"]
+        if running and any(event["event"] == "OPA is filled" for event in events):
+            return str(running[0]["opa"])
+        assert process.poll() is None, log.read_text()
+        time.sleep(0.1)
+    pytest.fail(f"the bridge did not fill OPA: {log.read_text()}")
