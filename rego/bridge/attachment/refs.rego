@@ -6,16 +6,21 @@
 package bridge.attachment
 
 import data.bridge.lib.keys
+import data.bridge.lookup
+
+# METADATA
+# description: The target refs of a replicated policy; see `refs`.
+declared(policy_key) := refs(lookup.get(policy_key))
 
 # METADATA
 # description: |
-#   The target refs of a policy in its order: spec.targetRefs, or the singular spec.targetRef (semantics T1).
+#   The target refs of a policy object in its order: spec.targetRefs, or the singular spec.targetRef (semantics T1).
 #   `key` is the declared target as written.
 refs(policy) := [ref |
 	some raw in _raw_refs(policy)
-	is_object(raw)
-	target := keys.format(object.get(raw, "group", ""), raw.kind, _ref_namespace(policy, raw), raw.name)
-	section := object.get(raw, "sectionName", "")
+	_is_ref(raw)
+	target := keys.format(_text(raw, "group"), raw.kind, _ref_namespace(policy, raw), raw.name)
+	section := _text(raw, "sectionName")
 	ref := {
 		"object": target,
 		"section": section,
@@ -23,11 +28,27 @@ refs(policy) := [ref |
 	}
 ]
 
-_raw_refs(policy) := policy.spec.targetRefs if is_array(policy.spec.targetRefs)
+_raw_refs(policy) := policy.spec.targetRefs if {
+	count(policy.spec.targetRefs) > 0
+} else := [policy.spec.targetRef]
 
-_raw_refs(policy) := [policy.spec.targetRef] if {
-	not policy.spec.targetRefs
-	is_object(policy.spec.targetRef)
+# What names nothing that could exist is no ref; a key's own marks in a name would make it another key.
+_is_ref(raw) if {
+	raw.kind != ""
+	raw.name != ""
+	every field in {"group", "kind", "namespace", "name", "sectionName"} {
+		not regex.match(`[#@]`, _text(raw, field))
+	}
+	every field in {"kind", "namespace", "name"} {
+		not contains(_text(raw, field), "/")
+	}
+}
+
+# A field of a ref, empty where it is absent or null; undefined where it is no text.
+_text(raw, field) := "" if {
+	is_null(object.get(raw, field, null))
+} else := raw[field] if {
+	is_string(raw[field])
 }
 
 _with_section(target, "") := target
@@ -35,20 +56,20 @@ _with_section(target, "") := target
 _with_section(target, section) := keys.section(target, section) if section != ""
 
 # A ref without a namespace names an object of the policy's own, or a cluster-scoped one.
-_ref_namespace(_, raw) := raw.namespace if object.get(raw, "namespace", "") != ""
+_ref_namespace(_, raw) := raw.namespace if _text(raw, "namespace") != ""
 
 _ref_namespace(policy, raw) := "" if {
-	object.get(raw, "namespace", "") == ""
+	_text(raw, "namespace") == ""
 	_names_cluster_scoped(policy, raw)
 }
 
 _ref_namespace(policy, raw) := object.get(policy.metadata, "namespace", "") if {
-	object.get(raw, "namespace", "") == ""
+	_text(raw, "namespace") == ""
 	not _names_cluster_scoped(policy, raw)
 }
 
 _names_cluster_scoped(_, raw) if {
-	concat("/", [keys.group_name(object.get(raw, "group", "")), raw.kind]) in {
+	concat("/", [keys.group_name(_text(raw, "group")), raw.kind]) in {
 		"core/Namespace",
 		"gateway.networking.k8s.io/GatewayClass",
 	}
@@ -58,10 +79,12 @@ _names_cluster_scoped(_, raw) if {
 # description: |
 #   What a policy declares, as entries of `data.index` (see `bridge.hierarchy.links`). Every object with target refs
 #   declares them, whether its kind is a known policy kind or not, so that a new PolicyKind relinks nothing.
-entries(obj) := ({{"path": ["attached", type, ref.key], "value": true} | some ref in refs(obj)} | {{"path": ["targeted", ref.object], "value": true} | some ref in refs(obj)}) | {{"path": ["referrers", namespace], "value": true} |
-	some ref in refs(obj)
-	namespace := keys.parse(ref.object).namespace
-	not namespace in {"-", object.get(obj.metadata, "namespace", "-")}
-} if {
+entries(obj) := {entry |
 	type := concat("/", [keys.group(obj.apiVersion), obj.kind])
+	some ref in refs(obj)
+	some path in ({["attached", type, ref.key], ["targeted", ref.object]} | {["referrers", namespace] |
+		namespace := keys.parse(ref.object).namespace
+		not namespace in {"-", object.get(obj.metadata, "namespace", "-")}
+	})
+	entry := {"path": path, "value": true}
 }

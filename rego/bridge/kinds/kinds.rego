@@ -36,32 +36,39 @@ _changed if {
 # METADATA
 # description: All policy kinds in force, by `<group>/<Kind>`.
 in_force[type] := normal(type, spec) if {
-	some type, spec in _merged
+	some type, spec in _described
 	not problem(spec)
 }
 
-_merged[type] := object.union(_preset(type), object.get(_declared, type, {})) if {
+# A PolicyKind that makes no sense changes nothing: then the preset alone is in force.
+in_force[type] := normal(type, spec) if {
+	some type, spec in _presets
+	problem(_described[type])
+	not problem(spec)
+}
+
+# What the preset and the oldest PolicyKind of a kind say together; a younger PolicyKind changes nothing.
+_described[type] := object.union(object.get(_presets, type, {}), object.get(_declared, type, {})) if {
 	some type in (object.keys(_presets) | object.keys(_declared))
 }
 
-_preset(type) := object.get(_presets, type, {})
-
 _presets := {_type(spec): spec | some spec in data.bridge.presets}
 
-# The oldest PolicyKind of each kind; a younger one for the same kind changes nothing.
-_declared := {type: lookup.get(key).spec |
-	some type, claims in _claims
-	key := claims[0][2]
-}
+_declared := {type: lookup.get(claims[0][2]).spec | some type, claims in _claims}
 
 _claims := {type: claims |
 	some obj in _policykinds
 	type := _type(obj.spec)
-	claims := sort({[object.get(other.metadata, "creationTimestamp", "~"), other.metadata.name, keys.of(other)] |
+	claims := sort({[_age(other), other.metadata.name, keys.of(other)] |
 		some other in _policykinds
 		_type(other.spec) == type
 	})
 }
+
+# As of policies, one without a creationTimestamp is younger than all that have one.
+_age(obj) := time.parse_rfc3339_ns(obj.metadata.creationTimestamp) if {
+	true
+} else := 9223372036854775807
 
 _policykinds := lookup.objects_in(policykind_type, "-")
 
@@ -70,12 +77,14 @@ _type(spec) := concat("/", [keys.group_name(object.get(spec, "group", "")), spec
 # METADATA
 # description: |
 #   What a PolicyKind is told, `{status, reason, message}` of its Accepted condition. One that makes no sense, or is the
-#   younger of two for one kind, changes nothing.
-verdict(policykind_key) := {"status": "False", "reason": "Conflicted", "message": message} if {
+#   younger of two for one kind, changes nothing (semantics K1, C3).
+verdict(policykind_key) := {"status": "False", "reason": "Invalid", "message": message} if {
+	message := shape_problems(object.get(lookup.get(policykind_key), "spec", null))[0]
+} else := {"status": "False", "reason": "Conflicted", "message": message} if {
 	type := _type(lookup.get(policykind_key).spec)
 	winner := _claims[type][0][2]
 	winner != policykind_key
 	message := sprintf("%s is described by the older PolicyKind %s", [type, keys.parse(winner).name])
 } else := {"status": "False", "reason": "Invalid", "message": message} if {
-	message := problem(_merged[_type(lookup.get(policykind_key).spec)])
+	message := problem(_described[_type(lookup.get(policykind_key).spec)])
 } else := {"status": "True", "reason": "Accepted", "message": "PolicyKind is in force"}

@@ -6,7 +6,7 @@ import data.bridge.lookup
 import data.bridge.merge
 
 # METADATA
-# description: A policy kind's description with every default filled in (design, "Policy kinds").
+# description: A policy kind's description with every default filled in (design, "Policy kinds"; semantics P5, C2).
 normal(type, spec) := object.union_n([
 	_defaults,
 	_class_defaults[object.get(spec, "class", "Inherited")],
@@ -14,7 +14,7 @@ normal(type, spec) := object.union_n([
 	object.remove(spec, ["targets"]),
 	{"group": split(type, "/")[0]},
 	{"targets": targets | targets := _targets(spec)},
-	{"effectiveKinds": names | names := _effective_kinds(spec)},
+	{"effectiveKinds": acted_on | acted_on := _effective_kinds(spec)},
 ])
 
 _defaults := {
@@ -61,14 +61,14 @@ _default_strategy(spec) := "None" if spec.class == "Direct"
 
 _default_strategy(spec) := assumed if {
 	object.get(spec, "class", "Inherited") == "Inherited"
-	supported := _supported(spec)
-	assumed := [name | some name in merge.assumed_order; name in supported][0]
+	assumed := [name | some name in merge.assumed_order; name in supported(spec)][0]
 } else := "AtomicDefaults" if {
 	object.get(spec, "class", "Inherited") == "Inherited"
 }
 
-# The strategies that a policy of the kind can come to.
-_supported(spec) := {place.strategy | some place in spec.specPaths} | {name |
+# METADATA
+# description: The strategies that a policy of the kind can name, or come to by its wrapper.
+supported(spec) := {place.strategy | some place in spec.specPaths} | {name |
 	some meaning in spec.strategies
 	some name in _names(meaning)
 }

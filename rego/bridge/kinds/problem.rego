@@ -9,7 +9,9 @@ problem(spec) := problems(spec)[0] if count(problems(spec)) > 0
 
 # METADATA
 # description: All that is wrong with a policy kind's description, in a stable order.
-problems(spec) := array.concat(_class_problems(spec), _value_problems(spec))
+problems(spec) := shape_problems(spec) if {
+	count(shape_problems(spec)) > 0
+} else := array.concat(_class_problems(spec), _value_problems(spec))
 
 _class_problems(spec) := [message |
 	some [wrong, message] in [
@@ -43,21 +45,30 @@ _values := {
 	"statusShape": ["Conditions", "Ancestors"],
 	"ancestorLevel": hierarchy.level_names,
 	"fanout": ["EffectiveTargets", "None"],
-	"defaultStrategy": object.keys(merge.strategies),
+	"defaultStrategy": sort(object.keys(merge.strategies)),
 }
 
-_missing_effective_target(spec) := object.get(spec, "effectiveTarget", "") == "" if {
-	object.get(spec, "class", "Inherited") == "Inherited"
+_missing_effective_target(spec) if {
+	_class(spec) == "Inherited"
+	object.get(spec, "effectiveTarget", "") == ""
 } else := false
 
-_inherited_none(spec) := object.get(spec, "defaultStrategy", "") == "None" if {
-	object.get(spec, "class", "Inherited") == "Inherited"
+# Whatever way a policy can come to None.
+_inherited_none(spec) if {
+	_class(spec) == "Inherited"
+	"None" in _strategies(spec)
 } else := false
 
-_direct_merge(spec) := object.get(spec, "defaultStrategy", "None") != "None" if {
-	spec.class == "Direct"
+_direct_merge(spec) if {
+	_class(spec) == "Direct"
+	count(_strategies(spec) - {"None"}) > 0
 } else := false
 
-_nameless_manage(spec) := count(split(object.get(spec, "controllerName", ""), "/")) < 2 if {
+_nameless_manage(spec) if {
 	spec.mode == "Manage"
+	not regex.match(`^[^/]+/.+$`, object.get(spec, "controllerName", ""))
 } else := false
+
+_class(spec) := object.get(spec, "class", "Inherited")
+
+_strategies(spec) := supported(spec) | {spec.defaultStrategy | spec.defaultStrategy}

@@ -9,12 +9,11 @@ import data.bridge.lib.keys
 
 # METADATA
 # description: An object by its key; undefined where there is none.
-get(key) := upserts[key]
-
-get(key) := stored if {
+get(key) := upserts[key] if {
+	key in touched
+} else := data.objects[parts.group][parts.kind][parts.namespace][parts.name] if {
 	not key in touched
 	parts := keys.parse(key)
-	stored := data.objects[parts.group][parts.kind][parts.namespace][parts.name]
 }
 
 # METADATA
@@ -45,7 +44,19 @@ namespaces_of(type) := {namespace | some namespace, _ in data.objects[group][kin
 
 # METADATA
 # description: The objects that `input.changes` creates or replaces, by key.
-upserts := {keys.of(obj): obj | some obj in input.changes.upsert}
+upserts := {key: obj |
+	some obj in input.changes.upsert
+	key := keys.of(obj)
+	not key in twice
+}
+
+# METADATA
+# description: Keys of more than one object in `input.changes.upsert`, which is an error.
+twice := {key |
+	ordered := sort([keys.of(obj) | some obj in input.changes.upsert])
+	some index, key in ordered
+	key == ordered[index + 1]
+}
 
 # METADATA
 # description: The keys of all objects that `input.changes` creates, replaces or deletes.

@@ -8,13 +8,20 @@ package bridge.v1
 import data.bridge.hierarchy
 import data.bridge.kinds
 import data.bridge.lib.keys
+import data.bridge.lookup
 
 _error(code, message) := {"error": {"code": code, "message": message}}
 
 # What is wrong with the parts that several queries take; the first of them is told.
 _input_problem := _error("InvalidInput", "changes.upsert must be a list of objects with apiVersion, kind and metadata.name") if {
+	not is_array(object.get(input, ["changes", "upsert"], []))
+} else := _error("InvalidInput", "changes.upsert must be a list of objects with apiVersion, kind and metadata.name") if {
 	some obj in object.get(input, ["changes", "upsert"], [])
 	not keys.of(obj)
+} else := _error("InvalidInput", sprintf("changes.upsert holds %s twice", [sort(lookup.twice)[0]])) if {
+	count(lookup.twice) > 0
+} else := _error("InvalidInput", "changes.delete must be a list of keys") if {
+	not is_array(object.get(input, ["changes", "delete"], []))
 } else := _error("InvalidInput", "changes.delete must be a list of keys") if {
 	some key in object.get(input, ["changes", "delete"], [])
 	not keys.parse(key)

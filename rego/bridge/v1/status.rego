@@ -33,7 +33,10 @@ _tallies(policy) := object.get(input.tallies, policy, []) if input.tallies
 
 _tallies(policy) := engine.tallies(policy) if not input.tallies
 
-_alive(key) if not lookup.get(key).metadata.deletionTimestamp
+_alive(key) if {
+	obj := lookup.get(key)
+	not obj.metadata.deletionTimestamp
+}
 
 # METADATA
 # description: |

@@ -1,0 +1,11 @@
+package bridge.effective
+
+import data.bridge.lookup
+
+# METADATA
+# description: |
+#   Nanoseconds since 1970 of a policy's creation. One that has no creationTimestamp (or null, or no time: manifests
+#   have all of these) is not created yet, so it is younger than all that are.
+age(policy_key) := time.parse_rfc3339_ns(lookup.get(policy_key).metadata.creationTimestamp) if {
+	true
+} else := 9223372036854775807

@@ -1,0 +1,73 @@
+package bridge.kinds
+
+import data.bridge.merge
+
+# METADATA
+# description: |
+#   Fields of a policy kind's description that are no such thing at all, in a stable order. What else is wrong is asked
+#   only of a description that has none of these.
+shape_problems(spec) := ["spec is no object"] if not is_object(spec)
+
+shape_problems(spec) := array.concat(
+	[sprintf("%s is missing, or is no name", [field]) | some field in ["group", "kind"]; not _name(spec, field)],
+	[sprintf("%s must be %s", [field, shape]) |
+		some field, shape in _shapes
+		value := spec[field]
+		not _fits(shape, value)
+	],
+) if {
+	is_object(spec)
+}
+
+# The core group is "" (or core), and may be left out.
+_name(spec, "group") if regex.match(`^[a-z0-9.-]*$`, object.get(spec, "group", ""))
+
+_name(spec, "kind") if regex.match(`^[A-Za-z][A-Za-z0-9]*$`, spec.kind)
+
+_shapes := {
+	"controllerName": "a string",
+	"targets": "a list of {group, kind, sections}",
+	"effectiveKinds": "a list of kinds",
+	"specPaths": "a list of {path, strategy, strategyPath, without}, paths as JSON pointers",
+	"strategies": "an object of strategies by name",
+}
+
+_fits("a string", value) if is_string(value)
+
+_fits("a list of {group, kind, sections}", value) if {
+	is_array(value)
+	every target in value {
+		is_string(target.kind)
+		is_string(object.get(target, "group", ""))
+		is_boolean(object.get(target, "sections", false))
+	}
+}
+
+_fits("a list of kinds", value) if {
+	is_array(value)
+	every kind in value {
+		is_string(kind)
+	}
+}
+
+_fits("a list of {path, strategy, strategyPath, without}, paths as JSON pointers", value) if {
+	is_array(value)
+	count(value) > 0
+	every place in value {
+		startswith(place.path, "/")
+		startswith(object.get(place, "strategyPath", "/"), "/")
+		is_array(object.get(place, "without", []))
+		_known(object.get(place, "strategy", "None"))
+	}
+}
+
+_fits("an object of strategies by name", value) if {
+	is_object(value)
+	every meaning in value {
+		_known(meaning)
+	}
+}
+
+_known(strategy) if merge.strategies[strategy]
+
+_known(strategy) if strategy in {"Atomic", "Patch"}
