@@ -9,7 +9,7 @@ import data.bridge.lookup
 attached(policy_kind, node) := {policy |
 	some policy in _naming_node(policy_kind, node)
 	_takes_part(policy)
-	some ref in refs(lookup.get(policy))
+	some ref in declared(policy)
 	hierarchy.canonical(ref.key) == node
 	verdict(policy, ref).reason == "Accepted"
 }
@@ -18,7 +18,7 @@ attached(policy_kind, node) := {policy |
 # description: The nodes that a policy is attached to by its accepted refs.
 targets(policy_key) := {hierarchy.canonical(ref.key) |
 	_takes_part(policy_key)
-	some ref in refs(lookup.get(policy_key))
+	some ref in declared(policy_key)
 	verdict(policy_key, ref).reason == "Accepted"
 }
 
@@ -26,13 +26,11 @@ targets(policy_key) := {hierarchy.canonical(ref.key) |
 _takes_part(policy_key) if not lookup.get(policy_key).metadata.deletionTimestamp
 
 # A Service port has two spellings, its name and its number (semantics K2).
-_naming_node(policy_kind, node) := lookup.naming(policy_kind, node) if hierarchy.level(node) != "Port"
-
-_naming_node(policy_kind, node) := lookup.naming(policy_kind, node) | {policy |
+_naming_node(policy_kind, node) := lookup.naming(policy_kind, node) if {
+	not hierarchy.is_port(node)
+} else := {policy |
 	parts := keys.parse(node)
-	some port in hierarchy.ports(parts.object)
-	hierarchy.port_name(port) == parts.section
-	some policy in lookup.naming(policy_kind, keys.section(parts.object, sprintf("%d", [port.port])))
-} if {
-	hierarchy.level(node) == "Port"
+	some spelling, name in hierarchy.section_spellings(parts.object)
+	name == parts.section
+	some policy in lookup.naming(policy_kind, keys.section(parts.object, spelling))
 }

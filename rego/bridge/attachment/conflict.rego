@@ -4,7 +4,6 @@ import data.bridge.effective
 import data.bridge.hierarchy
 import data.bridge.kinds
 import data.bridge.lib.keys
-import data.bridge.lookup
 
 # METADATA
 # description: |
@@ -24,7 +23,7 @@ conflict(policy_key, ref) := {"reason": "Conflicted", "message": message} if {
 _contenders(policy_kind, node) := {policy |
 	some policy in _naming_node(policy_kind, node)
 	_takes_part(policy)
-	some ref in refs(lookup.get(policy))
+	some ref in declared(policy)
 	hierarchy.canonical(ref.key) == node
 	own_verdict(policy, ref).reason == "Accepted"
 }

@@ -11,7 +11,7 @@ import data.bridge.lookup
 #   Each ref of a policy with the verdict on it: `{ref, reason, message}`, reason Accepted, Invalid, TargetNotFound or
 #   Conflicted (GEP-713, "Status conditions"; semantics T2 to T4).
 verdicts(policy_key) := [object.union({"ref": ref}, verdict(policy_key, ref)) |
-	some ref in refs(lookup.get(policy_key))
+	some ref in declared(policy_key)
 ]
 
 # METADATA
@@ -41,10 +41,10 @@ own_verdict(policy_key, ref) := {"reason": "Invalid", "message": message} if {
 
 # METADATA
 # description: Why a policy is Invalid as a whole; undefined where it is not.
-invalid(policy_key) := effective.proper(policy_key).error
-
-invalid(policy_key) := "Policy names no target: spec.targetRefs is missing or empty" if {
-	count(refs(lookup.get(policy_key))) == 0
+invalid(policy_key) := effective.proper(policy_key).error if {
+	true
+} else := "Policy names no target: spec.targetRefs is missing or empty" if {
+	count(declared(policy_key)) == 0
 }
 
 # METADATA
@@ -54,36 +54,17 @@ describe(ref) := sprintf("%s %s%s", [keys.parse(ref.object).kind, keys.short(ref
 }
 
 _ref_invalid(policy_key, ref) := message if {
-	not _listed(kinds.of_policy(policy_key), ref)
+	not kinds.may_target(keys.parse(policy_key).type, keys.parse(ref.object).type)
 	message := sprintf("%s cannot target a %s", [keys.parse(policy_key).kind, keys.parse(ref.object).kind])
 } else := message if {
 	ref.section != ""
-	not _sections_allowed(kinds.of_policy(policy_key), ref)
+	not kinds.may_target_sections(keys.parse(policy_key).type, keys.parse(ref.object).type)
 	message := sprintf("%s cannot target a section of a %s", [keys.parse(policy_key).kind, keys.parse(ref.object).kind])
 } else := message if {
 	regex.match(`[\[\]]`, ref.section)
 	message := sprintf("%q is no sectionName: name the rule, and use its name", [ref.section])
 } else := message if {
 	message := _namespace_invalid(policy_key, ref)
-}
-
-_listed(kind, _) if not kind.targets
-
-_listed(kind, ref) if _target_entry(kind, ref)
-
-_target_entry(kind, ref) := [entry |
-	some entry in kind.targets
-	concat("/", [entry.group, entry.kind]) == keys.parse(ref.object).type
-][0]
-
-_sections_allowed(kind, ref) if {
-	hierarchy.has_sections(keys.parse(ref.object).type)
-	not kind.targets
-}
-
-_sections_allowed(kind, ref) if {
-	hierarchy.has_sections(keys.parse(ref.object).type)
-	_target_entry(kind, ref).sections
 }
 
 # A cluster-scoped target takes only cluster-scoped policies, except a policy's own Namespace (semantics T3).

@@ -1,19 +1,18 @@
 package bridge.effective
 
 import data.bridge.hierarchy
+import data.bridge.kinds
 import data.bridge.lib.keys
 
 # METADATA
 # description: |
 #   The ancestor of a path for which a policy's status is kept: the node at the kind's ancestorLevel or, where the path
 #   has none (or the level is Target), the policy's own target (semantics S3).
-ancestor(kind, path, target) := [node | some node in path; hierarchy.level(node) == kind.ancestorLevel][0] if {
-	kind.statusShape == "Ancestors"
-	some node in path
-	hierarchy.level(node) == kind.ancestorLevel
-} else := target if {
-	kind.statusShape == "Ancestors"
-} else := ""
+ancestor(policy_kind, path, target) := "" if {
+	kinds.get(policy_kind).statusShape != "Ancestors"
+} else := [node | some node in path; hierarchy.level(node) == kinds.get(policy_kind).ancestorLevel][0] if {
+	true
+} else := target
 
 # METADATA
 # description: |

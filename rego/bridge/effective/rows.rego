@@ -1,6 +1,5 @@
 package bridge.effective
 
-import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.lookup
 import data.bridge.merge
@@ -16,7 +15,7 @@ rows(policy_kind, node) := [row |
 	outcome := object.get(placed, "outcome", "Failed")
 	row := {
 		"policy": placed.policy,
-		"ancestor": ancestor(kinds.get(policy_kind), entry.path, placed.target),
+		"ancestor": ancestor(policy_kind, entry.path, placed.target),
 		"outcome": outcome,
 		"by": _deciders(entry, placed),
 		"scope": scope_name(entry.path),

@@ -21,21 +21,11 @@ stack(policy_kind, path) := [{"policy": row[3], "target": path[row[0]]} |
 # description: |
 #   The paths to an effective target as a policy kind sees them: through the hierarchy for an Inherited kind, the
 #   target alone, below its object, for a Direct one (semantics C2, P3).
-paths(policy_kind, node) := {[node] |
-	kinds.get(policy_kind).class == "Direct"
-	keys.parse(node).section == ""
-} | {[keys.parse(node).object, node] |
-	kinds.get(policy_kind).class == "Direct"
-	keys.parse(node).section != ""
-} if {
-	kinds.get(policy_kind).class == "Direct"
+paths(policy_kind, node) := {[node]} if {
+	kinds.direct(policy_kind)
+	not contains(node, "#")
+} else := {[keys.parse(node).object, node]} if {
+	kinds.direct(policy_kind)
 } else := {hierarchy.with_namespaces(path) | some path in hierarchy.paths(node)} if {
-	_may_target(kinds.get(policy_kind), "core/Namespace")
+	kinds.may_target(policy_kind, "core/Namespace")
 } else := hierarchy.paths(node)
-
-_may_target(kind, _) if not kind.targets
-
-_may_target(kind, type) if {
-	some entry in kind.targets
-	concat("/", [entry.group, entry.kind]) == type
-}

@@ -17,17 +17,15 @@ backend_key(route, ref) := keys.format(
 ports(service_key) := lookup.get(service_key).spec.ports if keys.parse(service_key).type == "core/Service"
 
 # METADATA
-# description: A port's section name, its name or, where it has none, its number (semantics K2).
-port_name(port) := port.name
-
-port_name(port) := sprintf("%d", [port.port]) if not port.name
+# description: The section names of a Service's ports, in its order, each its name or, where it has none, its number (semantics K2).
+port_names(service_key) := [object.get(port, "name", sprintf("%d", [port.port])) | some port in ports(service_key)]
 
 # METADATA
 # description: The backends that each rule of a route may use, rule node > backend key > set of port numbers.
 rule_backends(route_key) := {node: backends |
 	route := lookup.get(route_key)
 	some index, rule in route.spec.rules
-	node := keys.section(route_key, rule_name(rule, index))
+	node := keys.section(route_key, section_names(route_key)[index])
 	backends := {key: numbers |
 		some ref in rule.backendRefs
 		key := backend_key(route, ref)
@@ -49,16 +47,22 @@ _object_parents("Backend", backend) := {rule |
 }
 
 # A port is reached through the rules that name its number, not through every rule that names its Service.
-_refused_step(above, node) if {
-	level(node) == "Port"
-	count(above) > 1
+_reaches_port(above, node) if {
 	rule := above[count(above) - 2]
-	level(rule) == "Rule"
-	service := keys.parse(node).object
-	not _port_number(node) in rule_backends(keys.parse(rule).object)[rule][service]
+	numbers := rule_backends(keys.parse(rule).object)[rule][keys.parse(node).object]
+	some number in _port_numbers(node)
+	number in numbers
 }
 
-_port_number(node) := number if {
+# METADATA
+# description: A node is a port.
+is_port(node) if {
+	contains(node, "#")
+	level(node) == "Port"
+}
+
+_port_numbers(node) := {port.port |
 	parts := keys.parse(node)
-	number := {port.port | some port in ports(parts.object); port_name(port) == parts.section}[_]
+	some index, port in ports(parts.object)
+	port_names(parts.object)[index] == parts.section
 }

@@ -2,15 +2,29 @@ package bridge.hierarchy
 
 # METADATA
 # description: |
-#   Two hostnames have a name in common. `*.` stands for one or more labels on the left (Gateway API, Hostname);
-#   case does not matter.
-hostnames_intersect(left, right) if lower(left) == lower(right)
+#   A route with these hostnames (lower case; none: all) and a listener with this one (empty: all) have a name in common.
+hostnames_meet(_, "")
 
-hostnames_intersect(left, right) if _covers(lower(left), lower(right))
+hostnames_meet([], hostname) if hostname != ""
 
-hostnames_intersect(left, right) if _covers(lower(right), lower(left))
+hostnames_meet(hostnames, hostname) if {
+	hostname != ""
+	some own in hostnames
+	hostnames_intersect(own, hostname)
+}
 
-_covers(wildcard, hostname) if {
-	startswith(wildcard, "*.")
-	endswith(hostname, substring(wildcard, 1, -1))
+# METADATA
+# description: |
+#   Two hostnames in lower case have a name in common. `*.` stands for one or more labels on the left (Gateway API,
+#   Hostname).
+hostnames_intersect(name, name)
+
+hostnames_intersect(left, right) if {
+	startswith(left, "*.")
+	endswith(right, substring(left, 1, -1))
+}
+
+hostnames_intersect(left, right) if {
+	startswith(right, "*.")
+	endswith(left, substring(right, 1, -1))
 }

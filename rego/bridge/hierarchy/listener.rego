@@ -4,17 +4,24 @@ import data.bridge.lib.keys
 import data.bridge.lookup
 
 # METADATA
-# description: A parentRef selects the listeners that its sectionName and port name, or all.
-selected_by(ref, listener) if {
-	object.get(ref, "sectionName", listener.name) == listener.name
-	object.get(ref, "port", listener.port) == listener.port
+# description: |
+#   The listeners of a Gateway that admit routes of a type from a namespace, by name, `{port, hostname}` with the
+#   hostname in lower case. The same for all such routes, so OPA computes it once for them.
+admitting(gateway_key, type, namespace) := {listener.name: about |
+	some listener in listeners(gateway_key)
+	refusal(gateway_key, listener, type, namespace) == ""
+	about := {"port": listener.port, "hostname": lower(object.get(listener, "hostname", ""))}
 }
 
 # METADATA
 # description: |
-#   Why a listener does not take a route, as the reasons of the route's Accepted condition (Gateway API,
+#   Why a listener admits no routes of a type from a namespace, as the reason of a route's Accepted condition (Gateway API,
 #   RouteConditionReason); empty where it does.
-refusals(route, gateway_key, listener) := ({"NotAllowedByListeners" | not _kind_allowed(route, listener)} | {"NotAllowedByListeners" | not _namespace_allowed(route, gateway_key, listener)}) | {"NoMatchingListenerHostname" | not _hostnames_meet(route, listener)}
+refusal(gateway_key, listener, type, namespace) := "NotAllowedByListeners" if {
+	not _kind_allowed(listener, type)
+} else := "NotAllowedByListeners" if {
+	not _namespace_allowed(listener, keys.parse(gateway_key).namespace, namespace)
+} else := ""
 
 # Which route kinds a protocol takes where a listener does not say (Gateway API, Listener.protocol).
 _kinds_by_protocol := {
@@ -25,49 +32,44 @@ _kinds_by_protocol := {
 	"UDP": {"UDPRoute"},
 }
 
-_kind_allowed(route, listener) if {
+_kind_allowed(listener, type) if {
 	some kind in listener.allowedRoutes.kinds
-	kind.kind == route.kind
-	object.get(kind, "group", gateway_api) == keys.group(route.apiVersion)
+	type == concat("/", [object.get(kind, "group", gateway_api), kind.kind])
 }
 
-_kind_allowed(route, listener) if {
+_kind_allowed(listener, type) if {
 	count(object.get(listener, ["allowedRoutes", "kinds"], [])) == 0
-	route.kind in _kinds_by_protocol[listener.protocol]
+	some kind in _kinds_by_protocol[listener.protocol]
+	type == concat("/", [gateway_api, kind])
 }
 
 # A protocol of an implementation's own takes what the implementation says; nothing here speaks against it.
-_kind_allowed(_, listener) if {
+_kind_allowed(listener, _) if {
 	count(object.get(listener, ["allowedRoutes", "kinds"], [])) == 0
 	not _kinds_by_protocol[listener.protocol]
 }
 
-_namespace_allowed(route, gateway_key, listener) if {
+_namespace_allowed(listener, own, namespace) if {
 	_namespaces_from(listener) == "Same"
-	route.metadata.namespace == keys.parse(gateway_key).namespace
+	namespace == own
 }
 
-_namespace_allowed(_, _, listener) if _namespaces_from(listener) == "All"
+_namespace_allowed(listener, _, _) if _namespaces_from(listener) == "All"
 
-_namespace_allowed(route, _, listener) if {
+_namespace_allowed(listener, _, namespace) if {
 	_namespaces_from(listener) == "Selector"
-	selects(listener.allowedRoutes.namespaces.selector, namespace_labels(route.metadata.namespace))
+	selects(listener.allowedRoutes.namespaces.selector, namespace_labels(namespace))
 }
 
 _namespaces_from(listener) := object.get(listener, ["allowedRoutes", "namespaces", "from"], "Same")
 
-_hostnames_meet(route, _) if count(object.get(route.spec, "hostnames", [])) == 0
-
-_hostnames_meet(_, listener) if object.get(listener, "hostname", "") == ""
-
-_hostnames_meet(route, listener) if {
-	some hostname in route.spec.hostnames
-	hostnames_intersect(hostname, listener.hostname)
-}
-
 # METADATA
 # description: The labels of a namespace, with the one that the API server always gives.
 namespace_labels(name) := object.union(
-	object.get(lookup.get(keys.format("", "Namespace", "", name)), ["metadata", "labels"], {}),
+	_written_labels(keys.format("", "Namespace", "", name)),
 	{"kubernetes.io/metadata.name": name},
 )
+
+_written_labels(namespace_key) := lookup.get(namespace_key).metadata.labels
+
+_written_labels(namespace_key) := {} if not lookup.get(namespace_key).metadata.labels

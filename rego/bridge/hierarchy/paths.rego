@@ -7,13 +7,10 @@ import data.bridge.lookup
 # description: |
 #   The nodes directly above a node by links that count, without Namespaces (those stand beside the path, see
 #   `with_namespaces`).
-parents(node) := above if {
-	parts := keys.parse(node)
-	parts.section == ""
-	above := _object_parents(object_level(parts.type), node)
-} else := {parts.object} if {
-	parts := keys.parse(node)
-	parts.section != ""
+parents(node) := {keys.parse(node).object} if {
+	contains(node, "#")
+} else := _object_parents(object_level(keys.parse(node).type), node) if {
+	true
 } else := set()
 
 # METADATA
@@ -65,11 +62,15 @@ _paths_1(node) := _extend({above | some parent in parents(node); some above in _
 
 _paths_0(node) := {[path_bound_mark, node]}
 
-_extend(aboves, node) := extended if {
-	extended := {array.concat(above, [node]) | some above in aboves; not _refused_step(above, node)}
+_extend(aboves, node) := {array.concat(above, [node]) | some above in aboves} if {
+	count(aboves) > 0
+	not is_port(node)
+} else := extended if {
+	is_port(node)
+	extended := {array.concat(above, [node]) | some above in aboves; _reaches_port(above, node)}
 	count(extended) > 0
 } else := {[keys.parse(node).object, node]} if {
-	keys.parse(node).section != ""
+	is_port(node)
 } else := {[node]}
 
 # METADATA

@@ -13,11 +13,11 @@ section_names(object_key) := [listener.name | some listener in listeners(object_
 	object_level(keys.parse(object_key).type) == "Gateway"
 }
 
-section_names(object_key) := [rule_name(rule, index) | some index, rule in rules(object_key)] if {
+section_names(object_key) := rule_names(object_key) if {
 	object_level(keys.parse(object_key).type) == "Route"
 }
 
-section_names(object_key) := [port_name(port) | some port in ports(object_key)] if {
+section_names(object_key) := port_names(object_key) if {
 	keys.parse(object_key).type == "core/Service"
 }
 
@@ -26,41 +26,44 @@ section_names(object_key) := [port_name(port) | some port in ports(object_key)] 
 #   The node that a key means: `#[n]` for a named rule and a port's number become their names (semantics K2, K3).
 #   Undefined where the object or the section does not exist.
 canonical(key) := key if {
-	keys.parse(key).section == ""
-	lookup.get(keys.parse(key).object)
+	not contains(key, "#")
+	lookup.get(key)
 }
 
-canonical(key) := key if {
+canonical(key) := keys.section(parts.object, name) if {
+	contains(key, "#")
 	parts := keys.parse(key)
-	parts.section in {name | some name in section_names(parts.object)}
+	name := section_spellings(parts.object)[parts.section]
 }
 
-canonical(key) := keys.section(parts.object, names[to_number(index)]) if {
-	parts := keys.parse(key)
-	object_level(parts.type) == "Route"
-	names := section_names(parts.object)
-	not parts.section in {name | some name in names}
-	regex.match(`^\[[0-9]{1,6}\]$`, parts.section)
-	index := trim(parts.section, "[]")
+# METADATA
+# description: What may be written for each section of an object, spelling > name. Names win over the other spellings.
+section_spellings(object_key) := object.union(others, {name: name | some name in section_names(object_key)}) if {
+	others := _other_spellings(object_level(keys.parse(object_key).type), object_key)
 }
 
-canonical(key) := keys.section(parts.object, port_name(port)) if {
-	parts := keys.parse(key)
-	not parts.section in {name | some name in section_names(parts.object)}
-	some port in ports(parts.object)
-	parts.section == sprintf("%d", [port.port])
+_other_spellings("Route", object_key) := {sprintf("[%d]", [index]): name | some index, name in section_names(object_key)}
+
+# Two ports may share a number, one for TCP and one for UDP; then the number means the first.
+_other_spellings("Backend", object_key) := {number: names[0] |
+	some number in {sprintf("%d", [port.port]) | some port in ports(object_key)}
+	names := [port_names(object_key)[index] | some index, port in ports(object_key); sprintf("%d", [port.port]) == number]
 }
+
+_other_spellings(level_name, _) := {} if not level_name in {"Route", "Backend"}
 
 # METADATA
 # description: The nodes of one object at a level, itself or its sections.
 nodes_at(object_key, level_name) := {object_key} if {
 	object_level(keys.parse(object_key).type) == level_name
-	_has_place(object_key)
+	has_place(object_key)
 }
 
 nodes_at(object_key, level_name) := sections(object_key) if levels[keys.parse(object_key).type].section == level_name
 
-# An object of a type that is not listed is a backend only where something names it as one.
-_has_place(object_key) if levels[keys.parse(object_key).type]
+# METADATA
+# description: |
+#   An object stands in the hierarchy. One of a type that is not listed is a backend only where something names it as one.
+has_place(object_key) if levels[keys.parse(object_key).type]
 
-_has_place(object_key) if count(lookup.declared_parents(object_key)) > 0
+has_place(object_key) if count(lookup.declared_parents(object_key)) > 0

@@ -13,7 +13,9 @@ declared_children(key) := _declared("children", key)
 
 # METADATA
 # description: The policies of a kind (`<group>/<Kind>`) that name exactly this key as a target.
-naming(policy_kind, key) := {policy |
+naming(policy_kind, key) := {policy | some policy, _ in data.index.attached[policy_kind][key]} if {
+	count(touched) == 0
+} else := {policy |
 	some policy, _ in data.index.attached[policy_kind][key]
 	not policy in touched
 } | object.get(_changed, ["attached", policy_kind, key], set())

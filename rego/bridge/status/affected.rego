@@ -59,7 +59,7 @@ acting(object_key) := {policy_kind: policies |
 	marks(kind)
 	policies := {row.policy |
 		some node in ({object_key} | hierarchy.sections(object_key))
-		effective.acts_at(kind, node)
+		effective.acts_at(policy_kind, node)
 		some row in effective.rows(policy_kind, node)
 		row.affects
 	}

@@ -33,7 +33,7 @@ _concerned_rows := ({[kind, scope] |
 	some policy in _concerned_policies
 	kind := keys.parse(policy).type
 	kinds.get(kind)
-	some ref in attachment.refs(lookup.get(policy))
+	some ref in attachment.declared(policy)
 	some scope in engine.scopes(kind, _node(ref.key))
 }) | {[path[1], scope] |
 	some path in _old_paths
@@ -86,7 +86,7 @@ _heard := ((((_concerned_policies | {key | some key in input.keys; keys.parse(ke
 	some policy in lookup.targeting(object_key)
 }) | {policy |
 	some concerned_policy in _concerned_policies
-	some ref in attachment.refs(lookup.get(concerned_policy))
+	some ref in attachment.declared(concerned_policy)
 	some policy in lookup.targeting(ref.object)
 }) | {policy |
 	some path in _old_paths

@@ -1,0 +1,38 @@
+package bridge.kinds
+
+import data.bridge.hierarchy
+
+# Functions here take the policy kind's name and no more, so that OPA can keep their results.
+
+# METADATA
+# description: A policy kind's declared targets may be objects of a type (semantics T2); where it lists none, of any.
+may_target(policy_kind, _) if not get(policy_kind).targets
+
+may_target(policy_kind, type) if _target_entry(policy_kind, type)
+
+# METADATA
+# description: A policy kind's declared targets may be sections of objects of a type.
+may_target_sections(policy_kind, type) if {
+	hierarchy.has_sections(type)
+	not get(policy_kind).targets
+}
+
+may_target_sections(policy_kind, type) if {
+	hierarchy.has_sections(type)
+	_target_entry(policy_kind, type).sections
+}
+
+_target_entry(policy_kind, type) := [entry |
+	some entry in get(policy_kind).targets
+	concat("/", [entry.group, entry.kind]) == type
+][0]
+
+# METADATA
+# description: Objects of a type, or their sections, count at the policy kind's effective level (semantics P5).
+acts_on(policy_kind, _) if not get(policy_kind).effectiveKinds
+
+acts_on(policy_kind, type) if split(type, "/")[1] in get(policy_kind).effectiveKinds
+
+# METADATA
+# description: A policy kind is of class Direct (semantics C2).
+direct(policy_kind) if get(policy_kind).class == "Direct"
