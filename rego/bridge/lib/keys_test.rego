@@ -1,0 +1,65 @@
+package bridge.lib.keys_test
+
+import data.bridge.lib.keys
+
+test_a_key_has_its_parts if {
+	keys.parse("gateway.networking.k8s.io/Gateway/infra/public#https") == {
+		"group": "gateway.networking.k8s.io",
+		"kind": "Gateway",
+		"namespace": "infra",
+		"name": "public",
+		"section": "https",
+		"role": "",
+		"object": "gateway.networking.k8s.io/Gateway/infra/public",
+		"type": "gateway.networking.k8s.io/Gateway",
+	}
+}
+
+# K4
+test_a_frontend_is_a_role_of_its_object if {
+	parts := keys.parse("core/Service/shop/cart@frontend")
+	[parts.object, parts.role, parts.section] == ["core/Service/shop/cart", "frontend", ""]
+}
+
+test_a_text_with_too_few_parts_is_no_key if {
+	not keys.parse("Gateway/infra/public")
+	not keys.parse(3)
+}
+
+test_the_core_group_and_cluster_scope_have_names if {
+	keys.of({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}) == "core/Namespace/-/shop"
+}
+
+test_an_object_has_the_key_of_its_group_whatever_the_version if {
+	keys.of({
+		"apiVersion": "gateway.networking.k8s.io/v1beta1",
+		"kind": "Gateway",
+		"metadata": {"name": "public", "namespace": "infra"},
+	}) == "gateway.networking.k8s.io/Gateway/infra/public"
+}
+
+test_what_is_no_object_has_no_key if {
+	not keys.of({"kind": "Gateway", "metadata": {"name": "public"}})
+	not keys.of({"apiVersion": "v1", "kind": "Service", "metadata": {"name": 3}})
+}
+
+# T1
+test_a_group_may_carry_a_version if {
+	keys.group_name("gateway.networking.k8s.io/v1") == "gateway.networking.k8s.io"
+	keys.group_name("") == "core"
+	keys.group_name("core") == "core"
+}
+
+test_a_namespace_is_as_kubernetes_writes_it if {
+	keys.namespace("core/Service/shop/cart") == "shop"
+	keys.namespace("core/Namespace/-/shop") == ""
+}
+
+test_messages_name_an_object_by_namespace_and_name if {
+	keys.short("core/Service/shop/cart#http") == "shop/cart"
+	keys.short("core/Namespace/-/shop") == "shop"
+}
+
+test_a_section_is_part_of_a_key if {
+	keys.section("core/Service/shop/cart", "http") == "core/Service/shop/cart#http"
+}
