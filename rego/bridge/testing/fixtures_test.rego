@@ -25,7 +25,7 @@ cart_pay_path := [
 	cart_pay,
 ]
 
-object(api_version, kind, namespace, name) := {
+resource(api_version, kind, namespace, name) := {
 	"apiVersion": api_version,
 	"kind": kind,
 	"metadata": object.union({"name": name}, {"namespace": namespace | namespace != ""}),
@@ -36,7 +36,7 @@ with_spec(obj, spec) := object.union(obj, {"spec": spec})
 created(obj, minute) := object.union(obj, {"metadata": {"creationTimestamp": sprintf("2026-01-01T00:%02d:00Z", [minute])}})
 
 gateway(name, listeners) := with_spec(
-	object(gateway_api, "Gateway", "infra", name),
+	resource(gateway_api, "Gateway", "infra", name),
 	{"gatewayClassName": "example", "listeners": listeners},
 )
 
@@ -48,21 +48,21 @@ listener(name, port) := {
 }
 
 route(name, parent_refs, rules) := with_spec(
-	object(gateway_api, "HTTPRoute", "shop", name),
+	resource(gateway_api, "HTTPRoute", "shop", name),
 	{"parentRefs": parent_refs, "rules": rules},
 )
 
-service(name, ports) := with_spec(object("v1", "Service", "shop", name), {"ports": ports})
+service(name, ports) := with_spec(resource("v1", "Service", "shop", name), {"ports": ports})
 
 grant(namespace, from_group, from_kind, from_namespace, to_group, to_kind) := with_spec(
-	object("gateway.networking.k8s.io/v1beta1", "ReferenceGrant", namespace, "grant"),
+	resource("gateway.networking.k8s.io/v1beta1", "ReferenceGrant", namespace, "grant"),
 	{
 		"from": [{"group": from_group, "kind": from_kind, "namespace": from_namespace}],
 		"to": [{"group": to_group, "kind": to_kind}],
 	},
 )
 
-policykind(spec) := with_spec(object("policybridge.io/v1alpha1", "PolicyKind", "", lower(spec.kind)), spec)
+policykind(spec) := with_spec(resource("policybridge.io/v1alpha1", "PolicyKind", "", lower(spec.kind)), spec)
 
 ref(kind, name) := {"group": gateway_group, "kind": kind, "name": name}
 
@@ -74,12 +74,12 @@ service_ref(name) := {"group": "", "kind": "Service", "name": name}
 
 # A ColorPolicy of a namespace, created in that minute, with its refs and the rest of its spec.
 color(namespace, name, minute, refs, spec) := created(
-	with_spec(object("example.com/v1", "ColorPolicy", namespace, name), object.union({"targetRefs": refs}, spec)),
+	with_spec(resource("example.com/v1", "ColorPolicy", namespace, name), object.union({"targetRefs": refs}, spec)),
 	minute,
 )
 
 timeout(name, minute, refs, spec) := created(
-	with_spec(object("example.com/v1", "TimeoutPolicy", "shop", name), object.union({"targetRefs": refs}, spec)),
+	with_spec(resource("example.com/v1", "TimeoutPolicy", "shop", name), object.union({"targetRefs": refs}, spec)),
 	minute,
 )
 
@@ -116,9 +116,9 @@ timeout_kind := {
 }
 
 world := [
-	object("v1", "Namespace", "", "infra"),
-	object("v1", "Namespace", "", "shop"),
-	object(gateway_api, "GatewayClass", "", "example"),
+	resource("v1", "Namespace", "", "infra"),
+	resource("v1", "Namespace", "", "shop"),
+	resource(gateway_api, "GatewayClass", "", "example"),
 	gateway("public", [listener("http", 80), listener("alt", 8080)]),
 	route(
 		"cart",
