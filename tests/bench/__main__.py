@@ -1,0 +1,29 @@
+"""`make bench`: measure; one JSON line a figure on standard output, progress on standard error."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+
+from tests.bench import cluster, opa_alone
+from tests.bench.figures import figure, machine, progress
+
+PARTS = {"opa": opa_alone.measure, "cluster": cluster.measure}
+
+
+def main() -> None:
+    """Read the options and measure."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
+    parser.add_argument("--routes", type=int, default=10_000, help="HTTPRoutes of the load (default: 10000)")
+    parser.add_argument("--only", choices=sorted(PARTS), help="measure this part alone; opa needs no API server")
+    options = parser.parse_args()
+    about = machine()
+    figure("machine", about.pop("cores"), "cores", **about)
+    for name, measure in PARTS.items():
+        if options.only in {None, name}:
+            progress(f"part {name}, {options.routes:,} routes")
+            asyncio.run(measure(options.routes))
+
+
+if __name__ == "__main__":
+    main()

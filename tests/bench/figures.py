@@ -1,0 +1,88 @@
+"""Figures: one JSON line each on standard output; what is going on meanwhile, on standard error."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+
+def figure(name: str, value: float, unit: str, **more: Any) -> None:
+    """Print one figure. `more` says what it was measured with."""
+    print(json.dumps({"figure": name, "value": _short(value), "unit": unit, **_shortened(more)}), flush=True)
+
+
+def progress(text: str) -> None:
+    """Say what is going on."""
+    print(f"bench: {text}", file=sys.stderr, flush=True)
+
+
+@contextmanager
+def step(text: str) -> Iterator[None]:
+    """Say what is going on and how long it took."""
+    began = time.perf_counter()
+    yield
+    progress(f"{text}: {time.perf_counter() - began:.1f} s")
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The value below which `share` (0 to 1) of the values lie; the nearest one that was measured."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+def spread_of(values: Sequence[float]) -> dict[str, float]:
+    """The p50, p99 and number of values, as a figure shows them."""
+    return {"p50": percentile(values, 0.5), "p99": percentile(values, 0.99), "count": len(values)}
+
+
+def memory(pid: int) -> float | None:
+    """The memory of a process in MiB (its proportional share of what it shares); None where the system has no /proc."""
+    rollup = Path(f"/proc/{pid}/smaps_rollup")
+    if not rollup.exists():
+        return None
+    for line in rollup.read_text().splitlines():
+        if line.startswith("Pss:"):
+            return int(line.split()[1]) / 1024
+    return None
+
+
+def descendants(pid: int) -> dict[int, str]:
+    """The processes below one, with the names of their executables; none where the system has no /proc."""
+    parents: dict[int, int] = {}
+    names: dict[int, str] = {}
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            head, _, rest = entry.read_text().rpartition(")")
+        except OSError:
+            continue
+        number = int(head.split(" ", 1)[0])
+        parents[number] = int(rest.split()[1])
+        names[number] = head.partition("(")[2]
+    found: dict[int, str] = {}
+    for number in parents:
+        above = number
+        while above in parents and above != pid:
+            above = parents[above]
+        if above == pid and number != pid:
+            found[number] = names[number]
+    return found
+
+
+def machine() -> dict[str, Any]:
+    """What the figures were measured on, and how busy it was before."""
+    pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return {"cores": os.cpu_count(), "memory_gib": round(pages / 2**30), "load_before": round(os.getloadavg()[0], 2)}
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.4g}")
+
+
+def _shortened(more: dict[str, Any]) -> dict[str, Any]:
+    return {name: _short(value) if isinstance(value, float) else value for name, value in more.items()}

@@ -1,0 +1,57 @@
+"""Figures of queries: one rule, and all rules in batches, asked of an OPA that is filled."""
+
+from __future__ import annotations
+
+import random
+import time
+from typing import Any
+
+import aiohttp
+
+from tests.bench.figures import figure, percentile, spread_of
+from tests.bench.load import POLICY_KIND, Load
+
+ONE_TARGET = 300  # queries of one rule
+BATCH = 1_000
+
+
+async def ask(session: aiohttp.ClientSession, url: str, name: str, asked: dict[str, Any]) -> tuple[Any, float, float]:
+    """A query's result, what OPA needed for it and what it took from here, both in seconds."""
+    began = time.perf_counter()
+    async with session.post(f"{url}/v1/data/bridge/v1/{name}?metrics=true", json={"input": asked}) as response:
+        answer = await response.json()
+    took = time.perf_counter() - began
+    if response.status != 200 or "error" in answer.get("result", {"error": ""}):
+        raise RuntimeError(f"query {name}: {str(answer)[:500]}")
+    return answer["result"], answer["metrics"]["timer_server_handler_ns"] / 1e9, took
+
+
+async def one_target(session: aiohttp.ClientSession, url: str, load: Load, where: str) -> float:
+    """Measure `effective` for one rule at a time; gives the p50 of OPA's time in seconds."""
+    chosen = random.Random(1).sample(load.rules(), min(ONE_TARGET, load.routes))
+    inside, outside = [], []
+    for target in chosen:
+        _, opa, wall = await ask(session, url, "effective", {"targets": [target], "policyKind": POLICY_KIND})
+        inside.append(opa * 1e3)
+        outside.append(wall * 1e3)
+    more = {"routes": load.routes, "where": where}
+    figure("effective_one_rule_opa", percentile(inside, 0.5), "ms", **spread_of(inside), **more)
+    figure("effective_one_rule_wall", percentile(outside, 0.5), "ms", **spread_of(outside), **more)
+    return percentile(inside, 0.5) / 1e3
+
+
+async def all_rules(session: aiohttp.ClientSession, url: str, load: Load, where: str, query: str) -> None:
+    """Measure all rules in batches, by `query`, effective or outcomes."""
+    rules = load.rules()
+    random.Random(2).shuffle(rules)
+    inside = outside = 0.0
+    for start in range(0, len(rules), BATCH):
+        batch = rules[start : start + BATCH]
+        result, opa, wall = await ask(session, url, query, {"targets": batch, "policyKind": POLICY_KIND})
+        if len(result) != len(batch):
+            raise RuntimeError(f"{len(batch)} rules asked, {len(result)} answered")
+        inside += opa
+        outside += wall
+    more = {"targets": len(rules), "batch": BATCH, "routes": load.routes, "where": where}
+    figure(f"{query}_all_rules_opa", inside / len(rules) * 1e6, "us/target", seconds=inside, **more)
+    figure(f"{query}_all_rules_wall", outside / len(rules) * 1e6, "us/target", seconds=outside, **more)
