@@ -40,6 +40,12 @@ class OpaRejected(OpaError):
         self.message = message
         self.errors = tuple(errors)
 
+    @property
+    def in_evaluation(self) -> bool:
+        """Whether Rego failed on this very input (two rules contradict each other, …): another one may go well."""
+        codes = [str(error.get("code", "")) for error in self.errors]
+        return any(code.startswith("eval_") and code != "eval_cancel_error" for code in codes)
+
 
 class OpaUndefined(OpaError):
     """OPA has no document or rule at `path`, or the rule is undefined for this input."""

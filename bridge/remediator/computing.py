@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from typing import Any
+
 from bridge.model.notice import Notice
 from bridge.opa.client import Opa
 from bridge.remediator.ledger import Dirty, Ledger
+from bridge.remediator.parts import in_parts
 
 TARGETS_BATCH = 1_000  # effective targets a query
 
@@ -15,52 +19,64 @@ class Computing:
     def __init__(self, opa: Opa, ledger: Ledger) -> None:
         self._opa = opa
         self._ledger = ledger
-        self._managed: set[str] = set()
+        self._kinds: Mapping[str, Any] = {}  # those in mode Manage, as the ledger's rows were computed from them
 
-    async def settle(self, notice: Notice) -> Dirty:
-        """Compute what a change concerns; gives the policies and objects whose status may differ now."""
+    async def settle(self, notice: Notice, dirty: Dirty) -> None:
+        """Compute what a change concerns; puts the policies and objects whose status may differ now into `dirty`.
+
+        After an error it is to be called again with both: what was computed until then is in `dirty` already.
+        """
+        kinds = await self._kinds_in_force()
         if notice.refilled:
-            return await self._everything()
-        dirty = Dirty()
-        dirty.policies.update(str(key) for key in notice.reported)
-        dirty.objects.update(str(key) for key in notice.reported)
-        if not notice.keys:
-            return dirty
-        await self._know_kinds()
+            await self._everything(kinds, dirty)
+        else:
+            dirty.note(map(str, (*notice.keys, *notice.reported)))
+            scopes = await self._described_anew(kinds, dirty)
+            if notice.keys:
+                for kind, targets in (await self._concerned(notice, dirty)).items():
+                    scopes.setdefault(kind, set()).update(targets)
+            await self._compute(kinds, scopes, dirty)
+        self._kinds = kinds
+
+    async def _kinds_in_force(self) -> dict[str, Any]:
+        # The document that queries use, not the rule behind it: an update of it comes with a notice of its own.
+        kinds = await self._opa.get("kinds") or {}
+        return {name: kind for name, kind in kinds.items() if kind["mode"] == "Manage"}
+
+    async def _everything(self, kinds: Mapping[str, Any], dirty: Dirty) -> None:
+        self._ledger.clear()
+        dirty.policies.update(await self._opa.query("policies", {}), await self._opa.query("policykinds", {}))
+        dirty.objects.update(await self._opa.query("marked", {}))
+        await self._compute(kinds, await self._opa.query("scopes", {}), dirty)
+
+    async def _described_anew(self, kinds: Mapping[str, Any], dirty: Dirty) -> dict[str, set[str]]:
+        """Forget what policy kinds came to that are described otherwise now; the scopes to compute for them."""
+        scopes: dict[str, set[str]] = {}
+        for kind in self._kinds.keys() | kinds.keys():
+            if self._kinds.get(kind) == kinds.get(kind):
+                continue
+            dirty.update(self._ledger.drop(kind))
+            if kind in kinds:
+                dirty.policies.update(await self._opa.query("policies", {"policyKind": kind}))
+                scopes[kind] = set((await self._opa.query("scopes", {"policyKind": kind}))[kind])
+        return scopes
+
+    async def _concerned(self, notice: Notice, dirty: Dirty) -> dict[str, set[str]]:
         keys = [str(key) for key in notice.keys]
         was = {str(key): paths for key, paths in notice.was.items()}
         concerned = await self._opa.query("concerned", {"keys": keys, "was": was})
-        scopes: dict[str, set[str]] = {kind: set(targets) for kind, targets in concerned["scopes"].items()}
+        dirty.policies.update(concerned["policies"])
+        scopes = {kind: set(targets) for kind, targets in concerned["scopes"].items()}
         for key in keys:
             for kind, target in self._ledger.targets_of(key):
                 scopes.setdefault(kind, set()).add(target)
-        dirty.policies.update(concerned["policies"], keys)
-        dirty.objects.update(keys)
-        await self._compute(scopes, dirty)
-        return dirty
+        return scopes
 
-    async def _everything(self) -> Dirty:
-        await self._know_kinds()
-        self._ledger.clear()
-        dirty = Dirty(policies=set(await self._opa.query("policies", {})), objects=set())
-        dirty.policies.update(await self._opa.query("policykinds", {}))
-        dirty.objects.update(await self._opa.query("marked", {}))
-        await self._compute(await self._opa.query("scopes", {}), dirty)
-        return dirty
-
-    async def _know_kinds(self) -> None:
-        kinds = await self._opa.query("kinds_in_force", {})
-        self._managed = {name for name, kind in kinds.items() if kind["mode"] == "Manage"}
-
-    async def _compute(self, scopes: dict[str, set[str]] | dict[str, list[str]], dirty: Dirty) -> None:
-        for kind, targets in scopes.items():
-            if kind not in self._managed:
-                continue
-            ordered = sorted(targets)
+    async def _compute(self, kinds: Mapping[str, Any], scopes: Mapping[str, Iterable[str]], dirty: Dirty) -> None:
+        for kind in scopes.keys() & kinds.keys():
+            ordered = sorted(scopes[kind])
             for start in range(0, len(ordered), TARGETS_BATCH):
-                batch = ordered[start : start + TARGETS_BATCH]
-                rows = await self._opa.query("outcomes", {"policyKind": kind, "targets": batch})
-                for target in batch:
-                    changed = self._ledger.replace(kind, target, rows.get(target, ()))
-                    dirty.policies |= changed.policies
-                    dirty.objects |= changed.objects
+                targets = ordered[start : start + TARGETS_BATCH]
+                for computed, rows in await in_parts(self._opa, "outcomes", "targets", targets, {"policyKind": kind}):
+                    for target in computed:
+                        dirty.update(self._ledger.replace(kind, target, rows.get(target, ())))

@@ -5,7 +5,7 @@ It counts rows as the query `outcomes` gives them and knows nothing of what they
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -37,6 +37,17 @@ class Dirty:
 
     policies: set[str] = field(default_factory=set)
     objects: set[str] = field(default_factory=set)
+
+    def note(self, keys: Iterable[str]) -> None:
+        """Take in keys that may be policies or objects."""
+        found = set(keys)
+        self.policies |= found
+        self.objects |= found
+
+    def update(self, other: Dirty) -> None:
+        """Take in what another one says."""
+        self.policies |= other.policies
+        self.objects |= other.objects
 
 
 class Ledger:
@@ -70,16 +81,19 @@ class Ledger:
             self._targets_of[holder].discard(place)
             if not self._targets_of[holder]:
                 del self._targets_of[holder]
-        changed = {row.policy for row in set(old).symmetric_difference(new)}
-        return Dirty(changed, {holder})
+        before, after = Counter(old), Counter(new)  # rows that are equal count each
+        return Dirty({row.policy for row in (before - after) + (after - before)}, {holder})
+
+    def drop(self, policy_kind: str) -> Dirty:
+        """Forget all rows of a policy kind; say who is concerned."""
+        dirty = Dirty()
+        for kind, target in [place for place in self._rows if place[0] == policy_kind]:
+            dirty.update(self.replace(kind, target, ()))
+        return dirty
 
     def targets_of(self, object_key: str) -> Iterator[tuple[str, str]]:
         """The (policy kind, target) pairs that lie in one object."""
         return iter(tuple(self._targets_of.get(object_key, ())))
-
-    def objects(self) -> Iterable[str]:
-        """The keys of all objects that hold a target with a policy."""
-        return self._targets_of.keys()
 
     def tallies(self, policy: str) -> list[dict[str, Any]]:
         """A policy's counts as the query `status` takes them, in a stable order."""

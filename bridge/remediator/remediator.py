@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,10 +14,14 @@ from bridge.model.notice import Notice
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError
 from bridge.remediator.computing import Computing
-from bridge.remediator.ledger import Ledger
+from bridge.remediator.ledger import Dirty, Ledger
+from bridge.remediator.parts import in_parts
 from bridge.remediator.plan import plan_affected_status, plan_policy_status
 from bridge.remediator.queue import Budget, RetryQueue
 from bridge.remediator.sink import Conflict, Gone, StatusSink, WriteRefused
+
+Item = tuple[str, str]  # ("policy" or "object", key)
+StatusPlan = Callable[[Mapping[str, Any], Mapping[str, Any], str], dict[str, Any] | None]
 
 log = structlog.get_logger(__name__)
 
@@ -40,17 +44,22 @@ class Remediator:
         self._budget = budget
         self._ledger = Ledger()
         self._computing = Computing(opa, self._ledger)
-        self._queue: RetryQueue[tuple[str, str]] = RetryQueue()  # ("policy" | "object", key)
+        self._queue: RetryQueue[Item] = RetryQueue()
         self._notices: list[Notice] = []
         self._wake = asyncio.Event()
         self._busy = 0
         self._idle = asyncio.Event()
+        self._filling = 0  # how often OPA had to be filled anew
+        self._whole = -1  # the filling that the ledger was computed from; only from the present one may be written
 
     def note(self, notice: Notice) -> None:
         """A listener of the replicator."""
-        if notice.refilled:
+        if notice.refilling:
+            self._filling += 1
+        if notice.refilling or notice.refilled:
             self._notices.clear()
-        self._notices.append(notice)
+        if not notice.refilling:
+            self._notices.append(notice)
         self._idle.clear()
         self._wake.set()
 
@@ -65,22 +74,27 @@ class Remediator:
             tasks.create_task(self._write())
 
     async def _compute(self) -> None:
+        dirty = Dirty()
         while True:
             await self._wake.wait()
             self._wake.clear()
             while self._notices:
                 self._busy += 1
-                notice = _joined(self._notices)
+                notice, filling = _joined(self._notices), self._filling
                 self._notices = []
                 try:
-                    dirty = await self._computing.settle(notice)
+                    await self._computing.settle(notice, dirty)
                 except OpaError as error:
                     log.info("effective policies wait for OPA", why=str(error))
-                    self._notices.insert(0, notice)
+                    if filling == self._filling:
+                        self._notices.insert(0, notice)
                     await asyncio.sleep(AWAY_DELAY)
                 else:
                     self._queue.add(("policy", key) for key in sorted(dirty.policies))
                     self._queue.add(("object", key) for key in sorted(dirty.objects))
+                    dirty = Dirty()
+                    if notice.refilled:
+                        self._whole = filling
                 self._busy -= 1
             self._note_idle()
 
@@ -90,77 +104,93 @@ class Remediator:
             self._note_idle()
             batch = await self._queue.take(STATUS_BATCH)
             self._busy += 1
-            if not self._sink.may_write():
-                # Another bridge writes. What differs is kept, for the moment when this one has to go on from there.
+            if self._may_write():
+                await self._write_batch(batch, limit)
+            else:
+                # Another bridge writes, or OPA is being filled. What differs is kept, to go on from there.
                 await asyncio.sleep(AWAY_DELAY)
                 self._queue.add(batch)
-                self._busy -= 1
-                continue
-            try:
-                planned = await self._plan(batch)
-            except OpaError as error:
-                log.info("statuses wait for OPA", why=str(error))
-                for item in batch:
-                    self._queue.failed(item)
-                self._busy -= 1
-                continue
-            async with asyncio.TaskGroup() as tasks:
-                for item in batch:
-                    if item in planned:
-                        tasks.create_task(self._write_one(item, *planned[item], limit))
-                    else:
-                        self._queue.succeeded(item)
             self._busy -= 1
 
+    async def _write_batch(self, batch: Sequence[Item], limit: asyncio.Semaphore) -> None:
+        filling = self._filling
+        try:
+            planned = await self._plan(batch)
+        except OpaError as error:
+            log.info("statuses wait for OPA", why=str(error))
+            for item in batch:
+                self._queue.failed(item)
+            return
+        if filling != self._filling:
+            self._queue.add(batch)
+            return
+        async with asyncio.TaskGroup() as tasks:
+            for item in batch:
+                if item in planned:
+                    tasks.create_task(self._write_one(item, *planned[item], limit))
+                else:
+                    self._queue.succeeded(item)
+
+    def _may_write(self) -> bool:
+        return self._whole == self._filling and self._sink.may_write()
+
     def _note_idle(self) -> None:
-        if not self._busy and not self._notices and not len(self._queue):
+        if self._whole == self._filling and not self._busy and not self._notices and not len(self._queue):
             self._idle.set()
 
-    async def _plan(self, batch: Iterable[tuple[str, str]]) -> dict[tuple[str, str], tuple[dict[str, Any], str]]:
+    async def _plan(self, batch: Iterable[Item]) -> dict[Item, tuple[dict[str, Any], str]]:
         """What differs, by item: the part of the status to write, and the version that it was computed from."""
         policies = [key for what, key in batch if what == "policy"]
         objects = [key for what, key in batch if what == "object"]
         tallies = {key: self._ledger.tallies(key) for key in policies}
         acting = {key: self._ledger.acting(key) for key in objects}
-        wanted = await self._opa.query("status", {"policies": policies, "tallies": tallies})
-        affected = await self._opa.query("affected", {"objects": objects, "acting": acting})
+        wanted = await in_parts(self._opa, "status", "policies", policies, {"tallies": tallies})
+        affected = await in_parts(self._opa, "affected", "objects", objects, {"acting": acting})
         shown = await self._opa.query("shown", {"objects": [*policies, *objects]})
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        planned: dict[tuple[str, str], tuple[dict[str, Any], str]] = {}
-        for entry in wanted:
-            if entry["mode"] == "Manage" and entry["policy"] in shown:
-                key = entry["policy"]
-                part = plan_policy_status(self._status(key, shown[key]), entry, now)
+        planned: dict[Item, tuple[dict[str, Any], str]] = {}
+
+        def add(item: Item, plan: StatusPlan, entry: Mapping[str, Any]) -> None:
+            if item[1] in shown:
+                part = plan(self._status(item[1], shown[item[1]]), entry, now)
                 if part is not None:
-                    planned["policy", key] = (part, shown[key]["resourceVersion"])
-        for entry in affected:
-            if entry["object"] in shown:
-                key = entry["object"]
-                part = plan_affected_status(self._status(key, shown[key]), entry, now)
-                if part is not None:
-                    planned["object", key] = (part, shown[key]["resourceVersion"])
+                    planned[item] = (part, shown[item[1]]["resourceVersion"])
+
+        for entry in _entries(wanted):
+            if entry["mode"] == "Manage":
+                add(("policy", entry["policy"]), plan_policy_status, entry)
+        for entry in _entries(affected):
+            add(("object", entry["object"]), plan_affected_status, entry)
         return planned
 
     def _status(self, key: str, shown: Mapping[str, Any]) -> Mapping[str, Any]:
-        return {**shown["status"], **self._sink.overlay(parse_key(key))}
+        return {**_mapping(shown["status"]), **self._sink.overlay(parse_key(key))}
 
     async def _write_one(
-        self, item: tuple[str, str], part: dict[str, Any], resource_version: str, limit: asyncio.Semaphore
+        self, item: Item, part: dict[str, Any], resource_version: str, limit: asyncio.Semaphore
     ) -> None:
         await self._budget.spend()
-        try:
-            async with limit:
+        async with limit:
+            if not self._may_write():  # the budget may have kept it for longer than the right to write lasted
+                self._queue.add([item])
+                return
+            try:
                 await self._sink.write(parse_key(item[1]), part, resource_version)
-        except Gone:
-            self._queue.succeeded(item)
-        except Conflict:
-            self._queue.failed(item)
-        except WriteRefused as error:
-            log.warning("status cannot be written", object=item[1], why=str(error))
-            self._queue.failed(item)
-        else:
-            self.writes += 1
-            self._queue.succeeded(item)
+            except Gone:
+                self._queue.succeeded(item)
+            except Conflict:
+                self._queue.failed(item)
+            except WriteRefused as error:
+                log.warning("status cannot be written", object=item[1], why=str(error))
+                self._queue.failed(item)
+            else:
+                self.writes += 1
+                self._queue.succeeded(item)
+
+
+def _entries(answers: Iterable[tuple[Any, list[dict[str, Any]]]]) -> Iterator[dict[str, Any]]:
+    for _, entries in answers:
+        yield from entries
 
 
 def _joined(notices: list[Notice]) -> Notice:
@@ -174,3 +204,7 @@ def _joined(notices: list[Notice]) -> Notice:
     keys = dict.fromkeys(key for notice in notices for key in notice.keys)
     reported = dict.fromkeys(key for notice in notices for key in notice.reported if key not in keys)
     return Notice(tuple(keys), tuple(reported), was)
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}

@@ -53,9 +53,10 @@ _other_spellings("Backend", object_key) := {number: names[0] |
 _other_spellings(level_name, _) := {} if not level_name in {"Route", "Backend"}
 
 # METADATA
-# description: The nodes of one object at a level, itself or its sections.
+# description: The nodes of one object at a level, itself or its sections. One that does not exist has none (semantics P2).
 nodes_at(object_key, level_name) := {object_key} if {
 	object_level(keys.parse(object_key).type) == level_name
+	lookup.get(object_key)
 	has_place(object_key)
 }
 

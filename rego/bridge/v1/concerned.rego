@@ -10,36 +10,32 @@ import data.bridge.lookup
 # METADATA
 # description: |
 #   `concerned`: what a change of the objects `keys` may concern, `{scopes: {policyKind: [targets]}, policies: [keys]}`:
-#   the effective targets to compute anew, and the policies whose acceptance may differ. `was` holds by key the index
-#   paths that the object had before.
+#   the effective targets to compute anew, and the policies and PolicyKinds whose acceptance may differ. `was` holds by
+#   key the index paths that the object had before. A policy kind that is described otherwise concerns all its policies:
+#   that is not said here.
 # entrypoint: true
-concerned := {"scopes": scoped, "policies": sort(heard)} if {
-	scoped := {kind: sort(nodes) |
-		some kind in kinds.names
-		nodes := {row[1] | some row in _concerned_rows; row[0] == kind}
-		count(nodes) > 0
-	}
-	heard := {policy | some policy in _heard; kinds.of_policy(policy)} | {policy |
-		some policy in _heard
-		keys.parse(policy).type == kinds.policykind_type
-	}
+concerned := {
+	"scopes": {kind: sort(nodes) | some kind, nodes in _concerned_scopes},
+	"policies": sort(_heard),
 }
 
-_concerned_rows := ({[kind, scope] |
+_concerned_scopes[kind] contains scope if {
 	some kind in kinds.names
 	some object_key in _concerned_objects
 	some scope in engine.scopes(kind, object_key)
-} | {[kind, scope] |
+}
+
+_concerned_scopes[kind] contains scope if {
 	some policy in _concerned_policies
 	kind := keys.parse(policy).type
-	kinds.get(kind)
 	some ref in attachment.declared(policy)
 	some scope in engine.scopes(kind, _node(ref.key))
-}) | {[path[1], scope] |
-	some path in _old_paths
-	path[0] == "attached"
-	kinds.get(path[1])
-	some scope in engine.scopes(path[1], _node(path[2]))
+}
+
+_concerned_scopes[kind] contains scope if {
+	some ["attached", kind, target] in _old_paths
+	kinds.get(kind)
+	some scope in engine.scopes(kind, _node(target))
 }
 
 # A ref may name a section that is gone; then its object is asked.
@@ -51,49 +47,44 @@ _old_paths := {path | some key in input.keys; some path in input.was[key]}
 
 # Objects whose change reaches down the hierarchy: the changed ones, what they stood above before, and those that refer
 # into a namespace whose grants changed.
-_concerned_objects := ({key | some key in input.keys} | {path[1] |
-	some path in _old_paths
-	path[0] == "parents"
-}) | _granted_referrers
+_concerned_objects contains key if some key in input.keys
 
-_granted_referrers := {referrer |
+_concerned_objects contains child if some ["parents", child] in _old_paths
+
+_concerned_objects contains referrer if {
 	some key in input.keys
 	keys.parse(key).type == "gateway.networking.k8s.io/ReferenceGrant"
 	some referrer in lookup.referrers(keys.parse(key).namespace)
 }
 
-_concerned_policies := {key | some key in _concerned_objects; kinds.of_policy(key)} | {policy |
-	some kind in _redescribed
-	some policy in engine.policies(kind)
-}
-
-# Policy kinds whose description may have changed.
-_redescribed := {kind |
-	some key in input.keys
-	keys.parse(key).type == kinds.policykind_type
-	some kind in kinds.names
-} | {kind |
-	some key in input.keys
-	keys.parse(key).type == "apiextensions.k8s.io/CustomResourceDefinition"
-	crd := lookup.get(key)
-	kind := concat("/", [crd.spec.group, crd.spec.names.kind])
-	kind in kinds.names
-}
+_concerned_policies := {key | some key in _concerned_objects; kinds.of_policy(key)}
 
 # Policies whose acceptance may differ: the changed, those that share a target with one, those whose target changed.
-_heard := ((((_concerned_policies | {key | some key in input.keys; keys.parse(key).type == kinds.policykind_type}) | {policy |
+_heard contains policy if some policy in _concerned_policies
+
+_heard contains policy if {
 	some object_key in _concerned_objects
 	some policy in lookup.targeting(object_key)
-}) | {policy |
+	kinds.of_policy(policy)
+}
+
+_heard contains policy if {
 	some concerned_policy in _concerned_policies
 	some ref in attachment.declared(concerned_policy)
 	some policy in lookup.targeting(ref.object)
-}) | {policy |
-	some path in _old_paths
-	path[0] == "targeted"
-	some policy in lookup.targeting(path[1])
-}) | {other |
-	some key in input.keys
-	keys.parse(key).type == kinds.policykind_type
-	some other, _ in {sprintf("%s/-/%s", [kinds.policykind_type, name]): true | some name, _ in lookup.objects_in(kinds.policykind_type, "-")}
+	kinds.of_policy(policy)
+}
+
+_heard contains policy if {
+	some ["targeted", target] in _old_paths
+	some policy in lookup.targeting(target)
+	kinds.of_policy(policy)
+}
+
+# PolicyKinds may conflict with each other.
+_heard contains key if {
+	some changed in input.keys
+	keys.parse(changed).type == kinds.policykind_type
+	some name, _ in lookup.objects_in(kinds.policykind_type, "-")
+	key := concat("/", [kinds.policykind_type, "-", name])
 }

@@ -1,0 +1,143 @@
+"""A source of objects that a test holds in its hand, and a bridge's inner half on a real OPA."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable
+from collections.abc import Set as AbstractSet
+from typing import Any
+
+from bridge.model.changes import Change, Deleted, Listed, Listing, Object, Upserted
+from bridge.model.keys import Key, key_of
+from bridge.model.notice import Notice
+from bridge.replicator.replicator import Replicator
+
+BARRIER = "core/ConfigMap"  # a type that no rule reads: an object of it marks a place in the stream
+
+
+class ScriptedSource:
+    """Delivers `objects` as a cluster would, with a resourceVersion for each state.
+
+    With `silent` types no listing is told until `tell`; with `versions` False objects have none, as in manifests.
+    """
+
+    def __init__(self, objects: Iterable[Object] = (), *, silent: Iterable[str] = (), versions: bool = True) -> None:
+        self.objects: dict[Key, Object] = {}
+        self.wanted: frozenset[str] = frozenset()
+        self.relisted = 0
+        self._versions = versions
+        self._silent = set(silent)
+        self._version = 0
+        self._queue: asyncio.Queue[Change] = asyncio.Queue()
+        self.put(*objects)
+
+    def want(self, type_ids: AbstractSet[str]) -> None:
+        """Tell types that are newly wanted, and take back those that are no longer."""
+        before, self.wanted = self.wanted, frozenset(type_ids)
+        for type_id in sorted(before - self.wanted):
+            self.say(Listing(type_id), Listed(type_id))
+        for type_id in sorted(self.wanted - before - self._silent):
+            self.tell(type_id)
+
+    def relist(self) -> None:
+        """Tell everything anew."""
+        self.relisted += 1
+        self._queue = asyncio.Queue()
+        self.say(Upserted("nothing/AtAll", ()))  # wakes the reader, who waits at the old queue
+        for type_id in sorted(self.wanted - self._silent):
+            self.tell(type_id)
+
+    async def changes(self) -> AsyncIterator[Change]:
+        """The stream, which does not end."""
+        while True:
+            queue = self._queue
+            try:
+                async with asyncio.timeout(0.02):
+                    change = await queue.get()
+            except TimeoutError:
+                continue
+            if queue is self._queue:
+                yield change
+
+    def tell(self, type_id: str) -> None:
+        """The whole listing of one type."""
+        self._silent.discard(type_id)
+        found = tuple(obj for key, obj in self.objects.items() if key.type_id == type_id)
+        self.say(Listing(type_id), Upserted(type_id, found), Listed(type_id))
+
+    def put(self, *objects: Object) -> None:
+        """Create or change objects."""
+        for obj in objects:
+            key = key_of(obj)
+            self._version += 1
+            version = {"resourceVersion": str(self._version)} if self._versions else {}
+            self.objects[key] = {**obj, "metadata": {**obj["metadata"], **version}}
+            if key.type_id in self.wanted - self._silent:
+                self.say(Upserted(key.type_id, (self.objects[key],)))
+
+    def delete(self, key: Key) -> None:
+        """Delete an object."""
+        del self.objects[key]
+        if key.type_id in self.wanted:
+            self.say(Deleted(key.type_id, key))
+
+    def say(self, *changes: Change) -> None:
+        """Say something of one's own."""
+        for change in changes:
+            self._queue.put_nowait(change)
+
+
+class Notices:
+    """A listener that keeps what the replicator tells."""
+
+    def __init__(self, source: ScriptedSource, replicator: Replicator) -> None:
+        self.seen: list[Notice] = []
+        self._source = source
+        self._news = asyncio.Event()
+        self._barriers = 0
+        replicator.listen(self._note)
+
+    def _note(self, notice: Notice) -> None:
+        self.seen.append(notice)
+        self._news.set()
+
+    async def until_written(self, patience: float = 20.0) -> list[Notice]:
+        """Wait until OPA holds all that the source has said; what was told meanwhile, the mark's own part left out.
+
+        Raises TimeoutError after `patience` seconds.
+        """
+        self._barriers += 1
+        mark = config_map("barrier", {"number": str(self._barriers)})
+        key = key_of(mark)
+        before = len(self.seen)
+        self._source.put(mark)
+        async with asyncio.timeout(patience):
+            while not any(key in notice.keys for notice in self.seen[before:]):
+                self._news.clear()
+                await self._news.wait()
+        return [without(notice, key) for notice in self.seen[before:]]
+
+    async def until_filled(self, patience: float = 20.0) -> None:
+        """Wait for the next word that OPA was filled."""
+        before = len(self.seen)
+        async with asyncio.timeout(patience):
+            while not any(notice.refilled for notice in self.seen[before:]):
+                self._news.clear()
+                await self._news.wait()
+
+
+def without(notice: Notice, key: Key) -> Notice:
+    """A notice less one key."""
+    keys = tuple(other for other in notice.keys if other != key)
+    was = {other: paths for other, paths in notice.was.items() if other != key}
+    return Notice(keys, notice.reported, was, notice.refilled)
+
+
+def config_map(name: str, data: dict[str, str], namespace: str = "test") -> dict[str, Any]:
+    """A ConfigMap."""
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": name, "namespace": namespace},
+        "data": data,
+    }

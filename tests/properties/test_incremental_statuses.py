@@ -1,0 +1,154 @@
+"""What the remediator keeps up to date at the cost of each change equals what is computed from scratch."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bridge.model.keys import parse_key
+from bridge.modules.shipped import shipped_bundle
+from bridge.opa.client import Opa
+from bridge.opa.managed import ManagedOpa
+from bridge.remediator.ledger import Ledger
+from bridge.remediator.queue import Budget
+from bridge.remediator.remediator import Remediator
+from bridge.remediator.sink import MemorySink
+from bridge.replicator.replicator import Replicator
+from bridge.resources import rego_root
+from bridge.runtime.types import ALWAYS
+from tests.integration.scripted import BARRIER, Notices, ScriptedSource
+from tests.properties.small_world import THING, SmallWorld
+
+MARKED = {"Namespace", "Gateway", "GatewayClass", "Service"}
+AT_ONCE = (1, 1, 2, 1, 4)  # steps that happen together before the next look
+
+
+@dataclass
+class Bridge:
+    """The replicator and the remediator at work on a source, with a sink in memory."""
+
+    source: ScriptedSource
+    opa: Opa
+    sink: MemorySink
+    notices: Notices
+    remediator: Remediator
+
+    async def settled(self) -> None:
+        """Wait until every change has been written, computed and remediated."""
+        await self.notices.until_written()
+        async with asyncio.timeout(20):
+            await self.remediator.settled()
+
+
+@asynccontextmanager
+async def at_work(opa_url: str, world: SmallWorld) -> AsyncIterator[Bridge]:
+    """A bridge that has taken the world in."""
+    source = ScriptedSource(world.objects.values())
+    async with Opa(opa_url) as opa:
+        replicator = Replicator(source, opa, (*ALWAYS, THING, BARRIER))
+        sink = MemorySink()
+        remediator = Remediator(opa, sink, Budget(1e6, 1_000_000))
+        notices = Notices(source, replicator)
+        replicator.listen(remediator.note)
+        tasks = [asyncio.create_task(replicator.run()), asyncio.create_task(remediator.run())]
+        try:
+            filled = asyncio.create_task(replicator.filled.wait())
+            await asyncio.wait({filled, *tasks}, return_when=asyncio.FIRST_COMPLETED)
+            assert filled.done(), [task.exception() for task in tasks if task.done()]
+            yield Bridge(source, opa, sink, notices, remediator)
+            assert not any(task.done() for task in tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+
+@pytest.mark.parametrize("seed", range(1, 5))
+async def test_after_every_change_statuses_and_ledger_equal_those_from_scratch(seed: int, opa_path: Path) -> None:
+    await walk(seed, 60, opa_path)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(100, 130))
+async def test_after_many_changes_statuses_and_ledger_equal_those_from_scratch(seed: int, opa_path: Path) -> None:
+    await walk(seed, 300, opa_path)
+
+
+async def walk(seed: int, steps: int, opa_path: Path) -> None:
+    world = SmallWorld(seed)
+    history: list[str] = []
+    bundle = shipped_bundle(rego_root())
+    async with ManagedOpa(opa_path, {}, bundle=bundle) as managed, at_work(managed.url, world) as bridge:
+        await bridge.settled()
+        await _compare(bridge, f"seed {seed}, at the start")
+        together = itertools.cycle(AT_ONCE)
+        while len(history) < steps:
+            for _ in range(next(together)):
+                what, key, obj = world.step()
+                history.append(f"{what} {key}: {obj['spec'] if obj and 'spec' in obj else obj}")
+                if obj is None:
+                    bridge.source.delete(key)
+                else:
+                    bridge.source.put(obj)
+            await bridge.settled()
+            await _compare(bridge, f"seed {seed}, after {len(history)} steps, the last:\n" + "\n".join(history[-4:]))
+
+
+async def _compare(bridge: Bridge, when: str) -> None:
+    opa = bridge.opa
+    policies = [*await opa.query("policies", {}), *await opa.query("policykinds", {})]
+    wanted = [entry for entry in await opa.query("status", {"policies": policies}) if entry["mode"] == "Manage"]
+    shown = {entry["policy"]: _shown(bridge.sink, entry) for entry in wanted}
+    assert shown == {entry["policy"]: _said(entry) for entry in wanted}, when
+    marked = [
+        str(key) for key in bridge.source.objects if key.kind in {"Namespace", "Gateway", "GatewayClass", "Service"}
+    ]
+    affected = await opa.query("affected", {"objects": marked})
+    shown = {entry["object"]: _shown(bridge.sink, entry | {"policy": entry["object"]}) for entry in affected}
+    types = {name for entry in affected for name in entry["types"]}
+    only = {key: {name: said for name, said in found.items() if name in types} for key, found in shown.items()}
+    assert only == {entry["object"]: _said(entry) for entry in affected}, when
+    await _compare_ledger(opa, bridge.remediator._ledger, {*policies, *marked}, when)
+
+
+async def _compare_ledger(opa: Opa, ledger: Ledger, keys: set[str], when: str) -> None:
+    fresh = Ledger()
+    kinds = await opa.query("kinds_in_force", {})
+    for kind, targets in (await opa.query("scopes", {})).items():
+        if kinds[kind]["mode"] == "Manage":
+            rows = await opa.query("outcomes", {"policyKind": kind, "targets": targets})
+            for target in targets:
+                fresh.replace(kind, target, rows.get(target, ()))
+    assert ledger._rows == fresh._rows, when
+    assert ledger._targets_of == fresh._targets_of, when
+    for key in keys:
+        assert ledger.tallies(key) == fresh.tallies(key), when
+        assert ledger.acting(key) == fresh.acting(key), when
+
+
+def _said(entry: dict[str, Any]) -> Any:
+    """What a wanted status says, in a form that has no order."""
+    if "ancestors" in entry:
+        return {str(one["ancestorRef"]): _conditions(one["conditions"]) for one in entry["ancestors"]}
+    return _conditions(entry["conditions"])
+
+
+def _shown(sink: MemorySink, entry: dict[str, Any]) -> Any:
+    """The same of what was written."""
+    status = sink.statuses.get(parse_key(entry["policy"]), {})
+    if "ancestors" in entry:
+        return {str(one["ancestorRef"]): _conditions(one["conditions"]) for one in status.get("ancestors", [])}
+    return _conditions(status.get("conditions", []))
+
+
+def _conditions(conditions: list[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        one["type"]: {name: value for name, value in one.items() if name != "lastTransitionTime"} for one in conditions
+    }
