@@ -17,8 +17,12 @@ backend_key(route, ref) := keys.format(
 ports(service_key) := lookup.get(service_key).spec.ports if keys.parse(service_key).type == "core/Service"
 
 # METADATA
-# description: The section names of a Service's ports, in its order, each its name or, where it has none, its number (semantics K2).
-port_names(service_key) := [object.get(port, "name", sprintf("%d", [port.port])) | some port in ports(service_key)]
+# description: |
+#   The section names of a Service's ports, in its order, each its name or, where it has none, its number (semantics K2).
+port_names(service_key) := [name |
+	some port in ports(service_key)
+	name := section_name(port, sprintf("%v", [object.get(port, "port", "")]))
+]
 
 # METADATA
 # description: The backends that each rule of a route may use, rule node > backend key > set of port numbers.
@@ -48,7 +52,7 @@ _object_parents("Backend", backend) := {rule |
 
 # A port is reached through the rules that name its number, not through every rule that names its Service.
 _reaches_port(above, node) if {
-	rule := above[count(above) - 2]
+	some rule in array.slice(above, count(above) - 3, count(above))
 	numbers := rule_backends(keys.parse(rule).object)[rule][keys.parse(node).object]
 	some number in _port_numbers(node)
 	number in numbers
@@ -57,8 +61,8 @@ _reaches_port(above, node) if {
 # METADATA
 # description: A node is a port.
 is_port(node) if {
+	startswith(node, "core/Service/")
 	contains(node, "#")
-	level(node) == "Port"
 }
 
 _port_numbers(node) := {port.port |

@@ -8,6 +8,7 @@ import data.bridge.lookup
 listeners(gateway_key) := [listener |
 	all := lookup.get(gateway_key).spec.listeners
 	some index, listener in all
+	section_name(listener, "") == listener.name
 	not listener.name in {earlier.name | some earlier in array.slice(all, 0, index)}
 ]
 

@@ -5,12 +5,14 @@ import data.bridge.lookup
 
 # METADATA
 # description: |
-#   The listeners of a Gateway that admit routes of a type from a namespace, by name, `{port, hostname}` with the
-#   hostname in lower case. The same for all such routes, so OPA computes it once for them.
-admitting(gateway_key, type, namespace) := {listener.name: about |
+#   The listeners of a Gateway that a parentRef with this sectionName ("": none) and port (0: none) selects and that admit
+#   routes of a type from a namespace, name > hostname in lower case. The same for all such routes, so OPA computes it
+#   once for them.
+admitting(gateway_key, type, namespace, section_name, port) := {listener.name: lower(object.get(listener, "hostname", "")) |
 	some listener in listeners(gateway_key)
+	section_name in {"", listener.name}
+	port in {0, listener.port}
 	refusal(gateway_key, listener, type, namespace) == ""
-	about := {"port": listener.port, "hostname": lower(object.get(listener, "hostname", ""))}
 }
 
 # METADATA

@@ -5,8 +5,7 @@ import data.bridge.lookup
 
 # METADATA
 # description: |
-#   The nodes directly above a node by links that count, without Namespaces (those stand beside the path, see
-#   `with_namespaces`).
+#   The nodes directly above a node by links that count, without Namespaces (see `paths`).
 parents(node) := {keys.parse(node).object} if {
 	contains(node, "#")
 } else := _object_parents(object_level(keys.parse(node).type), node) if {
@@ -25,68 +24,63 @@ path_bound_mark := "…"
 # description: |
 #   All paths to a node, each from a root (a node with nothing above it that counts) to the node itself. A set, so two
 #   ways with the same keys are one (semantics P1). A parent that does not exist or a link that does not count is left
-#   out (P2). One function a step, because Rego has no recursion; OPA computes each step once for all targets.
-paths(node) := _paths_16(node)
+#   out (P2). With `held`, the Namespace of a Gateway, route, frontend or backend stands directly above it (P3).
+#   One function a step, because Rego has no recursion; OPA computes each step once for all targets.
+paths(node, held) := _paths_16(node, held)
 
-_paths_16(node) := _extend({above | some parent in parents(node); some above in _paths_15(parent)}, node)
+_paths_16(node, held) := _extend({above | some parent in parents(node); some above in _paths_15(parent, held)}, node, held)
 
-_paths_15(node) := _extend({above | some parent in parents(node); some above in _paths_14(parent)}, node)
+_paths_15(node, held) := _extend({above | some parent in parents(node); some above in _paths_14(parent, held)}, node, held)
 
-_paths_14(node) := _extend({above | some parent in parents(node); some above in _paths_13(parent)}, node)
+_paths_14(node, held) := _extend({above | some parent in parents(node); some above in _paths_13(parent, held)}, node, held)
 
-_paths_13(node) := _extend({above | some parent in parents(node); some above in _paths_12(parent)}, node)
+_paths_13(node, held) := _extend({above | some parent in parents(node); some above in _paths_12(parent, held)}, node, held)
 
-_paths_12(node) := _extend({above | some parent in parents(node); some above in _paths_11(parent)}, node)
+_paths_12(node, held) := _extend({above | some parent in parents(node); some above in _paths_11(parent, held)}, node, held)
 
-_paths_11(node) := _extend({above | some parent in parents(node); some above in _paths_10(parent)}, node)
+_paths_11(node, held) := _extend({above | some parent in parents(node); some above in _paths_10(parent, held)}, node, held)
 
-_paths_10(node) := _extend({above | some parent in parents(node); some above in _paths_9(parent)}, node)
+_paths_10(node, held) := _extend({above | some parent in parents(node); some above in _paths_9(parent, held)}, node, held)
 
-_paths_9(node) := _extend({above | some parent in parents(node); some above in _paths_8(parent)}, node)
+_paths_9(node, held) := _extend({above | some parent in parents(node); some above in _paths_8(parent, held)}, node, held)
 
-_paths_8(node) := _extend({above | some parent in parents(node); some above in _paths_7(parent)}, node)
+_paths_8(node, held) := _extend({above | some parent in parents(node); some above in _paths_7(parent, held)}, node, held)
 
-_paths_7(node) := _extend({above | some parent in parents(node); some above in _paths_6(parent)}, node)
+_paths_7(node, held) := _extend({above | some parent in parents(node); some above in _paths_6(parent, held)}, node, held)
 
-_paths_6(node) := _extend({above | some parent in parents(node); some above in _paths_5(parent)}, node)
+_paths_6(node, held) := _extend({above | some parent in parents(node); some above in _paths_5(parent, held)}, node, held)
 
-_paths_5(node) := _extend({above | some parent in parents(node); some above in _paths_4(parent)}, node)
+_paths_5(node, held) := _extend({above | some parent in parents(node); some above in _paths_4(parent, held)}, node, held)
 
-_paths_4(node) := _extend({above | some parent in parents(node); some above in _paths_3(parent)}, node)
+_paths_4(node, held) := _extend({above | some parent in parents(node); some above in _paths_3(parent, held)}, node, held)
 
-_paths_3(node) := _extend({above | some parent in parents(node); some above in _paths_2(parent)}, node)
+_paths_3(node, held) := _extend({above | some parent in parents(node); some above in _paths_2(parent, held)}, node, held)
 
-_paths_2(node) := _extend({above | some parent in parents(node); some above in _paths_1(parent)}, node)
+_paths_2(node, held) := _extend({above | some parent in parents(node); some above in _paths_1(parent, held)}, node, held)
 
-_paths_1(node) := _extend({above | some parent in parents(node); some above in _paths_0(parent)}, node)
+_paths_1(node, held) := _extend({above | some parent in parents(node); some above in _paths_0(parent, held)}, node, held)
 
-_paths_0(node) := {[path_bound_mark, node]}
+_paths_0(node, _) := {[path_bound_mark, node]}
 
-_extend(aboves, node) := {array.concat(above, [node]) | some above in aboves} if {
+_extend(aboves, node, held) := {array.concat(above, _step(node, held)) | some above in aboves} if {
+	not is_port(node)
 	count(aboves) > 0
+} else := {_step(node, held)} if {
 	not is_port(node)
 } else := extended if {
-	is_port(node)
 	extended := {array.concat(above, [node]) | some above in aboves; _reaches_port(above, node)}
 	count(extended) > 0
-} else := {[keys.parse(node).object, node]} if {
-	is_port(node)
-} else := {[node]}
+} else := {array.concat(_step(keys.parse(node).object, held), [node])}
 
-# METADATA
-# description: |
-#   A path with the Namespace of each object that it holds directly above that object: Gateway, route, frontend,
-#   backend (semantics P3). A Namespace that does not exist is left out.
-with_namespaces(path) := [step |
-	some node in path
-	some step in array.concat(_namespace_above(node), [node])
-]
-
-_namespace_above(node) := [namespace] if {
+# A node with the Namespace above it, if that exists.
+_step(node, held) := [node] if {
+	not held
+} else := [node] if {
+	contains(node, "#")
+} else := [namespace, node] if {
 	parts := keys.parse(node)
-	parts.section == ""
-	object_level(parts.type) in {"Gateway", "Route", "Backend"}
 	parts.namespace != "-"
+	object_level(parts.type) in {"Gateway", "Route", "Backend"}
 	namespace := keys.format("", "Namespace", "", parts.namespace)
 	lookup.get(namespace)
-} else := []
+} else := [node]

@@ -6,10 +6,17 @@ import data.bridge.lookup
 # METADATA
 # description: |
 #   The section names of a route's rules, in its order, each its name or, where it has none, its place as `[n]`
-#   (semantics K3).
-rule_names(route_key) := [object.get(rule, "name", sprintf("[%d]", [index])) |
-	some index, rule in lookup.get(route_key).spec.rules
-]
+#   (semantics K3). Of two rules with one name, which the API refuses, the second has none.
+rule_names(route_key) := [name |
+	some index, written in names
+	name := _unless_earlier(written, array.slice(names, 0, index), index)
+] if {
+	names := [section_name(rule, sprintf("[%d]", [index])) | some index, rule in lookup.get(route_key).spec.rules]
+}
+
+_unless_earlier(name, earlier, index) := sprintf("[%d]", [index]) if {
+	name in earlier
+} else := name
 
 # The key of what a parentRef of a route in a namespace names.
 _parent_key(ref, namespace) := keys.format(
@@ -34,8 +41,6 @@ _object_parents("Route", route_key) := {keys.section(gateway, name) |
 	hostnames := [lower(hostname) | some hostname in spec.hostnames]
 	some ref in spec.parentRefs
 	gateway := _parent_key(ref, about.namespace)
-	some name, listener in admitting(gateway, about.type, about.namespace)
-	object.get(ref, "sectionName", name) == name
-	object.get(ref, "port", listener.port) == listener.port
-	hostnames_meet(hostnames, listener.hostname)
+	some name, hostname in admitting(gateway, about.type, about.namespace, object.get(ref, "sectionName", ""), object.get(ref, "port", 0))
+	hostnames_meet(hostnames, hostname)
 }

@@ -4,6 +4,12 @@ import data.bridge.lib.keys
 import data.bridge.lookup
 
 # METADATA
+# description: The name of a part of an object where that can name a section, else what stands for it.
+section_name(part, fallback) := part.name if {
+	regex.match(`^[^#@/\[\]]+$`, part.name)
+} else := fallback
+
+# METADATA
 # description: The nodes of an object's sections (listeners, route rules, Service ports).
 sections(object_key) := {keys.section(object_key, name) | some name in section_names(object_key)}
 
@@ -64,7 +70,15 @@ nodes_at(object_key, level_name) := sections(object_key) if levels[keys.parse(ob
 
 # METADATA
 # description: |
-#   An object stands in the hierarchy. One of a type that is not listed is a backend only where something names it as one.
-has_place(object_key) if levels[keys.parse(object_key).type]
+#   An object exists (semantics P2) and stands in the hierarchy. One of a type that is not listed is a backend only where
+#   something names it as one.
+has_place(object_key) if {
+	levels[keys.parse(object_key).type]
+	lookup.get(object_key)
+}
 
-has_place(object_key) if count(lookup.declared_parents(object_key)) > 0
+has_place(object_key) if {
+	not levels[keys.parse(object_key).type]
+	lookup.get(object_key)
+	count(lookup.declared_parents(object_key)) > 0
+}
