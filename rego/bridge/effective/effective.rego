@@ -1,5 +1,7 @@
 package bridge.effective
 
+import data.bridge.hierarchy
+
 # METADATA
 # description: |
 #   The effective policy of one kind at one effective target, for each path that has a policy:
@@ -11,13 +13,17 @@ at(policy_kind, node) := [entry |
 	entry := _entry(path, attached)
 ]
 
-_entry(path, attached) := {"path": path, "spec": merged.spec, "origins": merged.origins, "policies": merged.policies} if {
-	path[0] != "…"
-	merged := _merged(attached)
+_entry(path, attached) := object.union({"path": path}, _merged(attached)) if {
+	_foldable(attached, path[0])
 } else := {
 	"path": path,
-	"error": {"code": "BoundExceeded", "message": _bound_message(path, attached)},
+	"error": {"code": "BoundExceeded", "message": _bound_message(attached, path[0])},
 	"policies": [object.union(entry, {"strategy": proper(entry.policy).strategy}) | some entry in attached],
+}
+
+_foldable(attached, root) if {
+	root != hierarchy.path_bound_mark
+	count(attached) <= fold_bound
 }
 
 # A function of the stack alone, so that OPA merges once for all targets that share it.
@@ -38,6 +44,6 @@ _merged(attached) := {"spec": result.spec, "origins": result.origins, "policies"
 	]
 }
 
-_bound_message(path, attached) := sprintf("%d policies meet here; at most %d can be merged", [count(attached), fold_bound]) if {
-	path[0] != "…"
+_bound_message(attached, root) := sprintf("%d policies meet here; at most %d can be merged", [count(attached), fold_bound]) if {
+	root != hierarchy.path_bound_mark
 } else := "The hierarchy above this target is deeper than paths can be, or an extension's links make a cycle"

@@ -10,30 +10,38 @@ import data.bridge.merge
 #   `{policy, ancestor, outcome, by, scope, affects}`. `by` names those that override it with the strategy that decided,
 #   `scope` names the path. What statuses are counted from.
 rows(policy_kind, node) := [row |
-	some entry in at(policy_kind, node)
-	some placed in entry.policies
-	outcome := object.get(placed, "outcome", "Failed")
-	row := {
-		"policy": placed.policy,
-		"ancestor": ancestor(policy_kind, entry.path, placed.target),
-		"outcome": outcome,
-		"by": _deciders(entry, placed),
-		"scope": scope_name(entry.path),
-		"affects": outcome in {"Programmed", "PartiallyProgrammed"},
-	}
+	some path in paths(policy_kind, node)
+	attached := stack(policy_kind, path)
+	count(attached) > 0
+	scope := scope_name(path)
+	some told in _told(attached, path[0])
+	row := object.union(told.row, {"ancestor": ancestor(policy_kind, path, told.target), "scope": scope})
 ]
 
-_deciders(entry, _) := [entry.error.message] if entry.error
-
-_deciders(entry, placed) := [decider |
-	some winner in placed.overriddenBy
-	decider := sprintf("%s (%s)", [keys.short(winner), merge.strategies[_deciding(entry, placed, winner).strategy]])
+# What a row says of each policy of a stack, whatever path it is on. `root` tells a path that was cut at its bound.
+_told(attached, root) := [{"target": placed.target, "row": row} |
+	policies := _merged(attached).policies
+	some placed in policies
+	row := {
+		"policy": placed.policy,
+		"outcome": placed.outcome,
+		"by": _deciders(policies, placed),
+		"affects": placed.outcome in {"Programmed", "PartiallyProgrammed"},
+	}
 ] if {
-	not entry.error
-}
+	_foldable(attached, root)
+} else := [{"target": placed.target, "row": row} |
+	some placed in attached
+	row := {"policy": placed.policy, "outcome": "Failed", "by": [_bound_message(attached, root)], "affects": false}
+]
+
+_deciders(policies, placed) := [decider |
+	some winner in placed.overriddenBy
+	decider := sprintf("%s (%s)", [keys.short(winner), merge.strategies[_deciding(policies, placed, winner).strategy]])
+]
 
 # The strategy of a pair is the established one's: of the two the one that stands first.
-_deciding(entry, placed, winner) := [other | some other in entry.policies; other.policy in {placed.policy, winner}][0]
+_deciding(policies, placed, winner) := [other | some other in policies; other.policy in {placed.policy, winner}][0]
 
 # METADATA
 # description: |

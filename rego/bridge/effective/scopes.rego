@@ -38,7 +38,7 @@ _within(scope, node) if scope == node
 
 _within(scope, node) if {
 	keys.parse(scope).object != keys.parse(node).object
-	some path in hierarchy.paths(scope)
+	some path in hierarchy.paths(scope, false)
 	node in path
 }
 

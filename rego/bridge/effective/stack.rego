@@ -10,9 +10,14 @@ import data.bridge.lib.keys
 #   The policies of a kind on a path, the established ones first: by level, higher first; then by age, older first;
 #   then by namespace/name (GEP-713, "Established and challenger policy specs"; semantics F1). A policy that is
 #   attached at two places of the path stands here twice (P4). Each entry is `{policy, target}`.
-stack(policy_kind, path) := [{"policy": row[3], "target": path[row[0]]} |
-	some row in sort({[level, age(policy), keys.short(policy), policy] |
-		some level, node in path
+stack(policy_kind, path) := [{"policy": policy, "target": node} |
+	some node in path
+	some policy in _at_level(policy_kind, node)
+]
+
+# The policies at one node, the older first. The same for all paths through it.
+_at_level(policy_kind, node) := [row[2] |
+	some row in sort({[age(policy), keys.short(policy), policy] |
 		some policy in attachment.attached(policy_kind, node)
 	})
 ]
@@ -26,6 +31,4 @@ paths(policy_kind, node) := {[node]} if {
 	not contains(node, "#")
 } else := {[keys.parse(node).object, node]} if {
 	kinds.direct(policy_kind)
-} else := {hierarchy.with_namespaces(path) | some path in hierarchy.paths(node)} if {
-	kinds.may_target(policy_kind, "core/Namespace")
-} else := hierarchy.paths(node)
+} else := hierarchy.paths(node, kinds.names_namespaces(policy_kind))

@@ -36,3 +36,9 @@ acts_on(policy_kind, type) if split(type, "/")[1] in get(policy_kind).effectiveK
 # METADATA
 # description: A policy kind is of class Direct (semantics C2).
 direct(policy_kind) if get(policy_kind).class == "Direct"
+
+# METADATA
+# description: A policy kind's paths name Namespaces, because its policies may target them (semantics P3).
+names_namespaces(policy_kind) if {
+	may_target(policy_kind, "core/Namespace")
+} else := false
