@@ -28,6 +28,7 @@ PLURALS = {
     "CustomResourceDefinition": "customresourcedefinitions",
 }
 POLICIES = "/apis/example.com/v1/colorpolicies"
+GATEWAYS = f"/apis/{GATEWAY_API}/v1/gateways"
 ROUTES = f"/apis/{GATEWAY_API}/v1/httproutes"
 _MERGE_PATCH = "application/merge-patch+json"
 _QUIET = 3.0  # seconds without a change, after which everything has settled
@@ -100,6 +101,14 @@ class Watched:
         self.observed[metadata["namespace"], metadata["name"]] = min(seen, default=0)
         self._news.set()
 
+    async def until_all_observed(self, count: int, patience: float) -> float:
+        """Wait until `count` objects show conditions; gives the time (perf_counter)."""
+        async with asyncio.timeout(patience):
+            while sum(1 for generation in self.observed.values() if generation) < count:
+                self._news.clear()
+                await self._news.wait()
+        return time.perf_counter()
+
     async def until_observed(self, obj: Object, generation: int) -> float:
         """Wait until all conditions of an object speak of a generation; gives the time (perf_counter)."""
         place = obj["metadata"]["namespace"], obj["metadata"]["name"]
@@ -155,10 +164,11 @@ async def list_raw(session: aiohttp.ClientSession, path: str, page: int) -> tupl
         async with session.get(path, params=params) as response:
             body = await response.read()
         pages.append(body)
-        # The token stands in the list's metadata, before the items.
-        _, found, rest = body[:4096].partition(b'"continue":"')
-        if not found:
+        # The token stands in the list's metadata, after the items; to parse them here would be part of the time.
+        _, _, rest = body[-4096:].partition(b'"metadata":{"continue":"')
+        token = rest.partition(b'"')[0]
+        if not token:
             break
-        params["continue"] = rest.partition(b'"')[0].decode()
+        params["continue"] = token.decode()
     took = time.perf_counter() - began
     return [item for body in pages for item in json.loads(body)["items"]], took

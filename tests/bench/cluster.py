@@ -15,7 +15,7 @@ import msgspec
 from bridge.opa.managed import ManagedOpa
 from bridge.replicator.pruning import prune
 from bridge.tools import ensure, ensure_crds
-from tests.bench.api import POLICIES, ROUTES, create, list_raw, session_of, settled, watching
+from tests.bench.api import GATEWAYS, POLICIES, ROUTES, create, list_raw, session_of, settled, watching
 from tests.bench.changes import gateway_policy, route_policies
 from tests.bench.figures import figure, memory, progress, step
 from tests.bench.load import Load, custom_resources, policy_kind
@@ -33,15 +33,17 @@ async def measure(routes: int) -> None:
     load = Load(routes)
     async with _cluster(load) as plane, session_of(plane) as api:
         floor = await _floor(api, load)
-        async with watching(api, POLICIES, ROUTES) as watched:
+        async with watching(api, POLICIES, GATEWAYS) as watched:
             began = time.perf_counter()
             async with running_bridge(plane) as sidecar, aiohttp.ClientSession() as opa:
                 _fill(sidecar, floor, load)
                 _memory(sidecar, load, "after_fill")
-                with step("the first statuses settle"):
-                    ended = await settled(watched, time.perf_counter(), 1_200)
-                first = ended - began - sidecar.filled
-                figure("first_statuses_after_fill", first, "s", writes=watched.events, routes=routes, where=WHERE)
+                policies = sum(1 for _ in load.policies())
+                with step("every policy gets its first status"):
+                    shown = await watched.until_all_observed(policies, 1_200)
+                    await settled(watched, shown, 300)
+                first = shown - began - sidecar.filled
+                figure("first_statuses_after_fill", first, "s", policies=policies, routes=routes, where=WHERE)
                 await one_target(opa, sidecar.opa_url, load, WHERE)
                 await all_rules(opa, sidecar.opa_url, load, WHERE, "effective")
                 await route_policies(api, opa, sidecar, watched, load)
