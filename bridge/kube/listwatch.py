@@ -17,7 +17,16 @@ from typing import Any
 import msgspec
 
 from bridge.kube.client import KubeClient, parse
-from bridge.kube.errors import Expired, Garbled, KubeError, NotFound, Unreachable, one_line, status_error
+from bridge.kube.errors import (
+    Expired,
+    Garbled,
+    KubeError,
+    NotFound,
+    Unauthorized,
+    Unreachable,
+    one_line,
+    status_error,
+)
 from bridge.kube.explaining import explain
 from bridge.kube.lines import LineSplitter
 from bridge.kube.pace import Backoff, Pace
@@ -79,7 +88,7 @@ async def list_and_watch(
             error = failure
             if (message := explain(failure, resource, client.origin)) != trouble:
                 trouble = message
-                yield Trouble(resource.id, message)
+                yield Trouble(resource.id, message, unknown=isinstance(failure, Unreachable | Unauthorized))
         if opened is not None or error is not None:  # after a listing the watch begins at once
             lasted = opened is not None and (changed or time.monotonic() - opened > _SOON)
             await _pause(backoff, error, lasted=lasted)

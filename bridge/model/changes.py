@@ -50,12 +50,14 @@ class Listed:
 class Trouble:
     """Why a type (or a file of manifests) delivers nothing now, in one line that says what would mend it.
 
-    `subject` is the type's id, or `file:line` of a manifest. `retried` tells whether the source goes on trying.
+    `subject` is the type's id, or `file:line` of a manifest. `retried` tells whether the source goes on trying. With
+    `unknown` nobody can say now what the type has (the API server is away), so it must not count as empty.
     """
 
     subject: str
     message: str
     retried: bool = True
+    unknown: bool = False
 
 
 @dataclass(frozen=True, slots=True)

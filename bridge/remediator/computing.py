@@ -52,9 +52,10 @@ class Computing:
     async def _described_anew(self, kinds: Mapping[str, Any], dirty: Dirty) -> dict[str, set[str]]:
         """Forget what policy kinds came to that are described otherwise now; the scopes to compute for them."""
         scopes: dict[str, set[str]] = {}
-        for kind in self._kinds.keys() | kinds.keys():
-            if self._kinds.get(kind) == kinds.get(kind):
-                continue
+        differing = {kind for kind in self._kinds.keys() | kinds.keys() if self._kinds.get(kind) != kinds.get(kind)}
+        if differing:
+            dirty.objects.update(await self._opa.query("marked", {}))  # from when it was described otherwise
+        for kind in differing:
             dirty.update(self._ledger.drop(kind))
             if kind in kinds:
                 dirty.policies.update(await self._opa.query("policies", {"policyKind": kind}))

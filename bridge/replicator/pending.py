@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -19,6 +20,7 @@ class Pending:
 
     held: Callable[[str], set[Key]]
     _objects: dict[Key, Object | None] = field(default_factory=dict)  # None: gone
+    _taken: frozenset[Key] = frozenset()  # the last batch, which OPA may not hold yet
     _seen: dict[str, set[Key]] = field(default_factory=dict)  # of each type that is being listed
 
     def __len__(self) -> int:
@@ -40,27 +42,22 @@ class Pending:
                 self._objects[key] = None
             case Listed(type_id):
                 seen = self._seen.pop(type_id, set())
-                waiting = {key for key, obj in self._objects.items() if key.type_id == type_id and obj is not None}
-                for key in (self.held(type_id) | waiting) - seen:
+                known = {key for key in (*self._objects, *self._taken) if key.type_id == type_id}
+                for key in (self.held(type_id) | known) - seen:
                     self._objects[key] = None
             case Trouble() | Mended():
                 pass
 
     def take_out(self, limit: int) -> dict[Key, Object | None]:
-        """The oldest `limit` changes, which are forgotten here."""
-        if len(self._objects) <= limit:
-            batch, self._objects = self._objects, {}
-            return batch
-        batch = {key: self._objects[key] for key, _ in zip(self._objects, range(limit), strict=False)}
+        """The oldest `limit` changes, which are forgotten here; the batch before that is written now."""
+        batch = {key: self._objects[key] for key in itertools.islice(self._objects, limit)}
         for key in batch:
             del self._objects[key]
+        self._taken = frozenset(batch)
         return batch
-
-    def put_back(self, batch: dict[Key, Object | None]) -> None:
-        """Changes that could not be written wait again, before the newer ones, which win."""
-        self._objects = {**batch, **self._objects}
 
     def clear(self) -> None:
         """Forget everything, because the source tells all of it again."""
         self._objects.clear()
+        self._taken = frozenset()
         self._seen.clear()

@@ -17,28 +17,38 @@ def prune(obj: Object) -> Object:
     A CustomResourceDefinition keeps the property names and types of its schemas. What came in is not changed.
     """
     metadata = {name: value for name, value in obj["metadata"].items() if name != "managedFields"}
-    if _LAST_APPLIED in metadata.get("annotations", ()):
-        metadata["annotations"] = {k: v for k, v in metadata["annotations"].items() if k != _LAST_APPLIED}
-    pruned = {**obj, "metadata": metadata}
+    annotations = metadata.get("annotations")
+    if isinstance(annotations, dict) and _LAST_APPLIED in annotations:
+        metadata["annotations"] = {k: v for k, v in annotations.items() if k != _LAST_APPLIED}
     if obj["kind"] == "Secret" and obj["apiVersion"] == "v1":
         return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": obj.get("type", "")}
+    pruned = {**obj, "metadata": metadata}
     if obj["kind"] == _CRD:
-        pruned["spec"] = {**obj["spec"], "versions": [_version(version) for version in obj["spec"].get("versions", ())]}
+        pruned["spec"] = _crd_spec(obj.get("spec"))
         pruned.pop("status", None)
     return pruned
 
 
-def _version(version: Object) -> Object:
-    schema = version.get("schema", {}).get("openAPIV3Schema", {})
-    return {**version, "schema": {"openAPIV3Schema": _skeleton(schema, _CRD_DEPTH)}}
+def _crd_spec(spec: Any) -> Any:
+    if not isinstance(spec, dict) or not isinstance(spec.get("versions"), list):
+        return spec
+    return {**spec, "versions": [_version(version) for version in spec["versions"]]}
+
+
+def _version(version: Any) -> Any:
+    if not isinstance(version, dict):
+        return version
+    schema = version.get("schema")
+    whole = schema.get("openAPIV3Schema") if isinstance(schema, dict) else None
+    return {**version, "schema": {"openAPIV3Schema": _skeleton(whole, _CRD_DEPTH)}}
 
 
 def _skeleton(schema: Any, depth: int) -> Object:
     if not isinstance(schema, dict) or depth == 0:
         return {}
     kept: Object = {"type": schema["type"]} if "type" in schema else {}
-    if "properties" in schema:
-        kept["properties"] = {name: _skeleton(part, depth - 1) for name, part in schema["properties"].items()}
+    if isinstance(properties := schema.get("properties"), dict):
+        kept["properties"] = {name: _skeleton(part, depth - 1) for name, part in properties.items()}
     if "items" in schema:
         kept["items"] = _skeleton(schema["items"], depth - 1)
     return kept

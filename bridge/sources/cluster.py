@@ -139,7 +139,7 @@ class ClusterSource:
             await self._discovery.refresh()
         except KubeError as error:
             for type_id in missing:
-                await self._tell(type_id, f"it is not known what the API server serves: {error}")
+                await self._tell(type_id, f"it is not known what the API server serves: {error}", unknown=True)
             return False
         for type_id, resource in self._discovery.resolve(sorted(wanted)).items():
             running = self._running.get(type_id)
@@ -192,10 +192,10 @@ class ClusterSource:
             await self._queue.put((epoch, Listing(type_id)))
             await self._queue.put((epoch, Listed(type_id)))
 
-    async def _tell(self, type_id: str, message: str) -> None:
+    async def _tell(self, type_id: str, message: str, *, unknown: bool = False) -> None:
         if self._told.get(type_id) != message:
             self._told[type_id] = message
-            await self._queue.put((self._epoch, Trouble(type_id, message)))
+            await self._queue.put((self._epoch, Trouble(type_id, message, unknown=unknown)))
 
     async def _follow(self, type_id: str, resource: ResourceType, epoch: int) -> None:
         """Deliver one type until the API server no longer serves it."""

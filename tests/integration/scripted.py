@@ -10,6 +10,7 @@ from typing import Any
 from bridge.model.changes import Change, Deleted, Listed, Listing, Object, Upserted
 from bridge.model.keys import Key, key_of
 from bridge.model.notice import Notice
+from bridge.remediator.sink import Conflict, Gone, Status
 from bridge.replicator.replicator import Replicator
 
 BARRIER = "core/ConfigMap"  # a type that no rule reads: an object of it marks a place in the stream
@@ -85,6 +86,33 @@ class ScriptedSource:
         """Say something of one's own."""
         for change in changes:
             self._queue.put_nowait(change)
+
+
+class ScriptedSink:
+    """Statuses go into the source's objects, as an API server would have it, and come back as changes."""
+
+    def __init__(self, source: ScriptedSource) -> None:
+        self.writes: list[tuple[Key, dict[str, Any]]] = []
+        self.held = True
+        self._source = source
+
+    async def write(self, key: Key, part: Status, resource_version: str) -> None:
+        """Take a part of a status. Raises Conflict for an older version, Gone for an object that is gone."""
+        obj = self._source.objects.get(key)
+        if obj is None:
+            raise Gone
+        if obj["metadata"]["resourceVersion"] != resource_version:
+            raise Conflict
+        self.writes.append((key, dict(part)))
+        self._source.put({**obj, "status": {**obj.get("status", {}), **part}})
+
+    def overlay(self, key: Key) -> Status:
+        """Nothing: what was written comes back."""
+        return {}
+
+    def may_write(self) -> bool:
+        """As the test wants it."""
+        return self.held
 
 
 class Notices:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -19,12 +20,11 @@ from bridge.opa.managed import ManagedOpa
 from bridge.remediator.ledger import Ledger
 from bridge.remediator.queue import Budget
 from bridge.remediator.remediator import Remediator
-from bridge.remediator.sink import MemorySink
 from bridge.replicator.replicator import Replicator
 from bridge.resources import rego_root
 from bridge.runtime.types import ALWAYS
-from tests.integration.scripted import BARRIER, Notices, ScriptedSource
-from tests.properties.small_world import THING, SmallWorld
+from tests.integration.scripted import BARRIER, Notices, ScriptedSink, ScriptedSource
+from tests.properties.small_world import GROUP, THING, SmallWorld
 
 MARKED = {"Namespace", "Gateway", "GatewayClass", "Service"}
 AT_ONCE = (1, 1, 2, 1, 4)  # steps that happen together before the next look
@@ -36,15 +36,19 @@ class Bridge:
 
     source: ScriptedSource
     opa: Opa
-    sink: MemorySink
+    sink: ScriptedSink
     notices: Notices
     remediator: Remediator
 
     async def settled(self) -> None:
-        """Wait until every change has been written, computed and remediated."""
-        await self.notices.until_written()
-        async with asyncio.timeout(20):
-            await self.remediator.settled()
+        """Wait until every change has been written, computed and remediated, and the statuses have come back."""
+        async with asyncio.timeout(30):
+            while True:
+                writes = len(self.sink.writes)
+                await self.notices.until_written()
+                await self.remediator.settled()
+                if len(self.sink.writes) == writes:
+                    return
 
 
 @asynccontextmanager
@@ -53,7 +57,7 @@ async def at_work(opa_url: str, world: SmallWorld) -> AsyncIterator[Bridge]:
     source = ScriptedSource(world.objects.values())
     async with Opa(opa_url) as opa:
         replicator = Replicator(source, opa, (*ALWAYS, THING, BARRIER))
-        sink = MemorySink()
+        sink = ScriptedSink(source)
         remediator = Remediator(opa, sink, Budget(1e6, 1_000_000))
         notices = Notices(source, replicator)
         replicator.listen(remediator.note)
@@ -83,6 +87,7 @@ async def test_after_many_changes_statuses_and_ledger_equal_those_from_scratch(s
 
 async def walk(seed: int, steps: int, opa_path: Path) -> None:
     world = SmallWorld(seed)
+    chance = random.Random(seed)
     history: list[str] = []
     bundle = shipped_bundle(rego_root())
     async with ManagedOpa(opa_path, {}, bundle=bundle) as managed, at_work(managed.url, world) as bridge:
@@ -96,22 +101,46 @@ async def walk(seed: int, steps: int, opa_path: Path) -> None:
                 if obj is None:
                     bridge.source.delete(key)
                 else:
-                    bridge.source.put(obj)
+                    status = bridge.source.objects.get(key, {}).get("status")
+                    bridge.source.put({**obj, "status": status} if status else obj)
+            if chance.random() < 0.2:
+                history.append(_meddle(bridge.source, chance))
             await bridge.settled()
             await _compare(bridge, f"seed {seed}, after {len(history)} steps, the last:\n" + "\n".join(history[-4:]))
+
+
+def _meddle(source: ScriptedSource, chance: random.Random) -> str:
+    """Somebody else writes a status: over ours, or beside it."""
+    key = chance.choice([key for key in source.objects if key.group != "core" or key.kind in MARKED])
+    obj = source.objects[key]
+    status = dict(obj.get("status", {}))
+    theirs = {"type": "Theirs", "status": "True", "reason": "R", "message": ""}
+    number = chance.randint(1, 20)
+    entries = [{"ancestorRef": {"name": str(n)}, "controllerName": "they", "conditions": []} for n in range(number)]
+    match chance.choice(("nothing", "condition", "ancestors", "odd")):
+        case "nothing":
+            status = {}
+        case "condition":
+            status["conditions"] = [*status.get("conditions", []), theirs][-3:]
+        case "ancestors":
+            status["ancestors"] = [*entries, *status.get("ancestors", [])]
+        case "odd":
+            status = {"conditions": ["odd", {"type": 1}], "ancestors": {}} if key.group == GROUP else status
+    source.put({**obj, "status": status})
+    return f"status of {key}: {status}"
 
 
 async def _compare(bridge: Bridge, when: str) -> None:
     opa = bridge.opa
     policies = [*await opa.query("policies", {}), *await opa.query("policykinds", {})]
     wanted = [entry for entry in await opa.query("status", {"policies": policies}) if entry["mode"] == "Manage"]
-    shown = {entry["policy"]: _shown(bridge.sink, entry) for entry in wanted}
+    shown = {entry["policy"]: _shown(bridge.source, entry) for entry in wanted}
     assert shown == {entry["policy"]: _said(entry) for entry in wanted}, when
     marked = [
         str(key) for key in bridge.source.objects if key.kind in {"Namespace", "Gateway", "GatewayClass", "Service"}
     ]
     affected = await opa.query("affected", {"objects": marked})
-    shown = {entry["object"]: _shown(bridge.sink, entry | {"policy": entry["object"]}) for entry in affected}
+    shown = {entry["object"]: _shown(bridge.source, entry | {"policy": entry["object"]}) for entry in affected}
     types = {name for entry in affected for name in entry["types"]}
     only = {key: {name: said for name, said in found.items() if name in types} for key, found in shown.items()}
     assert only == {entry["object"]: _said(entry) for entry in affected}, when
@@ -140,15 +169,18 @@ def _said(entry: dict[str, Any]) -> Any:
     return _conditions(entry["conditions"])
 
 
-def _shown(sink: MemorySink, entry: dict[str, Any]) -> Any:
-    """The same of what was written."""
-    status = sink.statuses.get(parse_key(entry["policy"]), {})
+def _shown(source: ScriptedSource, entry: dict[str, Any]) -> Any:
+    """The same of what was written, less what is another's."""
+    status = source.objects[parse_key(entry["policy"])].get("status", {})
     if "ancestors" in entry:
-        return {str(one["ancestorRef"]): _conditions(one["conditions"]) for one in status.get("ancestors", [])}
+        ours = [one for one in status.get("ancestors", []) if one["controllerName"] == entry["controllerName"]]
+        return {str(one["ancestorRef"]): _conditions(one["conditions"]) for one in ours}
     return _conditions(status.get("conditions", []))
 
 
-def _conditions(conditions: list[dict[str, Any]]) -> dict[str, Any]:
+def _conditions(conditions: list[Any]) -> dict[str, Any]:
     return {
-        one["type"]: {name: value for name, value in one.items() if name != "lastTransitionTime"} for one in conditions
+        one["type"]: {name: value for name, value in one.items() if name != "lastTransitionTime"}
+        for one in conditions
+        if isinstance(one, dict) and one["type"] not in {1, "Theirs"}
     }
