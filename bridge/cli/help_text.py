@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -28,6 +29,10 @@ class ExampleCommand(click.Command):
                 formatter.write(f"  # {about}\n  {shown}\n")
         super().format_options(ctx, formatter)
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments; `--manifests a.yaml b.yaml`, as a shell writes `--manifests *.yaml`, means both files."""
+        return super().parse_args(ctx, _each_its_own_option("--manifests", args))
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; Ctrl-C ends it with 130, silently."""
         try:
@@ -35,6 +40,19 @@ class ExampleCommand(click.Command):
         except KeyboardInterrupt:
             # click would print an empty line first.
             raise click.exceptions.Exit(130) from None
+
+
+def _each_its_own_option(option: str, args: list[str]) -> list[str]:
+    """The arguments with `option` before every existing path that follows its first value."""
+    spread: list[str] = []
+    following = False
+    for index, arg in enumerate(args):
+        given = index > 0 and args[index - 1] == option
+        following = given or (following and not arg.startswith("-") and Path(arg).exists())
+        if following and not given:
+            spread.append(option)
+        spread.append(arg)
+    return spread
 
 
 def debug_option(command: _Decorated) -> _Decorated:

@@ -10,7 +10,7 @@ from tests.scenarios.cases import Case
 
 @dataclass(slots=True)
 class Answers:
-    """`effective` as the query gives it, the status of each policy and the conditions of each affected object, by key."""
+    """`effective` as the query gives it; by key each policy's status and each affected object's conditions."""
 
     effective: list[dict[str, Any]]
     statuses: dict[str, dict[str, Any]]

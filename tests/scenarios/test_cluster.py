@@ -38,7 +38,7 @@ class Cluster:
 
     def bridge(self, *arguments: str) -> Any:
         """What the command prints of the bridge's OPA, as JSON."""
-        command = [BRIDGE, *arguments, "--opa", self.opa_url, "-o", "json"]
+        command = [str(BRIDGE), *arguments, "--opa", self.opa_url, "-o", "json"]
         done = subprocess.run(command, capture_output=True, check=False)
         assert done.returncode == 0, done.stderr.decode()
         return json.loads(done.stdout)
@@ -69,7 +69,7 @@ def cluster(
         time.sleep(1.1)  # creationTimestamps have whole seconds
     with (folder / "bridge.log").open("wb") as log:
         environ = {**os.environ, "BRIDGE_OPA": str(opa_path), "BRIDGE_LEASE_NAME": "scenarios"}
-        command = [BRIDGE, "run", "--kubeconfig", str(control_plane.kubeconfig), "--listen", "127.0.0.1:0"]
+        command = [str(BRIDGE), "run", "--kubeconfig", str(control_plane.kubeconfig), "--listen", "127.0.0.1:0"]
         process = subprocess.Popen(
             [*command, "--log-format", "json"], stdout=subprocess.DEVNULL, stderr=log, env=environ
         )
