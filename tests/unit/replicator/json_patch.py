@@ -1,0 +1,27 @@
+"""A strict little interpreter of the JSON Patch (RFC 6902) that the replicator sends."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from bridge.opa.paths import segments_of
+from bridge.replicator.skeleton import Operation
+
+
+def applied(document: dict[str, Any], operations: list[Operation]) -> dict[str, Any]:
+    """The document after the operations. Raises KeyError where OPA would refuse one."""
+    result = copy.deepcopy(document)
+    for operation in operations:
+        *above, name = segments_of(operation["path"])
+        holder = result
+        for segment in above:
+            holder = holder[segment]
+        match operation["op"]:
+            case "add":
+                holder[name] = copy.deepcopy(operation["value"])
+            case "remove":
+                del holder[name]
+            case other:
+                raise KeyError(other)
+    return result

@@ -1,0 +1,106 @@
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bridge.model.changes import Object
+from bridge.model.keys import Key, key_of
+from bridge.replicator.documents import INDEXES, Documents, Entries, entries_of, essence
+from tests.unit.replicator.json_patch import applied
+
+NAMES = st.sampled_from(["one", "two", "three"])
+ENTRIES = st.lists(
+    st.tuples(st.tuples(st.sampled_from(["children", "parents"]), NAMES), st.integers()), unique_by=lambda e: e[0]
+)
+STEPS = st.lists(st.tuples(st.sampled_from(["put", "remove", "plan"]), NAMES, ENTRIES), max_size=40)
+
+
+def service(name: str, **metadata: Any) -> Object:
+    return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name, "namespace": "shop", **metadata}}
+
+
+def empty() -> dict[str, Any]:
+    return {"objects": {}, "index": {name: {} for name in INDEXES}}
+
+
+@given(STEPS)
+def test_opa_holds_each_object_with_its_present_index_entries_and_nothing_else(
+    steps: list[tuple[str, str, Entries]],
+) -> None:
+    documents = Documents()
+    documents.begin()
+    held: dict[str, Any] = {}
+    model: dict[Key, tuple[Object, Entries]] = {}
+    for what, name, entries in [*steps, ("plan", "", [])]:
+        key = key_of(service(name))
+        if what == "put":
+            documents.put(key, service(name), entries)
+            model[key] = (service(name), entries)
+        elif what == "remove":
+            documents.remove(key)
+            model.pop(key, None)
+        else:
+            held = applied(held, documents.take_plan())
+            assert held == _expected(model)
+            assert documents.keys_of("core/Service") == set(model)
+            assert len(documents) == len(model)
+
+
+def _expected(model: dict[Key, tuple[Object, Entries]]) -> dict[str, Any]:
+    found = empty()
+    for key, (obj, entries) in model.items():
+        found["objects"].setdefault("core", {}).setdefault("Service", {}).setdefault("shop", {})[key.name] = obj
+        for (index, other), value in entries:
+            found["index"][index].setdefault(other, {})[str(key)] = value
+    return found
+
+
+def test_deleted_and_put_again_in_one_plan_an_object_is_there() -> None:
+    documents = Documents()
+    documents.begin()
+    key = key_of(service("one"))
+    documents.put(key, service("one"), [(("parents", "x"), 1)])
+    held = applied({}, documents.take_plan())
+    documents.remove(key)
+    documents.put(key, service("one", labels={}), [(("parents", "x"), 2)])
+    held = applied(held, documents.take_plan())
+    assert held["objects"]["core"]["Service"]["shop"]["one"]["metadata"]["labels"] == {}
+    assert held["index"]["parents"] == {"x": {str(key): 2}}
+
+
+def test_what_is_known_of_an_object_is_what_was_put_last() -> None:
+    documents = Documents()
+    documents.begin()
+    key = key_of(service("one"))
+    assert (documents.version(key), documents.essence(key), documents.index_paths(key)) == (None, None, ())
+    obj = service("one", resourceVersion="7")
+    documents.put(key, obj, [(("parents", "x"), 1)])
+    assert documents.version(key) == "7"
+    assert documents.essence(key) == essence(obj)
+    assert documents.index_paths(key) == (("parents", "x"),)
+
+
+def test_beginning_anew_forgets_and_replaces_everything() -> None:
+    documents = Documents()
+    documents.begin()
+    documents.put(key_of(service("one")), service("one"), [])
+    held = applied({"foreign": 1}, documents.take_plan())
+    documents.begin()
+    assert len(documents) == 0
+    assert applied(held, documents.take_plan()) == {"foreign": 1, **empty()}
+
+
+def test_status_and_resource_version_are_not_of_the_essence_but_all_else_is() -> None:
+    plain = service("one", resourceVersion="1")
+    assert essence({**plain, "status": {"x": 1}}) == essence(service("one", resourceVersion="2"))
+    assert essence({**plain, "spec": {}}) != essence(plain)
+    assert essence(service("one", labels={"a": "b"})) != essence(plain)
+
+
+def test_the_order_of_fields_is_not_of_the_essence() -> None:
+    assert essence({"a": 1, "b": 2, "metadata": {}}) == essence({"b": 2, "a": 1, "metadata": {}})
+
+
+def test_the_answer_of_links_becomes_index_entries() -> None:
+    raw = [{"path": ["parents", "a"], "value": ["b"]}]
+    assert entries_of(raw) == [(("parents", "a"), ["b"])]

@@ -1,0 +1,161 @@
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bridge.model.changes import Change, Deleted, Listed, Listing, Mended, Object, Trouble, Upserted
+from bridge.model.keys import Key
+from bridge.replicator.pending import Pending
+
+TYPE = "core/Service"
+NAMES = st.sampled_from(["a", "b", "c", "d"])
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("upsert"), NAMES),
+        st.tuples(st.just("delete"), NAMES),
+        st.tuples(st.sampled_from(["list_first_page", "list_rest", "take", "write"]), st.just("")),
+    ),
+    max_size=60,
+)
+
+
+def service(name: str, number: int = 0) -> Object:
+    metadata = {"name": name, "namespace": "shop", "resourceVersion": str(number)}
+    return {"apiVersion": "v1", "kind": "Service", "metadata": metadata}
+
+
+def key(name: str) -> Key:
+    return Key("core", "Service", "shop", name)
+
+
+class Cluster:
+    """Objects, a client that lists and watches them, and a writer that takes any time for a batch."""
+
+    def __init__(self) -> None:
+        self.exists: dict[Key, Object] = {}
+        self.held: dict[Key, Object] = {}
+        self._pending = Pending(lambda type_id: {one for one in self.held if one.type_id == type_id})
+        self._listing: dict[Key, Object] | None = None
+        self._batch: dict[Key, Object | None] = {}
+        self._number = 0
+
+    def upsert(self, name: str) -> None:
+        if self._listing is None:  # the watch begins where the listing was made
+            self._number += 1
+            self.exists[key(name)] = service(name, self._number)
+            self._pending.take_in(Upserted(TYPE, (self.exists[key(name)],)))
+
+    def delete(self, name: str) -> None:
+        if self._listing is None and self.exists.pop(key(name), None):
+            self._pending.take_in(Deleted(TYPE, key(name)))
+
+    def list_first_page(self, _: str) -> None:
+        # Between a watch that was lost and the listing anything may have happened.
+        for gone in list(self.exists)[::2]:
+            del self.exists[gone]
+        self._listing = dict(self.exists)
+        self._pending.take_in(Listing(TYPE))
+        self._pending.take_in(Upserted(TYPE, tuple(self._listing.values())[:1]))
+
+    def list_rest(self, _: str = "") -> None:
+        if self._listing is not None:
+            self._pending.take_in(Upserted(TYPE, tuple(self._listing.values())[1:]))
+            self._pending.take_in(Listed(TYPE))
+            self._listing = None
+
+    def take(self, _: str) -> None:
+        if not self._batch:
+            self._batch = self._pending.take_out(2)
+
+    def write(self, _: str = "") -> None:
+        for one, obj in self._batch.items():
+            if obj is None:
+                self.held.pop(one, None)
+            else:
+                self.held[one] = obj
+        self._batch = {}
+
+    def come_to_rest(self) -> None:
+        self.list_rest()
+        self.write()
+        while len(self._pending):
+            self.take("")
+            self.write()
+
+
+@given(STEPS)
+def test_once_all_is_written_opa_holds_what_the_source_has(steps: list[tuple[str, str]]) -> None:
+    cluster = Cluster()
+    for what, name in steps:
+        getattr(cluster, what)(name)
+    cluster.come_to_rest()
+    assert cluster.held == cluster.exists
+
+
+def nothing(_: str) -> set[Key]:
+    return set()
+
+
+def test_of_one_object_the_newest_state_waits() -> None:
+    pending = Pending(nothing)
+    for number in range(3):
+        pending.take_in(Upserted(TYPE, (service("a", number),)))
+    assert pending.take_out(10) == {key("a"): service("a", 2)}
+    assert len(pending) == 0
+
+
+def test_the_oldest_come_out_first() -> None:
+    pending = Pending(nothing)
+    pending.take_in(Upserted(TYPE, tuple(map(service, "abc"))))
+    assert list(pending.take_out(2)) == [key("a"), key("b")]
+    assert list(pending.take_out(2)) == [key("c")]
+
+
+def test_what_opa_has_and_a_listing_does_not_name_is_gone() -> None:
+    pending = Pending(lambda _: {key("a"), key("b")})
+    for change in (Listing(TYPE), Upserted(TYPE, (service("a"),)), Listed(TYPE)):
+        pending.take_in(change)
+    assert pending.take_out(10) == {key("a"): service("a"), key("b"): None}
+
+
+def test_what_is_being_written_and_a_listing_does_not_name_is_gone() -> None:
+    pending = Pending(nothing)
+    pending.take_in(Upserted(TYPE, (service("a"),)))
+    pending.take_out(10)
+    pending.take_in(Listing(TYPE))
+    pending.take_in(Listed(TYPE))
+    assert pending.take_out(10) == {key("a"): None}
+
+
+def test_a_listing_of_one_type_leaves_the_others_alone() -> None:
+    pending = Pending(nothing)
+    pending.take_in(Upserted(TYPE, (service("a"),)))
+    pending.take_in(Listing("core/Namespace"))
+    pending.take_in(Listed("core/Namespace"))
+    assert pending.take_out(10) == {key("a"): service("a")}
+
+
+@pytest.mark.parametrize("change", [Trouble(TYPE, "away"), Mended("a.yaml:1"), Upserted(TYPE, ())])
+def test_what_is_no_object_does_not_wait(change: Change) -> None:
+    pending = Pending(nothing)
+    pending.take_in(change)
+    assert len(pending) == 0
+
+
+def test_a_cleared_one_has_forgotten_what_was_listed_and_written() -> None:
+    pending = Pending(nothing)
+    pending.take_in(Listing(TYPE))
+    pending.take_in(Upserted(TYPE, (service("a"), service("b"))))
+    pending.take_out(1)
+    pending.clear()
+    pending.take_in(Listed(TYPE))
+    assert pending.take_out(10) == {}
+
+
+def test_objects_are_pruned() -> None:
+    pending = Pending(nothing)
+    obj: dict[str, Any] = service("a")
+    obj["metadata"]["managedFields"] = [{}]
+    pending.take_in(Upserted(TYPE, (obj,)))
+    assert pending.take_out(1) == {key("a"): service("a")}

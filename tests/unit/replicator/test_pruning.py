@@ -1,0 +1,98 @@
+import copy
+from typing import Any
+
+import pytest
+
+from bridge.replicator.pruning import prune
+
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+
+
+def test_managed_fields_and_last_applied_are_dropped_and_nothing_else() -> None:
+    obj: dict[str, Any] = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "a", "managedFields": [{}], "annotations": {LAST_APPLIED: "{}", "mine": "1"}},
+        "spec": {"ports": []},
+        "status": {"loadBalancer": {}},
+    }
+    before = copy.deepcopy(obj)
+    assert prune(obj) == {**obj, "metadata": {"name": "a", "annotations": {"mine": "1"}}}
+    assert obj == before
+
+
+def test_a_secret_keeps_no_data() -> None:
+    secret = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "a"},
+        "type": "Opaque",
+        "data": {"key": "eA=="},
+    }
+    assert prune(secret) == {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}, "type": "Opaque"}
+
+
+def test_a_secret_keeps_no_data_in_its_last_applied_annotation() -> None:
+    annotations = {LAST_APPLIED: '{"data": {"key": "eA=="}}'}
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a", "annotations": annotations}}
+    assert "eA==" not in str(prune(secret))
+
+
+def test_a_crd_keeps_the_names_and_types_of_its_properties() -> None:
+    schema = {
+        "type": "object",
+        "description": "long",
+        "properties": {
+            "status": {
+                "properties": {"ancestors": {"type": "array", "items": {"type": "object", "description": "long"}}},
+                "x-kubernetes-validations": [],
+            }
+        },
+    }
+    pruned = prune(_crd({"versions": [{"name": "v1", "schema": {"openAPIV3Schema": schema}}]}))
+    assert pruned["spec"]["versions"][0] == {
+        "name": "v1",
+        "schema": {
+            "openAPIV3Schema": {
+                "type": "object",
+                "properties": {"status": {"properties": {"ancestors": {"type": "array", "items": {"type": "object"}}}}},
+            }
+        },
+    }
+    assert "status" not in pruned
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        None,
+        [],
+        {"versions": None},
+        {"versions": [None, 1]},
+        {"versions": [{"name": "v1"}, {"schema": None}, {"schema": {"openAPIV3Schema": {"properties": None}}}]},
+    ],
+)
+def test_an_odd_crd_is_taken(spec: Any) -> None:
+    assert prune(_crd(spec))["kind"] == "CustomResourceDefinition"
+
+
+def test_a_crd_without_a_spec_is_taken() -> None:
+    crd = _crd(None)
+    del crd["spec"]
+    assert prune(crd)["kind"] == "CustomResourceDefinition"
+
+
+@pytest.mark.parametrize("annotations", [None, [], "text"])
+def test_odd_annotations_are_taken(annotations: Any) -> None:
+    obj = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a", "annotations": annotations}}
+    assert prune(obj) == obj
+
+
+def _crd(spec: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "a.b"},
+        "spec": spec,
+        "status": {"conditions": []},
+    }
