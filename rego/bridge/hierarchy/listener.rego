@@ -72,6 +72,8 @@ namespace_labels(name) := object.union(
 	{"kubernetes.io/metadata.name": name},
 )
 
-_written_labels(namespace_key) := lookup.get(namespace_key).metadata.labels
-
-_written_labels(namespace_key) := {} if not lookup.get(namespace_key).metadata.labels
+# A Namespace that is not there has its name all the same (semantics P2: manifests of one application alone).
+_written_labels(namespace_key) := labels if {
+	labels := lookup.get(namespace_key).metadata.labels
+	is_object(labels)
+} else := {}

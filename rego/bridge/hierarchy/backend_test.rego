@@ -1,0 +1,63 @@
+package bridge.hierarchy_test
+
+import data.bridge.hierarchy
+import data.bridge.testing
+
+_service := "core/Service/shop/cart"
+
+test_a_rules_backends_come_with_the_ports_that_it_names if {
+	backends := hierarchy.rule_backends(testing.cart_route) with input as testing.changed([])
+	backends == {testing.cart_pay: {_service: {80}}, "gateway.networking.k8s.io/HTTPRoute/shop/cart#[1]": {_service: {9090}}}
+}
+
+test_two_rules_of_one_name_keep_their_backends_apart if {
+	route := testing.route("cart", [], [
+		{"name": "a", "backendRefs": [{"name": "cart", "port": 80}]},
+		{"name": "a", "backendRefs": [{"name": "catalog"}, {"name": "cart", "port": 1}, {"name": "cart", "port": 2}]},
+	])
+	backends := hierarchy.rule_backends(testing.cart_route) with input as {"changes": {"upsert": [route]}}
+	backends == {
+		"gateway.networking.k8s.io/HTTPRoute/shop/cart#a": {_service: {80}},
+		"gateway.networking.k8s.io/HTTPRoute/shop/cart#[1]": {_service: {1, 2}, "core/Service/shop/catalog": set()},
+	}
+}
+
+test_a_backend_of_another_namespace_needs_a_grant if {
+	route := testing.route("cart", [], [{"name": "pay", "backendRefs": [{"name": "bank", "namespace": "payments"}]}])
+	grant := testing.grant("payments", "gateway.networking.k8s.io", "HTTPRoute", "shop", "", "Service")
+	refused := hierarchy.rule_backends(testing.cart_route) with input as {"changes": {"upsert": [route]}}
+	granted := hierarchy.rule_backends(testing.cart_route) with input as {"changes": {"upsert": [route, grant]}}
+	refused == {testing.cart_pay: {}}
+	granted == {testing.cart_pay: {"core/Service/payments/bank": set()}}
+}
+
+test_the_rules_that_name_a_backend_stand_above_it if {
+	parents := hierarchy.parents(_service) with input as testing.changed([])
+	parents == {testing.cart_pay, "gateway.networking.k8s.io/HTTPRoute/shop/cart#[1]"}
+}
+
+test_a_port_is_reached_only_through_rules_that_name_its_number if {
+	paths := hierarchy.paths("core/Service/shop/cart#http", false) with input as testing.changed([])
+	paths == {array.concat(testing.cart_pay_path, [_service, "core/Service/shop/cart#http"])}
+}
+
+# P2
+test_a_port_that_no_rule_names_starts_at_its_service if {
+	service := testing.service("other", [{"name": "http", "port": 80}])
+	paths := hierarchy.paths("core/Service/shop/other#http", false) with input as testing.changed([service])
+	paths == {["core/Service/shop/other", "core/Service/shop/other#http"]}
+}
+
+test_of_two_ports_of_one_name_both_numbers_are_reached if {
+	service := testing.service("cart", [{"name": "x", "port": 79}, {"name": "x", "port": 80}])
+	others := [obj | some obj in testing.world; obj.kind != "Service"]
+	paths := hierarchy.paths("core/Service/shop/cart#x", false) with input as {"changes": {"upsert": array.concat(others, [service])}}
+	paths == {array.concat(testing.cart_pay_path, [_service, "core/Service/shop/cart#x"])}
+}
+
+# K2
+test_a_port_has_its_name_or_else_its_number if {
+	service := testing.service("cart", [{"name": "http", "port": 80}, {"port": 81}, {"name": "", "port": 82}, {"name": null, "port": 83}])
+	names := hierarchy.port_names(_service) with input as {"changes": {"upsert": [service]}}
+	names == ["http", "81", "82", "83"]
+}

@@ -1,0 +1,51 @@
+package bridge.hierarchy_test
+
+import data.bridge.hierarchy
+import data.bridge.testing
+
+_gw := "gateway.networking.k8s.io/Gateway/infra/public"
+
+test_a_route_declares_its_parents_and_backends_both_ways if {
+	route := testing.route(
+		"cart",
+		[{"name": "public", "namespace": "infra"}],
+		[{"backendRefs": [{"name": "cart"}]}, {"backendRefs": [{"name": "cart"}, {"name": "bank", "namespace": "payments"}]}],
+	)
+	hierarchy.links(route) == {
+		{"path": ["children", _gw], "value": [testing.cart_route]},
+		{"path": ["parents", testing.cart_route], "value": [_gw]},
+		{"path": ["children", testing.cart_route], "value": ["core/Service/payments/bank", "core/Service/shop/cart"]},
+		{"path": ["parents", "core/Service/shop/cart"], "value": [testing.cart_route]},
+		{"path": ["parents", "core/Service/payments/bank"], "value": [testing.cart_route]},
+		{"path": ["referrers", "infra"], "value": true},
+		{"path": ["referrers", "payments"], "value": true},
+	}
+}
+
+test_a_gateway_declares_its_class if {
+	class := "gateway.networking.k8s.io/GatewayClass/-/example"
+	hierarchy.links(testing.gateway("public", [])) == {
+		{"path": ["children", class], "value": [_gw]},
+		{"path": ["parents", _gw], "value": [class]},
+	}
+}
+
+test_a_policy_declares_its_targets if {
+	policy := testing.color("shop", "warm", 1, [testing.section_ref("HTTPRoute", "cart", "pay")], {})
+	hierarchy.links(policy) == {
+		{"path": ["attached", "example.com/ColorPolicy", testing.cart_pay], "value": true},
+		{"path": ["targeted", testing.cart_route], "value": true},
+	}
+}
+
+test_what_declares_nothing_has_no_links if {
+	every obj in [
+		testing.resource("v1", "Namespace", "", "shop"),
+		testing.resource("gateway.networking.k8s.io/v1", "HTTPRoute", "shop", "cart"),
+		testing.with_spec(testing.resource("gateway.networking.k8s.io/v1", "HTTPRoute", "shop", "cart"), {"rules": null}),
+		testing.with_spec(testing.resource("gateway.networking.k8s.io/v1", "Gateway", "infra", "public"), null),
+		testing.route("cart", [null, {}, {"name": 3}, {"name": "x", "namespace": 3}], [null, {"backendRefs": null}]),
+	] {
+		hierarchy.links(obj) == set()
+	}
+}

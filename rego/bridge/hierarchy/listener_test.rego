@@ -1,0 +1,75 @@
+package bridge.hierarchy_test
+
+import data.bridge.hierarchy
+import data.bridge.testing
+
+_http_route := "gateway.networking.k8s.io/HTTPRoute"
+
+# Why a listener with these allowedRoutes admits no HTTPRoutes from the namespace shop; the Gateway is in infra.
+_refusal(allowed_routes) := _refusal_of({"name": "x", "port": 80, "protocol": "HTTP", "allowedRoutes": allowed_routes})
+
+_refusal_of(listener) := hierarchy.refusal(_gateway_key, listener, _http_route, "shop")
+
+# Gateway API, AllowedRoutes.
+test_a_listener_admits_the_namespaces_that_it_allows if {
+	refusals := [refusal |
+		some allowed in [
+			{"namespaces": {"from": "All"}},
+			{"namespaces": {"from": "Same"}},
+			{"namespaces": {"from": "None"}},
+			{"namespaces": {"from": "Selector", "selector": {"matchLabels": {"team": "shop"}}}},
+			{"namespaces": {"from": "Selector", "selector": {"matchLabels": {"team": "blog"}}}},
+			{"namespaces": {"from": "Selector", "selector": {"matchLabels": {"kubernetes.io/metadata.name": "shop"}}}},
+			{"namespaces": {"from": "Selector"}},
+			{},
+		]
+		labelled := {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop", "labels": {"team": "shop"}}}
+		refusal := _refusal(allowed) with input as {"changes": {"upsert": [labelled]}}
+	]
+	no := "NotAllowedByListeners"
+	refusals == ["", no, no, "", no, "", no, no]
+}
+
+test_the_own_namespace_is_allowed_where_a_listener_says_nothing if {
+	hierarchy.refusal(_gateway_key, {"name": "x", "port": 80, "protocol": "HTTP"}, _http_route, "infra") == ""
+}
+
+# P2: a Namespace that is not there still has its name, so manifests of one application can be checked alone.
+test_a_namespace_that_is_not_there_has_the_label_of_its_name if {
+	hierarchy.namespace_labels("shop") == {"kubernetes.io/metadata.name": "shop"}
+}
+
+test_a_listener_admits_the_kinds_that_it_allows_or_its_protocol_takes if {
+	all := {"namespaces": {"from": "All"}}
+	refusals := [refusal |
+		some listener in [
+			{"protocol": "HTTP", "allowedRoutes": all},
+			{"protocol": "HTTPS", "allowedRoutes": all},
+			{"protocol": "TCP", "allowedRoutes": all},
+			{"protocol": "acme.io/tunnel", "allowedRoutes": all},
+			{"protocol": "HTTP", "allowedRoutes": object.union(all, {"kinds": [{"kind": "GRPCRoute"}]})},
+			{"protocol": "HTTP", "allowedRoutes": object.union(all, {"kinds": [{"kind": "HTTPRoute"}]})},
+			{"protocol": "HTTP", "allowedRoutes": object.union(all, {"kinds": [{"group": "acme.io", "kind": "HTTPRoute"}]})},
+		]
+		refusal := _refusal_of(object.union(listener, {"name": "x", "port": 80}))
+	]
+	no := "NotAllowedByListeners"
+	refusals == ["", "", no, "", no, "", no]
+}
+
+test_admitting_listeners_come_by_name_with_their_hostname_in_lower_case if {
+	capital := object.union(testing.listener("tls", 443), {"hostname": "Shop.Example.com"})
+	closed := object.union(testing.listener("closed", 443), {"allowedRoutes": {"namespaces": {"from": "None"}}})
+	gateway := testing.gateway("public", [testing.listener("http", 80), capital, closed])
+	every row in [
+		["", 0, {"http": "", "tls": "shop.example.com"}],
+		["http", 0, {"http": ""}],
+		["", 443, {"tls": "shop.example.com"}],
+		["http", 443, {}],
+		["closed", 0, {}],
+	] {
+		[section, port, wanted] := row
+		found := hierarchy.admitting(_gateway_key, _http_route, "shop", section, port) with input as {"changes": {"upsert": [gateway]}}
+		found == wanted
+	}
+}
