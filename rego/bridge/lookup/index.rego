@@ -28,17 +28,6 @@ targeting(object_key) := {policy |
 } | object.get(_changed, ["targeted", object_key, ""], set())
 
 # METADATA
-# description: The policies of a kind that select targets of a type in a namespace by label.
-selecting(policy_kind, namespace, type) := {policy |
-	some policy, _ in data.index.selectors[namespace][type]
-	keys.parse(policy).type == policy_kind
-	not policy in touched
-} | {policy |
-	some policy in object.get(_changed, ["selectors", namespace, type], set())
-	keys.parse(policy).type == policy_kind
-}
-
-# METADATA
 # description: The objects that refer into a namespace from another one.
 referrers(namespace) := {key |
 	some key, _ in data.index.referrers[namespace]

@@ -12,6 +12,8 @@ import data.bridge.lookup
 
 _error(code, message) := {"error": {"code": code, "message": message}}
 
+_is_list(field) if is_array(input[field])
+
 # What is wrong with the parts that several queries take; the first of them is told.
 _input_problem := _error("InvalidInput", "changes.upsert must be a list of objects with apiVersion, kind and metadata.name") if {
 	not is_array(object.get(input, ["changes", "upsert"], []))
@@ -32,7 +34,7 @@ _input_problem := _error("InvalidInput", "changes.upsert must be a list of objec
 }
 
 _targets_problem := _error("InvalidInput", "targets must be a list of keys, <group>/<Kind>/<namespace>/<name>[#<section>]") if {
-	not is_array(object.get(input, "targets", null))
+	not _is_list("targets")
 } else := _error("InvalidInput", sprintf("%v is no key: write <group>/<Kind>/<namespace>/<name>[#<section>]", [target])) if {
 	some target in input.targets
 	not keys.parse(target)
@@ -42,7 +44,7 @@ _targets_problem := _error("InvalidInput", "targets must be a list of keys, <gro
 }
 
 _policies_problem := _error("InvalidInput", "policies must be a list of keys, <group>/<Kind>/<namespace>/<name>") if {
-	not is_array(object.get(input, "policies", null))
+	not _is_list("policies")
 } else := _error("InvalidInput", sprintf("%v is no key: write <group>/<Kind>/<namespace>/<name>", [policy])) if {
 	some policy in input.policies
 	not keys.parse(policy)

@@ -8,7 +8,7 @@ import data.bridge.lib.keys
 #   `links`: what the replicator stores in the index for each of `objects`, by key, a list of `{path, value}`.
 # entrypoint: true
 links := _error("InvalidInput", "objects must be a list of objects with apiVersion, kind and metadata.name") if {
-	not is_array(object.get(input, "objects", null))
+	not _is_list("objects")
 } else := {key: entries |
 	some obj in input.objects
 	key := keys.of(obj)

@@ -39,7 +39,7 @@ _crd_names := {type: sort(names) |
 names := _input_problem if {
 	_input_problem
 } else := _error("InvalidInput", "types must be a list of <group>/<Kind>") if {
-	not is_array(object.get(input, "types", null))
+	not _is_list("types")
 } else := sort(_named | {section | input.sections; some key in _named; some section in hierarchy.sections(key)})
 
 _named := {concat("/", [type, namespace, name]) |

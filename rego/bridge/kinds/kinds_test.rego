@@ -1,0 +1,92 @@
+package bridge.kinds_test
+
+import data.bridge.kinds
+import data.bridge.testing
+
+_rate_kind(name, minute, fields) := testing.created(
+	testing.with_spec(testing.resource("policybridge.io/v1alpha1", "PolicyKind", "", name), object.union(_least, fields)),
+	minute,
+)
+
+_type := "acme.io/RatePolicy"
+
+_preset := {"rates": {"group": "acme.io", "kind": "RatePolicy", "effectiveTarget": "Gateway", "fanout": "None"}}
+
+_in_force(objects, presets) := found if {
+	found := kinds.in_force with input as {"changes": {"upsert": objects}} with data.bridge.presets as presets
+}
+
+# K1
+test_a_preset_is_in_force if {
+	_in_force([], _preset) == {_type: kinds.normal(_type, _preset.rates)}
+}
+
+# K1
+test_a_policykind_says_otherwise_than_the_preset_field_by_field if {
+	described := object.union(_preset.rates, {"effectiveTarget": "Route", "mode": "Observe"})
+	_in_force([_rate_kind("rates", 1, {"mode": "Observe"})], _preset) == {_type: kinds.normal(_type, described)}
+}
+
+# K1
+test_a_policykind_that_makes_no_sense_leaves_the_preset_in_force if {
+	_in_force([_rate_kind("rates", 1, {"mode": "Foo"})], _preset) == {_type: kinds.normal(_type, _preset.rates)}
+	_in_force([_rate_kind("rates", 1, {"mode": "Foo"})], {}) == {}
+}
+
+# K1
+test_of_two_policykinds_for_one_kind_the_older_is_in_force if {
+	older := _rate_kind("b", 1, {"fanout": "None"})
+	younger := _rate_kind("a", 2, {"mode": "Observe"})
+	_in_force([younger, older], {}) == {_type: kinds.normal(_type, older.spec)}
+}
+
+# K1
+test_the_younger_of_two_policykinds_is_told_so if {
+	older := _rate_kind("b", 1, {})
+	undated := testing.with_spec(testing.resource("policybridge.io/v1alpha1", "PolicyKind", "", "a"), _least)
+	objects := {"changes": {"upsert": [undated, older]}}
+	verdict := kinds.verdict("policybridge.io/PolicyKind/-/a") with input as objects
+	winner := kinds.verdict("policybridge.io/PolicyKind/-/b") with input as objects
+	verdict == {
+		"status": "False",
+		"reason": "Conflicted",
+		"message": "acme.io/RatePolicy is described by the older PolicyKind b",
+	}
+	winner == {"status": "True", "reason": "Accepted", "message": "PolicyKind is in force"}
+}
+
+test_a_policykind_that_makes_no_sense_is_told_why if {
+	every row in [
+		[{"mode": "Foo"}, "mode: Foo is none of Observe, Manage"],
+		[{"kind": null}, "kind is missing, or is no name"],
+	] {
+		[fields, message] := row
+		verdict := kinds.verdict("policybridge.io/PolicyKind/-/rates") with input as {"changes": {"upsert": [_rate_kind("rates", 1, fields)]}}
+		verdict == {"status": "False", "reason": "Invalid", "message": message}
+	}
+}
+
+test_a_policykind_without_spec_is_told_so_and_harms_no_other if {
+	bare := testing.resource("policybridge.io/v1alpha1", "PolicyKind", "", "bare")
+	objects := {"changes": {"upsert": [bare, _rate_kind("rates", 1, {})]}}
+	verdict := kinds.verdict("policybridge.io/PolicyKind/-/bare") with input as objects
+	names := kinds.names with input as objects
+	verdict == {"status": "False", "reason": "Invalid", "message": "spec is no object"}
+	names == {_type}
+}
+
+test_a_policys_kind_is_what_is_stored_unless_a_policykind_changes if {
+	stored := {_type: {"kind": "RatePolicy", "class": "Direct"}}
+	asked := "acme.io/RatePolicy/shop/slow"
+	before := kinds.of_policy(asked) with data.kinds as stored
+	names := kinds.names with data.kinds as stored
+	after := kinds.of_policy(asked) with data.kinds as stored
+		with input as {"changes": {"upsert": [_rate_kind("rates", 1, {})]}}
+	before == stored[_type]
+	names == {_type}
+	after == kinds.normal(_type, _least)
+}
+
+test_a_kind_that_is_none_is_undefined if {
+	not kinds.get("core/Service")
+}

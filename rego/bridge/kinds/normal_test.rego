@@ -1,0 +1,94 @@
+package bridge.kinds_test
+
+import data.bridge.kinds
+import data.bridge.testing
+
+_least := {"group": "acme.io", "kind": "RatePolicy", "effectiveTarget": "Route"}
+
+test_an_inherited_kind_gets_every_default if {
+	kinds.normal("acme.io/RatePolicy", _least) == {
+		"group": "acme.io",
+		"kind": "RatePolicy",
+		"class": "Inherited",
+		"mode": "Observe",
+		"crossNamespace": "Forbidden",
+		"effectiveTarget": "Route",
+		"specPaths": [{"path": "/spec"}],
+		"strategies": {},
+		"strategyFrom": "Established",
+		"mergesWith": "All",
+		"fold": "BottomUp",
+		"wrappers": "One",
+		"conditions": "Programmed",
+		"ancestorLevel": "Gateway",
+		"fanout": "EffectiveTargets",
+		"sameLevel": "OlderEstablished",
+		"statusShape": "Conditions",
+		"defaultStrategy": "AtomicDefaults",
+	}
+}
+
+# C2
+test_a_direct_kind_acts_at_its_target_without_merging if {
+	normal := kinds.normal("acme.io/RatePolicy", {"kind": "RatePolicy", "class": "Direct"})
+	object.filter(normal, ["class", "sameLevel", "effectiveTarget", "defaultStrategy"]) == {
+		"class": "Direct",
+		"sameLevel": "Conflict",
+		"effectiveTarget": "Target",
+		"defaultStrategy": "None",
+	}
+}
+
+test_the_core_group_of_targets_gets_its_name if {
+	targets := [{"kind": "Service"}, {"group": "", "kind": "Service", "sections": true}, {"group": "acme.io/v1", "kind": "X"}]
+	kinds.normal("acme.io/RatePolicy", object.union(_least, {"targets": targets})).targets == [
+		{"group": "core", "kind": "Service", "sections": false},
+		{"group": "core", "kind": "Service", "sections": true},
+		{"group": "acme.io", "kind": "X", "sections": false},
+	]
+}
+
+# P5
+test_the_target_kinds_of_the_effective_level_are_those_that_count if {
+	targets := [
+		{"group": "gateway.networking.k8s.io", "kind": "Gateway"},
+		{"group": "gateway.networking.k8s.io", "kind": "HTTPRoute"},
+	]
+	every row in [
+		[{"targets": targets, "effectiveTarget": "Route"}, {"HTTPRoute"}],
+		[{"targets": targets, "effectiveTarget": "Rule"}, {"HTTPRoute"}],
+		[{"targets": targets, "effectiveTarget": "Listener"}, {"Gateway"}],
+		[{"targets": targets, "effectiveTarget": "Backend"}, null],
+		[{"targets": targets, "effectiveTarget": "Route", "effectiveKinds": ["GRPCRoute"]}, ["GRPCRoute"]],
+		[{}, null],
+	] {
+		[spec, wanted] := row
+		object.get(kinds.normal("acme.io/RatePolicy", object.union(_least, spec)), "effectiveKinds", null) == wanted
+	}
+}
+
+# F7, GEP-713 "Selecting a merge strategy at runtime"
+test_the_assumed_strategy_is_the_first_of_gep_713s_order_that_the_kind_supports if {
+	every row in [
+		[{"strategies": {"merge": "Patch"}}, "PatchDefaults"],
+		[{"strategies": {"atomic": "Atomic", "merge": "Patch"}}, "AtomicDefaults"],
+		[{"strategies": {"over": "PatchOverrides", "top": "AtomicOverrides"}}, "AtomicOverrides"],
+		[{"specPaths": [{"path": "/spec", "strategy": "PatchOverrides"}]}, "PatchOverrides"],
+		[{"strategies": {"merge": "Patch"}, "defaultStrategy": "PatchOverrides"}, "PatchOverrides"],
+		[{}, "AtomicDefaults"],
+	] {
+		[spec, wanted] := row
+		kinds.normal("acme.io/RatePolicy", object.union(_least, spec)).defaultStrategy == wanted
+	}
+}
+
+# S3
+test_the_status_shape_is_what_the_crds_schema_has if {
+	schema := {"openAPIV3Schema": {"properties": {"status": {"properties": {"ancestors": {"type": "array"}}}}}}
+	crd := testing.with_spec(
+		testing.resource("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "ratepolicies.acme.io"),
+		{"group": "acme.io", "names": {"kind": "RatePolicy"}, "versions": [{"name": "v1", "schema": schema}]},
+	)
+	normal := kinds.normal("acme.io/RatePolicy", _least) with input as {"changes": {"upsert": [crd]}}
+	normal.statusShape == "Ancestors"
+}

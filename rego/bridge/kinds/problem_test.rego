@@ -1,0 +1,59 @@
+package bridge.kinds_test
+
+import data.bridge.kinds
+import data.bridge.testing
+
+test_the_descriptions_of_the_fixtures_make_sense if {
+	kinds.problems(testing.color_kind) == []
+	kinds.problems(testing.timeout_kind) == []
+	not kinds.problem(testing.color_kind)
+}
+
+_with(fields) := kinds.problems(object.union(_least, fields))
+
+_inherited_none_message := "strategy None needs class Direct: an Inherited kind merges along the hierarchy"
+
+# C3
+test_an_inherited_kind_has_no_strategy_none if {
+	every fields in [
+		{"defaultStrategy": "None"},
+		{"specPaths": [{"path": "/spec", "strategy": "None"}]},
+		{"strategies": {"off": "None"}},
+	] {
+		_with(fields) == [_inherited_none_message]
+	}
+}
+
+# C2
+test_a_direct_kind_has_no_strategy_but_none if {
+	every fields in [
+		{"defaultStrategy": "PatchDefaults"},
+		{"strategies": {"merge": "Patch"}},
+		{"specPaths": [{"path": "/spec", "strategy": "AtomicOverrides"}]},
+	] {
+		_with(object.union(fields, {"class": "Direct"})) == ["class Direct has no strategy but None"]
+	}
+	_with({"class": "Direct", "defaultStrategy": "None"}) == []
+}
+
+test_an_inherited_kind_needs_its_effective_target if {
+	kinds.problem({"kind": "RatePolicy"}) == "effectiveTarget is missing: an Inherited kind needs the level that it acts at"
+}
+
+test_mode_manage_needs_a_controller_name if {
+	message := "controllerName is missing: mode Manage writes statuses in its name, <domain>/<name>"
+	every name in ["", "acme.io", "/x", "acme.io/"] {
+		_with({"mode": "Manage", "controllerName": name}) == [message]
+	}
+	_with({"mode": "Manage"}) == [message]
+	_with({"mode": "Manage", "controllerName": "acme.io/rates"}) == []
+}
+
+test_a_value_that_a_field_does_not_have_is_told_with_those_that_it_has if {
+	_with({"mode": "On"}) == ["mode: On is none of Observe, Manage"]
+	_with({"fanout": null}) == ["fanout: null is none of EffectiveTargets, None"]
+	_with({"defaultStrategy": "Foo"}) == [concat("", [
+		"defaultStrategy: Foo is none of ",
+		"AtomicDefaults, AtomicOverrides, None, PatchDefaults, PatchOverrides",
+	])]
+}

@@ -1,0 +1,46 @@
+package bridge.kinds_test
+
+import data.bridge.kinds
+
+test_a_description_that_is_no_object_is_told_so if {
+	kinds.problems(null) == ["spec is no object"]
+}
+
+test_a_description_names_its_kind if {
+	every kind in [null, "", 3, "Rate Policy", "a/b"] {
+		kinds.problems({"group": "acme.io", "kind": kind}) == ["kind is missing, or is no name"]
+	}
+	kinds.problems({"group": ["acme.io"]}) == ["group is missing, or is no name", "kind is missing, or is no name"]
+}
+
+test_a_field_that_is_no_such_thing_is_told_so if {
+	targets := "targets must be a list of {group, kind, sections}"
+	places := "specPaths must be a list of {path, strategy, strategyPath, without}, paths as JSON pointers"
+	strategies := "strategies must be an object of strategies by name"
+	every row in [
+		[{"targets": null}, targets],
+		[{"targets": [{"group": "acme.io"}]}, targets],
+		[{"targets": [{"kind": "X", "sections": "yes"}]}, targets],
+		[{"specPaths": []}, places],
+		[{"specPaths": ["/spec"]}, places],
+		[{"specPaths": [{"path": "spec"}]}, places],
+		[{"specPaths": [{"path": "/spec", "strategy": "Foo"}]}, places],
+		[{"strategies": ["Atomic"]}, strategies],
+		[{"strategies": {"a": "Foo"}}, strategies],
+		[{"effectiveKinds": "HTTPRoute"}, "effectiveKinds must be a list of kinds"],
+		[{"effectiveKinds": [3]}, "effectiveKinds must be a list of kinds"],
+		[{"controllerName": 3}, "controllerName must be a string"],
+	] {
+		_with(row[0]) == [row[1]]
+	}
+}
+
+test_all_fields_of_their_shape_are_no_problem if {
+	_with({
+		"targets": [{"group": "", "kind": "Service", "sections": true}],
+		"effectiveKinds": ["HTTPRoute"],
+		"controllerName": "acme.io/rates",
+		"specPaths": [{"path": "/spec/over", "strategy": "PatchOverrides", "strategyPath": "/spec/how", "without": ["x"]}],
+		"strategies": {"merge": "Patch", "top": "AtomicOverrides"},
+	}) == []
+}

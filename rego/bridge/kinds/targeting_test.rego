@@ -1,0 +1,46 @@
+package bridge.kinds_test
+
+import data.bridge.kinds
+import data.bridge.testing
+
+_kinds := {
+	"example.com/ColorPolicy": kinds.normal("example.com/ColorPolicy", testing.color_kind),
+	"example.com/TimeoutPolicy": kinds.normal("example.com/TimeoutPolicy", testing.timeout_kind),
+	"acme.io/RatePolicy": kinds.normal("acme.io/RatePolicy", _least),
+}
+
+_route := "gateway.networking.k8s.io/HTTPRoute"
+
+# T2
+test_a_kind_may_target_what_it_lists_or_anything if {
+	kinds.may_target("example.com/ColorPolicy", _route) with data.kinds as _kinds
+	not kinds.may_target("example.com/ColorPolicy", "core/Service") with data.kinds as _kinds
+	kinds.may_target("acme.io/RatePolicy", "core/Service") with data.kinds as _kinds
+}
+
+# T2
+test_a_kind_may_target_sections_where_it_says_so_and_there_are_any if {
+	kinds.may_target_sections("example.com/ColorPolicy", _route) with data.kinds as _kinds
+	not kinds.may_target_sections("example.com/ColorPolicy", "gateway.networking.k8s.io/GatewayClass") with data.kinds as _kinds
+	kinds.may_target_sections("acme.io/RatePolicy", "core/Service") with data.kinds as _kinds
+	not kinds.may_target_sections("acme.io/RatePolicy", "core/Namespace") with data.kinds as _kinds
+}
+
+# P3
+test_a_kind_names_namespaces_in_paths_only_where_it_may_target_them if {
+	kinds.names_namespaces("acme.io/RatePolicy") == true with data.kinds as _kinds
+	kinds.names_namespaces("example.com/ColorPolicy") == false with data.kinds as _kinds
+}
+
+# P5
+test_a_kind_acts_on_its_effective_kinds_or_on_all if {
+	kinds.acts_on("example.com/ColorPolicy", _route) with data.kinds as _kinds
+	not kinds.acts_on("example.com/ColorPolicy", "gateway.networking.k8s.io/GRPCRoute") with data.kinds as _kinds
+	kinds.acts_on("acme.io/RatePolicy", "gateway.networking.k8s.io/GRPCRoute") with data.kinds as _kinds
+}
+
+# C2
+test_a_kind_is_direct_or_not if {
+	kinds.direct("example.com/TimeoutPolicy") with data.kinds as _kinds
+	not kinds.direct("example.com/ColorPolicy") with data.kinds as _kinds
+}

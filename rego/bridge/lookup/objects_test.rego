@@ -1,0 +1,57 @@
+package bridge.lookup_test
+
+import data.bridge.lookup
+import data.bridge.testing
+
+_cart := "core/Service/shop/cart"
+
+_old := testing.service("cart", [{"port": 80}])
+
+_new := testing.service("cart", [{"port": 81}])
+
+_catalog := testing.service("catalog", [])
+
+_stored := testing.stored([_old, _catalog])
+
+test_an_object_is_found_by_its_key if {
+	found := lookup.get(_cart) with data.objects as _stored
+	found == _old
+}
+
+test_a_change_replaces_an_object if {
+	found := lookup.get(_cart) with data.objects as _stored with input as {"changes": {"upsert": [_new]}}
+	found == _new
+}
+
+test_a_change_deletes_an_object if {
+	not lookup.get(_cart) with data.objects as _stored with input as {"changes": {"delete": [_cart]}}
+}
+
+test_what_is_deleted_and_made_again_is_there if {
+	changes := {"delete": [_cart], "upsert": [_new]}
+	found := lookup.get(_cart) with data.objects as _stored with input as {"changes": changes}
+	found == _new
+}
+
+test_objects_of_a_namespace_are_stored_ones_and_changed_ones if {
+	other := testing.service("other", [])
+	changes := {"delete": ["core/Service/shop/catalog", "core/Pod/shop/cart"], "upsert": [_new, other]}
+	found := lookup.objects_in("core/Service", "shop") with data.objects as _stored with input as {"changes": changes}
+	found == {"cart": _new, "other": other}
+}
+
+test_namespaces_of_a_kind_are_stored_ones_and_changed_ones if {
+	far := testing.resource("v1", "Service", "blog", "posts")
+	pod := testing.resource("v1", "Pod", "infra", "posts")
+	found := lookup.namespaces_of("core/Service") with data.objects as _stored
+		with input as {"changes": {"upsert": [far, pod]}}
+	found == {"shop", "blog"}
+}
+
+test_an_object_that_a_change_holds_twice_is_found_out if {
+	changes := {"upsert": [_old, _new, _catalog]}
+	twice := lookup.twice with input as {"changes": changes}
+	upserts := lookup.upserts with input as {"changes": changes}
+	twice == {_cart}
+	upserts == {"core/Service/shop/catalog": _catalog}
+}
