@@ -67,7 +67,8 @@ _ref_invalid(policy_key, ref) := message if {
 	message := _namespace_invalid(policy_key, ref)
 }
 
-# A cluster-scoped target takes only cluster-scoped policies, except a policy's own Namespace (semantics T3).
+# A cluster-scoped target takes only cluster-scoped policies, except a policy's own Namespace; a cluster-scoped policy
+# has no namespace to assume for a target (semantics T3).
 _namespace_invalid(policy_key, ref) := message if {
 	target := keys.parse(ref.object)
 	target.namespace == "-"
@@ -84,6 +85,15 @@ _namespace_invalid(policy_key, ref) := message if {
 	own != "-"
 	kinds.of_policy(policy_key).crossNamespace == "Forbidden"
 	message := sprintf("%s cannot target another namespace, as %s is", [keys.parse(policy_key).kind, describe(ref)])
+}
+
+_namespace_invalid(policy_key, ref) := message if {
+	target := keys.parse(ref.object)
+	target.namespace == "-"
+	keys.parse(policy_key).namespace == "-"
+	hierarchy.levels[target.type]
+	not hierarchy.cluster_scoped(target.type)
+	message := sprintf("A cluster-scoped policy must name the namespace of %s", [describe(ref)])
 }
 
 _reachable(policy_key, ref) if {

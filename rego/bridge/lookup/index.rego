@@ -1,7 +1,6 @@
 package bridge.lookup
 
 import data.bridge.hierarchy
-import data.bridge.lib.keys
 
 # METADATA
 # description: The objects that stand above this one by any object's declaration, whether that counts or not.

@@ -1,0 +1,62 @@
+package bridge.attachment_test
+
+import data.bridge.testing
+
+_cart_ref := testing.service_ref("cart")
+
+_older := testing.timeout("older", 1, [_cart_ref], {"request": "1s"})
+
+_younger(refs) := testing.timeout("younger", 2, refs, {"request": "2s"})
+
+# F5, GEP-713 "Merge strategy: None"
+test_one_target_belongs_to_the_oldest if {
+	_verdicts(_older, [_younger([_cart_ref])]) == [_accepted]
+	_verdicts(_younger([_cart_ref]), [_older]) == [[
+		"Conflicted",
+		"Service shop/cart belongs to the older TimeoutPolicy shop/older",
+	]]
+}
+
+# F5
+test_of_two_of_one_age_the_first_by_name_has_the_target if {
+	_verdicts(testing.timeout("zzz", 1, [_cart_ref], {"request": "2s"}), [_older]) == [[
+		"Conflicted",
+		"Service shop/cart belongs to the older TimeoutPolicy shop/older",
+	]]
+}
+
+# C2
+test_a_section_and_its_object_are_two_targets if {
+	section := object.union(_cart_ref, {"sectionName": "http"})
+	_verdicts(_younger([section]), [_older]) == [_accepted]
+}
+
+# K2
+test_a_port_by_name_and_by_number_is_one_target if {
+	by_number := testing.timeout("older", 1, [object.union(_cart_ref, {"sectionName": "80"})], {"request": "1s"})
+	_verdicts(_younger([object.union(_cart_ref, {"sectionName": "http"})]), [by_number]) == [[
+		"Conflicted",
+		"Service shop/cart#http belongs to the older TimeoutPolicy shop/older",
+	]]
+}
+
+# T5
+test_a_policy_that_is_being_deleted_holds_no_target if {
+	leaving := object.union(_older, {"metadata": {"deletionTimestamp": "2026-01-01T01:00:00Z"}})
+	_verdicts(_younger([_cart_ref]), [leaving]) == [_accepted]
+}
+
+# F5
+test_an_invalid_policy_holds_no_target if {
+	invalid := testing.timeout("older", 1, [object.union(_cart_ref, {"sectionName": "gone"}), testing.ref("HTTPRoute", "cart")], {})
+	_verdicts(_younger([_cart_ref]), [invalid]) == [_accepted]
+}
+
+# F5
+test_the_loser_of_one_target_keeps_its_others if {
+	other := testing.service("catalog", [])
+	_verdicts(_younger([_cart_ref, testing.service_ref("catalog")]), [_older, other]) == [
+		["Conflicted", "Service shop/cart belongs to the older TimeoutPolicy shop/older"],
+		_accepted,
+	]
+}
