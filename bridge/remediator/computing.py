@@ -68,7 +68,7 @@ class Computing:
         concerned = await self._opa.query("concerned", {"keys": keys, "was": was})
         dirty.policies.update(concerned["policies"])
         scopes = {kind: set(targets) for kind, targets in concerned["scopes"].items()}
-        for key in keys:
+        for key in concerned["objects"]:
             for kind, target in self._ledger.targets_of(key):
                 scopes.setdefault(kind, set()).add(target)
         return scopes

@@ -19,24 +19,30 @@ class RetryQueue(Generic[T]):
     def __init__(self) -> None:
         self._due: dict[T, None] = {}
         self._later: list[tuple[float, int, T]] = []
+        self._ticket: dict[T, int] = {}  # of those that wait longer, which entry of `_later` counts
         self._order = itertools.count()
         self._failures: dict[T, int] = {}
         self._added = asyncio.Event()
 
     def __len__(self) -> int:
-        return len(self._due) + len(self._later)
+        return len(self._due) + len(self._ticket)
 
     def add(self, keys: Iterable[T]) -> None:
         """Work on these as soon as possible; what waits already waits once."""
-        self._due.update(dict.fromkeys(keys))
+        for key in keys:
+            self._due[key] = None
+            self._ticket.pop(key, None)
         if self._due:
             self._added.set()
 
     def failed(self, key: T) -> None:
-        """Work on this again, later each time."""
+        """Work on this again, later each time, unless it was added meanwhile."""
         count = self._failures[key] = self._failures.get(key, 0) + 1
-        delay = min(FIRST_DELAY * 2.0 ** (count - 1), LONGEST_DELAY)
-        heapq.heappush(self._later, (asyncio.get_running_loop().time() + delay, next(self._order), key))
+        if key in self._due:
+            return
+        delay = LONGEST_DELAY if count > 20 else min(FIRST_DELAY * 2.0 ** (count - 1), LONGEST_DELAY)
+        ticket = self._ticket[key] = next(self._order)
+        heapq.heappush(self._later, (asyncio.get_running_loop().time() + delay, ticket, key))
         self._added.set()
 
     def succeeded(self, key: T) -> None:
@@ -48,7 +54,10 @@ class RetryQueue(Generic[T]):
         while True:
             now = asyncio.get_running_loop().time()
             while self._later and self._later[0][0] <= now:
-                self._due[heapq.heappop(self._later)[2]] = None
+                _, ticket, key = heapq.heappop(self._later)
+                if self._ticket.get(key) == ticket:
+                    del self._ticket[key]
+                    self._due[key] = None
             if self._due:
                 taken = list(itertools.islice(self._due, limit))
                 for key in taken:

@@ -9,13 +9,14 @@ import data.bridge.lookup
 
 # METADATA
 # description: |
-#   `concerned`: what a change of the objects `keys` may concern, `{scopes: {policyKind: [targets]}, policies: [keys]}`:
-#   the effective targets to compute anew, and the policies and PolicyKinds whose acceptance may differ. `was` holds by
-#   key the index paths that the object had before. A policy kind that is described otherwise concerns all its policies:
-#   that is not said here.
+#   `concerned`: what a change of the objects `keys` may concern, `{scopes: {policyKind: [targets]}, objects, policies}`:
+#   the effective targets to compute anew, with those that were computed before at `objects`, and the policies and
+#   PolicyKinds whose acceptance may differ. `was` holds by key the index paths that the object had before. A policy
+#   kind that is described otherwise concerns all its policies: that is not said here.
 # entrypoint: true
 concerned := {
 	"scopes": {kind: sort(nodes) | some kind, nodes in _concerned_scopes},
+	"objects": sort(_concerned_objects),
 	"policies": sort(_heard),
 }
 

@@ -41,16 +41,20 @@ class Cluster:
         self._number = 0
 
     def upsert(self, name: str) -> None:
+        """An object is created or changed."""
         if self._listing is None:  # the watch begins where the listing was made
             self._number += 1
             self.exists[key(name)] = service(name, self._number)
             self._pending.take_in(Upserted(TYPE, (self.exists[key(name)],)))
 
     def delete(self, name: str) -> None:
-        if self._listing is None and self.exists.pop(key(name), None):
+        """An object is deleted."""
+        if self._listing is None and key(name) in self.exists:
+            del self.exists[key(name)]
             self._pending.take_in(Deleted(TYPE, key(name)))
 
     def list_first_page(self, _: str) -> None:
+        """The client begins to list, in two pages."""
         # Between a watch that was lost and the listing anything may have happened.
         for gone in list(self.exists)[::2]:
             del self.exists[gone]
@@ -59,16 +63,19 @@ class Cluster:
         self._pending.take_in(Upserted(TYPE, tuple(self._listing.values())[:1]))
 
     def list_rest(self, _: str = "") -> None:
+        """The second page comes, and the listing is over."""
         if self._listing is not None:
             self._pending.take_in(Upserted(TYPE, tuple(self._listing.values())[1:]))
             self._pending.take_in(Listed(TYPE))
             self._listing = None
 
     def take(self, _: str) -> None:
+        """The writer takes a batch."""
         if not self._batch:
             self._batch = self._pending.take_out(2)
 
     def write(self, _: str = "") -> None:
+        """The writer has written its batch."""
         for one, obj in self._batch.items():
             if obj is None:
                 self.held.pop(one, None)
@@ -77,6 +84,7 @@ class Cluster:
         self._batch = {}
 
     def come_to_rest(self) -> None:
+        """Everything is listed and written."""
         self.list_rest()
         self.write()
         while len(self._pending):

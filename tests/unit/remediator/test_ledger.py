@@ -1,0 +1,112 @@
+from collections import Counter, defaultdict
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bridge.remediator.ledger import EXAMPLES, Dirty, Ledger
+
+KINDS = st.sampled_from(["x/P", "x/Q"])
+TARGETS = st.sampled_from(["g/R/n/a", "g/R/n/a#r", "g/R/n/a#s", "g/R/n/b", "g/R/n/b#r"])
+ROWS = st.lists(
+    st.fixed_dictionaries(
+        {
+            "policy": st.sampled_from(["x/P/n/1", "x/P/n/2", "x/Q/n/1"]),
+            "ancestor": st.sampled_from(["", "g"]),
+            "outcome": st.sampled_from(["Programmed", "Overridden"]),
+            "by": st.sampled_from([[], ["n/2 (Atomic Overrides)"]]),
+            "scope": st.sampled_from(["s1", "s2", "s3", "s4", "s5"]),
+            "affects": st.booleans(),
+        }
+    ),
+    max_size=6,
+)
+STEPS = st.lists(st.one_of(st.tuples(KINDS, TARGETS, ROWS), st.tuples(KINDS, st.just(""), st.just([]))), max_size=25)
+
+
+@given(STEPS)
+def test_counts_and_acting_policies_equal_a_recount_and_whoever_changed_is_named(
+    steps: list[tuple[str, str, list[dict[str, Any]]]],
+) -> None:
+    ledger = Ledger()
+    model: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for kind, target, rows in steps:
+        before = _all_counts(model), _all_acting(model)
+        if target:
+            dirty = ledger.replace(kind, target, rows)
+            model[kind, target] = rows
+        else:
+            dirty = ledger.drop(kind)
+            model = {place: rows for place, rows in model.items() if place[0] != kind}
+        after = _all_counts(model), _all_acting(model)
+        assert _differing(before[0], after[0]) <= dirty.policies
+        assert _differing(before[1], after[1]) <= dirty.objects
+        for policy in ("x/P/n/1", "x/P/n/2", "x/Q/n/1"):
+            assert ledger.tallies(policy) == after[0].get(policy, [])
+        for name in ("g/R/n/a", "g/R/n/b"):
+            assert ledger.acting(name) == after[1].get(name, {})
+            assert set(ledger.targets_of(name)) == {
+                place for place, rows in model.items() if rows and place[1].partition("#")[0] == name
+            }
+        assert len(ledger) == sum(bool(rows) for rows in model.values())
+    ledger.clear()
+    assert len(ledger) == 0
+    assert ledger.tallies("x/P/n/1") == []
+
+
+def _differing(before: dict[str, Any], after: dict[str, Any]) -> set[str]:
+    return {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
+
+
+def _all_counts(model: dict[tuple[str, str], list[dict[str, Any]]]) -> dict[str, Any]:
+    groups: defaultdict[str, defaultdict[Any, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for rows in model.values():
+        for row in rows:
+            groups[row["policy"]][row["ancestor"], row["outcome"], tuple(row["by"])].append(row["scope"])
+    return {
+        policy: [
+            {
+                "ancestor": ancestor,
+                "outcome": outcome,
+                "by": list(by),
+                "count": len(scopes),
+                "examples": sorted(scopes)[:EXAMPLES],
+            }
+            for (ancestor, outcome, by), scopes in sorted(found.items())
+        ]
+        for policy, found in groups.items()
+    }
+
+
+def _all_acting(model: dict[tuple[str, str], list[dict[str, Any]]]) -> dict[str, Any]:
+    found: defaultdict[str, defaultdict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for (kind, target), rows in model.items():
+        for row in rows:
+            if row["affects"]:
+                found[target.partition("#")[0]][kind].add(row["policy"])
+    return {name: {kind: sorted(those) for kind, those in kinds.items()} for name, kinds in found.items()}
+
+
+def _row(scope: str = "s") -> dict[str, Any]:
+    return {"policy": "x/P/n/1", "ancestor": "", "outcome": "Programmed", "by": [], "scope": scope, "affects": True}
+
+
+def test_the_same_rows_again_concern_nobody() -> None:
+    ledger = Ledger()
+    assert ledger.replace("x/P", "g/R/n/a#r", [_row("1"), _row("2")]) == Dirty({"x/P/n/1"}, {"g/R/n/a"})
+    assert ledger.replace("x/P", "g/R/n/a#r", [_row("2"), _row("1")]) == Dirty()
+
+
+def test_of_two_equal_rows_one_less_concerns_the_policy() -> None:
+    ledger = Ledger()
+    ledger.replace("x/P", "g/R/n/a", [_row(), _row()])
+    assert ledger.replace("x/P", "g/R/n/a", [_row()]).policies == {"x/P/n/1"}
+
+
+def test_many_equal_outcomes_are_counted_with_three_examples() -> None:
+    ledger = Ledger()
+    names = [f"scope {number:03}" for number in range(100)]
+    for name in reversed(names):
+        ledger.replace("x/P", f"g/R/n/{name}", [_row(name)])
+    assert Counter(tally["count"] for tally in ledger.tallies("x/P/n/1")) == {100: 1}
+    assert ledger.tallies("x/P/n/1")[0]["examples"] == names[:3]
