@@ -46,6 +46,7 @@ class Replicator:
         self._awaited: set[str] = set()  # types that the first fill still waits for
         self._listing: set[str] = set()
         self._started: set[str] = set()
+        self._absent: set[str] = set()  # types that cannot be had, as the source has told
         self._exhausted = False
 
     def listen(self, listener: Listener) -> None:
@@ -79,6 +80,7 @@ class Replicator:
             case Listing(type_id):
                 self._listing.add(type_id)
                 self._started.add(type_id)
+                self._absent.discard(type_id)
                 self._end_trouble(type_id)
             case Listed(type_id) if type_id in self._started:
                 self._listing.discard(type_id)
@@ -89,6 +91,7 @@ class Replicator:
             case Trouble(subject, message, unknown=unknown):
                 self._listing.discard(subject)
                 if not unknown:
+                    self._absent.add(subject)
                     self._awaited.discard(subject)
                 if self.troubles.get(subject) != message:
                     log.warning("delivers nothing", subject=subject, why=message)
@@ -120,6 +123,7 @@ class Replicator:
         self._pending.clear()
         self._listing.clear()
         self._started.clear()
+        self._absent.clear()
         self._want(self._types)
         self._source.relist()
 
@@ -205,7 +209,7 @@ class Replicator:
         self._want(self._types | set(kinds))
 
     def _want(self, types: frozenset[str] | set[str]) -> None:
-        self._awaited = set() if self._exhausted else {type_id for type_id in types if type_id not in self._started}
+        self._awaited = set() if self._exhausted else set(types) - self._started - self._absent
         self._source.want(types)
 
     def _tell(self, notice: Notice) -> None:

@@ -1,0 +1,372 @@
+"""The replicator against a real OPA, from a source that the test holds in its hand."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bridge.model.changes import Listing, Object, Trouble, Upserted
+from bridge.model.keys import Key, key_of
+from bridge.model.notice import Notice
+from bridge.modules.shipped import shipped_bundle
+from bridge.opa.bundle import Bundle, build_bundle
+from bridge.opa.client import Opa
+from bridge.opa.managed import ManagedOpa
+from bridge.replicator.replicator import BATCH, Replicator
+from bridge.replicator.writer import MARKER
+from bridge.resources import rego_root
+from tests.integration.scripted import BARRIER, Notices, ScriptedSource
+
+TYPES = ("core/Namespace", "core/Service", "gateway.networking.k8s.io/HTTPRoute", "policybridge.io/PolicyKind", BARRIER)
+BUNDLE = shipped_bundle(rego_root())
+POLICY_KIND = {
+    "apiVersion": "policybridge.io/v1alpha1",
+    "kind": "PolicyKind",
+    "metadata": {"name": "colors"},
+    "spec": {"group": "test.example.com", "kind": "ColorPolicy", "effectiveTarget": "Rule"},
+}
+
+
+@dataclass
+class Bridge:
+    """A replicator at work."""
+
+    source: ScriptedSource
+    replicator: Replicator
+    notices: Notices
+    opa: Opa
+    managed: ManagedOpa
+
+    async def held(self) -> dict[str, Any]:
+        """All objects that OPA holds, by key; the test's own marks left out."""
+        groups = await self.opa.get("objects") or {}
+        return {
+            f"{group}/{kind}/{namespace}/{name}": obj
+            for group, kinds in groups.items()
+            for kind, namespaces in kinds.items()
+            for namespace, named in namespaces.items()
+            for name, obj in named.items()
+            if name != "barrier"
+        }
+
+    async def filled(self) -> None:
+        """Wait until it says so."""
+        async with asyncio.timeout(20):
+            await self.replicator.filled.wait()
+
+
+@asynccontextmanager
+async def replicating(
+    opa_path: Path,
+    source: ScriptedSource,
+    *,
+    bundle: Bundle = BUNDLE,
+    port: int | None = None,
+) -> AsyncIterator[Bridge]:
+    async with ManagedOpa(opa_path, {}, bundle=bundle, port=port) as managed, Opa(managed.url) as opa:
+        replicator = Replicator(source, opa, TYPES)
+        bridge = Bridge(source, replicator, Notices(source, replicator), opa, managed)
+        task = asyncio.create_task(replicator.run())
+        try:
+            yield bridge
+            assert not task.done(), task.exception()
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+
+def service(name: str, **more: Any) -> Object:
+    return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name, "namespace": "shop"}, **more}
+
+
+def route(name: str, *backends: str) -> Object:
+    rules = [{"backendRefs": [{"name": backend, "port": 80} for backend in backends]}]
+    return {
+        "apiVersion": "gateway.networking.k8s.io/v1",
+        "kind": "HTTPRoute",
+        "metadata": {"name": name, "namespace": "shop"},
+        "spec": {"parentRefs": [{"name": "public"}], "rules": rules},
+    }
+
+
+def color(name: str) -> Object:
+    ref = {"group": "", "kind": "Service", "name": "cart"}
+    return {
+        "apiVersion": "test.example.com/v1",
+        "kind": "ColorPolicy",
+        "metadata": {"name": name, "namespace": "shop"},
+        "spec": {"targetRefs": [ref]},
+    }
+
+
+def keys(*objects: Object) -> set[str]:
+    return {str(key_of(obj)) for obj in objects}
+
+
+async def until(done: Callable[[], bool], patience: float = 20.0) -> None:
+    deadline = time.monotonic() + patience
+    while not done():
+        assert time.monotonic() < deadline
+        await asyncio.sleep(0.02)
+
+
+async def test_it_fills_opa_with_objects_links_kinds_and_the_policies_of_those_kinds(opa_path: Path) -> None:
+    objects = [service("cart"), route("one", "cart"), POLICY_KIND, color("red")]
+    async with replicating(opa_path, ScriptedSource(objects)) as bridge:
+        await bridge.filled()
+        assert await bridge.held() == {str(key): obj for key, obj in bridge.source.objects.items()}
+        index = await bridge.opa.get("index")
+        assert index is not None
+        assert index["parents"]["core/Service/shop/cart"] == {str(key_of(objects[1])): [str(key_of(objects[1]))]}
+        assert "core/Service/shop/cart" in index["attached"]["test.example.com/ColorPolicy"]
+        assert set(await bridge.opa.get("kinds") or {}) == {"test.example.com/ColorPolicy"}
+        assert bridge.notices.seen == [Notice(refilled=True)]
+        assert len(bridge.replicator) == 4
+
+
+async def test_what_was_in_opa_before_is_gone_after_a_fill(opa_path: Path) -> None:
+    async with ManagedOpa(opa_path, {}, bundle=BUNDLE) as managed, Opa(managed.url) as opa:
+        await opa.put("objects/core/Service/old/left", service("left"))
+        await opa.put("mine", 1)
+        replicator = Replicator(ScriptedSource([service("cart")]), opa, TYPES)
+        task = asyncio.create_task(replicator.run())
+        await asyncio.wait_for(replicator.filled.wait(), 20)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        assert list(await opa.get("objects/core/Service") or {}) == ["shop"]
+        assert await opa.get("mine") == 1
+
+
+async def test_it_waits_for_types_that_are_slow_or_cannot_be_reached_but_not_for_those_that_are_not_there(
+    opa_path: Path,
+) -> None:
+    source = ScriptedSource([service("cart")], silent=["core/Service", "core/Namespace"])
+    async with replicating(opa_path, source) as bridge:
+        source.say(Trouble("core/Namespace", "forbidden"))
+        source.say(Trouble("core/Service", "the API server is away", unknown=True))
+        await asyncio.sleep(0.5)
+        source.say(Listing("core/Service"))
+        await asyncio.sleep(0.5)
+        assert not bridge.replicator.filled.is_set()
+        assert set(bridge.replicator.troubles) == {"core/Namespace"}
+        source.tell("core/Service")
+        await bridge.filled()
+        assert await bridge.held() == {"core/Service/shop/cart": source.objects[key_of(service("cart"))]}
+
+
+async def test_changes_follow_and_what_a_relist_does_not_name_is_gone(opa_path: Path) -> None:
+    async with replicating(opa_path, ScriptedSource(map(service, "abc"))) as bridge:
+        await bridge.filled()
+        bridge.source.put(service("d"), service("a", spec={"type": "ClusterIP"}))
+        bridge.source.delete(key_of(service("b")))
+        await bridge.notices.until_written()
+        assert set(await bridge.held()) == keys(*map(service, "acd"))
+        del bridge.source.objects[key_of(service("c"))]
+        bridge.source.tell("core/Service")
+        (notice,) = await bridge.notices.until_written()
+        assert set(await bridge.held()) == keys(*map(service, "ad"))
+        assert notice == Notice((key_of(service("c")),))
+
+
+async def test_a_notice_tells_what_changed_and_where_it_stood(opa_path: Path) -> None:
+    async with replicating(opa_path, ScriptedSource([route("one", "cart")])) as bridge:
+        await bridge.filled()
+        bridge.source.put(route("one", "stock"), service("cart"))
+        (notice,) = await bridge.notices.until_written()
+        one = key_of(route("one"))
+        assert set(notice.keys) == {one, key_of(service("cart"))}
+        assert set(notice.was) == {one}
+        assert ("parents", "core/Service/shop/cart") in notice.was[one]
+
+
+async def test_a_change_of_the_status_alone_is_reported_and_in_opa(opa_path: Path) -> None:
+    async with replicating(opa_path, ScriptedSource([route("one", "cart")])) as bridge:
+        await bridge.filled()
+        bridge.source.put({**route("one", "cart"), "status": {"parents": []}})
+        (notice,) = await bridge.notices.until_written()
+        assert (notice.keys, notice.reported) == ((), (key_of(route("one")),))
+        assert (await bridge.held())[str(key_of(route("one")))]["status"] == {"parents": []}
+
+
+async def test_the_same_version_again_is_not_written(opa_path: Path) -> None:
+    async with replicating(opa_path, ScriptedSource([service("cart")])) as bridge:
+        await bridge.filled()
+        bridge.source.tell("core/Service")
+        assert [notice for notice in await bridge.notices.until_written() if notice.keys or notice.reported] == []
+
+
+async def test_an_object_without_versions_is_written_each_time_but_concerns_nobody_when_it_is_the_same(
+    opa_path: Path,
+) -> None:
+    async with replicating(opa_path, ScriptedSource([service("cart")], versions=False)) as bridge:
+        await bridge.filled()
+        bridge.source.put(service("cart"))
+        (notice,) = await bridge.notices.until_written()
+        assert notice.keys == ()
+        bridge.source.put(service("cart", spec={}))
+        (notice,) = await bridge.notices.until_written()
+        assert notice.keys == (key_of(service("cart")),)
+
+
+async def test_a_burst_is_a_few_writes_and_the_newest_state_counts(opa_path: Path) -> None:
+    async with replicating(opa_path, ScriptedSource()) as bridge:
+        await bridge.filled()
+        for number in range(50):
+            bridge.source.put(*(service(f"s{name}", spec={"number": number}) for name in range(20)))
+        notices = await bridge.notices.until_written()
+        assert len(notices) <= 2 * (20 * 50) / BATCH
+        assert {obj["spec"]["number"] for obj in (await bridge.held()).values()} == {49}
+
+
+async def test_a_policy_kind_that_comes_brings_its_policies_and_takes_them_away(opa_path: Path) -> None:
+    async with replicating(opa_path, ScriptedSource([color("red")])) as bridge:
+        await bridge.filled()
+        assert await bridge.held() == {}
+        bridge.source.put(POLICY_KIND)
+        await bridge.notices.until_written()
+        await bridge.notices.until_written()
+        assert set(await bridge.held()) == keys(POLICY_KIND, color("red"))
+        bridge.source.delete(key_of(POLICY_KIND))
+        await bridge.notices.until_written()
+        await bridge.notices.until_written()
+        assert await bridge.held() == {}
+        assert await bridge.opa.get("kinds") == {}
+
+
+async def test_an_object_and_its_links_are_never_seen_apart(opa_path: Path) -> None:
+    async with replicating(opa_path, ScriptedSource()) as bridge:
+        await bridge.filled()
+        writing = asyncio.create_task(_rewrite(bridge))
+        looks = 0
+        while not writing.done():
+            data = await bridge.opa.get("") or {}
+            backends = {
+                str(key): {f"core/Service/shop/{ref['name']}" for ref in obj["spec"]["rules"][0]["backendRefs"]}
+                for key, obj in _routes(data)
+            }
+            linked: dict[str, set[str]] = {key: set() for key in backends}
+            for child, by in data["index"]["parents"].items():
+                for declarer in by:
+                    if child.startswith("core/Service"):
+                        linked.setdefault(declarer, set()).add(child)
+            assert linked == backends
+            looks += 1
+        await writing
+        assert looks > 20
+
+
+async def _rewrite(bridge: Bridge) -> None:
+    for number in range(60):
+        name = f"r{number % 7}"
+        if number % 5 == 4 and key_of(route(name)) in bridge.source.objects:
+            bridge.source.delete(key_of(route(name)))
+        else:
+            bridge.source.put(route(name, f"a{number}", f"b{number % 3}"))
+        await bridge.notices.until_written()
+
+
+def _routes(data: dict[str, Any]) -> list[tuple[Key, Object]]:
+    routes = data["objects"].get("gateway.networking.k8s.io", {}).get("HTTPRoute", {}).get("shop", {})
+    return [(key_of(obj), obj) for obj in routes.values()]
+
+
+@pytest.mark.parametrize("fixed", [False, True])
+async def test_an_opa_that_was_killed_and_started_again_is_filled_again(
+    opa_path: Path, unused_port: int, fixed: bool
+) -> None:
+    source = ScriptedSource([service("cart"), POLICY_KIND, color("red")])
+    async with replicating(opa_path, source, port=unused_port if fixed else None) as bridge:
+        await bridge.filled()
+        port = int(bridge.managed.url.rpartition(":")[2])
+        await bridge.managed.stop()
+        source.put(service("late"))  # a write that is lost
+        await until(lambda: not bridge.replicator.filled.is_set())
+        async with ManagedOpa(opa_path, {}, bundle=BUNDLE, port=port):
+            await bridge.filled()
+            assert set(await bridge.held()) == keys(service("cart"), service("late"), POLICY_KIND, color("red"))
+            assert [notice for notice in bridge.notices.seen if notice.refilling or notice.refilled] == [
+                Notice(refilled=True),
+                Notice(refilling=True),
+                Notice(refilled=True),
+            ]
+
+
+async def test_an_opa_that_was_restarted_without_anybody_writing_is_noticed(opa_path: Path, unused_port: int) -> None:
+    async with replicating(opa_path, ScriptedSource([service("cart")]), port=unused_port) as bridge:
+        await bridge.filled()
+        await bridge.managed.stop()
+        await bridge.managed.start()
+        await bridge.notices.until_filled()
+        assert set(await bridge.held()) == keys(service("cart"))
+
+
+async def test_data_of_another_bridge_is_replaced_even_while_there_is_much_to_write(opa_path: Path) -> None:
+    async with replicating(opa_path, ScriptedSource([service("cart")])) as bridge:
+        await bridge.filled()
+        await bridge.opa.put("objects/core/Service/foreign/one", service("one"))
+        await bridge.opa.put(MARKER, {"epoch": "another", "filled": True})
+        again = asyncio.create_task(bridge.notices.until_filled())
+        number = 0
+        while not again.done():
+            number += 1
+            bridge.source.put(service("busy", spec={"number": number}))
+            await asyncio.sleep(0.01)
+        await again
+        await bridge.notices.until_written()
+        assert set(await bridge.held()) == keys(service("cart"), service("busy"))
+
+
+async def test_an_opa_that_was_restarted_in_a_fill_is_not_taken_for_a_filled_one(opa_path: Path) -> None:
+    async with ManagedOpa(opa_path, {}, bundle=BUNDLE) as managed, Opa(managed.url) as opa:
+        source = ScriptedSource([service("cart"), POLICY_KIND, color("red")], silent=["test.example.com/ColorPolicy"])
+        replicator = Replicator(source, opa, TYPES)
+        task = asyncio.create_task(replicator.run())
+        await until(lambda: "test.example.com/ColorPolicy" in source.wanted)
+        port = int(managed.url.rpartition(":")[2])
+        await managed.stop()
+        async with ManagedOpa(opa_path, {}, bundle=BUNDLE, port=port):
+            source.tell("test.example.com/ColorPolicy")
+            await asyncio.wait_for(replicator.filled.wait(), 20)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            assert source.relisted == 1
+            assert await opa.get("objects/core/Service/shop/cart") is not None
+
+
+async def test_an_object_whose_links_cannot_be_made_goes_in_without_them_and_the_others_with_theirs(
+    opa_path: Path,
+) -> None:
+    poison = """package bridge.v1
+contradiction(obj) := 1 if obj.kind
+contradiction(obj) := 2 if obj.metadata.name == "poison"
+links[key] := entries if {
+    some obj in input.objects
+    contradiction(obj)
+    key := concat("/", ["core/Service", "shop", obj.metadata.name])
+    entries := [{"path": ["parents", "somebody"], "value": []}]
+}
+kinds_in_force := {}
+"""
+    bundle = build_bundle({"poison.rego": poison}, {}, ["bridge"])
+    objects = [service(name) for name in ("a", "b", "poison", "c", "d")]
+    async with replicating(opa_path, ScriptedSource(objects), bundle=bundle) as bridge:
+        await bridge.filled()
+        assert set(await bridge.held()) == keys(*objects)
+        linked = await bridge.opa.get("index/parents/somebody")
+        assert set(linked or {}) == keys(*(service(name) for name in "abcd"))
+
+
+async def test_what_came_before_a_listing_that_was_asked_for_anew_is_left_out(opa_path: Path) -> None:
+    async with replicating(opa_path, ScriptedSource([service("cart")])) as bridge:
+        await bridge.filled()
+        bridge.replicator._start_over()
+        bridge.source.say(Upserted("core/Gateway", ()))
+        await bridge.notices.until_written()
+        assert set(await bridge.held()) == keys(service("cart"))
