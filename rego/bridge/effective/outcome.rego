@@ -6,7 +6,7 @@ package bridge.effective
 #   Programmed; some: PartiallyProgrammed; none: Overridden (semantics O1 to O3).
 outcomes(policies, origins) := {policy: {"outcome": outcome, "overriddenBy": overridden_by} |
 	some policy in policies
-	lost := {pointer | some pointer in proper(policy).pointers; origins[pointer] != policy} | {pointer | some pointer in proper(policy).pointers; not origins[pointer]}
+	lost := {pointer | some pointer in proper(policy).pointers; not origins[pointer] == policy}
 	outcome := _outcome(count(lost), count(proper(policy).pointers))
 	overridden_by := _overridden_by(policy, lost, origins)
 }

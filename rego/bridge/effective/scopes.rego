@@ -61,6 +61,7 @@ acts_at(policy_kind, node) if {
 acts_at(policy_kind, node) if {
 	kinds.direct(policy_kind)
 	not contains(node, "#")
+	kinds.may_target(policy_kind, keys.parse(node).type)
 }
 
 acts_at(policy_kind, node) if {

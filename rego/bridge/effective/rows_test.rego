@@ -1,0 +1,56 @@
+package bridge.effective_test
+
+import data.bridge.effective
+import data.bridge.testing
+
+_high := testing.color("shop", "high", 2, [_at_gateway], {"overrides": {"theme": "dark"}})
+
+_low := testing.color("shop", "low", 1, [_cart_ref], {"theme": "light"})
+
+_scope(rule) := sprintf("Gateway infra/public#http > HTTPRoute shop/cart#%s", [rule])
+
+test_rows_tell_what_became_of_each_policy_and_who_decided if {
+	rows := effective.rows("example.com/ColorPolicy", testing.cart_pay) with input as testing.changed([_high, _low, _infra_grant])
+	rows == [
+		{"policy": _key("high"), "ancestor": "", "outcome": "Programmed", "by": [], "scope": _scope("pay"), "affects": true},
+		{
+			"policy": _key("low"),
+			"ancestor": "",
+			"outcome": "Overridden",
+			"by": ["shop/high (Atomic overrides)"],
+			"scope": _scope("pay"),
+			"affects": false,
+		},
+	]
+}
+
+test_a_policy_whose_path_is_an_error_failed_there if {
+	attached := [{"policy": _key("low"), "target": testing.cart_route} | some _ in numbers.range(0, effective.fold_bound)]
+	rows := effective.rows("example.com/ColorPolicy", testing.cart_pay) with input as testing.changed([_low])
+		with effective.stack as attached
+	{row | some row in rows} == {{
+		"policy": _key("low"),
+		"ancestor": "",
+		"outcome": "Failed",
+		"by": ["513 policies meet here; at most 512 can be merged"],
+		"scope": _scope("pay"),
+		"affects": false,
+	}}
+}
+
+test_tallies_count_a_policys_rows_over_all_that_it_reaches if {
+	tallies := effective.tallies(_key("low")) with input as testing.changed([_high, _low, _infra_grant])
+	tallies == [{
+		"ancestor": "",
+		"outcome": "Overridden",
+		"by": ["shop/high (Atomic overrides)"],
+		"count": 2,
+		"examples": [_scope("[1]"), _scope("pay")],
+	}]
+}
+
+test_the_policies_of_a_kind_are_all_of_every_namespace if {
+	far := testing.color("infra", "far", 1, [], {})
+	policies := effective.policies("example.com/ColorPolicy") with data.objects as testing.stored([_low]) with input as {"changes": {"upsert": [far]}}
+	policies == {_key("low"), "example.com/ColorPolicy/infra/far"}
+}

@@ -1,0 +1,76 @@
+package bridge.effective_test
+
+import data.bridge.effective
+import data.bridge.testing
+
+_rule_one := "gateway.networking.k8s.io/HTTPRoute/shop/cart#[1]"
+
+_scopes(kind, nodes, objects) := [scopes |
+	some node in nodes
+	scopes := effective.scopes(kind, node) with input as testing.changed(objects)
+]
+
+test_an_inherited_kinds_scopes_lie_at_its_level_at_or_below_a_node if {
+	both := {testing.cart_pay, _rule_one}
+	_scopes(
+		"example.com/ColorPolicy", array.concat(testing.cart_pay_path, [
+			"gateway.networking.k8s.io/Gateway/infra/public#alt",
+			"core/Service/shop/cart",
+			"core/Namespace/-/shop",
+			"gateway.networking.k8s.io/HTTPRoute/shop/gone",
+		]),
+		[],
+	) == [both, both, both, both, {testing.cart_pay}, set(), set(), both, set()]
+}
+
+# C2
+test_a_direct_kinds_scopes_are_its_target_and_the_sections_of_that if {
+	_scopes(
+		"example.com/TimeoutPolicy", [
+			"core/Service/shop/cart",
+			"core/Service/shop/cart#http",
+			"core/Service/shop/gone",
+		],
+		[],
+	) == [
+		{"core/Service/shop/cart", "core/Service/shop/cart#http", "core/Service/shop/cart#admin"},
+		{"core/Service/shop/cart#http"},
+		set(),
+	]
+}
+
+_backend_kind(fields) := testing.policykind(object.union(
+	{"group": "example.com", "kind": "PoolPolicy", "effectiveTarget": "Backend"},
+	fields,
+))
+
+# P2
+test_a_backend_that_does_not_exist_is_no_effective_target if {
+	route := testing.route("cart2", [], [{"backendRefs": [{"name": "gone"}, {"name": "cart"}]}])
+	_scopes("example.com/PoolPolicy", ["gateway.networking.k8s.io/HTTPRoute/shop/cart2"], [route, _backend_kind({})]) == [{"core/Service/shop/cart"}]
+}
+
+# P5
+test_only_effective_kinds_count_at_the_effective_level if {
+	_scopes("example.com/PoolPolicy", [testing.cart_route], [_backend_kind({"effectiveKinds": ["Bucket"]})]) == [set()]
+}
+
+# C1
+test_a_policy_reaches_the_scopes_below_its_accepted_refs if {
+	policy := testing.color("shop", "warm", 1, [testing.section_ref("HTTPRoute", "cart", "pay"), testing.ref("HTTPRoute", "gone")], {})
+	reached := effective.reached(_key("warm")) with input as testing.changed([policy])
+	reached == {testing.cart_pay}
+}
+
+test_a_kind_acts_at_its_level_or_where_it_is_direct_at_targets if {
+	acting := [[kind, node] |
+		some kind in ["example.com/ColorPolicy", "example.com/TimeoutPolicy"]
+		some node in [testing.cart_route, testing.cart_pay, "core/Service/shop/cart", "core/Service/shop/cart#http"]
+		effective.acts_at(kind, node) with input as testing.changed([])
+	]
+	acting == [
+		["example.com/ColorPolicy", testing.cart_pay],
+		["example.com/TimeoutPolicy", "core/Service/shop/cart"],
+		["example.com/TimeoutPolicy", "core/Service/shop/cart#http"],
+	]
+}
