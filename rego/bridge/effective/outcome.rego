@@ -6,7 +6,7 @@ package bridge.effective
 #   Programmed; some: PartiallyProgrammed; none: Overridden (semantics O1 to O3).
 outcomes(policies, origins) := {policy: {"outcome": outcome, "overriddenBy": overridden_by} |
 	some policy in policies
-	lost := {pointer | some pointer in proper(policy).pointers; not origins[pointer] == policy}
+	lost := {pointer | some pointer in proper(policy).pointers; object.get(origins, [pointer], "") != policy}
 	outcome := _outcome(count(lost), count(proper(policy).pointers))
 	overridden_by := _overridden_by(policy, lost, origins)
 }
@@ -28,17 +28,14 @@ _overridden_by(_, lost, _) := [] if count(lost) == 0
 
 _overridden_by(policy, lost, origins) := sort(winners) if {
 	count(lost) > 0
-	winners := {winner |
+	winners := {origins[pointer] | some pointer in lost} | {winner |
 		some pointer in lost
+		not origins[pointer]
 		some place, winner in origins
-		_at_or_below(place, pointer)
+		startswith(place, concat("", [pointer, "/"]))
 		winner != policy
 	}
 	count(winners) > 0
 } else := sort({winner | some winner in origins; winner != policy}) if {
 	count(lost) > 0
 }
-
-_at_or_below(place, pointer) if place == pointer
-
-_at_or_below(place, pointer) if startswith(place, concat("", [pointer, "/"]))

@@ -7,13 +7,26 @@ import data.bridge.lib.keys
 # description: |
 #   What one object declares, as entries of `data.index`: each has a path (`[index, key…]`) under which the
 #   replicator stores the value at this object's own key. A function of the object alone, never whether a link counts.
-links(obj) := _edge_entries(obj) | attachment.entries(obj)
+links(obj) := _edge_entries(keys.of(obj), declared_edges(obj)) | attachment.entries(obj)
 
-_edge_entries(obj) := {entry |
-	self := keys.of(obj)
-	edges := declared_edges(obj)
-	some entry in ((_children_entries(edges) | _parents_entries(edges)) | _referrer_entries(self, edges))
+# Most edges begin or end at the object itself, which spares looking through all of them for each.
+_edge_entries(_, edges) := set() if count(edges) == 0
+
+_edge_entries(self, edges) := union({
+	{{"path": ["children", parent], "value": [self]} | some parent in above},
+	{{"path": ["parents", child], "value": [self]} | some child in below},
+	{{"path": ["parents", self], "value": sort(above)} | count(above) > 0},
+	{{"path": ["children", self], "value": sort(below)} | count(below) > 0},
+	_foreign_entries({edge | some edge in edges; not self in edge}),
+	_referrer_entries(self, edges),
+}) if {
+	count(edges) > 0
+	above := {parent | some [parent, child] in edges; child == self}
+	below := {child | some [parent, child] in edges; parent == self}
 }
+
+# Edges between two other objects.
+_foreign_entries(edges) := _children_entries(edges) | _parents_entries(edges)
 
 # METADATA
 # description: The pairs [parent, child] of whole objects that an object declares.
@@ -32,8 +45,5 @@ _parents_entries(edges) := {{"path": ["parents", child], "value": value} |
 }
 
 _referrer_entries(self, edges) := {{"path": ["referrers", namespace], "value": true} |
-	some edge in edges
-	some end in edge
-	namespace := keys.parse(end).namespace
-	not namespace in {"-", keys.parse(self).namespace}
+	some namespace in ({split(end, "/")[2] | some edge in edges; some end in edge} - {"-", split(self, "/")[2]})
 }

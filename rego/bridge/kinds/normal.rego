@@ -12,7 +12,7 @@ normal(type, spec) := object.union_n([
 	_class_defaults[object.get(spec, "class", "Inherited")],
 	{"statusShape": _status_shape(type), "defaultStrategy": _default_strategy(spec)},
 	object.remove(spec, ["targets"]),
-	{"group": split(type, "/")[0]},
+	{"group": split(type, "/")[0], "places": places(object.get(spec, "specPaths", _defaults.specPaths))},
 	{"targets": targets | targets := _targets(spec)},
 	{"effectiveKinds": acted_on | acted_on := _effective_kinds(spec)},
 ])

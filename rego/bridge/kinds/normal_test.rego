@@ -6,7 +6,7 @@ import data.bridge.testing
 _least := {"group": "acme.io", "kind": "RatePolicy", "effectiveTarget": "Route"}
 
 test_an_inherited_kind_gets_every_default if {
-	kinds.normal("acme.io/RatePolicy", _least) == {
+	object.remove(kinds.normal("acme.io/RatePolicy", _least), ["places"]) == {
 		"group": "acme.io",
 		"kind": "RatePolicy",
 		"class": "Inherited",

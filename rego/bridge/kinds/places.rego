@@ -1,0 +1,59 @@
+package bridge.kinds
+
+import data.bridge.lib.leaves
+
+# METADATA
+# description: |
+#   The places where policies of a kind with these `specPaths` may have their spec proper, in order, with what follows
+#   from each, `{path, segments, strategy, strategySegments, drop, inner, rivals, holder}`. `drop` are the fields there
+#   that are never proper, `inner` the strategy's field deeper inside, `rivals` the wrappers that exclude this one, `holder` the
+#   bare spec around this wrapper with the fields that may stand in it. Kept in `data.kinds`, so that no query makes them.
+places(spec_paths) := [place |
+	some entry in spec_paths
+	segments := leaves.segments(entry.path)
+	relative := _strategy_field(entry)
+	place := {
+		"path": entry.path,
+		"segments": segments,
+		"strategy": object.get(entry, "strategy", ""),
+		"strategySegments": leaves.segments(object.get(entry, "strategyPath", "")),
+		"drop": _never_proper(entry),
+		"inner": [relative | count(relative) > 1],
+		"rivals": {other.path: leaves.segments(other.path) |
+			some other in spec_paths
+			not _inside(other.path, entry.path)
+			not _inside(entry.path, other.path)
+		},
+		"holder": _holder(spec_paths, segments),
+	}
+]
+
+# The fields of a spec at an entry's path that are refs, strategy, or said not to be proper.
+_never_proper(entry) := array.concat(
+	array.concat(["targetRefs", "targetRef", "targetSelectors"], object.get(entry, "without", [])),
+	[field | some field in _strategy_field(entry); count(_strategy_field(entry)) == 1],
+)
+
+# The strategy's field relative to the spec, where it lies inside it.
+_strategy_field(entry) := rest if {
+	path := leaves.segments(entry.strategyPath)
+	base := leaves.segments(entry.path)
+	array.slice(path, 0, count(base)) == base
+	rest := array.slice(path, count(base), count(path))
+} else := []
+
+_inside(path, other) if startswith(concat("", [path, "/"]), concat("", [other, "/"]))
+
+# The bare spec that holds a wrapper, `{segments, allowed}`; empty where no bare spec does.
+_holder(spec_paths, segments) := {"segments": above, "allowed": allowed} if {
+	above := array.slice(segments, 0, count(segments) - 1)
+	bare := [entry | some entry in spec_paths; leaves.segments(entry.path) == above][0]
+	wrappers := [name |
+		some entry in spec_paths
+		path := leaves.segments(entry.path)
+		count(path) == count(above) + 1
+		array.slice(path, 0, count(above)) == above
+		name := path[count(above)]
+	]
+	allowed := array.concat(_never_proper(bare), wrappers)
+} else := {}
