@@ -22,6 +22,7 @@ scopes(policy_kind, node) := _direct_scopes(policy_kind, node) if {
 
 # The effective targets of a Direct kind at a node, itself and, of an object, its sections (semantics C2).
 _direct_scopes(policy_kind, node) := {scope |
+	kinds.may_target(policy_kind, keys.parse(node).type)
 	some scope in ({node} | _sections_of(policy_kind, node))
 	hierarchy.canonical(scope)
 }

@@ -1,0 +1,56 @@
+package bridge.v1_test
+
+import data.bridge.testing
+import data.bridge.v1
+
+_both := [_rule_one, testing.cart_pay]
+
+_concerned(objects, key, paths) := [found.scopes, found.policies] if {
+	found := v1.concerned with input as _asked(objects, {"keys": [key], "was": {key: paths}})
+}
+
+test_a_route_concerns_its_rules_and_the_policies_that_name_it if {
+	_concerned([_warm, _slow], testing.cart_route, []) == [{_color: _both}, [_warm_key]]
+}
+
+test_a_policy_concerns_what_it_reaches_and_those_that_share_its_target if {
+	other := testing.timeout("other", 2, [testing.service_ref("cart")], {})
+	_concerned([_slow, other], _slow_key, []) == [
+		{"example.com/TimeoutPolicy": _services},
+		["example.com/TimeoutPolicy/shop/other", _slow_key],
+	]
+}
+
+test_a_policy_that_is_gone_concerns_what_it_named if {
+	other := testing.timeout("other", 2, [testing.service_ref("cart")], {})
+	paths := [["attached", "example.com/TimeoutPolicy", "core/Service/shop/cart#gone"], ["targeted", "core/Service/shop/cart"]]
+	_concerned([other], _slow_key, paths) == [
+		{"example.com/TimeoutPolicy": _services},
+		["example.com/TimeoutPolicy/shop/other", _slow_key],
+	]
+}
+
+test_a_route_that_is_gone_concerns_what_it_stood_above if {
+	pool := testing.policykind({"group": "example.com", "kind": "PoolPolicy", "effectiveTarget": "Backend"})
+	paths := [["parents", "core/Service/shop/cart"]]
+	_concerned([pool], "gateway.networking.k8s.io/HTTPRoute/shop/gone", paths) == [
+		{"example.com/PoolPolicy": ["core/Service/shop/cart"], "example.com/TimeoutPolicy": _services},
+		[],
+	]
+}
+
+test_a_grant_concerns_those_that_refer_into_its_namespace if {
+	far := testing.color("blog", "far", 1, [testing.far_ref("HTTPRoute", "shop", "cart")], {})
+	grant := testing.grant("shop", "example.com", "ColorPolicy", "blog", testing.gateway_group, "HTTPRoute")
+	_concerned([far, grant], "gateway.networking.k8s.io/ReferenceGrant/shop/grant", []) == [
+		{_color: _both},
+		["example.com/ColorPolicy/blog/far"],
+	]
+}
+
+test_a_policykind_concerns_the_other_policykinds if {
+	_concerned([], "policybridge.io/PolicyKind/-/colorpolicy", []) == [
+		{},
+		["policybridge.io/PolicyKind/-/colorpolicy", "policybridge.io/PolicyKind/-/timeoutpolicy"],
+	]
+}

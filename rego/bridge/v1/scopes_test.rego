@@ -1,0 +1,34 @@
+package bridge.v1_test
+
+import data.bridge.testing
+import data.bridge.v1
+
+_services := ["core/Service/shop/cart", "core/Service/shop/cart#admin", "core/Service/shop/cart#http"]
+
+test_scopes_are_what_the_policies_of_each_kind_reach if {
+	all := v1.scopes with input as testing.changed([_warm, _slow])
+	one := v1.scopes with input as _asked([_warm, _slow], {"policyKind": _color})
+	all == {_color: [_rule_one, testing.cart_pay], "example.com/TimeoutPolicy": _services}
+	one == {_color: [_rule_one, testing.cart_pay]}
+}
+
+test_policies_are_the_keys_of_all_policies if {
+	all := v1.policies with input as testing.changed([_warm, _slow])
+	one := v1.policies with input as _asked([_warm, _slow], {"policyKind": _color})
+	[all, one] == [[_warm_key, _slow_key], [_warm_key]]
+}
+
+test_policykinds_are_all_in_force_or_not if {
+	odd := testing.resource("policybridge.io/v1alpha1", "PolicyKind", "", "odd")
+	found := v1.policykinds with input as testing.changed([odd])
+	found == [
+		"policybridge.io/PolicyKind/-/colorpolicy",
+		"policybridge.io/PolicyKind/-/odd",
+		"policybridge.io/PolicyKind/-/timeoutpolicy",
+	]
+}
+
+test_kinds_in_force_are_told_by_name if {
+	found := v1.kinds_in_force with input as testing.changed([])
+	object.keys(found) == {_color, "example.com/TimeoutPolicy"}
+}
