@@ -15,7 +15,7 @@ ROOT = "bridge"  # the part of OPA's data that the bundle owns
 def shipped_bundle(root: Path) -> Bundle:
     """The modules below `root` (tests left out), with the presets of policy kinds as `data.bridge.presets`."""
     modules = {
-        str(path.relative_to(root)): path.read_text()
+        str(path.relative_to(root)): path.read_text(encoding="utf-8")
         for path in sorted(root.rglob("*.rego"))
         if not path.name.endswith("_test.rego")
     }
@@ -24,4 +24,4 @@ def shipped_bundle(root: Path) -> Bundle:
 
 
 def _preset(path: Path) -> Any:
-    return yaml.safe_load(path.read_text())["spec"]
+    return yaml.safe_load(path.read_text(encoding="utf-8"))["spec"]

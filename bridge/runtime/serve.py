@@ -32,6 +32,7 @@ from bridge.tools import ensure
 log = structlog.get_logger(__name__)
 
 BURST = 100  # statuses that may be written at once before the budget bounds them
+SETTLING = 30.0  # seconds that the report at the start waits for statuses
 
 
 class ServeError(Exception):
@@ -57,22 +58,32 @@ async def serve(settings: Settings, report: Report | None = None) -> None:
     Raises ServeError, and the errors of the rooms (KubeError, OpaError, ManifestError, ToolError), for what keeps it
     from starting.
     """
-    stop = asyncio.Event()
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
-    try:
-        async with contextlib.AsyncExitStack() as stack:
-            working = await stack.enter_async_context(_started(settings, report))
-            stopping = asyncio.create_task(stop.wait())
-            done, _ = await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
-            stopping.cancel()
-            if working in done:
-                await working
+    serving = asyncio.create_task(_serve(settings, report))
+    stopping = asyncio.Event()
+
+    def stop() -> None:
+        if not stopping.is_set():  # once: a second signal must not break off what the first has begun
+            stopping.set()
             log.info("stopping")
+            serving.cancel()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop)
+    try:
+        await asyncio.wait({serving})
+        if not (stopping.is_set() and serving.cancelled()):
+            await serving
     finally:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.remove_signal_handler(number)
+        serving.cancel()
+        await asyncio.gather(serving, return_exceptions=True)
+
+
+async def _serve(settings: Settings, report: Report | None) -> None:
+    async with _started(settings, report) as working:
+        await working
 
 
 @contextlib.asynccontextmanager
@@ -125,7 +136,9 @@ async def _work(
         if report:
             await replicator.filled.wait()
             if world.sink.may_write():
-                await remediator.settled()
+                # A status that is refused is tried again for ever: nobody shall wait for that here.
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(remediator.settled(), SETTLING)
             running.engine.problems = world.problems()
             await report(running)
 

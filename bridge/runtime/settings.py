@@ -44,12 +44,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     def __post_init__(self) -> None:
         """Refuse what no type can say."""
-        if self.status_writes_per_second <= 0:
+        if not self.status_writes_per_second > 0:  # nor is "not a number" above 0
             raise ValueError("status_writes_per_second must be above 0")
         if self.log_level not in {"debug", "info", "warning", "error"}:
             raise ValueError(f"log_level {self.log_level!r} is none of debug, info, warning, error")
         if self.log_format not in {"console", "json"}:
             raise ValueError(f"log_format {self.log_format!r} is none of console, json")
+        if self.opa_port is not None and not 0 < self.opa_port < 65536:
+            raise ValueError(f"opa_port {self.opa_port} is no port: 1 to 65535")
         split_address(self.listen)
         for type_id in self.types:
             if type_id.count("/") != 1:
@@ -84,9 +86,11 @@ def load_settings(
 
 def _from_file(file: Path) -> dict[str, Any]:
     try:
-        found = yaml.safe_load(file.read_text())
+        found = yaml.safe_load(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise SettingsError(f"{file}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"{file}: no UTF-8 text: {error.reason}") from error
     except yaml.YAMLError as error:
         raise SettingsError(f"{file}: no YAML: {error}".replace("\n", " ")) from error
     if found is None:

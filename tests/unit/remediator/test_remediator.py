@@ -1,0 +1,191 @@
+"""How the remediator goes on after errors; what it computes is tested against the real OPA."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import pytest
+
+from bridge.model.keys import Key
+from bridge.model.notice import Notice
+from bridge.opa.client import Opa
+from bridge.opa.errors import OpaError, OpaRejected, OpaUnavailable
+from bridge.remediator.computing import Computing
+from bridge.remediator.ledger import Dirty, Ledger
+from bridge.remediator.parts import in_parts
+from bridge.remediator.queue import Budget
+from bridge.remediator.remediator import Remediator
+from bridge.remediator.sink import MemorySink, Status
+from tests.unit.fake_time import run
+
+KIND = "x/P"
+POLICY = "x/P/n/p"
+ROW = {"policy": POLICY, "ancestor": "", "outcome": "Programmed", "by": [], "scope": "s", "affects": True}
+CONFLICT = OpaRejected(500, "internal_error", "it failed", [{"code": "eval_conflict_error", "message": "two values"}])
+
+
+class Answers(Opa):
+    """An OPA's client that says what it is told to. `failing` raises instead, where it wants."""
+
+    def __init__(self, failing: Callable[[str, Any], OpaError | None] = lambda *_: None) -> None:
+        self.failing = failing
+        self.asked: list[str] = []
+        self.status: list[dict[str, Any]] = []
+
+    async def get(self, path: str) -> Any:
+        """The policy kinds."""
+        return {KIND: {"mode": "Manage"}}
+
+    async def query(self, name: str, input_document: Any) -> Any:
+        """One policy at two targets."""
+        self.asked.append(name)
+        await asyncio.sleep(0.001)
+        if error := self.failing(name, input_document):
+            raise error
+        match name:
+            case "concerned":
+                return {"scopes": {KIND: ["g/R/n/a", "g/R/n/b"]}, "objects": [], "policies": []}
+            case "outcomes":
+                return {target: [ROW] for target in input_document["targets"]}
+            case "scopes":
+                return {KIND: ["g/R/n/a", "g/R/n/b"]}
+            case "policies":
+                return [f"{POLICY}{number}" for number in range(20)]
+            case "status":
+                return self.status
+            case "shown":
+                return {key: {"status": {}, "resourceVersion": "1"} for key in input_document["objects"]}
+            case _:
+                return []
+
+
+def test_what_was_computed_before_an_error_still_concerns_those_whom_it_did(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main() -> Dirty:
+        failures = [OpaUnavailable("away")]
+        opa = Answers(lambda _, asked: failures.pop() if failures and asked.get("targets") == ["g/R/n/b"] else None)
+        computing, dirty = Computing(opa, Ledger()), Dirty()
+        computing._kinds = await opa.get("kinds")
+        notice = Notice((Key("g", "R", "n", "c"),))
+        with pytest.raises(OpaUnavailable):
+            await computing.settle(notice, dirty)
+        await computing.settle(notice, dirty)
+        return dirty
+
+    monkeypatch.setattr("bridge.remediator.computing.TARGETS_BATCH", 1)
+    assert run(main()) == Dirty({POLICY, "g/R/n/c"}, {"g/R/n/a", "g/R/n/b", "g/R/n/c"})
+
+
+def test_a_key_that_fails_in_evaluation_is_left_out_and_the_others_are_answered() -> None:
+    async def main() -> list[str]:
+        opa = Answers(lambda _, asked: CONFLICT if "c" in asked["targets"] else None)
+        parts = await in_parts(opa, "outcomes", "targets", list("abcde"), {})
+        assert all(answer == {key: [ROW] for key in keys} for keys, answer in parts)
+        return [key for keys, _ in parts for key in keys]
+
+    assert run(main()) == list("abde")
+
+
+def test_an_opa_that_refuses_for_another_reason_is_an_error() -> None:
+    async def main() -> None:
+        await in_parts(Answers(lambda *_: OpaRejected(401, "unauthorized", "no")), "outcomes", "targets", ["a"], {})
+
+    with pytest.raises(OpaRejected):
+        run(main())
+
+
+class Sink(MemorySink):
+    """Takes its time, and may stop to be the one that writes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.held = True
+
+    async def write(self, key: Key, part: Status, resource_version: str) -> None:
+        """As slow as an API server."""
+        await asyncio.sleep(0.01)
+        await super().write(key, part, resource_version)
+
+    def may_write(self) -> bool:
+        """Whatever the test says."""
+        return self.held
+
+
+def working(budget: Budget, steps: Callable[[Remediator, Answers, Sink], Coroutine[Any, Any, None]]) -> None:
+    async def main() -> None:
+        opa, sink = Answers(), Sink()
+        opa.status = [
+            {"policy": f"{POLICY}{number}", "policyKind": KIND, "mode": "Manage", "conditions": [condition()]}
+            for number in range(20)
+        ]
+        remediator = Remediator(opa, sink, budget)
+        task = asyncio.create_task(remediator.run())
+        await steps(remediator, opa, sink)
+        assert not task.done()
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    run(main())
+
+
+def condition() -> dict[str, Any]:
+    return {"type": "Accepted", "status": "True", "reason": "Accepted", "message": ""}
+
+
+def all_policies() -> Notice:
+    return Notice(reported=tuple(Key("x", "P", "n", f"p{number}") for number in range(20)))
+
+
+def test_after_the_lease_is_lost_nothing_more_of_a_batch_is_written() -> None:
+    async def steps(remediator: Remediator, _: Answers, sink: Sink) -> None:
+        remediator.note(Notice(refilled=True))
+        remediator.note(all_policies())
+        await asyncio.sleep(5.5)
+        sink.held = False
+        written = len(sink.statuses)
+        assert 3 < written < 15
+        await asyncio.sleep(60)
+        assert len(sink.statuses) <= written + 1
+        sink.held = True
+        await remediator.settled()
+        assert len(sink.statuses) == 20
+
+    working(Budget(1, 1), steps)
+
+
+def test_nothing_is_written_while_opa_is_filled_anew() -> None:
+    async def steps(remediator: Remediator, opa: Answers, sink: Sink) -> None:
+        remediator.note(all_policies())
+        await asyncio.sleep(10)
+        assert sink.statuses == {}
+        remediator.note(Notice(refilled=True))
+        await remediator.settled()
+        assert len(sink.statuses) == 20
+        sink.statuses.clear()
+        remediator.note(Notice(refilling=True))
+        remediator.note(all_policies())
+        await asyncio.sleep(10)
+        assert sink.statuses == {}
+        opa.failing = lambda name, _: OpaUnavailable("away") if name == "scopes" else None
+        remediator.note(Notice(refilled=True))
+        await asyncio.sleep(10)
+        assert sink.statuses == {}
+        opa.failing = lambda *_: None
+        await remediator.settled()
+        assert len(sink.statuses) == 20
+
+    working(Budget(1000, 1000), steps)
+
+
+def test_a_status_that_was_computed_before_a_filling_is_not_written() -> None:
+    async def steps(remediator: Remediator, _: Answers, sink: Sink) -> None:
+        remediator.note(Notice(refilled=True))
+        remediator.note(all_policies())
+        await asyncio.sleep(2.5)
+        remediator.note(Notice(refilling=True))
+        written = len(sink.statuses)
+        await asyncio.sleep(60)
+        assert len(sink.statuses) <= written + 1
+
+    working(Budget(1, 1), steps)
