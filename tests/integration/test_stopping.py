@@ -1,0 +1,70 @@
+"""However the bridge ends, nothing of it is left."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+SHOP = Path(__file__).parents[2] / "examples" / "shop"
+BRIDGE = Path(sys.executable).parent / "bridge"
+
+
+@contextmanager
+def started(opa: Path, log: IO[str], *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("BRIDGE_")}
+    command: list[str | Path] = [BRIDGE, "run", "--manifests", SHOP, "--listen", "127.0.0.1:0", *arguments]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=log, env={**environ, "BRIDGE_OPA": str(opa)}, text=True
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def test_a_killed_bridge_leaves_no_opa(opa_path: Path, tmp_path: Path) -> None:
+    with (tmp_path / "log").open("w") as log, started(opa_path, log) as process:
+        assert process.stdout is not None
+        said = ""
+        while "Ctrl-C" not in said:
+            line = process.stdout.readline()
+            assert line, (tmp_path / "log").read_text()
+            said += line
+        found = re.search(r"Queries: +http://127\.0\.0\.1:(\d+)/", said)
+        assert found
+        assert listens(int(found[1]))
+        process.send_signal(signal.SIGKILL)
+        deadline = time.monotonic() + 15
+        while listens(int(found[1])):
+            assert time.monotonic() < deadline, "its OPA goes on"
+            time.sleep(0.05)
+
+
+def test_a_bridge_that_waits_for_an_opa_stops_when_it_is_told_to(
+    opa_path: Path, unused_port: int, tmp_path: Path
+) -> None:
+    with (
+        (tmp_path / "log").open("w") as log,
+        started(opa_path, log, "--opa", f"http://127.0.0.1:{unused_port}") as process,
+    ):
+        deadline = time.monotonic() + 20
+        while "running" not in (tmp_path / "log").read_text():
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        process.terminate()
+        assert process.wait(10) == 0, (tmp_path / "log").read_text()
+
+
+def listens(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.settimeout(1)
+        return probe.connect_ex(("127.0.0.1", port)) == 0
