@@ -8,6 +8,7 @@ import sys
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
+from bridge.cli.errors import NameNotFoundError
 from bridge.cli.options import Input
 
 if TYPE_CHECKING:
@@ -43,8 +44,11 @@ async def _read(source: Input, ask: Callable[[Engine], Awaitable[_Answer]]) -> t
     async with open_engine(opa_url=source.opa_url, token=source.token, manifests=source.manifests) as engine:
         try:
             return await ask(engine), INPUT_ERROR if await tell_problems(engine) else 0
+        except NameNotFoundError:
+            # It may be missing because its file is broken, or because its PolicyKind is refused.
+            await tell_problems(engine)
+            raise
         except Exception:
-            # A target may be missing because its file is broken.
             tell_faults(engine)
             raise
 

@@ -169,6 +169,11 @@ def test_a_policy_kind_that_makes_no_sense_is_told_where_it_stands(bridge: Run, 
         f"error: {file}:1: PolicyKind wrong is not in force: {why}",
         "No policies found.",
     ]
+    asked_for = bridge("effective", "--kind", "WrongPolicy", "--manifests", SHOP, file)
+    assert asked_for.returncode == 2
+    refusal, missing = _lines(asked_for.stderr)
+    assert refusal == f"error: {file}:1: PolicyKind wrong is not in force: {why}"
+    assert "there is no policy kind 'WrongPolicy'" in missing
 
 
 @pytest.mark.parametrize(
