@@ -94,7 +94,7 @@ async def _overview(running: Running) -> tuple[list[Table], str | None]:
     from bridge.cli.printers.effective import effective_tables
     from bridge.cli.printers.status import status_tables
     from bridge.cli.reading import tell_problems
-    from bridge.cli.status import statuses
+    from bridge.cli.statuses import statuses
 
     await tell_problems(running.engine)
     entries = await effective_everywhere(running.engine.opa)

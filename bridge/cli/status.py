@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import datetime as dt
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,8 +10,7 @@ from bridge.cli.help_text import ExampleCommand, debug_option
 from bridge.cli.options import FORMATS, Input, input_options, output_option
 
 if TYPE_CHECKING:
-    from bridge.cli.asking import Entry
-    from bridge.opa.client import Opa
+    from bridge.cli.statuses import Statuses
     from bridge.runtime.engine import Engine
 
 _EXAMPLES = (
@@ -21,17 +18,6 @@ _EXAMPLES = (
     ("The same of a cluster, from its OPA", "bridge status --opa http://opa:8181"),
     ("Each object as it would be, with its status", "bridge status --manifests examples/shop -o yaml"),
 )
-
-MODE_ANNOTATION = "policybridge.io/mode"  # marks a policy whose status is only computed, never written
-
-
-@dataclass(slots=True)
-class Statuses:
-    """What the queries `status` and `affected` say, and the objects that this is about, by key."""
-
-    policies: list[Entry]
-    affected: list[Entry]
-    objects: dict[str, Entry] = field(default_factory=dict)
 
 
 @click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="Statuses of policies and of what they affect")
@@ -48,6 +34,7 @@ def status(ctx: click.Context, source: Input, output: str) -> None:
     from bridge.cli.printers import print_answer
     from bridge.cli.printers.status import status_tables
     from bridge.cli.reading import read
+    from bridge.cli.statuses import objects_with_status, statuses
 
     async def ask(engine: Engine) -> Statuses:
         return await statuses(engine.opa, with_objects=output in {"json", "yaml"})
@@ -55,45 +42,3 @@ def status(ctx: click.Context, source: Input, output: str) -> None:
     answer, code = read(source, ask)
     print_answer(output, answer, status_tables, "No policies found.", document=objects_with_status)
     ctx.exit(code)
-
-
-async def statuses(opa: Opa, *, with_objects: bool) -> Statuses:
-    """Ask for every policy, and for every object that a policy may affect or that is marked as if one did."""
-    from bridge.cli.asking import in_batches, objects, scopes
-    from bridge.model.keys import parse_key
-
-    policies = await in_batches(opa, "status", "policies", await opa.query("policies", {}))
-    reached = {str(key.object) for targets in (await scopes(opa)).values() for key in targets}
-    candidates = sorted(reached.union(await opa.query("marked", {})))
-    affected = await in_batches(opa, "affected", "objects", candidates)
-    found = Statuses(policies, affected)
-    if with_objects:
-        keys = [entry["policy"] for entry in policies] + [entry["object"] for entry in affected]
-        held = await objects(opa, map(parse_key, keys))
-        found.objects = {str(key): obj for key, obj in held.items()}
-    return found
-
-
-def objects_with_status(answer: Statuses) -> list[dict[str, Any]]:
-    """Each policy, then each affected object, as it would be with its status."""
-    from bridge.remediator.plan import plan_affected_status, plan_policy_status, with_status
-
-    now = dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    shown = []
-    for wanted in answer.policies:
-        obj = answer.objects.get(wanted["policy"])
-        if obj is not None:
-            planned = with_status(obj, plan_policy_status(obj.get("status", {}), wanted, now))
-            shown.append(_marked(planned) if wanted["mode"] == "Observe" else planned)
-    for wanted in answer.affected:
-        obj = answer.objects.get(wanted["object"])
-        part = plan_affected_status(obj.get("status", {}), wanted, now) if obj is not None else None
-        if obj is not None and (wanted["conditions"] or part is not None):
-            shown.append(with_status(obj, part))
-    return shown
-
-
-def _marked(obj: dict[str, Any]) -> dict[str, Any]:
-    metadata = obj["metadata"]
-    annotations = {**metadata.get("annotations", {}), MODE_ANNOTATION: "Observe"}
-    return {**obj, "metadata": {**metadata, "annotations": annotations}}

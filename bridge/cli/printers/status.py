@@ -11,7 +11,7 @@ from bridge.cli.targets import short_key
 from bridge.model.keys import CORE, Key, parse_key
 
 if TYPE_CHECKING:
-    from bridge.cli.status import Statuses
+    from bridge.cli.statuses import Statuses
 
 
 def status_tables(answer: Statuses, wide: bool = False) -> list[Table]:
