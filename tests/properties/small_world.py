@@ -62,7 +62,7 @@ class SmallWorld:
             (lambda: self._policy(pick(POLICY_KINDS)), 12),
             (lambda: self._route(pick(("one", "two", "three")), pick(("shop", "blog"))), 6),
             (lambda: self._gateway(pick(("public", "inner")), pick(("infra", "shop"))), 4),
-            (lambda: self._service(pick(("cart", "stock")), pick(NAMESPACES)), 3),
+            (lambda: self._service(pick(("cart", "stock")), pick(("shop", "shop", "blog", "infra"))), 3),
             (lambda: self._thing(pick(("bucket", "queue"))), 1),
             (lambda: self._grant(pick(("first", "second")), pick(NAMESPACES)), 3),
             (lambda: self._namespace(pick(NAMESPACES)), 1),
@@ -126,7 +126,7 @@ class SmallWorld:
         rules = [
             {
                 **self._maybe("name", f"rule-{index}"),
-                "backendRefs": [self._backend_ref() for _ in range(self._random.randint(0, 2))],
+                "backendRefs": [self._backend_ref() for _ in range(pick((0, 1, 1, 2)))],
             }
             for index in range(self._random.randint(1, 3))
         ]
@@ -144,7 +144,7 @@ class SmallWorld:
         return {
             "name": pick(("cart", "stock")),
             "port": pick((80, 443)),
-            **self._maybe("namespace", pick(NAMESPACES)),
+            **self._maybe("namespace", pick(NAMESPACES), 0.25),
         }
 
     def _service(self, name: str, namespace: str) -> Object:
@@ -159,11 +159,15 @@ class SmallWorld:
 
     def _grant(self, name: str, namespace: str) -> Object:
         pick = self._random.choice
-        referrer = pick([(GATEWAY_API, "HTTPRoute"), *((GROUP, kind) for kind in POLICY_KINDS)])
-        to = pick([(GATEWAY_API, "HTTPRoute"), (GATEWAY_API, "Gateway"), ("", "Service"), ("", "Service")])
+        referrers = [(GATEWAY_API, "HTTPRoute"), *((GROUP, kind) for kind in POLICY_KINDS)]
+        targets = [("", "Service"), (GATEWAY_API, "HTTPRoute"), (GATEWAY_API, "Gateway")]
+        giver = pick([other for other in NAMESPACES if other != namespace])
         spec = {
-            "from": [{"group": referrer[0], "kind": referrer[1], "namespace": pick(NAMESPACES)}],
-            "to": [{"group": to[0], "kind": to[1], **self._maybe("name", pick(("cart", "public", "one")), 0.3)}],
+            "from": [{"group": group, "kind": kind, "namespace": giver} for group, kind in self._some(referrers, 2, 4)],
+            "to": [
+                {"group": group, "kind": kind, **self._maybe("name", pick(("cart", "public", "one")), 0.2)}
+                for group, kind in self._some(targets, 2, 3)
+            ],
         }
         return _object(f"{GATEWAY_API}/v1", "ReferenceGrant", name, namespace, spec=spec)
 

@@ -74,7 +74,7 @@ async def at_work(opa_url: str, world: SmallWorld) -> AsyncIterator[Bridge]:
             await asyncio.gather(*tasks, return_exceptions=True)
 
 
-@pytest.mark.parametrize("seed", range(1, 5))
+@pytest.mark.parametrize("seed", range(1, 9))
 async def test_after_every_change_statuses_and_ledger_equal_those_from_scratch(seed: int, opa_path: Path) -> None:
     await walk(seed, 60, opa_path)
 
