@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from bridge.model.changes import Change, Deleted, Listed, Listing, Mended, Object, Trouble, Upserted
@@ -47,6 +47,10 @@ class Pending:
                     self._objects[key] = None
             case Trouble() | Mended():
                 pass
+
+    def objects(self) -> Mapping[Key, Object | None]:
+        """What waits; None stands for an object that is gone."""
+        return self._objects
 
     def take_out(self, limit: int) -> dict[Key, Object | None]:
         """The oldest `limit` changes, which are forgotten here; the batch before that is written now."""

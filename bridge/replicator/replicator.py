@@ -121,6 +121,7 @@ class Replicator:
 
     def _start_over(self) -> None:
         self._pending.clear()
+        self._writer.linking.forget()
         self._listing.clear()
         self._started.clear()
         self._absent.clear()
@@ -159,10 +160,15 @@ class Replicator:
         self._tell(Notice(refilled=True))
 
     async def _gathered(self) -> None:
-        """Wait until every type has been told whole, or it is known that it delivers nothing."""
+        """Wait until every type has been told whole, or it is known that it delivers nothing.
+
+        Meanwhile OPA, which would be idle, makes the links of what has come.
+        """
         said: set[str] = set()
         while missing := self._awaited | self._listing:
             self._wake.clear()
+            if await self._writer.linking.ahead(self._pending.objects()):
+                continue
             try:
                 async with asyncio.timeout(PATIENCE):
                     await self._wake.wait()

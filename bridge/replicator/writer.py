@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import uuid
-from typing import Any, NamedTuple
-
-import structlog
+from typing import NamedTuple
 
 from bridge.model.changes import Object
-from bridge.model.keys import Key, parse_key
+from bridge.model.keys import Key
 from bridge.opa.client import Opa
-from bridge.opa.errors import OpaError, OpaRejected
+from bridge.opa.errors import OpaError
 from bridge.opa.paths import pointer
-from bridge.replicator.documents import Documents, entries_of
+from bridge.replicator.documents import Documents
+from bridge.replicator.linking import Linking
 from bridge.replicator.skeleton import Path
 
-log = structlog.get_logger(__name__)
-
 MARKER = "bridge_state"  # the document by which the bridge knows its own OPA: {epoch, filled}
-LINKS_BATCH = 1_000  # objects a `links` query
 
 
 class Before(NamedTuple):
@@ -33,6 +29,7 @@ class Writer:
 
     def __init__(self, opa: Opa) -> None:
         self.documents = Documents()
+        self.linking = Linking(opa)
         self._opa = opa
         self._epoch = ""
         self._beginning = False
@@ -47,6 +44,7 @@ class Writer:
         """Mark what was written since `begin` as whole. An OPA that was restarted meanwhile has nothing to mark."""
         value = {"epoch": self._epoch, "filled": True}
         await self._opa.patch([{"op": "replace", "path": pointer(MARKER), "value": value}])
+        self.linking.forget()
 
     async def probe(self) -> None:
         """Raise OpaError unless OPA has the mark of `finish`."""
@@ -67,7 +65,7 @@ class Writer:
                     deletes.append(key)
             elif not known or known != obj["metadata"].get("resourceVersion"):
                 upserts[key] = obj
-        links = await self._links(upserts)
+        links = await self.linking.of(upserts)
         written: dict[Key, Before] = {}
         for key in (*deletes, *upserts):
             written[key] = Before(self.documents.essence(key), self.documents.index_paths(key))
@@ -86,25 +84,3 @@ class Writer:
         if operations:
             await self._opa.patch(operations)
         self._beginning = False
-
-    async def _links(self, upserts: dict[Key, Object]) -> dict[Key, Any]:
-        objects = list(upserts.values())
-        found: dict[Key, Any] = {}
-        for start in range(0, len(objects), LINKS_BATCH):
-            for key, raw in (await self._ask_links(objects[start : start + LINKS_BATCH])).items():
-                found[parse_key(key)] = entries_of(raw)
-        return found
-
-    async def _ask_links(self, objects: list[Object]) -> dict[str, Any]:
-        try:
-            answer: dict[str, Any] = await self._opa.query("links", {"objects": objects})
-        except OpaRejected as error:
-            if not error.in_evaluation:
-                raise
-            if len(objects) == 1:
-                # One object whose links cannot be made must not keep the others out: it goes in without them.
-                log.error("links cannot be made", object=objects[0]["metadata"]["name"], why=str(error))
-                return {}
-            half = len(objects) // 2
-            return {**await self._ask_links(objects[:half]), **await self._ask_links(objects[half:])}
-        return answer

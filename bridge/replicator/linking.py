@@ -1,0 +1,89 @@
+"""Links of objects, asked of OPA: two queries at once, and ahead of the write that needs them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from itertools import islice
+from typing import Any
+
+import structlog
+
+from bridge.model.changes import Object
+from bridge.model.keys import Key, parse_key
+from bridge.opa.client import Opa
+from bridge.opa.errors import OpaRejected
+from bridge.replicator.documents import Entries, entries_of
+
+log = structlog.get_logger(__name__)
+
+BATCH = 500  # objects a query
+AT_ONCE = 2  # queries under way: OPA evaluates each on one core
+
+
+class Linking:
+    """Gives the index entries of objects.
+
+    Those that were asked `ahead` are kept until they are fetched, and count only for the very object that was asked.
+    """
+
+    def __init__(self, opa: Opa) -> None:
+        self._opa = opa
+        self._ahead: dict[Key, tuple[Object, Entries]] = {}
+
+    async def of(self, objects: Mapping[Key, Object]) -> dict[Key, Entries]:
+        """The entries of each object that has any. Raises OpaError."""
+        found: dict[Key, Entries] = {}
+        missing: list[Object] = []
+        for key, obj in objects.items():
+            asked, entries = self._ahead.pop(key, (None, []))
+            if asked is obj:
+                found[key] = entries
+            else:
+                missing.append(obj)
+        limit = asyncio.Semaphore(AT_ONCE)
+        batches = [missing[start : start + BATCH] for start in range(0, len(missing), BATCH)]
+        tasks = [asyncio.create_task(self._ask_within(limit, batch)) for batch in batches]
+        try:
+            for answer in await asyncio.gather(*tasks):
+                found.update(answer)
+        finally:
+            for task in tasks:
+                task.cancel()  # one has failed: the answers of the others are of no use
+        return found
+
+    async def ahead(self, waiting: Mapping[Key, Object | None]) -> bool:
+        """Ask for a batch of what waits, where a whole one does; False where there was none."""
+        fresh = ((key, obj) for key, obj in waiting.items() if obj is not None and not self._has(key, obj))
+        batch = dict(islice(fresh, BATCH))
+        if len(batch) < BATCH:
+            return False
+        found = await self._ask(list(batch.values()))
+        self._ahead.update({key: (obj, found.get(key, [])) for key, obj in batch.items()})
+        return True
+
+    def forget(self) -> None:
+        """Drop what was asked ahead and not fetched."""
+        self._ahead.clear()
+
+    def _has(self, key: Key, obj: Object) -> bool:
+        known = self._ahead.get(key)
+        return known is not None and known[0] is obj
+
+    async def _ask_within(self, limit: asyncio.Semaphore, objects: list[Object]) -> dict[Key, Entries]:
+        async with limit:
+            return await self._ask(objects)
+
+    async def _ask(self, objects: list[Object]) -> dict[Key, Entries]:
+        try:
+            answer: dict[str, Any] = await self._opa.query("links", {"objects": objects})
+        except OpaRejected as error:
+            if not error.in_evaluation:
+                raise
+            if len(objects) == 1:
+                # One object whose links cannot be made must not keep the others out: it goes in without them.
+                log.error("links cannot be made", object=objects[0]["metadata"]["name"], why=str(error))
+                return {}
+            half = len(objects) // 2
+            return {**await self._ask(objects[:half]), **await self._ask(objects[half:])}
+        return {parse_key(key): entries_of(raw) for key, raw in answer.items()}
