@@ -48,7 +48,7 @@ def _each_its_own_option(option: str, args: list[str]) -> list[str]:
     following = False
     for index, arg in enumerate(args):
         given = index > 0 and args[index - 1] == option
-        following = given or (following and not arg.startswith("-") and Path(arg).exists())
+        following = given or (following and (arg == "-" or (not arg.startswith("-") and Path(arg).exists())))
         if following and not given:
             spread.append(option)
         spread.append(arg)

@@ -45,7 +45,7 @@ def input_options(command: _Decorated) -> _Decorated:
             metavar="PATH",
             multiple=True,
             help="Read manifests instead of asking a running OPA: a file, a folder with all below it, or - for "
-            "standard input. Can be given several times.",
+            "standard input. Several may follow.",
         ),
         click.option("--opa-token-file", metavar="FILE", help=f"Bearer token for OPA (or {OPA_TOKEN_VARIABLE})."),
         click.option("--opa", "opa_url", metavar="URL", help=f"The OPA that a bridge fills (or {OPA_VARIABLE})."),

@@ -31,8 +31,8 @@ _SHOWN_ROWS = 100  # of a table at the start; the rest is a command away
     "--manifests",
     metavar="PATH",
     multiple=True,
-    help="Serve manifests instead of a cluster: a file, a folder with all below it, or - for standard input. Can be "
-    "given several times.",
+    help="Serve manifests instead of a cluster: a file, a folder with all below it, or - for standard input. Several "
+    "may follow.",
 )
 @click.option(
     "--kubeconfig", metavar="FILE", help="How to reach the cluster. Default: as kubectl, else the pod's account."

@@ -23,6 +23,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (["--manifests", "missing.yaml", "b.yaml"], ["--manifests", "missing.yaml", "--manifests", "b.yaml"]),
         (["--manifests", "a.yaml", "HTTPRoute/cart", "b.yaml"], ["--manifests", "a.yaml", "HTTPRoute/cart", "b.yaml"]),
         (["--manifests", "a.yaml", "-o", "json"], ["--manifests", "a.yaml", "-o", "json"]),
+        (["--manifests", "a.yaml", "-"], ["--manifests", "a.yaml", "--manifests", "-"]),
         (["a.yaml", "--manifests", "-"], ["a.yaml", "--manifests", "-"]),
     ],
 )
