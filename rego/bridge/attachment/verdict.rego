@@ -110,6 +110,4 @@ _permitted(policy_key, ref) if keys.parse(ref.object).namespace in {"-", keys.pa
 
 _permitted(policy_key, _) if keys.parse(policy_key).namespace == "-"
 
-_permitted(policy_key, _) if kinds.of_policy(policy_key).crossNamespace == "Consumer"
-
 _permitted(policy_key, ref) if hierarchy.granted(policy_key, ref.object)

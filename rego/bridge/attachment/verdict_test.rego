@@ -111,12 +111,6 @@ test_a_cluster_scoped_policy_needs_no_grant_but_names_the_namespace if {
 	]
 }
 
-# P6
-test_a_consumer_policy_needs_no_grant if {
-	kind := testing.policykind({"group": "example.com", "kind": "ZonePolicy", "effectiveTarget": "Rule", "crossNamespace": "Consumer"})
-	_verdicts(_zone("blog", [testing.far_ref("HTTPRoute", "shop", "cart")]), [kind]) == [_accepted]
-}
-
 test_where_a_kind_lists_no_targets_sections_may_be_named if {
 	_verdicts(_zone("shop", [object.union(testing.service_ref("cart"), {"sectionName": "80"})]), [_zone_kind]) == [_accepted]
 }

@@ -48,8 +48,10 @@ in_force[type] := normal(type, spec) if {
 }
 
 # What the preset and the oldest PolicyKind of a kind say together; a younger PolicyKind changes nothing.
-_described[type] := object.union(object.get(_presets, type, {}), object.get(_declared, type, {})) if {
+_described[type] := object.union(object.remove(preset, object.keys(declared)), declared) if {
 	some type in (object.keys(_presets) | object.keys(_declared))
+	preset := object.get(_presets, type, {})
+	declared := object.get(_declared, type, {})
 }
 
 _presets := {_type(spec): spec | some spec in data.bridge.presets}

@@ -19,6 +19,9 @@ _class_problems(spec) := [message |
 		[_inherited_none(spec), "strategy None needs class Direct: an Inherited kind merges along the hierarchy"],
 		[_direct_merge(spec), "class Direct has no strategy but None"],
 		[_nameless_manage(spec), "controllerName is missing: mode Manage writes statuses in its name, <domain>/<name>"],
+		[_inherited_target(spec), "effectiveTarget Target needs class Direct: an Inherited kind acts at one level"],
+		[_has_field(spec, "custom"), "custom: this version has no custom strategies"],
+		[_has_field(spec, "merge"), "merge: this version merges by RFC 7386 alone"],
 	]
 	wrong
 ]
@@ -35,7 +38,7 @@ _values := {
 	"class": ["Inherited", "Direct"],
 	"mode": ["Observe", "Manage"],
 	"effectiveTarget": hierarchy.level_names,
-	"crossNamespace": ["Forbidden", "ReferenceGrant", "Consumer"],
+	"crossNamespace": ["Forbidden", "ReferenceGrant"],
 	"sameLevel": ["OlderEstablished", "Conflict"],
 	"strategyFrom": ["Established"],
 	"mergesWith": ["All"],
@@ -67,6 +70,15 @@ _direct_merge(spec) if {
 _nameless_manage(spec) if {
 	spec.mode == "Manage"
 	not regex.match(`^[^/]+/.+$`, object.get(spec, "controllerName", ""))
+} else := false
+
+_inherited_target(spec) if {
+	_class(spec) == "Inherited"
+	spec.effectiveTarget == "Target"
+} else := false
+
+_has_field(spec, field) if {
+	object.get(spec, field, null) != null
 } else := false
 
 _class(spec) := object.get(spec, "class", "Inherited")

@@ -57,3 +57,11 @@ test_a_value_that_a_field_does_not_have_is_told_with_those_that_it_has if {
 		"AtomicDefaults, AtomicOverrides, None, PatchDefaults, PatchOverrides",
 	])]
 }
+
+test_what_this_version_does_not_do_is_refused_not_ignored if {
+	_with({"fold": "Stack"}) == ["fold: Stack is none of BottomUp"]
+	_with({"crossNamespace": "Consumer"}) == ["crossNamespace: Consumer is none of Forbidden, ReferenceGrant"]
+	_with({"effectiveTarget": "Target"}) == ["effectiveTarget Target needs class Direct: an Inherited kind acts at one level"]
+	_with({"custom": "rates"}) == ["custom: this version has no custom strategies"]
+	_with({"merge": {"units": ["/a"]}}) == ["merge: this version merges by RFC 7386 alone"]
+}
