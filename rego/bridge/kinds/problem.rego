@@ -21,6 +21,8 @@ _class_problems(spec) := [message |
 		[_nameless_manage(spec), "controllerName is missing: mode Manage writes statuses in its name, <domain>/<name>"],
 		[_inherited_target(spec), "effectiveTarget Target needs class Direct: an Inherited kind acts at one level"],
 		[_has_field(spec, "custom"), "custom: this version has no custom strategies"],
+		[_has_field(spec, "gatewayControllers"), "gatewayControllers: this version counts every Gateway as an ancestor"],
+		[_has_role(spec), "targets: this version has no roles, a Service is a backend"],
 		[_has_field(spec, "merge"), "merge: this version merges by RFC 7386 alone"],
 	]
 	wrong
@@ -79,6 +81,11 @@ _inherited_target(spec) if {
 
 _has_field(spec, field) if {
 	object.get(spec, field, null) != null
+} else := false
+
+_has_role(spec) if {
+	some target in spec.targets
+	target.role
 } else := false
 
 _class(spec) := object.get(spec, "class", "Inherited")
