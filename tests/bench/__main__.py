@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 
+from bridge.runtime.logs import configure_logs
 from tests.bench import cluster, opa_alone
 from tests.bench.figures import figure, machine, progress
 
@@ -17,6 +18,7 @@ def main() -> None:
     parser.add_argument("--routes", type=int, default=10_000, help="HTTPRoutes of the load (default: 10000)")
     parser.add_argument("--only", choices=sorted(PARTS), help="measure this part alone; opa needs no API server")
     options = parser.parse_args()
+    configure_logs("warning", "console")  # on standard error; standard output is for figures alone
     about = machine()
     figure("machine", about.pop("cores"), "cores", **about)
     for name, measure in PARTS.items():

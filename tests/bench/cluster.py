@@ -44,8 +44,8 @@ async def measure(routes: int) -> None:
                     await settled(watched, shown, 300)
                 first = shown - began - sidecar.filled
                 figure("first_statuses_after_fill", first, "s", policies=policies, routes=routes, where=WHERE)
-                await one_target(opa, sidecar.opa_url, load, WHERE)
-                await all_rules(opa, sidecar.opa_url, load, WHERE, "effective")
+                await one_target(opa, sidecar.opa_url, sidecar.opa_pid, load, WHERE)
+                await all_rules(opa, sidecar.opa_url, sidecar.opa_pid, load, WHERE, "effective")
                 await route_policies(api, opa, sidecar, watched, load)
                 await gateway_policy(api, opa, sidecar, watched, load)
                 _memory(sidecar, load, "after_changes")

@@ -52,6 +52,15 @@ def memory(pid: int) -> float | None:
     return None
 
 
+def processor_time(pid: int | None) -> float | None:
+    """The seconds of processor time that a process has used, which a busy machine alters less than the time of day."""
+    stat = Path(f"/proc/{pid}/stat")
+    if pid is None or not stat.exists():
+        return None
+    fields = stat.read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def descendants(pid: int) -> dict[int, str]:
     """The processes below one, with the names of their executables; none where the system has no /proc."""
     parents: dict[int, int] = {}
@@ -72,6 +81,11 @@ def descendants(pid: int) -> dict[int, str]:
         if above == pid and number != pid:
             found[number] = names[number]
     return found
+
+
+def opa_below(pid: int) -> int | None:
+    """The process id of an OPA that a process has started; None where there is none, or no /proc."""
+    return next((number for number, name in descendants(pid).items() if name == "opa"), None)
 
 
 def machine() -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterable
@@ -19,7 +20,7 @@ from bridge.opa.managed import ManagedOpa
 from bridge.replicator.replicator import Replicator
 from bridge.resources import rego_root
 from bridge.tools import ensure
-from tests.bench.figures import figure, progress
+from tests.bench.figures import figure, opa_below, progress
 from tests.bench.load import Load, as_created
 from tests.bench.queries import all_rules, one_target
 
@@ -79,9 +80,9 @@ async def measure(routes: int) -> None:
         load = Load(count)
         progress(f"OPA alone, {count:,} routes")
         async with filled_opa(load) as url, aiohttp.ClientSession() as session:
-            medians[count] = await one_target(session, url, load, WHERE)
+            medians[count] = await one_target(session, url, opa_below(os.getpid()), load, WHERE)
             for query in ("effective", "outcomes"):
-                await all_rules(session, url, load, WHERE, query)
+                await all_rules(session, url, opa_below(os.getpid()), load, WHERE, query)
     small, large = medians
     ratio = medians[large] / medians[small]
     figure("effective_one_rule_size_ratio", ratio, "ratio", small=small, large=large, where=WHERE)

@@ -8,7 +8,7 @@ from typing import Any
 
 import aiohttp
 
-from tests.bench.figures import figure, percentile, spread_of
+from tests.bench.figures import figure, percentile, processor_time, spread_of
 from tests.bench.load import POLICY_KIND, Load
 
 ONE_TARGET = 300  # queries of one rule
@@ -26,10 +26,11 @@ async def ask(session: aiohttp.ClientSession, url: str, name: str, asked: dict[s
     return answer["result"], answer["metrics"]["timer_server_handler_ns"] / 1e9, took
 
 
-async def one_target(session: aiohttp.ClientSession, url: str, load: Load, where: str) -> float:
-    """Measure `effective` for one rule at a time; gives the p50 of OPA's time in seconds."""
+async def one_target(session: aiohttp.ClientSession, url: str, pid: int | None, load: Load, where: str) -> float:
+    """Measure `effective` for one rule at a time; gives the p50 of OPA's time in seconds. `pid` is OPA's."""
     chosen = random.Random(1).sample(load.rules(), min(ONE_TARGET, load.routes))
     inside, outside = [], []
+    before = processor_time(pid)
     for target in chosen:
         _, opa, wall = await ask(session, url, "effective", {"targets": [target], "policyKind": POLICY_KIND})
         inside.append(opa * 1e3)
@@ -37,14 +38,18 @@ async def one_target(session: aiohttp.ClientSession, url: str, load: Load, where
     more = {"routes": load.routes, "where": where}
     figure("effective_one_rule_opa", percentile(inside, 0.5), "ms", **spread_of(inside), **more)
     figure("effective_one_rule_wall", percentile(outside, 0.5), "ms", **spread_of(outside), **more)
+    _processor("effective_one_rule_cpu", before, processor_time(pid), len(chosen), **more)
     return percentile(inside, 0.5) / 1e3
 
 
-async def all_rules(session: aiohttp.ClientSession, url: str, load: Load, where: str, query: str) -> None:
-    """Measure all rules in batches, by `query`, effective or outcomes."""
+async def all_rules(
+    session: aiohttp.ClientSession, url: str, pid: int | None, load: Load, where: str, query: str
+) -> None:
+    """Measure all rules in batches, by `query`, effective or outcomes. `pid` is OPA's."""
     rules = load.rules()
     random.Random(2).shuffle(rules)
     inside = outside = 0.0
+    before = processor_time(pid)
     for start in range(0, len(rules), BATCH):
         batch = rules[start : start + BATCH]
         result, opa, wall = await ask(session, url, query, {"targets": batch, "policyKind": POLICY_KIND})
@@ -55,3 +60,9 @@ async def all_rules(session: aiohttp.ClientSession, url: str, load: Load, where:
     more = {"targets": len(rules), "batch": BATCH, "routes": load.routes, "where": where}
     figure(f"{query}_all_rules_opa", inside / len(rules) * 1e6, "us/target", seconds=inside, **more)
     figure(f"{query}_all_rules_wall", outside / len(rules) * 1e6, "us/target", seconds=outside, **more)
+    _processor(f"{query}_all_rules_cpu", before, processor_time(pid), len(rules), **more)
+
+
+def _processor(name: str, before: float | None, after: float | None, count: int, **more: Any) -> None:
+    if before is not None and after is not None:
+        figure(name, (after - before) / count * 1e6, "us/target", **more)

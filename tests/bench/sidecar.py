@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.bench.figures import descendants
+from tests.bench.figures import opa_below
 from tests.controlplane.plane import ControlPlane
 
 BRIDGE = Path(sys.executable).parent / "bridge"
@@ -35,7 +35,7 @@ class Sidecar:
     @property
     def opa_pid(self) -> int | None:
         """The process of its OPA."""
-        return next((pid for pid, name in descendants(self.pid).items() if name == "opa"), None)
+        return opa_below(self.pid)
 
 
 @asynccontextmanager
