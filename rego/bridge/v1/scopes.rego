@@ -12,7 +12,7 @@ scopes := _input_problem if {
 	_input_problem
 } else := {kind: sort(nodes) |
 	some kind in _policy_kinds
-	nodes := {node | some policy in engine.policies(kind); some node in engine.reached(policy)}
+	nodes := {node | some policy in engine.policies(kind); some node in engine.may_reach(policy)}
 }
 
 # METADATA
