@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from bridge.model.changes import Object
 from bridge.model.keys import parse_key
 from bridge.modules.shipped import shipped_bundle
 from bridge.opa.client import Opa
@@ -52,9 +53,9 @@ class Bridge:
 
 
 @asynccontextmanager
-async def at_work(opa_url: str, world: SmallWorld) -> AsyncIterator[Bridge]:
-    """A bridge that has taken the world in."""
-    source = ScriptedSource(world.objects.values())
+async def at_work(opa_url: str, objects: Iterable[Object]) -> AsyncIterator[Bridge]:
+    """A bridge that has taken these objects in."""
+    source = ScriptedSource(objects)
     async with Opa(opa_url) as opa:
         replicator = Replicator(source, opa, (*ALWAYS, THING, BARRIER))
         sink = ScriptedSink(source)
@@ -85,12 +86,35 @@ async def test_after_many_changes_statuses_and_ledger_equal_those_from_scratch(s
     await walk(seed, 300, opa_path)
 
 
+async def test_a_backend_that_a_route_no_longer_names_is_no_longer_counted(opa_path: Path) -> None:
+    world = SmallWorld(1)
+    kind, service = world._policy_kind("BackendPolicy", plain=True), world._service("cart", "shop")
+    route = world._route("one", "shop")
+    route["spec"] = {"parentRefs": [], "rules": [{"name": "all", "backendRefs": [{"name": "cart", "port": 80}]}]}
+    policy = world._policy("BackendPolicy")
+    policy["metadata"] = {"name": "p", "namespace": "shop"}
+    ref = {"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "name": "one"}
+    policy["spec"] = {"targetRefs": [ref], "a": 1}
+    objects = [kind, service, route, policy]
+    bundle = shipped_bundle(rego_root())
+    async with ManagedOpa(opa_path, {}, bundle=bundle) as managed, at_work(managed.url, objects) as bridge:
+        await bridge.settled()
+        assert len(bridge.remediator._ledger) == 1
+        bridge.source.put({**route, "spec": {"parentRefs": [], "rules": [{"name": "all"}]}})
+        await bridge.settled()
+        assert len(bridge.remediator._ledger) == 0
+        await _compare(bridge, "after the route has changed")
+
+
 async def walk(seed: int, steps: int, opa_path: Path) -> None:
     world = SmallWorld(seed)
     chance = random.Random(seed)
     history: list[str] = []
     bundle = shipped_bundle(rego_root())
-    async with ManagedOpa(opa_path, {}, bundle=bundle) as managed, at_work(managed.url, world) as bridge:
+    async with (
+        ManagedOpa(opa_path, {}, bundle=bundle) as managed,
+        at_work(managed.url, world.objects.values()) as bridge,
+    ):
         await bridge.settled()
         await _compare(bridge, f"seed {seed}, at the start")
         together = itertools.cycle(AT_ONCE)
