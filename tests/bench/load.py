@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,9 +62,9 @@ class Load:
             for listener in range(LISTENERS):
                 ref = _ref("Gateway", f"gateway-{number}", f"listener-{listener}")
                 yield _policy(f"gateway-{number}-{listener}", "infra", number + listener, ref)
-        for number in spread(round(self.routes * ROUTE_SHARE), self.routes):
+        for number in self.routes_with_policy():
             yield route_policy(number, number)
-        for number in spread(round(self.routes * RULE_SHARE), self.routes, 3):
+        for number in chosen(round(self.routes * RULE_SHARE), self.routes, seed=6):
             ref = _ref("HTTPRoute", f"route-{number}", "first")
             yield _policy(f"route-{number}-first", namespace_of(number), number, ref)
 
@@ -77,12 +78,12 @@ class Load:
 
     def routes_with_policy(self) -> list[int]:
         """The numbers of the routes that have a policy of their own, in the policy's name and target."""
-        return spread(round(self.routes * ROUTE_SHARE), self.routes)
+        return chosen(round(self.routes * ROUTE_SHARE), self.routes, seed=5)
 
 
-def spread(count: int, among: int, start: int = 0) -> list[int]:
-    """`count` different numbers below `among`, spread evenly."""
-    return sorted({(start + index * among // count) % among for index in range(count)}) if count else []
+def chosen(count: int, among: int, seed: int) -> list[int]:
+    """`count` different numbers below `among`, the same each time; random, so that they keep no step with Gateways."""
+    return sorted(random.Random(seed).sample(range(among), count))
 
 
 def namespace_of(route: int) -> str:
