@@ -34,7 +34,6 @@ _EXAMPLES = (
     metavar="NS",
     help="The namespace of TARGETs that are given without one; without TARGET, only what is in it.",
 )
-@click.option("--source-namespace", metavar="NS", help="For requests from this namespace (mesh).")
 @input_options
 @output_option(*FORMATS)
 @debug_option
@@ -44,7 +43,6 @@ def effective(
     targets: tuple[str, ...],
     kind: str | None,
     namespace: str | None,
-    source_namespace: str | None,
     source: Input,
     output: str,
 ) -> None:
@@ -63,9 +61,9 @@ def effective(
 
         chosen = await policy_kind(engine.opa, kind) if kind else None
         if not targets:
-            return await effective_everywhere(engine.opa, chosen, source_namespace, namespace)
+            return await effective_everywhere(engine.opa, chosen, namespace)
         keys = await target_keys(engine.opa, targets, namespace)
-        return await effective_at(engine.opa, keys, chosen, source_namespace)
+        return await effective_at(engine.opa, keys, chosen)
 
     answer, code = read(source, ask)
     print_answer(output, answer, effective_tables, "No effective policies found.")

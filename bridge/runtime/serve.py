@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -89,7 +90,6 @@ async def _serve(settings: Settings, report: Report | None) -> None:
 @contextlib.asynccontextmanager
 async def _started(settings: Settings, report: Report | None) -> AsyncIterator[asyncio.Task[None]]:
     async with contextlib.AsyncExitStack() as stack:
-        # What reads no network comes first: a wrong path is told before anything has started.
         world = await stack.enter_async_context(open_world(settings))
         ready: dict[str, Callable[[], str]] = {}
         bundles = BundleEndpoint(shipped_bundle(rego_root()))
@@ -158,9 +158,9 @@ async def _listening(
         await site.start()
     except OSError as error:
         await runner.cleanup()
-        raise ServeError(
-            f"cannot listen on {settings.listen}: {error.strerror or error}; give another --listen HOST:PORT"
-        ) from error
+        # asyncio puts the address into the text once more; a name that cannot be resolved has a negative number.
+        reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
+        raise ServeError(f"cannot listen on {settings.listen}: {reason}; give another --listen HOST:PORT") from error
     chosen = runner.addresses[0][1]
     try:
         yield f"http://{f'[{host}]' if ':' in host else host}:{chosen}"

@@ -18,6 +18,7 @@ from bridge.model.notice import Notice
 from bridge.remediator.sink import MemorySink, StatusSink
 from bridge.runtime.settings import Settings
 from bridge.sources.base import Source
+from bridge.sources.manifest_files import STDIN, find_files
 from bridge.sources.manifests import ManifestSource
 
 if TYPE_CHECKING:
@@ -50,7 +51,11 @@ async def open_world(settings: Settings) -> AsyncIterator[World]:
 
 
 def _folder(settings: Settings) -> World:
-    source = ManifestSource([path if path == "-" else Path(path) for path in settings.manifests], follow=True)
+    paths: list[Path | str] = [path if path == STDIN else Path(path) for path in settings.manifests]
+    for path in paths:
+        if isinstance(path, Path):
+            find_files(path)  # a wrong path is told before anything has started
+    source = ManifestSource(paths, follow=True)
     name = ", ".join(settings.manifests)
     return World(name, source, MemorySink(), _nothing, position=source.position, problems=lambda: list(source.problems))
 

@@ -28,6 +28,12 @@ refs(policy) := [ref |
 	}
 ]
 
+# The historic className, which limits a ref to paths through one GatewayClass (semantics T1).
+_limited_to_a_class(policy_key) if {
+	some raw in _raw_refs(lookup.get(policy_key))
+	_text(raw, "className") != ""
+}
+
 _raw_refs(policy) := policy.spec.targetRefs if {
 	count(policy.spec.targetRefs) > 0
 } else := [policy.spec.targetRef]

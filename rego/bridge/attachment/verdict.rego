@@ -43,6 +43,10 @@ own_verdict(policy_key, ref) := {"reason": "Invalid", "message": message} if {
 # description: Why a policy is Invalid as a whole; undefined where it is not.
 invalid(policy_key) := effective.proper(policy_key).error if {
 	true
+} else := "spec.targetSelectors: this version knows targets by name alone" if {
+	count(lookup.get(policy_key).spec.targetSelectors) > 0
+} else := "className: this version has no targets limited to a GatewayClass" if {
+	_limited_to_a_class(policy_key)
 } else := "Policy names no target: spec.targetRefs is missing or empty" if {
 	count(declared(policy_key)) == 0
 }

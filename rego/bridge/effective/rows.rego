@@ -37,8 +37,15 @@ _told(attached, root) := [{"target": placed.target, "row": row} |
 
 _deciders(policies, placed) := [decider |
 	some winner in placed.overriddenBy
-	decider := sprintf("%s (%s)", [keys.short(winner), merge.strategies[_deciding(policies, placed, winner).strategy]])
+	decider := _decider(winner, _deciding(policies, placed, winner).strategy)
 ]
+
+# Under None only one that names the section wins over another (semantics C2); that says more than the strategy's name.
+_decider(winner, "None") := sprintf("%s, which names the section", [keys.short(winner)])
+
+_decider(winner, strategy_name) := sprintf("%s (%s)", [keys.short(winner), merge.strategies[strategy_name]]) if {
+	strategy_name != "None"
+}
 
 # The strategy of a pair is the established one's: of the two the one that stands first.
 _deciding(policies, placed, winner) := [other | some other in policies; other.policy in {placed.policy, winner}][0]

@@ -18,6 +18,7 @@ _class_problems(spec) := [message |
 		[_missing_effective_target(spec), "effectiveTarget is missing: an Inherited kind needs the level that it acts at"],
 		[_inherited_none(spec), "strategy None needs class Direct: an Inherited kind merges along the hierarchy"],
 		[_direct_merge(spec), "class Direct has no strategy but None"],
+		[_direct_order(spec), "class Direct has no sameLevel but Conflict: of two policies for one target the older has it"],
 		[_nameless_manage(spec), "controllerName is missing: mode Manage writes statuses in its name, <domain>/<name>"],
 		[_inherited_target(spec), "effectiveTarget Target needs class Direct: an Inherited kind acts at one level"],
 		[_has_field(spec, "custom"), "custom: this version has no custom strategies"],
@@ -67,6 +68,11 @@ _inherited_none(spec) if {
 _direct_merge(spec) if {
 	_class(spec) == "Direct"
 	count(_strategies(spec) - {"None"}) > 0
+} else := false
+
+_direct_order(spec) if {
+	_class(spec) == "Direct"
+	object.get(spec, "sameLevel", "Conflict") == "OlderEstablished"
 } else := false
 
 _nameless_manage(spec) if {

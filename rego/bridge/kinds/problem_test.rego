@@ -58,6 +58,14 @@ test_a_value_that_a_field_does_not_have_is_told_with_those_that_it_has if {
 	])]
 }
 
+# C2
+test_policies_of_a_direct_kind_for_one_target_are_in_conflict if {
+	kinds.problems({"group": "acme.io", "kind": "RatePolicy", "class": "Direct", "sameLevel": "OlderEstablished"}) == [concat("", [
+		"class Direct has no sameLevel but Conflict: ",
+		"of two policies for one target the older has it",
+	])]
+}
+
 test_what_this_version_does_not_do_is_refused_not_ignored if {
 	_with({"fold": "Stack"}) == ["fold: Stack is none of BottomUp"]
 	_with({"crossNamespace": "Consumer"}) == ["crossNamespace: Consumer is none of Forbidden, ReferenceGrant"]

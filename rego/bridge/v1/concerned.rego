@@ -14,7 +14,9 @@ import data.bridge.lookup
 #   PolicyKinds whose acceptance may differ. `was` holds by key the index paths that the object had before. A policy
 #   kind that is described otherwise concerns all its policies: that is not said here.
 # entrypoint: true
-concerned := {
+concerned := _keys_problem("keys") if {
+	_keys_problem("keys")
+} else := {
 	"scopes": {kind: sort(nodes) | some kind, nodes in _concerned_scopes},
 	"objects": sort(_concerned_objects),
 	"policies": sort(_heard),

@@ -43,11 +43,12 @@ _targets_problem := _error("InvalidInput", "targets must be a list of keys, <gro
 	not hierarchy.canonical(target)
 }
 
-_policies_problem := _error("InvalidInput", "policies must be a list of keys, <group>/<Kind>/<namespace>/<name>") if {
-	not _is_list("policies")
-} else := _error("InvalidInput", sprintf("%v is no key: write <group>/<Kind>/<namespace>/<name>", [policy])) if {
-	some policy in input.policies
-	not keys.parse(policy)
+# Queries of the bridge itself name things that may be gone; only their form is judged.
+_keys_problem(field) := _error("InvalidInput", sprintf("%s must be a list of keys, <group>/<Kind>/<namespace>/<name>", [field])) if {
+	not _is_list(field)
+} else := _error("InvalidInput", sprintf("%v is no key: write <group>/<Kind>/<namespace>/<name>", [key])) if {
+	some key in input[field]
+	not keys.parse(key)
 }
 
 _policy_kinds := {input.policyKind} if input.policyKind

@@ -10,6 +10,10 @@ import data.bridge.hierarchy
 # entrypoint: true
 outcomes := _input_problem if {
 	_input_problem
+} else := _error("InvalidInput", "policyKind must name a policy kind, <group>/<Kind>") if {
+	not input.policyKind
+} else := _keys_problem("targets") if {
+	_keys_problem("targets")
 } else := {target: rows |
 	some target in input.targets
 	hierarchy.canonical(target) == target

@@ -7,7 +7,9 @@ import data.bridge.status as reporting
 # description: |
 #   `shown`: what each of `objects` shows now, `{status, resourceVersion}` by key; what is gone is absent.
 # entrypoint: true
-shown := {key: {"status": object.get(obj, "status", {}), "resourceVersion": object.get(obj.metadata, "resourceVersion", "")} |
+shown := _keys_problem("objects") if {
+	_keys_problem("objects")
+} else := {key: {"status": object.get(obj, "status", {}), "resourceVersion": object.get(obj.metadata, "resourceVersion", "")} |
 	some key in input.objects
 	obj := lookup.get(key)
 }

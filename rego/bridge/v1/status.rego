@@ -13,8 +13,8 @@ import data.bridge.status as reporting
 # entrypoint: true
 status := _input_problem if {
 	_input_problem
-} else := _policies_problem if {
-	_policies_problem
+} else := _keys_problem("policies") if {
+	_keys_problem("policies")
 } else := array.concat(
 	[reporting.of_policy(policy, _tallies(policy)) |
 		some policy in input.policies
@@ -46,6 +46,8 @@ _alive(key) if {
 # entrypoint: true
 affected := _input_problem if {
 	_input_problem
+} else := _keys_problem("objects") if {
+	_keys_problem("objects")
 } else := [{"object": key, "conditions": reporting.affected(key, _acting(key)), "types": sort(reporting.our_types)} |
 	some key in input.objects
 	keys.parse(key).type in reporting.marked_types
