@@ -185,6 +185,7 @@ class Remediator:
                 self._queue.failed(item)
             else:
                 self.writes += 1
+                log.debug("status written", object=item[1], what=item[0])
                 self._queue.succeeded(item)
 
 

@@ -39,6 +39,7 @@ class Replicator:
         self._source = source
         self._opa = opa
         self._types = frozenset(types)
+        self._wanted = self._types  # with the policy kinds in force
         self._writer = Writer(opa)
         self._pending = Pending(self._writer.documents.keys_of)
         self._wake = asyncio.Event()
@@ -125,7 +126,8 @@ class Replicator:
         self._listing.clear()
         self._started.clear()
         self._absent.clear()
-        self._want(self._types)
+        # Policy kinds stay wanted: whoever looks at a fill without their policies would take every policy for gone.
+        self._want(self._wanted)
         self._source.relist()
 
     async def _modules_in_force(self) -> None:
@@ -214,7 +216,8 @@ class Replicator:
         await self._opa.put("kinds", kinds)
         self._want(self._types | set(kinds))
 
-    def _want(self, types: frozenset[str] | set[str]) -> None:
+    def _want(self, types: frozenset[str]) -> None:
+        self._wanted = types
         self._awaited = set() if self._exhausted else set(types) - self._started - self._absent
         self._source.want(types)
 

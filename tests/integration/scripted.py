@@ -25,6 +25,7 @@ class ScriptedSource:
     def __init__(self, objects: Iterable[Object] = (), *, silent: Iterable[str] = (), versions: bool = True) -> None:
         self.objects: dict[Key, Object] = {}
         self.wanted: frozenset[str] = frozenset()
+        self.wants: list[frozenset[str]] = []  # what was wanted, each time
         self.relisted = 0
         self._versions = versions
         self._silent = set(silent)
@@ -35,6 +36,7 @@ class ScriptedSource:
     def want(self, type_ids: AbstractSet[str]) -> None:
         """Tell types that are newly wanted, and take back those that are no longer."""
         before, self.wanted = self.wanted, frozenset(type_ids)
+        self.wants.append(self.wanted)
         for type_id in sorted(before - self.wanted):
             self.say(Listing(type_id), Listed(type_id))
         for type_id in sorted(self.wanted - before - self._silent):

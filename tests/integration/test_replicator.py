@@ -307,6 +307,19 @@ async def test_an_opa_that_was_restarted_without_anybody_writing_is_noticed(opa_
         assert set(await bridge.held()) == keys(service("cart"))
 
 
+async def test_an_opa_that_is_filled_again_is_not_taken_for_filled_without_the_policies(opa_path: Path) -> None:
+    """A source takes back what is no longer wanted: policy kinds that were dropped meanwhile would have no policies."""
+    source = ScriptedSource([POLICY_KIND, service("cart"), color("blue")])
+    async with replicating(opa_path, source) as bridge:
+        await bridge.filled()
+        before = len(source.wants)
+        await bridge.opa.put(MARKER, {"epoch": "lost"})
+        await bridge.notices.until_filled()
+        assert all("test.example.com/ColorPolicy" in types for types in source.wants[before:])
+        assert len(source.wants) > before
+        assert set(await bridge.held()) == keys(POLICY_KIND, service("cart"), color("blue"))
+
+
 async def test_data_of_another_bridge_is_replaced_even_while_there_is_much_to_write(opa_path: Path) -> None:
     async with replicating(opa_path, ScriptedSource([service("cart")])) as bridge:
         await bridge.filled()
