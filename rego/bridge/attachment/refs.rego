@@ -42,12 +42,9 @@ _raw_refs(policy) := policy.spec.targetRefs if {
 _is_ref(raw) if {
 	raw.kind != ""
 	raw.name != ""
-	every field in {"group", "kind", "namespace", "name", "sectionName"} {
-		not regex.match(`[#@]`, _text(raw, field))
-	}
-	every field in {"kind", "namespace", "name"} {
-		not contains(_text(raw, field), "/")
-	}
+	named := concat(" ", [_text(raw, "kind"), _text(raw, "namespace"), _text(raw, "name")])
+	not contains(named, "/")
+	not regex.match(`[#@]`, concat(" ", [named, _text(raw, "group"), _text(raw, "sectionName")]))
 }
 
 # A field of a ref, empty where it is absent or null; undefined where it is no text.

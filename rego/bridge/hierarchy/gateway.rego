@@ -5,7 +5,11 @@ import data.bridge.lookup
 
 # METADATA
 # description: The listeners of a Gateway; of two with one name the first (the API refuses such a Gateway).
-listeners(gateway_key) := [listener |
+listeners(gateway_key) := named if {
+	all := lookup.get(gateway_key).spec.listeners
+	named := [listener | some listener in all; section_name(listener, "") == listener.name]
+	count({listener.name | some listener in named}) == count(named)
+} else := [listener |
 	all := lookup.get(gateway_key).spec.listeners
 	some index, listener in all
 	section_name(listener, "") == listener.name

@@ -20,10 +20,10 @@ without_nulls(spec) := json.remove(spec, {path |
 
 # METADATA
 # description: A path (array of keys) as a JSON pointer.
-pointer(path) := concat("", [concat("", ["/", escaped]) |
+pointer(path) := concat("/", array.concat([""], [escaped |
 	some segment in path
 	escaped := replace(replace(segment, "~", "~0"), "/", "~1")
-])
+]))
 
 # METADATA
 # description: A JSON pointer as a path (array of keys).
