@@ -26,7 +26,7 @@ from tests.scenarios.custom_resources import custom_resources
 BRIDGE = Path(sys.executable).parent / "bridge"
 CRDS = Path(__file__).parents[2] / "deploy" / "crds"
 PATIENCE = 60.0  # seconds for the statuses of all scenarios
-PLURALS = {"Service": "services", "Gateway": "gateways", "HTTPRoute": "httproutes", "Namespace": "namespaces"}
+PLURALS = {"Service": "services", "Gateway": "gateways", "Namespace": "namespaces"}
 
 
 @dataclass(slots=True)

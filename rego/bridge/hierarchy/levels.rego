@@ -16,6 +16,10 @@ levels := {
 	"gateway.networking.k8s.io/GatewayClass": {"object": "GatewayClass"},
 	"gateway.networking.k8s.io/Gateway": {"object": "Gateway", "section": "Listener"},
 	"gateway.networking.k8s.io/HTTPRoute": {"object": "Route", "section": "Rule"},
+	"gateway.networking.k8s.io/GRPCRoute": {"object": "Route", "section": "Rule"},
+	"gateway.networking.k8s.io/TLSRoute": {"object": "Route", "section": "Rule"},
+	"gateway.networking.k8s.io/TCPRoute": {"object": "Route", "section": "Rule"},
+	"gateway.networking.k8s.io/UDPRoute": {"object": "Route", "section": "Rule"},
 	"core/Namespace": {"object": "Namespace"},
 	"core/Service": {"object": "Backend", "section": "Port"},
 }

@@ -29,7 +29,7 @@ refusal(gateway_key, listener, type, namespace) := "NotAllowedByListeners" if {
 _kinds_by_protocol := {
 	"HTTP": {"HTTPRoute", "GRPCRoute"},
 	"HTTPS": {"HTTPRoute", "GRPCRoute"},
-	"TLS": {"TLSRoute", "TCPRoute"},
+	"TLS": {"TLSRoute"},
 	"TCP": {"TCPRoute"},
 	"UDP": {"UDPRoute"},
 }
@@ -43,6 +43,14 @@ _kind_allowed(listener, type) if {
 	count(object.get(listener, ["allowedRoutes", "kinds"], [])) == 0
 	some kind in _kinds_by_protocol[listener.protocol]
 	type == concat("/", [gateway_api, kind])
+}
+
+# Where TLS ends at the listener, what is inside may be any stream.
+_kind_allowed(listener, type) if {
+	count(object.get(listener, ["allowedRoutes", "kinds"], [])) == 0
+	listener.protocol == "TLS"
+	object.get(listener, ["tls", "mode"], "Terminate") == "Terminate"
+	type == concat("/", [gateway_api, "TCPRoute"])
 }
 
 # A protocol of an implementation's own takes what the implementation says; nothing here speaks against it.

@@ -73,3 +73,17 @@ test_admitting_listeners_come_by_name_with_their_hostname_in_lower_case if {
 		found == wanted
 	}
 }
+
+# Gateway API, ProtocolType and TLSModeType.
+test_a_tls_listener_takes_tlsroutes_and_where_tls_ends_there_tcproutes if {
+	admitted := {mode: kinds |
+		some mode in ["Passthrough", "Terminate"]
+		listener := {"name": "x", "port": 443, "protocol": "TLS", "tls": {"mode": mode}}
+		kinds := [kind |
+			some kind in ["HTTPRoute", "TLSRoute", "TCPRoute"]
+			type := concat("/", ["gateway.networking.k8s.io", kind])
+			hierarchy.refusal(_gateway_key, listener, type, "infra") == ""
+		]
+	}
+	admitted == {"Passthrough": ["TLSRoute"], "Terminate": ["TLSRoute", "TCPRoute"]}
+}
