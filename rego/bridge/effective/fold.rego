@@ -22,11 +22,12 @@ _finished(side) := {"spec": leaves.without_nulls(side.spec), "origins": side.ori
 
 _side(policy) := merge.side(policy, proper(policy).spec, proper(policy).pointers)
 
-_step(acc, policies, index) := acc if index >= count(policies)
+# One step up, by the strategy of the policy, which is the established one.
+_step(acc, policy) := merge.step(proper(policy).strategy, _side(policy), acc)
 
-_step(acc, policies, index) := merge.step(proper(policy).strategy, _side(policy), acc) if {
-	policy := policies[index]
-}
+_step_at(acc, policies, index) := acc if index >= count(policies)
+
+_step_at(acc, policies, index) := _step(acc, policies[index]) if index < count(policies)
 
 # Rego has no loop that carries a value, so the steps are written out, eight of eight of eight.
 _fold_512(acc, policies) := _fold_64(acc, policies) if count(policies) <= 64
@@ -57,13 +58,21 @@ _fold_64(acc, policies) := h if {
 	h := _fold_8(g, array.slice(policies, 56, 64))
 }
 
+# Most stacks are short.
+_fold_8(acc, []) := acc
+
+_fold_8(acc, [first]) := _step(acc, first)
+
+_fold_8(acc, [first, second]) := _step(_step(acc, first), second)
+
 _fold_8(acc, policies) := h if {
-	a := _step(acc, policies, 0)
-	b := _step(a, policies, 1)
-	c := _step(b, policies, 2)
-	d := _step(c, policies, 3)
-	e := _step(d, policies, 4)
-	f := _step(e, policies, 5)
-	g := _step(f, policies, 6)
-	h := _step(g, policies, 7)
+	count(policies) > 2
+	a := _step_at(acc, policies, 0)
+	b := _step_at(a, policies, 1)
+	c := _step_at(b, policies, 2)
+	d := _step_at(c, policies, 3)
+	e := _step_at(d, policies, 4)
+	f := _step_at(e, policies, 5)
+	g := _step_at(f, policies, 6)
+	h := _step_at(g, policies, 7)
 }
