@@ -18,65 +18,50 @@ declared(policy_key) := refs(lookup.get(policy_key))
 #   `key` is the declared target as written.
 refs(policy) := [ref |
 	some raw in _raw_refs(policy)
-	_is_ref(raw)
-	target := keys.format(_text(raw, "group"), raw.kind, _ref_namespace(policy, raw), raw.name)
-	section := _text(raw, "sectionName")
+	named := _names(raw)
+	target := keys.format(named.group, named.kind, _ref_namespace(policy, named), named.name)
 	ref := {
 		"object": target,
-		"section": section,
-		"key": _with_section(target, section),
+		"section": named.sectionName,
+		"key": _with_section(target, named.sectionName),
 	}
 ]
 
 # The historic className, which limits a ref to paths through one GatewayClass (semantics T1).
 _limited_to_a_class(policy_key) if {
 	some raw in _raw_refs(lookup.get(policy_key))
-	_text(raw, "className") != ""
+	not object.get(raw, "className", null) in {null, ""}
 }
 
 _raw_refs(policy) := policy.spec.targetRefs if {
 	count(policy.spec.targetRefs) > 0
 } else := [policy.spec.targetRef]
 
-# What names nothing that could exist is no ref; a key's own marks in a name would make it another key.
-_is_ref(raw) if {
-	raw.kind != ""
-	raw.name != ""
-	named := concat(" ", [_text(raw, "kind"), _text(raw, "namespace"), _text(raw, "name")])
-	not contains(named, "/")
-	not regex.match(`[#@]`, concat(" ", [named, _text(raw, "group"), _text(raw, "sectionName")]))
+# The names in a ref, empty where one is absent or null. Undefined for what names nothing that could exist: a name that
+# is no text (concat takes no other), or that has a key's own marks, which would make it another key.
+_names(raw) := named if {
+	named := object.union(_no_names, {field: value | some field, value in raw; value != null})
+	plain := concat(" ", [named.kind, named.namespace, named.name])
+	not contains(plain, "/")
+	not regex.match(`[#@]`, concat(" ", [plain, named.group, named.sectionName]))
+	not "" in {named.kind, named.name}
 }
 
-# A field of a ref, empty where it is absent or null; undefined where it is no text.
-_text(raw, field) := "" if {
-	is_null(object.get(raw, field, null))
-} else := raw[field] if {
-	is_string(raw[field])
-}
+_no_names := {"group": "", "kind": "", "namespace": "", "name": "", "sectionName": ""}
 
 _with_section(target, "") := target
 
 _with_section(target, section) := keys.section(target, section) if section != ""
 
 # A ref without a namespace names an object of the policy's own, or a cluster-scoped one.
-_ref_namespace(_, raw) := raw.namespace if _text(raw, "namespace") != ""
-
-_ref_namespace(policy, raw) := "" if {
-	_text(raw, "namespace") == ""
-	_names_cluster_scoped(policy, raw)
-}
-
-_ref_namespace(policy, raw) := object.get(policy.metadata, "namespace", "") if {
-	_text(raw, "namespace") == ""
-	not _names_cluster_scoped(policy, raw)
-}
-
-_names_cluster_scoped(_, raw) if {
-	concat("/", [keys.group_name(_text(raw, "group")), raw.kind]) in {
+_ref_namespace(policy, named) := named.namespace if {
+	named.namespace != ""
+} else := "" if {
+	concat("/", [keys.group_name(named.group), named.kind]) in {
 		"core/Namespace",
 		"gateway.networking.k8s.io/GatewayClass",
 	}
-}
+} else := object.get(policy.metadata, "namespace", "")
 
 # METADATA
 # description: |

@@ -26,37 +26,33 @@ refusal(gateway_key, listener, type, namespace) := "NotAllowedByListeners" if {
 } else := ""
 
 # Which route kinds a protocol takes where a listener does not say (Gateway API, Listener.protocol).
-_kinds_by_protocol := {
-	"HTTP": {"HTTPRoute", "GRPCRoute"},
-	"HTTPS": {"HTTPRoute", "GRPCRoute"},
-	"TLS": {"TLSRoute"},
-	"TCP": {"TCPRoute"},
-	"UDP": {"UDPRoute"},
+_types_by_protocol := {
+	"HTTP": {"gateway.networking.k8s.io/HTTPRoute", "gateway.networking.k8s.io/GRPCRoute"},
+	"HTTPS": {"gateway.networking.k8s.io/HTTPRoute", "gateway.networking.k8s.io/GRPCRoute"},
+	"TLS": {"gateway.networking.k8s.io/TLSRoute"},
+	"TCP": {"gateway.networking.k8s.io/TCPRoute"},
+	"UDP": {"gateway.networking.k8s.io/UDPRoute"},
 }
 
 _kind_allowed(listener, type) if {
+	count(object.get(listener, ["allowedRoutes", "kinds"], [])) > 0
 	some kind in listener.allowedRoutes.kinds
 	type == concat("/", [object.get(kind, "group", gateway_api), kind.kind])
+} else if {
+	count(object.get(listener, ["allowedRoutes", "kinds"], [])) == 0
+	_by_protocol(listener, type)
 }
 
-_kind_allowed(listener, type) if {
-	count(object.get(listener, ["allowedRoutes", "kinds"], [])) == 0
-	some kind in _kinds_by_protocol[listener.protocol]
-	type == concat("/", [gateway_api, kind])
-}
-
-# Where TLS ends at the listener, what is inside may be any stream.
-_kind_allowed(listener, type) if {
-	count(object.get(listener, ["allowedRoutes", "kinds"], [])) == 0
+_by_protocol(listener, type) if {
+	type in _types_by_protocol[listener.protocol]
+} else if {
+	# Where TLS ends at the listener, what is inside may be any stream.
 	listener.protocol == "TLS"
 	object.get(listener, ["tls", "mode"], "Terminate") == "Terminate"
-	type == concat("/", [gateway_api, "TCPRoute"])
-}
-
-# A protocol of an implementation's own takes what the implementation says; nothing here speaks against it.
-_kind_allowed(listener, _) if {
-	count(object.get(listener, ["allowedRoutes", "kinds"], [])) == 0
-	not _kinds_by_protocol[listener.protocol]
+	type == "gateway.networking.k8s.io/TCPRoute"
+} else if {
+	# A protocol of an implementation's own takes what the implementation says; nothing here speaks against it.
+	not _types_by_protocol[listener.protocol]
 }
 
 _namespace_allowed(listener, own, namespace) if {

@@ -12,15 +12,15 @@ parse(key) := {
 	"name": name,
 	"section": section,
 	"role": role,
-	"object": parts[0],
-	"type": concat("/", [group, kind]),
+	"object": object_key,
+	"type": type,
 } if {
-	roles := split(key, "@")
-	role := concat("", array.slice(roles, 1, 2))
-	parts := split(roles[0], "#")
-	section := concat("", array.slice(parts, 1, 2))
-	[group, kind, namespace, name] := split(parts[0], "/")
+	# One match, because every query parses some dozens of keys.
+	[found] := regex.find_all_string_submatch_n(_form, key, 1)
+	[_, object_key, type, group, kind, namespace, name, _, section, _, role] := found
 }
+
+_form := `^((([^/#@]+)/([^/#@]+))/([^/#@]+)/([^/#@]+))(#([^#@]+))?(@([^#@]+))?$`
 
 # METADATA
 # description: The key of a Kubernetes object.
