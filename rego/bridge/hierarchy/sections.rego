@@ -34,10 +34,10 @@ section_names(object_key) := port_names(object_key) if {
 canonical(key) := key if {
 	not contains(key, "#")
 	lookup.get(key)
-}
-
-canonical(key) := keys.section(parts.object, name) if {
-	contains(key, "#")
+} else := key if {
+	parts := keys.parse(key)
+	parts.section in section_names(parts.object)
+} else := keys.section(parts.object, name) if {
 	parts := keys.parse(key)
 	name := section_spellings(parts.object)[parts.section]
 }
