@@ -7,8 +7,8 @@ from typing import Any
 
 from bridge.model.notice import Notice
 from bridge.opa.client import Opa
+from bridge.opa.parts import in_parts
 from bridge.remediator.ledger import Dirty, Ledger
-from bridge.remediator.parts import in_parts
 
 TARGETS_BATCH = 1_000  # effective targets a query
 

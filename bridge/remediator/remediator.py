@@ -13,9 +13,9 @@ from bridge.model.keys import parse_key
 from bridge.model.notice import Notice
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError
+from bridge.opa.parts import in_parts
 from bridge.remediator.computing import Computing
 from bridge.remediator.ledger import Dirty, Ledger
-from bridge.remediator.parts import in_parts
 from bridge.remediator.plan import plan_affected_status, plan_policy_status
 from bridge.remediator.queue import Budget, RetryQueue
 from bridge.remediator.sink import Conflict, Gone, StatusSink, WriteRefused

@@ -5,17 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from itertools import islice
-from typing import Any
-
-import structlog
 
 from bridge.model.changes import Object
-from bridge.model.keys import Key, parse_key
+from bridge.model.keys import Key, key_of, parse_key
 from bridge.opa.client import Opa
-from bridge.opa.errors import OpaRejected
+from bridge.opa.parts import in_parts
 from bridge.replicator.documents import Entries, entries_of
-
-log = structlog.get_logger(__name__)
 
 BATCH = 500  # objects a query
 AT_ONCE = 2  # queries under way: OPA evaluates each on one core
@@ -75,15 +70,6 @@ class Linking:
             return await self._ask(objects)
 
     async def _ask(self, objects: list[Object]) -> dict[Key, Entries]:
-        try:
-            answer: dict[str, Any] = await self._opa.query("links", {"objects": objects})
-        except OpaRejected as error:
-            if not error.in_evaluation:
-                raise
-            if len(objects) == 1:
-                # One object whose links cannot be made must not keep the others out: it goes in without them.
-                log.error("links cannot be made", object=objects[0]["metadata"]["name"], why=str(error))
-                return {}
-            half = len(objects) // 2
-            return {**await self._ask(objects[:half]), **await self._ask(objects[half:])}
-        return {parse_key(key): entries_of(raw) for key, raw in answer.items()}
+        # One object whose links cannot be made must not keep the others out: it goes in without them.
+        answers = await in_parts(self._opa, "links", "objects", objects, {}, lambda obj: str(key_of(obj)))
+        return {parse_key(key): entries_of(raw) for _, answer in answers for key, raw in answer.items()}

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from bridge.model.changes import Object
+from tests.integration.objects import crd
 from tests.scenarios.cases import Case
-
-_ANYTHING = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
 
 def custom_resources(case: Case) -> list[Object]:
@@ -16,39 +15,12 @@ def custom_resources(case: Case) -> list[Object]:
     crds = []
     for obj in objects:
         if obj["kind"] == "PolicyKind" and (type_ := (obj["spec"]["group"], obj["spec"]["kind"])) in versions:
-            crd = _crd(*type_, versions[type_])
-            if crd["metadata"]["name"] not in defined:
-                crds.append(crd)
+            group, kind = type_
+            body = crd(kind.lower().removesuffix("y") + "ies", kind, group=group, versions=(versions[type_],))
+            if body["metadata"]["name"] not in defined:
+                crds.append(body)
     return crds
 
 
 def _type(obj: Object) -> tuple[str, str]:
     return obj["apiVersion"].partition("/")[0], obj["kind"]
-
-
-def _crd(group: str, kind: str, version: str) -> Object:
-    plural = kind.lower().removesuffix("y") + "ies"
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{plural}.{group}"},
-        "spec": {
-            "group": group,
-            "scope": "Namespaced",
-            "names": {"kind": kind, "plural": plural},
-            "versions": [
-                {
-                    "name": version,
-                    "served": True,
-                    "storage": True,
-                    "subresources": {"status": {}},
-                    "schema": {
-                        "openAPIV3Schema": {
-                            "type": "object",
-                            "properties": {"spec": _ANYTHING, "status": _ANYTHING},
-                        }
-                    },
-                }
-            ],
-        },
-    }

@@ -7,11 +7,16 @@ import data.bridge.lookup
 # METADATA
 # description: The policies of a kind (`<group>/<Kind>`) that are attached to a node by an accepted ref.
 attached(policy_kind, node) := {policy |
+	some [policy, ref] in _refs_to(policy_kind, node)
+	verdict(policy, ref).reason == "Accepted"
+}
+
+# The refs of a kind's policies to a node, whatever the verdict on them, as [policy, ref].
+_refs_to(policy_kind, node) := {[policy, ref] |
 	some policy in _naming_node(policy_kind, node)
 	_takes_part(policy)
 	some ref in declared(policy)
 	hierarchy.canonical(ref.key) == node
-	verdict(policy, ref).reason == "Accepted"
 }
 
 # METADATA

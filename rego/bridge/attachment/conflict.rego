@@ -1,9 +1,9 @@
 package bridge.attachment
 
-import data.bridge.effective
 import data.bridge.hierarchy
 import data.bridge.kinds
 import data.bridge.lib.keys
+import data.bridge.lookup
 
 # METADATA
 # description: |
@@ -12,7 +12,7 @@ import data.bridge.lib.keys
 conflict(policy_key, ref) := {"reason": "Conflicted", "message": message} if {
 	kinds.of_policy(policy_key).sameLevel == "Conflict"
 	node := hierarchy.canonical(ref.key)
-	winner := sort({[effective.age(other), keys.short(other), other] |
+	winner := sort({[lookup.age(other), keys.short(other), other] |
 		some other in _contenders(keys.parse(policy_key).type, node)
 	})[0][2]
 	winner != policy_key
@@ -21,9 +21,6 @@ conflict(policy_key, ref) := {"reason": "Conflicted", "message": message} if {
 
 # The policies of a kind that would be accepted at a node if they were alone there.
 _contenders(policy_kind, node) := {policy |
-	some policy in _naming_node(policy_kind, node)
-	_takes_part(policy)
-	some ref in declared(policy)
-	hierarchy.canonical(ref.key) == node
+	some [policy, ref] in _refs_to(policy_kind, node)
 	own_verdict(policy, ref).reason == "Accepted"
 }

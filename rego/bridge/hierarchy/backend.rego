@@ -5,10 +5,10 @@ import data.bridge.lookup
 
 # METADATA
 # description: The key of the object that a backendRef of this route names (a Service unless it says otherwise).
-backend_key(route, ref) := keys.format(
+backend_key(ref, namespace) := keys.format(
 	object.get(ref, "group", ""),
 	object.get(ref, "kind", "Service"),
-	object.get(ref, "namespace", route.metadata.namespace),
+	object.get(ref, "namespace", namespace),
 	ref.name,
 )
 
@@ -27,14 +27,14 @@ port_names(service_key) := [name |
 # METADATA
 # description: The backends that each rule of a route may use, rule node > backend key > set of port numbers.
 rule_backends(route_key) := {node: backends |
-	route := lookup.get(route_key)
-	some index, rule in route.spec.rules
+	namespace := keys.parse(route_key).namespace
+	some index, rule in lookup.get(route_key).spec.rules
 	node := keys.section(route_key, section_names(route_key)[index])
 	backends := {key: numbers |
 		some ref in rule.backendRefs
-		key := backend_key(route, ref)
+		key := backend_key(ref, namespace)
 		backend_permitted(route_key, key)
-		numbers := {other.port | some other in rule.backendRefs; backend_key(route, other) == key}
+		numbers := {other.port | some other in rule.backendRefs; backend_key(other, namespace) == key}
 	}
 }
 

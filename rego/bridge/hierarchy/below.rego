@@ -26,16 +26,8 @@ _directly_below(object_keys) := {child |
 
 # The objects of a namespace that have a place in the hierarchy, and so a Namespace above them.
 _held_by(namespace) := {key |
-	some group, kinds in data.objects
-	some kind, _ in kinds
-	type := concat("/", [group, kind])
-	_stands_below_namespace(type)
+	some type, at in levels
+	at.object in {"Gateway", "Route", "Backend"}
 	some name, _ in lookup.objects_in(type, namespace)
-	key := keys.format(group, kind, namespace, name)
-} | {key |
-	some key, _ in lookup.upserts
-	keys.parse(key).namespace == namespace
-	_stands_below_namespace(keys.parse(key).type)
+	key := concat("/", [type, namespace, name])
 }
-
-_stands_below_namespace(type) if levels[type].object in {"Gateway", "Route", "Backend"}

@@ -31,7 +31,7 @@ _declared_edges(type, route) := above | below if {
 	object_level(type) == "Route"
 	self := keys.of(route)
 	above := {[_parent_key(ref, route.metadata.namespace), self] | some ref in route.spec.parentRefs}
-	below := {[self, backend_key(route, ref)] | some rule in route.spec.rules; some ref in rule.backendRefs}
+	below := {[self, backend_key(ref, route.metadata.namespace)] | some rule in route.spec.rules; some ref in rule.backendRefs}
 }
 
 # Only listeners that the route is allowed to attach to stand above it (Gateway API, Route parentRefs).

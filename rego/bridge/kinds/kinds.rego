@@ -61,16 +61,11 @@ _declared := {type: lookup.get(claims[0][2]).spec | some type, claims in _claims
 _claims := {type: claims |
 	some obj in _policykinds
 	type := _type(obj.spec)
-	claims := sort({[_age(other), other.metadata.name, keys.of(other)] |
+	claims := sort({[lookup.age(keys.of(other)), other.metadata.name, keys.of(other)] |
 		some other in _policykinds
 		_type(other.spec) == type
 	})
 }
-
-# As of policies, one without a creationTimestamp is younger than all that have one.
-_age(obj) := time.parse_rfc3339_ns(obj.metadata.creationTimestamp) if {
-	true
-} else := 9223372036854775807
 
 _policykinds := lookup.objects_in(policykind_type, "-")
 

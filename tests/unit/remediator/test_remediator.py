@@ -12,9 +12,9 @@ from bridge.model.keys import Key
 from bridge.model.notice import Notice
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaRejected, OpaUnavailable
+from bridge.opa.parts import in_parts
 from bridge.remediator.computing import Computing
 from bridge.remediator.ledger import Dirty, Ledger
-from bridge.remediator.parts import in_parts
 from bridge.remediator.queue import Budget
 from bridge.remediator.remediator import Remediator
 from bridge.remediator.sink import MemorySink, Status

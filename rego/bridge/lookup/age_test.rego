@@ -1,6 +1,6 @@
-package bridge.effective_test
+package bridge.lookup_test
 
-import data.bridge.effective
+import data.bridge.lookup
 import data.bridge.testing
 
 _aged(timestamp) := object.union(
@@ -10,14 +10,14 @@ _aged(timestamp) := object.union(
 
 # F1
 test_age_is_the_time_of_creation if {
-	age := effective.age("example.com/ColorPolicy/shop/warm") with input as testing.changed([_aged("1970-01-01T00:00:02Z")])
+	age := lookup.age("example.com/ColorPolicy/shop/warm") with input as testing.changed([_aged("1970-01-01T00:00:02Z")])
 	age == 2000000000
 }
 
 # F1
 test_what_has_no_time_of_creation_is_the_youngest if {
 	every policy in [_aged(null), _aged(""), _aged(3), testing.resource("example.com/v1", "ColorPolicy", "shop", "warm")] {
-		age := effective.age("example.com/ColorPolicy/shop/warm") with input as testing.changed([policy])
+		age := lookup.age("example.com/ColorPolicy/shop/warm") with input as testing.changed([policy])
 		age == 9223372036854775807
 	}
 }

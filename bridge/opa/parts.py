@@ -1,0 +1,42 @@
+"""A query over many items that one of them may spoil."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import structlog
+
+from bridge.opa.client import Opa
+from bridge.opa.errors import OpaRejected
+
+Item = TypeVar("Item")
+log = structlog.get_logger(__name__)
+
+
+async def in_parts(
+    opa: Opa,
+    query: str,
+    name: str,
+    items: Sequence[Item],
+    more: Mapping[str, Any],
+    told: Callable[[Item], str] = str,
+) -> list[tuple[Sequence[Item], Any]]:
+    """Ask a query with `items` as its input `name`; gives the items that were answered, with each answer.
+
+    Rego has no catch: where evaluation fails, the items are asked in halves, and one that fails alone is reported, as
+    `told` names it, and left out. Raises the other OpaErrors.
+    """
+    try:
+        return [(items, await opa.query(query, {**more, name: items}))]
+    except OpaRejected as error:
+        if not error.in_evaluation:
+            raise
+        if len(items) == 1:
+            log.error("cannot be computed", query=query, key=told(items[0]), why=str(error))
+            return []
+        half = len(items) // 2
+        return [
+            *await in_parts(opa, query, name, items[:half], more, told),
+            *await in_parts(opa, query, name, items[half:], more, told),
+        ]
