@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from bridge.model.changes import Trouble
 from bridge.model.keys import Key
@@ -45,7 +44,7 @@ async def open_engine(
         async with Opa(opa_url, token=token) as opa:
             yield Engine(opa)
         return
-    source = ManifestSource([path if path == "-" else Path(path) for path in manifests], follow=False)
+    source = ManifestSource(manifests, follow=False)
     executable = await asyncio.to_thread(ensure, "opa")
     async with (
         ManagedOpa(executable.path, {}, bundle=shipped_bundle(rego_root())) as managed,

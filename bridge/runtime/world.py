@@ -51,11 +51,10 @@ async def open_world(settings: Settings) -> AsyncIterator[World]:
 
 
 def _folder(settings: Settings) -> World:
-    paths: list[Path | str] = [path if path == STDIN else Path(path) for path in settings.manifests]
-    for path in paths:
-        if isinstance(path, Path):
-            find_files(path)  # a wrong path is told before anything has started
-    source = ManifestSource(paths, follow=True)
+    for path in settings.manifests:
+        if path != STDIN:
+            find_files(Path(path))  # a wrong path is told before anything has started
+    source = ManifestSource(settings.manifests, follow=True)
     name = ", ".join(settings.manifests)
     return World(name, source, MemorySink(), _nothing, position=source.position, problems=lambda: list(source.problems))
 
