@@ -91,7 +91,8 @@ async def _serve(settings: Settings, report: Report | None) -> None:
 async def _started(settings: Settings, report: Report | None) -> AsyncIterator[asyncio.Task[None]]:
     async with contextlib.AsyncExitStack() as stack:
         world = await stack.enter_async_context(open_world(settings))
-        ready: dict[str, Callable[[], str]] = {}
+        # Probes are served from here on, and OPA may have to be built first: until then nothing is ready.
+        ready: dict[str, Callable[[], str]] = {"replicator": lambda: "OPA is not started yet"}
         bundles = BundleEndpoint(shipped_bundle(rego_root()))
         bridge_url = await stack.enter_async_context(_listening(settings, bundles, ready))
         own = None
