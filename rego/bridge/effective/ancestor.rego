@@ -6,13 +6,41 @@ import data.bridge.lib.keys
 
 # METADATA
 # description: |
-#   The ancestor of a path for which a policy's status is kept: the node at the kind's ancestorLevel or, where the path
-#   has none (or the level is Target), the policy's own target (semantics S3).
-ancestor(policy_kind, path, target) := "" if {
+#   The ancestors for which a policy's status is kept at a path: the nodes at the kind's ancestorLevel or, where there are
+#   none (or the level is Target), the policy's own target (semantics S3). An Inherited kind's path has one; a Direct
+#   kind's path is its target alone (C2), so its ancestors are what stands above that by links that count.
+ancestors(policy_kind, path, target) := {""} if {
 	kinds.get(policy_kind).statusShape != "Ancestors"
-} else := [node | some node in path; hierarchy.level(node) == kinds.get(policy_kind).ancestorLevel][0] if {
-	true
-} else := target
+} else := found if {
+	found := {node | some node in path; _is_ancestor(policy_kind, node)}
+	count(found) > 0
+} else := found if {
+	kept_above(policy_kind)
+
+	# A port that nothing leads to has the ancestors of its Service.
+	found := [above |
+		some node in [path[count(path) - 1], target]
+		above := _ancestors_above(policy_kind, node)
+		count(above) > 0
+	][0]
+} else := {target}
+
+# METADATA
+# description: A Direct kind keeps its statuses for objects above its targets, so what happens there concerns it.
+kept_above(policy_kind) if {
+	kinds.direct(policy_kind)
+	kind := kinds.get(policy_kind)
+	kind.statusShape == "Ancestors"
+	kind.ancestorLevel != "Target"
+}
+
+_is_ancestor(policy_kind, node) if hierarchy.level(node) == kinds.get(policy_kind).ancestorLevel
+
+_ancestors_above(policy_kind, node) := {above |
+	some path in hierarchy.paths(node, false)
+	some above in path
+	_is_ancestor(policy_kind, above)
+}
 
 # METADATA
 # description: |

@@ -5,7 +5,9 @@ import data.bridge.testing
 
 _ancestor(fields) := found if {
 	kinds := {"example.com/ColorPolicy": object.union({"statusShape": "Ancestors", "ancestorLevel": "Gateway"}, fields)}
-	found := effective.ancestor("example.com/ColorPolicy", testing.cart_pay_path, testing.cart_pay) with data.kinds as kinds
+	ancestors := effective.ancestors("example.com/ColorPolicy", testing.cart_pay_path, testing.cart_pay) with data.kinds as kinds
+	count(ancestors) == 1
+	some found in ancestors
 }
 
 # S3
@@ -20,6 +22,57 @@ test_the_ancestor_is_the_paths_node_at_its_level_or_the_target if {
 		testing.cart_pay,
 		"",
 	]
+}
+
+_tls_kind(level) := testing.policykind({
+	"group": "acme.io",
+	"kind": "TlsPolicy",
+	"class": "Direct",
+	"statusShape": "Ancestors",
+	"ancestorLevel": level,
+})
+
+_direct_ancestors(path, target, level) := found if {
+	found := effective.ancestors("acme.io/TlsPolicy", path, target) with input as testing.changed([
+		_tls_kind(level),
+		testing.gateway("second", [testing.listener("http", 80)]),
+		testing.gateway("third", [testing.listener("http", 80)]),
+		testing.route(
+			"both",
+			[{"name": "second", "namespace": "infra"}, {"name": "third", "namespace": "elsewhere"}],
+			[{"backendRefs": [{"name": "cart", "port": 80}]}],
+		),
+		testing.service("idle", []),
+	])
+}
+
+_first_gateway := "gateway.networking.k8s.io/Gateway/infra/public"
+
+_second_gateway := "gateway.networking.k8s.io/Gateway/infra/second"
+
+# S3
+test_the_ancestors_of_a_direct_kinds_target_are_those_above_it_by_links_that_count if {
+	cart := "core/Service/shop/cart"
+	idle := "core/Service/shop/idle"
+	every row in [
+		[[cart], cart, "Gateway", {_first_gateway, _second_gateway}],
+		[[cart, "core/Service/shop/cart#http"], cart, "Gateway", {_first_gateway, _second_gateway}],
+		[[cart, "core/Service/shop/cart#admin"], "core/Service/shop/cart#admin", "Gateway", {_first_gateway}],
+		[[cart], cart, "Target", {cart}],
+		[[idle], idle, "Gateway", {idle}],
+		[[_first_gateway], _first_gateway, "Gateway", {_first_gateway}],
+	] {
+		_direct_ancestors(row[0], row[1], row[2]) == row[3]
+	}
+}
+
+# S3
+test_a_port_that_nothing_leads_to_has_the_ancestors_of_its_service if {
+	path := ["core/Service/shop/cart", "core/Service/shop/cart#spare"]
+	spare := testing.service("cart", [{"name": "http", "port": 80}, {"name": "spare", "port": 7070}])
+	others := [obj | some obj in testing.world; not obj.kind == "Service"]
+	found := effective.ancestors("acme.io/TlsPolicy", path, path[0]) with input as {"changes": {"upsert": array.concat(others, [spare, _tls_kind("Gateway")])}}
+	found == {_first_gateway}
 }
 
 # S1

@@ -6,7 +6,7 @@ import data.bridge.merge
 
 # METADATA
 # description: |
-#   What became of each policy at one effective target, a row for each path and policy:
+#   What became of each policy at one effective target, a row for each path, policy and ancestor:
 #   `{policy, ancestor, outcome, by, scope, affects}`. `by` names those that override it with the strategy that decided,
 #   `scope` names the path. What statuses are counted from.
 rows(policy_kind, node) := [row |
@@ -15,7 +15,8 @@ rows(policy_kind, node) := [row |
 	count(attached) > 0
 	scope := scope_name(path)
 	some told in _told(attached, path[0])
-	row := object.union(told.row, {"ancestor": ancestor(policy_kind, path, told.target), "scope": scope})
+	some ancestor in ancestors(policy_kind, path, told.target)
+	row := object.union(told.row, {"ancestor": ancestor, "scope": scope})
 ]
 
 # What a row says of each policy of a stack, whatever path it is on. `root` tells a path that was cut at its bound.

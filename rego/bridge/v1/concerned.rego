@@ -41,6 +41,18 @@ _concerned_scopes[kind] contains scope if {
 	some scope in engine.scopes(kind, _node(target))
 }
 
+# A Direct kind's statuses that are kept for what stands above its targets (semantics S3).
+_concerned_scopes[kind] contains scope if {
+	some kind in kinds.names
+	engine.kept_above(kind)
+	count(lookup.namespaces_of(kind)) > 0
+	some object_key in _concerned_objects
+	some below in hierarchy.objects_below(object_key)
+	some policy in lookup.targeting(below)
+	keys.parse(policy).type == kind
+	some scope in engine.scopes(kind, below)
+}
+
 # A ref may name a section that is gone; then its object is asked.
 _node(key) := hierarchy.canonical(key)
 

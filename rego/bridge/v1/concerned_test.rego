@@ -54,3 +54,22 @@ test_a_policykind_concerns_the_other_policykinds if {
 		["policybridge.io/PolicyKind/-/colorpolicy", "policybridge.io/PolicyKind/-/timeoutpolicy"],
 	]
 }
+
+# S3
+test_a_gateway_concerns_what_keeps_its_status_for_gateways_above_it if {
+	kind := testing.policykind({
+		"group": "acme.io",
+		"kind": "TlsPolicy",
+		"class": "Direct",
+		"statusShape": "Ancestors",
+		"targets": [{"kind": "Service"}],
+	})
+	policy := testing.with_spec(
+		testing.resource("acme.io/v1", "TlsPolicy", "shop", "tls"),
+		{"targetRefs": [testing.service_ref("cart")]},
+	)
+	found := v1.concerned with data.objects as testing.stored([policy])
+		with data.index as testing.index([policy])
+		with input as _asked([kind], {"keys": ["gateway.networking.k8s.io/Gateway/infra/public"], "was": {}})
+	found.scopes["acme.io/TlsPolicy"] == ["core/Service/shop/cart"]
+}
