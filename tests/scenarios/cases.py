@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from bridge.model.changes import Object
-from bridge.model.keys import key_of
+from bridge.model.keys import Key, key_of
 from bridge.sources.manifests import ManifestSource
 
 HERE = Path(__file__).parent
-GATEWAY_API_GROUPS = ("gateway.networking.k8s.io", "policybridge.io", "core", "apiextensions.k8s.io")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Case:
     """One scenario. Its namespaces, class and policy group are its own, so that all can stand in one cluster."""
 
@@ -28,29 +29,71 @@ class Case:
         """The file with its objects."""
         return self.folder / "objects.yaml"
 
+    @cached_property
     def objects(self) -> list[Object]:
         """Its objects, with the API server's defaults."""
         return ManifestSource([self.manifest], follow=False).load()
 
     def raw(self) -> list[Object]:
-        """Its objects as written."""
-        return [doc for doc in yaml.safe_load_all(self.manifest.read_text()) if doc]
+        """Its objects as written, for the caller to keep."""
+        return copy.deepcopy(self._raw)
 
+    @cached_property
     def outcomes(self) -> list[dict[str, Any]]:
         """What is expected, one sentence and one check each."""
         found: list[dict[str, Any]] = yaml.safe_load((self.folder / "expected.yaml").read_text())["outcomes"]
         return found
 
+    @cached_property
+    def refused(self) -> set[str]:
+        """The names of its PolicyKinds that are not to come into force."""
+        return {outcome["refused"]["policyKind"] for outcome in self.outcomes if "refused" in outcome}
+
+    @cached_property
     def policy_kinds(self) -> set[str]:
         """The policy kinds that it describes, `<group>/<Kind>`."""
-        return {f"{obj['spec']['group']}/{obj['spec']['kind']}" for obj in self.raw() if obj["kind"] == "PolicyKind"}
+        return {f"{obj['spec']['group']}/{obj['spec']['kind']}" for obj in self._raw if obj["kind"] == "PolicyKind"}
 
+    @cached_property
     def policies(self) -> dict[str, str]:
-        """The keys of its policies by their names."""
-        keys = [key_of(obj) for obj in self.objects()]
-        return {key.name: str(key) for key in keys if key.type_id in self.policy_kinds()}
+        """The keys of its policies by their names, and by `<Kind>/<name>` for where two kinds share one."""
+        keys = [key for key in self.keys if key.type_id in self.policy_kinds]
+        return {name: str(key) for key in keys for name in (key.name, f"{key.kind}/{key.name}")}
+
+    @cached_property
+    def keys(self) -> tuple[Key, ...]:
+        """The keys of its objects."""
+        return tuple(key_of(obj) for obj in self.objects)
+
+    def key(self, text: str) -> str:
+        """The key that is meant by `<Kind>/<name>` or `<Kind>/<namespace>/<name>`, with or without a section.
+
+        A full key means itself.
+        """
+        whole, mark, section = text.partition("#")
+        parts = whole.split("/")
+        if len(parts) == 4:
+            return text
+        named = {
+            str(key)
+            for key in self.keys
+            if (key.kind, key.name) == (parts[0], parts[-1]) and parts[1:-1] in ([], [key.namespace])
+        }
+        assert len(named) == 1, f"{self.name}: {text} means {sorted(named) or 'nothing'}"
+        return f"{named.pop()}{mark}{section}"
+
+    def kind(self, text: str = "") -> str:
+        """The policy kind that is meant by its name alone; the only one where there is none."""
+        named = {kind for kind in self.policy_kinds if text in {"", kind, kind.partition("/")[2]}}
+        assert len(named) == 1, f"{self.name}: {text or 'the policy kind'} is one of {sorted(self.policy_kinds)}"
+        return named.pop()
+
+    @cached_property
+    def _raw(self) -> list[Object]:
+        return [doc for doc in yaml.safe_load_all(self.manifest.read_text()) if doc]
 
 
+@cache
 def all_cases() -> list[Case]:
     """Every scenario, by name."""
     return [Case(folder.parent.name, folder.parent) for folder in sorted(HERE.glob("*/objects.yaml"))]

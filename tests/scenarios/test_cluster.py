@@ -9,7 +9,7 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +20,20 @@ from bridge.model.changes import Object
 from bridge.model.keys import key_of
 from tests.controlplane.plane import ControlPlane
 from tests.scenarios.cases import Case, all_cases
-from tests.scenarios.checking import Answers, check
+from tests.scenarios.checking import Answers, check, refusal
 from tests.scenarios.custom_resources import custom_resources
 
 BRIDGE = Path(sys.executable).parent / "bridge"
 CRDS = Path(__file__).parents[2] / "deploy" / "crds"
 PATIENCE = 60.0  # seconds for the statuses of all scenarios
-PLURALS = {"Service": "services", "Gateway": "gateways", "Namespace": "namespaces"}
+PLURALS = {
+    "Service": "services",
+    "Gateway": "gateways",
+    "GatewayClass": "gatewayclasses",
+    "Namespace": "namespaces",
+    "PolicyKind": "policykinds",
+}
+FINALIZER = "scenarios.example.com/leaving"  # keeps what is being deleted
 
 
 @dataclass(slots=True)
@@ -35,6 +42,11 @@ class Cluster:
 
     plane: ControlPlane
     opa_url: str
+    effective: list[dict[str, Any]] = field(default_factory=list)  # as it was printed last
+
+    def look(self) -> None:
+        """Ask for all effective policies anew."""
+        self.effective = self.bridge("effective")
 
     def bridge(self, *arguments: str) -> Any:
         """What the command prints of the bridge's OPA, as JSON."""
@@ -45,13 +57,18 @@ class Cluster:
 
     def status(self, obj: Object) -> dict[str, Any]:
         """The status that the API server has of an object now."""
-        group, _, version = obj["apiVersion"].rpartition("/")
-        root = f"/apis/{group}/{version}" if group else f"/api/{version}"
-        plural = PLURALS.get(obj["kind"]) or obj["kind"].lower().removesuffix("y") + "ies"
-        namespace = obj["metadata"].get("namespace")
-        place = f"/namespaces/{namespace}" if namespace else ""
-        shown: dict[str, Any] = self.plane.api.get(f"{root}{place}/{plural}/{obj['metadata']['name']}")
+        shown: dict[str, Any] = self.plane.api.get(resource_path(obj))
         return shown.get("status") or {}
+
+
+def resource_path(obj: Object) -> str:
+    """Where the API server has an object."""
+    group, _, version = obj["apiVersion"].rpartition("/")
+    root = f"/apis/{group}/{version}" if group else f"/api/{version}"
+    plural = PLURALS.get(obj["kind"]) or obj["kind"].lower().removesuffix("y") + "ies"
+    namespace = obj["metadata"].get("namespace")
+    place = f"/namespaces/{namespace}" if namespace else ""
+    return f"{root}{place}/{plural}/{obj['metadata']['name']}"
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +84,8 @@ def cluster(
     for wave in _waves(all_cases()):
         kubectl(wave)
         time.sleep(1.1)  # creationTimestamps have whole seconds
+    for obj in [obj for case in all_cases() for obj in case.raw() if "deletionTimestamp" in obj["metadata"]]:
+        control_plane.api.request("DELETE", resource_path(obj))
     with (folder / "bridge.log").open("wb") as log:
         environ = {**os.environ, "BRIDGE_OPA": str(opa_path), "BRIDGE_LEASE_NAME": "scenarios"}
         command = [str(BRIDGE), "run", "--kubeconfig", str(control_plane.kubeconfig), "--listen", "127.0.0.1:0"]
@@ -91,16 +110,21 @@ def test_a_scenario_holds_on_a_cluster(case: Case, cluster: Cluster) -> None:
             if time.monotonic() > deadline:
                 raise
             time.sleep(0.5)
+            cluster.look()
 
 
 def _answers(case: Case, cluster: Cluster) -> Answers:
-    objects = {str(key_of(obj)): obj for obj in case.objects()}
-    mine = case.policy_kinds()
-    effective = cluster.bridge("effective")
+    objects = {str(key_of(obj)): obj for obj in case.objects}
+    mine = case.policy_kinds
+    if not cluster.effective:
+        cluster.look()
     statuses = {key: cluster.status(obj) for key, obj in objects.items() if key.rsplit("/", 2)[0] in mine}
     marked = {key: cluster.status(obj) for key, obj in objects.items() if obj["kind"] in PLURALS}
     conditions = {key: status.get("conditions", []) for key, status in marked.items()}
-    return Answers([entry for entry in effective if entry["policyKind"] in mine], statuses, conditions)
+    effective = [entry for entry in cluster.effective if entry["policyKind"] in mine]
+    kinds = {obj["metadata"]["name"]: cluster.status(obj) for obj in case.raw() if obj["kind"] == "PolicyKind"}
+    refused = {name: c for name, status in kinds.items() if (c := refusal(status.get("conditions", [])))}
+    return Answers(effective, statuses, conditions, refused)
 
 
 def _kubectl(kubectl: Path, plane: ControlPlane, folder: Path) -> Callable[[list[Object]], None]:
@@ -120,17 +144,23 @@ def _kubectl(kubectl: Path, plane: ControlPlane, folder: Path) -> Callable[[list
 
 
 def _waves(cases: list[Case]) -> Iterator[list[Object]]:
-    """All objects of all cases: first those without an age, namespaces before the rest, then by age."""
+    """All objects of all cases: first those without an age, namespaces before the rest, then by age.
+
+    Within an age by name: should a second pass meanwhile, those that are first by name are the older ones. What is
+    being deleted gets a finalizer, so that it stays when it is deleted.
+    """
     by_age: defaultdict[str, list[Object]] = defaultdict(list)
     for case in cases:
         for obj in case.raw():
+            if obj["metadata"].pop("deletionTimestamp", ""):
+                obj["metadata"]["finalizers"] = [FINALIZER]
             age = obj["metadata"].pop("creationTimestamp", "")
             by_age[age].append(obj)
     first = by_age.pop("", [])
     yield [obj for obj in first if obj["kind"] in {"Namespace", "CustomResourceDefinition"}]
     yield [obj for obj in first if obj["kind"] not in {"Namespace", "CustomResourceDefinition"}]
     for age in sorted(by_age):
-        yield by_age[age]
+        yield sorted(by_age[age], key=lambda obj: (obj["metadata"].get("namespace", ""), obj["metadata"]["name"]))
 
 
 def _opa_url(log: Path, process: subprocess.Popen[bytes]) -> str:

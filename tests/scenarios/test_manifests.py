@@ -1,11 +1,13 @@
-"""Scenarios as a folder of manifests, through the command line."""
+"""Scenarios as manifests, through the command line: one call for all effective policies, one for all statuses."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,20 +18,45 @@ from tests.scenarios.cases import Case, all_cases
 from tests.scenarios.checking import Answers, check
 
 BRIDGE = Path(sys.executable).parent / "bridge"
+INPUT_ERROR = 2
+REFUSED = re.compile(r"error: (?P<file>.+?):\d+: PolicyKind (?P<name>\S+) is not in force: (?P<message>.+)")
 
 
-def bridge(opa_path: Path, *arguments: str) -> Any:
-    """What the command prints, as JSON."""
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """What a command printed as JSON, and what it told of PolicyKinds that are not in force: file, name, message."""
+
+    answer: Any
+    refused: list[tuple[str, str, str]]
+
+
+def bridge(opa_path: Path, command: str) -> Printed:
+    """Run a read command on the manifests of all scenarios."""
+    files = [option for case in all_cases() for option in ("--manifests", str(case.manifest))]
     environ = {**os.environ, "BRIDGE_OPA": str(opa_path)}
-    done = subprocess.run([BRIDGE, *arguments, "-o", "json"], capture_output=True, check=False, env=environ)
-    assert done.returncode == 0, done.stderr.decode()
-    return json.loads(done.stdout)
+    done = subprocess.run([BRIDGE, command, *files, "-o", "json"], capture_output=True, check=False, env=environ)
+    errors = done.stderr.decode().splitlines()
+    told = [REFUSED.fullmatch(line) for line in errors]
+    assert all(told), errors
+    assert done.returncode == (INPUT_ERROR if told else 0), errors
+    return Printed(json.loads(done.stdout), [(m["file"], m["name"], m["message"]) for m in told if m])
+
+
+@pytest.fixture(scope="module")
+def effective(opa_path: Path) -> Printed:
+    return bridge(opa_path, "effective")
+
+
+@pytest.fixture(scope="module")
+def statuses(opa_path: Path) -> dict[str, dict[str, Any]]:
+    return {str(key_of(obj)): obj.get("status", {}) for obj in bridge(opa_path, "status").answer}
 
 
 @pytest.mark.parametrize("case", all_cases(), ids=lambda case: case.name)
-def test_a_scenario_holds_on_a_folder_of_manifests(case: Case, opa_path: Path) -> None:
-    effective = bridge(opa_path, "effective", "--manifests", str(case.folder / "objects.yaml"))
-    objects = bridge(opa_path, "status", "--manifests", str(case.folder / "objects.yaml"))
-    statuses = {str(key_of(obj)): obj.get("status", {}) for obj in objects}
+def test_a_scenario_holds_on_a_folder_of_manifests(
+    case: Case, effective: Printed, statuses: dict[str, dict[str, Any]]
+) -> None:
+    mine = [entry for entry in effective.answer if entry["policyKind"] in case.policy_kinds]
+    refused = {name: {"message": message} for file, name, message in effective.refused if file == str(case.manifest)}
     conditions = {key: status.get("conditions", []) for key, status in statuses.items()}
-    check(case, Answers(effective, statuses, conditions))
+    check(case, Answers(mine, statuses, conditions, refused))

@@ -6,24 +6,26 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
 from bridge.modules.shipped import shipped_bundle
 from bridge.opa.client import Opa
 from bridge.opa.managed import ManagedOpa
 from bridge.resources import rego_root
 from tests.scenarios.cases import Case, all_cases
-from tests.scenarios.checking import Answers, check
+from tests.scenarios.checking import Answers, check, refusal
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def empty_opa(opa_path: Path) -> AsyncIterator[Opa]:
     async with ManagedOpa(opa_path, {}, bundle=shipped_bundle(rego_root())) as managed, Opa(managed.url) as opa:
         yield opa
 
 
+@pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize("case", all_cases(), ids=lambda case: case.name)
 async def test_a_scenario_holds_in_rego(case: Case, empty_opa: Opa) -> None:
-    changes = {"upsert": case.objects()}
+    changes = {"upsert": case.objects}
     scopes = await empty_opa.query("scopes", {"changes": changes})
     effective = []
     for kind, targets in scopes.items():
@@ -32,11 +34,14 @@ async def test_a_scenario_holds_in_rego(case: Case, empty_opa: Opa) -> None:
     statuses = await empty_opa.query("status", {"policies": policies, "changes": changes})
     objects = sorted({target.partition("#")[0] for targets in scopes.values() for target in targets})
     affected = await empty_opa.query("affected", {"objects": objects, "changes": changes})
+    policykinds = [str(key) for key in case.keys if key.type_id == "policybridge.io/PolicyKind"]
+    described = await empty_opa.query("status", {"policies": policykinds, "changes": changes})
     check(
         case,
         Answers(
             effective,
             {entry["policy"]: entry for entry in statuses},
             {entry["object"]: entry["conditions"] for entry in affected},
+            {entry["policy"].rpartition("/")[2]: c for entry in described if (c := refusal(entry["conditions"]))},
         ),
     )
