@@ -15,27 +15,30 @@ declared(policy_key) := refs(lookup.get(policy_key))
 # METADATA
 # description: |
 #   The target refs of a policy object in its order: spec.targetRefs, or the singular spec.targetRef (semantics T1).
-#   `key` is the declared target as written.
+#   `key` is the declared target as written, `class` the historic className, where the ref has one. What names nothing
+#   that could exist is left out here, and told by `verdicts`.
 refs(policy) := [ref |
+	namespace := object.get(policy.metadata, "namespace", "")
 	some raw in _raw_refs(policy)
+	ref := _ref(namespace, raw)
+]
+
+_ref(own_namespace, raw) := object.union(ref, {"class": class | class := named.className; class != ""}) if {
 	named := _names(raw)
-	target := keys.format(named.group, named.kind, _ref_namespace(policy, named), named.name)
+	target := keys.format(named.group, named.kind, _ref_namespace(own_namespace, named), named.name)
 	ref := {
 		"object": target,
 		"section": named.sectionName,
 		"key": _with_section(target, named.sectionName),
 	}
-]
-
-# The historic className, which limits a ref to paths through one GatewayClass (semantics T1).
-_limited_to_a_class(policy_key) if {
-	some raw in _raw_refs(lookup.get(policy_key))
-	not object.get(raw, "className", null) in {null, ""}
 }
 
 _raw_refs(policy) := policy.spec.targetRefs if {
+	is_array(policy.spec.targetRefs)
 	count(policy.spec.targetRefs) > 0
-} else := [policy.spec.targetRef]
+} else := [policy.spec.targetRef] if {
+	policy.spec.targetRef != null
+}
 
 # The names in a ref, empty where one is absent or null. Undefined for what names nothing that could exist: a name that
 # is no text (concat takes no other), or that has a key's own marks, which would make it another key.
@@ -43,25 +46,25 @@ _names(raw) := named if {
 	named := object.union(_no_names, {field: value | some field, value in raw; value != null})
 	plain := concat(" ", [named.kind, named.namespace, named.name])
 	not contains(plain, "/")
-	not regex.match(`[#@]`, concat(" ", [plain, named.group, named.sectionName]))
+	not regex.match(`[#@]`, concat(" ", [plain, named.group, named.sectionName, named.className]))
 	not "" in {named.kind, named.name}
 }
 
-_no_names := {"group": "", "kind": "", "namespace": "", "name": "", "sectionName": ""}
+_no_names := {"group": "", "kind": "", "namespace": "", "name": "", "sectionName": "", "className": ""}
 
 _with_section(target, "") := target
 
 _with_section(target, section) := keys.section(target, section) if section != ""
 
 # A ref without a namespace names an object of the policy's own, or a cluster-scoped one.
-_ref_namespace(policy, named) := named.namespace if {
+_ref_namespace(own_namespace, named) := named.namespace if {
 	named.namespace != ""
 } else := "" if {
 	concat("/", [keys.group_name(named.group), named.kind]) in {
 		"core/Namespace",
 		"gateway.networking.k8s.io/GatewayClass",
 	}
-} else := object.get(policy.metadata, "namespace", "")
+} else := own_namespace
 
 # METADATA
 # description: |

@@ -8,11 +8,19 @@ import data.bridge.lookup
 
 # METADATA
 # description: |
-#   Each ref of a policy with the verdict on it: `{ref, reason, message}`, reason Accepted, Invalid, TargetNotFound or
-#   Conflicted (GEP-713, "Status conditions"; semantics T2 to T4).
-verdicts(policy_key) := [object.union({"ref": ref}, verdict(policy_key, ref)) |
-	some ref in declared(policy_key)
-]
+#   The verdict on each ref of a policy, in its order: `{ref, reason, message}`, reason Accepted, Invalid, TargetNotFound or
+#   Conflicted (GEP-713, "Status conditions"; semantics T2 to T4). Where no object can be named, the ref is the policy itself.
+verdicts(policy_key) := heard if {
+	namespace := keys.namespace(policy_key)
+	heard := [_verdict_on(policy_key, namespace, ref) | some ref in written(policy_key)]
+	count(heard) > 0
+} else := [object.union(_no_target(policy_key), {"reason": "Invalid", "message": invalid(policy_key)})]
+
+_verdict_on(policy_key, namespace, written_ref) := object.union({"ref": ref}, verdict(policy_key, ref)) if {
+	ref := _ref(namespace, written_ref.raw)
+} else := object.union(_no_target(policy_key), {"reason": "Invalid", "message": flaw(written_ref.place, written_ref.raw)})
+
+_no_target(policy_key) := {"ref": {"object": policy_key, "section": "", "key": policy_key}}
 
 # METADATA
 # description: The verdict on one ref, after the other policies on its target were heard.
@@ -43,12 +51,15 @@ own_verdict(policy_key, ref) := {"reason": "Invalid", "message": message} if {
 # description: Why a policy is Invalid as a whole; undefined where it is not.
 invalid(policy_key) := effective.proper(policy_key).error if {
 	true
+} else := stanza_flaw(policy_key) if {
+	true
 } else := "spec.targetSelectors: this version knows targets by name alone" if {
 	count(lookup.get(policy_key).spec.targetSelectors) > 0
 } else := "className: this version has no targets limited to a GatewayClass" if {
-	_limited_to_a_class(policy_key)
+	some ref in declared(policy_key)
+	ref.class
 } else := "Policy names no target: spec.targetRefs is missing or empty" if {
-	count(declared(policy_key)) == 0
+	count(written(policy_key)) == 0
 }
 
 # METADATA

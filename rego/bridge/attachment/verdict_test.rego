@@ -150,3 +150,58 @@ test_what_limits_targets_in_ways_that_are_not_known_is_invalid_not_ignored if {
 		"className: this version has no targets limited to a GatewayClass",
 	]]
 }
+
+# T2: of two listeners of one name, which the API refuses, the first counts.
+test_two_listeners_of_one_name_are_one_target if {
+	listeners := [testing.listener("http", 80), testing.listener("http", 81)]
+	twins := object.union(testing.gateway("twins", listeners), {"metadata": {"namespace": "shop"}})
+	_verdicts(_color([testing.section_ref("Gateway", "twins", "http")]), [twins]) == [_accepted]
+}
+
+# T2
+test_a_listener_that_is_gone_is_not_found if {
+	own := object.union(testing.gateway("own", [testing.listener("http", 80)]), {"metadata": {"namespace": "shop"}})
+	_verdicts(_color([testing.section_ref("Gateway", "own", "https"), testing.section_ref("Gateway", "own", "http")]), [own]) == [
+		["TargetNotFound", "Target Gateway shop/own#https is not found"],
+		_accepted,
+	]
+}
+
+# T1
+test_a_group_with_a_version_is_its_group if {
+	_verdicts(_color([object.union(testing.ref("HTTPRoute", "cart"), {"group": "gateway.networking.k8s.io/v1"})]), []) == [_accepted]
+}
+
+# T2
+test_a_wrapper_that_is_no_object_is_invalid if {
+	every value in ["x", 3, [], false] {
+		_verdicts(testing.color("shop", "warm", 1, [testing.ref("HTTPRoute", "cart")], {"overrides": value}), []) == [[
+			"Invalid",
+			"/spec/overrides is no object",
+		]]
+	}
+}
+
+# T2
+test_two_strategies_at_once_are_invalid if {
+	policy := testing.color("shop", "warm", 1, [testing.ref("HTTPRoute", "cart")], {"overrides": {"a": 1}, "defaults": {"b": 1}})
+	[[reason, message]] := _verdicts(policy, [])
+	reason == "Invalid"
+	startswith(message, "Fields beside /spec/overrides: ")
+}
+
+# T5
+test_a_target_that_is_being_deleted_counts_until_it_is_gone if {
+	leaving := object.union(testing.route("leaving", [], []), {"metadata": {"deletionTimestamp": "2026-01-01T01:00:00Z"}})
+	_verdicts(_color([testing.ref("HTTPRoute", "leaving")]), [leaving]) == [_accepted]
+}
+
+# T4
+test_a_verdict_stands_for_each_ref_in_the_policys_order if {
+	_verdicts(_color([testing.ref("HTTPRoute", "gone"), testing.service_ref("cart"), {"kind": 3}, testing.ref("HTTPRoute", "cart")]), []) == [
+		["TargetNotFound", "Target HTTPRoute shop/gone is not found"],
+		["Invalid", "ColorPolicy cannot target a Service"],
+		["Invalid", "spec.targetRefs[2].name is missing or empty"],
+		_accepted,
+	]
+}

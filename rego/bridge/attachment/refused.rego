@@ -1,0 +1,38 @@
+package bridge.attachment
+
+import data.bridge.effective
+import data.bridge.hierarchy
+import data.bridge.lib.keys
+import data.bridge.lookup
+
+# METADATA
+# description: |
+#   The attachments of a kind's policies that do not count for an effective target, though they name a node of one of the
+#   paths to it: `{policy, target, reason, message}`, with the verdict's reason, or Deleting for a policy that takes no
+#   part (semantics T2 to T5). What `explain` adds to an effective policy.
+refused(policy_kind, node) := {told |
+	paths := effective.paths(policy_kind, node)
+	some object_key in {keys.parse(above).object | some path in paths; some above in path}
+	some policy in lookup.targeting(object_key)
+	keys.parse(policy).type == policy_kind
+	some ref in declared(policy)
+	ref.object == object_key
+	_concerns(ref, paths)
+	told := object.union({"policy": policy, "target": ref.key}, _refusal(policy, ref))
+}
+
+# A ref to another section of the object says nothing here; one to a section that does not exist might have been meant.
+_concerns(ref, paths) if {
+	some path in paths
+	hierarchy.canonical(ref.key) in path
+}
+
+_concerns(ref, _) if not hierarchy.canonical(ref.key)
+
+_refusal(policy, ref) := {"reason": "Deleting", "message": message} if {
+	not _takes_part(policy)
+	message := sprintf("%s %s is being deleted", [keys.parse(policy).kind, keys.short(policy)])
+} else := found if {
+	found := verdict(policy, ref)
+	found.reason != "Accepted"
+}
