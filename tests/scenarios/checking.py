@@ -9,28 +9,37 @@ short there, `<Kind>/<name>#<section>`; policies are named by their names (`<Kin
 - `status: {policy, ancestor?, Accepted, Programmed, mentions?, message?, silent?}`: all conditions of a policy, as
   `<status>/<reason>`; what their messages mention, what Accepted's message is word for word, what no message mentions.
 - `status: {policy, none: true}`: no status is written.
-- `affected: {object, by}`: the policies that an object is marked with.
+- `status: {policy, ancestors: <number>}`: how many entries status.ancestors has; `{policy, ancestor, absent: true}`:
+  that it has none of that ancestor.
+- `affected: {object, listener? | parent?, by, type?}`: the policies that an object is marked with: in its
+  status.conditions, in those of a `listener` by its name, or of a route's `parent` (some fields of its parentRef).
+  `type` is how the name of the condition type ends, if it is not `Affected`.
+- `affected: {object, annotations: [names]}`: the annotations that an object is marked with.
 - `refused: {policyKind, reason?, mentions?}`: a PolicyKind, by its resource's name, that is not in force.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
 from tests.scenarios.cases import Case
 
+CONDITION_TYPES = ("Accepted", "Programmed", "Enforced", "PartiallyEnforced", "Overridden")
+
 
 @dataclass(slots=True)
 class Answers:
-    """`effective` as the query gives it; by key each policy's status and each affected object's conditions.
+    """`effective` as the query gives it; by key each policy's status, and what each affected object shows.
 
+    `shown`: `{conditions, listeners, parents}` as they stand in a status, and `annotations`.
     `refused`: by its resource's name the Accepted condition of each PolicyKind that is not in force.
     """
 
     effective: list[dict[str, Any]]
     statuses: dict[str, dict[str, Any]]
-    conditions: dict[str, list[dict[str, Any]]]
+    shown: dict[str, dict[str, Any]]
     refused: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
@@ -100,17 +109,21 @@ def _check_status(case: Case, says: str, expected: dict[str, Any], answers: Answ
         assert not status.get("ancestors"), f"{says}: {status}"
         return
     conditions = status.get("conditions", [])
+    if "ancestors" in expected:
+        count = len(status.get("ancestors", []))
+        assert count == expected["ancestors"], f"{says}: {count} ancestors: {status}"
     if "ancestor" in expected:
-        entries = [
-            entry
-            for entry in status.get("ancestors", [])
-            if expected["ancestor"].items() <= entry["ancestorRef"].items()
-        ]
+        wanted = expected["ancestor"].items()
+        entries = [entry for entry in status.get("ancestors", []) if wanted <= entry["ancestorRef"].items()]
+        if expected.get("absent"):
+            assert not entries, f"{says}: {status}"
+            return
         assert len(entries) == 1, f"{says}: {status}"
         conditions = entries[0]["conditions"]
     shown = {condition["type"]: f"{condition['status']}/{condition['reason']}" for condition in conditions}
-    types = ("Accepted", "Programmed")
-    assert shown == {name: expected[name] for name in types if name in expected}, f"{says}: {conditions}"
+    wanted_conditions = {name: expected[name] for name in CONDITION_TYPES if name in expected}
+    if wanted_conditions or "ancestors" not in expected:
+        assert shown == wanted_conditions, f"{says}: {conditions}"
     text = " ".join(condition["message"] for condition in conditions)
     for mention in expected.get("mentions", []):
         assert mention in text, f"{says}: {text}"
@@ -121,20 +134,33 @@ def _check_status(case: Case, says: str, expected: dict[str, Any], answers: Answ
 
 
 def _check_affected(case: Case, says: str, expected: dict[str, Any], answers: Answers) -> None:
-    marks = [
-        condition
-        for condition in answers.conditions.get(case.key(expected["object"]), [])
-        if condition["type"].endswith("Affected")
-    ]
-    named = sorted(name for mark in marks for name in _named(mark["message"]))
+    shown = answers.shown.get(case.key(expected["object"]), {})
+    if "annotations" in expected:
+        marks = {name: value for name, value in shown.get("annotations", {}).items() if name.endswith("Affected")}
+        assert marks == dict.fromkeys(expected["annotations"], "true"), f"{says}: {shown}"
+        return
+    suffix = expected.get("type", "Affected")
+    conditions = [one for one in _conditions_at(shown, expected) if one["type"].endswith(suffix)]
+    named = sorted(name for one in conditions for name in _named(one["message"]))
     keys = case.policies
     wanted = sorted("/".join(keys[name].split("/")[2:]).removeprefix("-/") for name in expected["by"])
-    assert named == wanted, f"{says}: {marks}"
+    assert named == wanted, f"{says}: {conditions}"
+
+
+def _conditions_at(shown: dict[str, Any], expected: dict[str, Any]) -> list[dict[str, Any]]:
+    if "listener" in expected:
+        places = [one for one in shown.get("listeners", []) if one["name"] == expected["listener"]]
+    elif "parent" in expected:
+        wanted = expected["parent"].items()
+        places = [one for one in shown.get("parents", []) if wanted <= one["parentRef"].items()]
+    else:
+        places = [shown]
+    return [condition for place in places for condition in place.get("conditions", [])]
 
 
 def _named(message: str) -> list[str]:
-    """The policies in `Affected by <Kind> a/b, c/d`."""
-    return [part.strip() for part in message.split(" ", 3)[3].split(",")]
+    """The policies at the end of `Affected by <Kind> a/b, c/d`."""
+    return [part.strip() for part in re.sub(r"^.*? by \S+ ", "", message).split(",")]
 
 
 def _check_refused(says: str, expected: dict[str, Any], answers: Answers) -> None:

@@ -16,10 +16,18 @@ def custom_resources(case: Case) -> list[Object]:
     for obj in objects:
         if obj["kind"] == "PolicyKind" and (type_ := (obj["spec"]["group"], obj["spec"]["kind"])) in versions:
             group, kind = type_
-            body = crd(kind.lower().removesuffix("y") + "ies", kind, group=group, versions=(versions[type_],))
+            body = crd(plural_of(kind), kind, group=group, versions=(versions[type_],))
             if body["metadata"]["name"] not in defined:
                 crds.append(body)
     return crds
+
+
+def plural_of(kind: str) -> str:
+    """How an API server calls objects of a kind, by English's rules."""
+    name = kind.lower()
+    if name.endswith(("s", "x")):
+        return f"{name}es"
+    return f"{name[:-1]}ies" if name.endswith("y") and name[-2] not in "aeo" else f"{name}s"
 
 
 def _type(obj: Object) -> tuple[str, str]:

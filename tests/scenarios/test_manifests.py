@@ -49,7 +49,8 @@ def effective(opa_path: Path) -> Printed:
 
 @pytest.fixture(scope="module")
 def statuses(opa_path: Path) -> dict[str, dict[str, Any]]:
-    return {str(key_of(obj)): obj.get("status", {}) for obj in bridge(opa_path, "status").answer}
+    """What each object shows: its metadata, and over it its status."""
+    return {str(key_of(obj)): obj["metadata"] | obj.get("status", {}) for obj in bridge(opa_path, "status").answer}
 
 
 @pytest.mark.parametrize("case", all_cases(), ids=lambda case: case.name)
@@ -58,5 +59,4 @@ def test_a_scenario_holds_on_a_folder_of_manifests(
 ) -> None:
     mine = [entry for entry in effective.answer if entry["policyKind"] in case.policy_kinds]
     refused = {name: {"message": message} for file, name, message in effective.refused if file == str(case.manifest)}
-    conditions = {key: status.get("conditions", []) for key, status in statuses.items()}
-    check(case, Answers(mine, statuses, conditions, refused))
+    check(case, Answers(mine, statuses, statuses, refused))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -41,7 +42,13 @@ async def test_a_scenario_holds_in_rego(case: Case, empty_opa: Opa) -> None:
         Answers(
             effective,
             {entry["policy"]: entry for entry in statuses},
-            {entry["object"]: entry["conditions"] for entry in affected},
+            {entry["object"]: _shown(entry) for entry in affected},
             {entry["policy"].rpartition("/")[2]: c for entry in described if (c := refusal(entry["conditions"]))},
         ),
     )
+
+
+def _shown(entry: dict[str, Any]) -> dict[str, Any]:
+    """What the query `affected` wants, in the form of a status."""
+    listeners = [{"name": name, "conditions": wanted} for name, wanted in entry.get("listeners", {}).items()]
+    return {**entry, "listeners": listeners}
