@@ -1,6 +1,7 @@
 package bridge.effective
 
 import data.bridge.hierarchy
+import data.bridge.lib.keys
 
 # METADATA
 # description: |
@@ -29,7 +30,7 @@ _foldable(attached, root) if {
 # A function of the stack alone, so that OPA merges once for all targets that share it.
 _merged(attached) := {"spec": result.spec, "origins": result.origins, "policies": policies} if {
 	order := [entry.policy | some entry in attached]
-	result := folded(order)
+	result := finished(folded(fold_ops(_kind_of(attached), attached)))
 	fate := outcomes(order, result.origins)
 	policies := [row |
 		some index, entry in attached
@@ -43,6 +44,8 @@ _merged(attached) := {"spec": result.spec, "origins": result.origins, "policies"
 		}
 	]
 }
+
+_kind_of(attached) := keys.parse(attached[0].policy).type
 
 _bound_message(attached, root) := sprintf("%d policies meet here; at most %d can be merged", [count(attached), fold_bound]) if {
 	root != hierarchy.path_bound_mark

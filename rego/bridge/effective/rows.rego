@@ -2,7 +2,6 @@ package bridge.effective
 
 import data.bridge.lib.keys
 import data.bridge.lookup
-import data.bridge.merge
 
 # METADATA
 # description: |
@@ -21,12 +20,11 @@ rows(policy_kind, node) := [row |
 
 # What a row says of each policy of a stack, whatever path it is on. `root` tells a path that was cut at its bound.
 _told(attached, root) := [{"target": placed.target, "row": row} |
-	policies := _merged(attached).policies
-	some placed in policies
+	some placed in _merged(attached).policies
 	row := {
 		"policy": placed.policy,
 		"outcome": placed.outcome,
-		"by": _deciders(policies, placed),
+		"by": deciders(_kind_of(attached), attached, placed),
 		"affects": placed.outcome in {"Programmed", "PartiallyProgrammed"},
 	}
 ] if {
@@ -35,21 +33,6 @@ _told(attached, root) := [{"target": placed.target, "row": row} |
 	some placed in attached
 	row := {"policy": placed.policy, "outcome": "Failed", "by": [_bound_message(attached, root)], "affects": false}
 ]
-
-_deciders(policies, placed) := [decider |
-	some winner in placed.overriddenBy
-	decider := _decider(winner, _deciding(policies, placed, winner).strategy)
-]
-
-# Under None only one that names the section wins over another (semantics C2); that says more than the strategy's name.
-_decider(winner, "None") := sprintf("%s, which names the section", [keys.short(winner)])
-
-_decider(winner, strategy_name) := sprintf("%s (%s)", [keys.short(winner), merge.strategies[strategy_name]]) if {
-	strategy_name != "None"
-}
-
-# The strategy of a pair is the established one's: of the two the one that stands first.
-_deciding(policies, placed, winner) := [other | some other in policies; other.policy in {placed.policy, winner}][0]
 
 # METADATA
 # description: |

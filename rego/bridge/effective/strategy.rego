@@ -50,3 +50,11 @@ _direction(policy_kind, wrapper) := "Overrides" if {
 	decisive := [name | some name in [wrapper, kinds.get(policy_kind).defaultStrategy]; name != ""][0]
 	endswith(decisive, "Overrides")
 } else := "Defaults"
+
+# METADATA
+# description: |
+#   The strategy by which two policies of one level are merged under OldestWins: the granularity of the older one's,
+#   always in its favour (semantics F5). Of a Direct kind's disjoint specs both stay (semantics C2).
+in_favour_of_the_older("None") := "PatchOverrides"
+
+in_favour_of_the_older(name) := replace(name, "Defaults", "Overrides") if name != "None"

@@ -19,6 +19,8 @@ _class_problems(spec) := [message |
 		[_inherited_none(spec), "strategy None needs class Direct: an Inherited kind merges along the hierarchy"],
 		[_direct_merge(spec), "class Direct has no strategy but None"],
 		[_direct_order(spec), "class Direct has no sameLevel but Conflict: of two policies for one target the older has it"],
+		[_direct_fold(spec), "class Direct merges nothing: strategyFrom, mergesWith, fold and wrappers need class Inherited"],
+		[_two_folds(spec), "fold: Stack carries the strategy of the higher one of a pair, strategyFrom: Challenger takes the lower one's: have one of them"],
 		[_nameless_manage(spec), "controllerName is missing: mode Manage writes statuses in its name, <domain>/<name>"],
 		[_inherited_target(spec), "effectiveTarget Target needs class Direct: an Inherited kind acts at one level"],
 		[_has_field(spec, "custom"), "custom: this version has no custom strategies"],
@@ -42,10 +44,10 @@ _values := {
 	"mode": ["Observe", "Manage"],
 	"effectiveTarget": hierarchy.level_names,
 	"crossNamespace": ["Forbidden", "ReferenceGrant"],
-	"sameLevel": ["OlderEstablished", "Conflict"],
-	"strategyFrom": ["Established"],
-	"mergesWith": ["All"],
-	"fold": ["BottomUp"],
+	"sameLevel": ["OlderEstablished", "OldestWins", "Conflict"],
+	"strategyFrom": ["Established", "Challenger"],
+	"mergesWith": ["All", "Closest"],
+	"fold": ["BottomUp", "Stack"],
 	"wrappers": ["One"],
 	"conditions": ["Programmed"],
 	"statusShape": ["Conditions", "Ancestors"],
@@ -72,7 +74,19 @@ _direct_merge(spec) if {
 
 _direct_order(spec) if {
 	_class(spec) == "Direct"
-	object.get(spec, "sameLevel", "Conflict") == "OlderEstablished"
+	object.get(spec, "sameLevel", "Conflict") in {"OlderEstablished", "OldestWins"}
+} else := false
+
+# None merges no pair, so there is nothing that these fields could say (semantics C2).
+_direct_fold(spec) if {
+	_class(spec) == "Direct"
+	some field, allowed in object.filter(_values, ["strategyFrom", "mergesWith", "fold", "wrappers"])
+	object.get(spec, field, allowed[0]) != allowed[0]
+} else := false
+
+_two_folds(spec) if {
+	spec.fold == "Stack"
+	spec.strategyFrom == "Challenger"
 } else := false
 
 _nameless_manage(spec) if {

@@ -67,11 +67,36 @@ test_policies_of_a_direct_kind_for_one_target_are_in_conflict if {
 }
 
 test_what_this_version_does_not_do_is_refused_not_ignored if {
-	_with({"fold": "Stack"}) == ["fold: Stack is none of BottomUp"]
 	_with({"crossNamespace": "Consumer"}) == ["crossNamespace: Consumer is none of Forbidden, ReferenceGrant"]
 	_with({"effectiveTarget": "Target"}) == ["effectiveTarget Target needs class Direct: an Inherited kind acts at one level"]
 	_with({"custom": "rates"}) == ["custom: this version has no custom strategies"]
 	_with({"gatewayControllers": ["a/b"]}) == ["gatewayControllers: this version counts every Gateway as an ancestor"]
 	_with({"targets": [{"kind": "Service", "role": "Frontend"}]}) == ["targets: this version has no roles, a Service is a backend"]
 	_with({"merge": {"units": ["/a"]}}) == ["merge: this version merges by RFC 7386 alone"]
+}
+
+# C2
+test_a_direct_kind_has_no_way_to_merge_at_all if {
+	every fields in [{"strategyFrom": "Challenger"}, {"mergesWith": "Closest"}, {"fold": "Stack"}] {
+		_with(object.union(fields, {"class": "Direct"})) == [concat("", [
+			"class Direct merges nothing: ",
+			"strategyFrom, mergesWith, fold and wrappers need class Inherited",
+		])]
+	}
+}
+
+# F2, F4
+test_the_stack_process_takes_no_strategy_from_the_challenger if {
+	_with({"fold": "Stack", "strategyFrom": "Challenger"}) == [concat("", [
+		"fold: Stack carries the strategy of the higher one of a pair, ",
+		"strategyFrom: Challenger takes the lower one's: have one of them",
+	])]
+	every fields in [
+		{"fold": "Stack", "mergesWith": "Closest"},
+		{"strategyFrom": "Challenger", "mergesWith": "Closest"},
+		{"strategyFrom": "Challenger", "sameLevel": "OldestWins"},
+		{"fold": "Stack", "sameLevel": "OldestWins"},
+	] {
+		_with(fields) == []
+	}
 }

@@ -1,0 +1,55 @@
+package bridge.effective
+
+import data.bridge.kinds
+import data.bridge.lib.keys
+import data.bridge.merge
+
+# METADATA
+# description: |
+#   Who overrides a policy of a stack, in the words of messages, with what decided: GEP-713's name of the strategy that
+#   merged the two (semantics S1).
+deciders(policy_kind, attached, placed) := [sprintf("%s%s", [keys.short(winner), reason]) |
+	some winner in placed.overriddenBy
+	reason := _reason(policy_kind, attached, placed.policy, winner)
+]
+
+# Under Closest a policy that is not merged at all loses to those that are (semantics F4).
+_reason(policy_kind, attached, loser, winner) := ", which is closer" if {
+	kinds.get(policy_kind).mergesWith == "Closest"
+	not loser in {policy | some side in _folded_sides(policy_kind, _sides(policy_kind, attached)); some policy in side}
+} else := ", which names the section" if {
+	# Under None only one that names the section wins over another (semantics C2); that says more than its name.
+	_deciding(policy_kind, attached, {loser, winner}) == "None"
+} else := sprintf(" (%s)", [merge.strategies[_deciding(policy_kind, attached, {loser, winner})]])
+
+# The strategy by which two policies of a stack were merged. The pair's established one has the say, or under
+# strategyFrom the challenger, or under Stack the side just above the challenger, whose strategy what is merged carries.
+_deciding(policy_kind, attached, pair) := in_favour_of_the_older(strategy(upper).strategy) if {
+	_by_level(policy_kind)
+	[upper, lower] := _by_standing(attached, pair)
+	some side in _sides(policy_kind, attached)
+	upper in side
+	lower in side
+} else := strategy(_oldest_beside(policy_kind, attached, upper)).strategy if {
+	_upward(policy_kind)
+	upper := _by_standing(attached, pair)[0]
+} else := strategy(_oldest_beside(policy_kind, attached, lower)).strategy if {
+	kinds.get(policy_kind).strategyFrom == "Challenger"
+	lower := _by_standing(attached, pair)[1]
+} else := strategy(sides[index - 1][0]).strategy if {
+	lower := _by_standing(attached, pair)[1]
+	sides := _sides(policy_kind, attached)
+	index := max([place | some place, side in sides; lower in side])
+}
+
+_by_standing(attached, pair) := [policy |
+	some index, entry in attached
+	policy := entry.policy
+	policy in pair
+	not policy in {earlier.policy | some earlier in array.slice(attached, 0, index)}
+]
+
+_oldest_beside(policy_kind, attached, policy) := [side |
+	some side in _sides(policy_kind, attached)
+	policy in side
+][0][0]

@@ -1,0 +1,101 @@
+package bridge.effective
+
+import data.bridge.kinds
+
+# METADATA
+# description: |
+#   What the fold does with a stack (`{policy, target}`, the established ones first), in its order. Where a kind merges
+#   as GEP-713 says it is the policies' keys alone, from the most specific upward. Else each is
+#   `{policy, within, across}`: `within` how the policy is merged with those of its level that are merged already (it is
+#   the established one; null where it is the first of them), `across` how the whole level then meets what is merged
+#   already, `{strategy, upward}` (upward: the level is the established side); null where the level is not whole yet.
+fold_ops(policy_kind, attached) := array.reverse([entry.policy | some entry in attached]) if {
+	plain(policy_kind)
+} else := [op |
+	sides := _in_fold_order(policy_kind, _folded_sides(policy_kind, _sides(policy_kind, attached)))
+	some index, side in sides
+	across := _across(policy_kind, side, _before(sides, index))
+	some op in _side_ops(side, across)
+]
+
+# METADATA
+# description: |
+#   A policy kind merges every policy of a stack from the most specific upward, each pair by the established one's
+#   strategy and RFC 7386 alone (GEP-713; semantics F1, F2).
+plain(policy_kind) if {
+	kind := kinds.get(policy_kind)
+	[kind.strategyFrom, kind.mergesWith, kind.fold, kind.wrappers] == ["Established", "All", "BottomUp", "One"]
+	not _by_level(policy_kind)
+}
+
+# The sides that meet, the established ones first; each a list of policies, the older first. Under OldestWins a level is
+# one side (semantics F5), and so are the disjoint specs of one target under ConflictOnOverlap where nothing else unites
+# them (semantics C2).
+_sides(policy_kind, attached) := [[entry.policy] | some entry in attached] if not _by_level(policy_kind)
+
+_sides(policy_kind, attached) := [policies |
+	some index, first in attached
+	not _same_level(attached, index - 1, first)
+	policies := [entry.policy | some entry in attached; entry.target == first.target]
+] if {
+	_by_level(policy_kind)
+}
+
+_same_level(attached, index, entry) if {
+	index >= 0
+	attached[index].target == entry.target
+}
+
+_by_level(policy_kind) if kinds.get(policy_kind).sameLevel == "OldestWins"
+
+_by_level(policy_kind) if {
+	kinds.direct(policy_kind)
+	kinds.get(policy_kind).sameLevel == "ConflictOnOverlap"
+}
+
+# The sides that are merged; higher ones are overridden (semantics F4, mergesWith).
+_folded_sides(policy_kind, sides) := sides if {
+	kinds.get(policy_kind).mergesWith == "All"
+} else := array.slice(sides, max([0, count(sides) - 2]), count(sides))
+
+_in_fold_order(policy_kind, sides) := array.reverse(sides) if _upward(policy_kind)
+
+_in_fold_order(policy_kind, sides) := sides if not _upward(policy_kind)
+
+# The fold runs from the bottom up (semantics F2), not from the top (F4, strategyFrom; F2, Stack).
+_upward(policy_kind) if {
+	kinds.get(policy_kind).strategyFrom == "Established"
+	kinds.get(policy_kind).fold == "BottomUp"
+}
+
+_before(sides, index) := [side | some side in array.slice(sides, max([0, index - 1]), index)]
+
+# How a side meets what is merged already, by the strategy of the oldest policy of the side that has the say: the side
+# itself, which is the established one going up and the challenger going down; under Stack the side before it, whose
+# strategy what is merged carries (GEP-713, "Abstract process for calculating effective policies").
+_across(policy_kind, side, _) := {"strategy": strategy(side[0]).strategy, "upward": true} if _upward(policy_kind)
+
+_across(policy_kind, side, _) := {"strategy": strategy(side[0]).strategy, "upward": false} if {
+	kinds.get(policy_kind).strategyFrom == "Challenger"
+}
+
+_across(policy_kind, side, before) := {"strategy": strategy(decisive[0]).strategy, "upward": false} if {
+	kinds.get(policy_kind).fold == "Stack"
+	decisive := array.concat(before, [side])[0]
+}
+
+# The younger ones of a level first, each older one merged onto them.
+_side_ops(side, across) := [op |
+	some index, policy in array.reverse(side)
+	op := {
+		"policy": policy,
+		"within": _within(policy, index),
+		"across": [across | index == count(side) - 1],
+	}
+]
+
+_within(_, 0) := []
+
+_within(policy, index) := [{"strategy": in_favour_of_the_older(strategy(policy).strategy)}] if {
+	index > 0
+}
