@@ -1,8 +1,8 @@
-"""List and watch one type, for ever: pages, then a watch from their resourceVersion, again and again.
+"""List and watch one type, for ever, from where it was.
 
 Three short generators: `list_and_watch` repeats `_list` and `_watch` and tells what goes wrong; `_list` gives one whole
-listing; `_watch` gives what one stream says. The library's own watch is not used: it parses into typed models, reads
-lines up to a limit, and does not list again after a 410.
+listing in pages; `_watch` gives what one stream says, which may begin with the whole listing. The library's own watch
+is not used: it parses into typed models, reads lines up to a limit, and does not list again after a 410.
 """
 
 from __future__ import annotations
@@ -12,20 +12,31 @@ import time
 from collections.abc import AsyncGenerator, Iterable, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Any
 
-import msgspec
-
-from bridge.kube.client import KubeClient, parse
+from bridge.kube.client import KubeClient
 from bridge.kube.errors import (
     Expired,
-    Garbled,
+    Forbidden,
+    Invalid,
     KubeError,
     NotFound,
+    TimedOut,
     Unauthorized,
     Unreachable,
-    one_line,
     status_error,
+)
+from bridge.kube.events import (
+    ADDED,
+    BOOKMARK,
+    DELETED,
+    ERROR,
+    MODIFIED,
+    Event,
+    ends_initial_events,
+    metadata_of,
+    object_of,
+    read_event,
+    read_page,
 )
 from bridge.kube.explaining import explain
 from bridge.kube.lines import LineSplitter
@@ -39,16 +50,27 @@ _SOON = 1.0  # seconds: a watch that ends sooner, without a word, is not opened 
 _STANDARD_PACE = Pace()
 
 
-class _Event(msgspec.Struct):
-    type: str
-    object: dict[str, Any]
-
-
 @dataclass(slots=True)
 class _Position:
-    """Where a watch goes on; empty: list first."""
+    """Where a watch goes on; empty: list first. With `streams` False the next listing is asked for in pages."""
 
     version: str = ""
+    streams: bool = True
+    refused: bool = False  # the API server is older than such streams, or they are switched off
+
+    def after(self, error: KubeError, pace: Pace) -> bool:
+        """What to go on from after an error; True where the next attempt need not wait.
+
+        Pages, which any API server has, are asked for where a streamed listing was refused or broke off.
+        """
+        if isinstance(error, Expired):
+            self.version = ""
+            self.streams = pace.streams and not self.refused
+        elif not self.version and self.streams and not isinstance(error, Forbidden | Unauthorized):
+            self.streams = False
+            self.refused = self.refused or isinstance(error, Invalid)
+            return isinstance(error, Invalid | TimedOut)
+        return False
 
 
 async def list_and_watch(
@@ -56,16 +78,18 @@ async def list_and_watch(
 ) -> AsyncGenerator[Change, None]:
     """Everything that happens to the objects of one type, as the change stream describes it.
 
-    A listing that breaks off is followed by a new one, which begins with `Listing` again. After a Trouble, an Upserted
-    without objects says that the watch is open again. Errors do not end the iterator, with one exception: it raises
-    NotFound when the API server does not serve the type (now, or any more).
+    The listing is the beginning of the watch where the API server can do that (`sendInitialEvents`), else pages. One
+    that breaks off is followed by a new one, which begins with `Listing` again. After a Trouble, an Upserted without
+    objects says that the watch is open again. Errors do not end the iterator, with one exception: it raises NotFound
+    when the API server does not serve the type (now, or any more).
     """
-    position = _Position()
+    position = _Position(streams=pace.streams)
     backoff = Backoff(pace)
     trouble = ""
     while True:
         error: KubeError | None = None
-        steps = (_watch if position.version else _list)(client, resource, position, pace)
+        listing = not position.version
+        steps = (_watch if position.version or position.streams else _list)(client, resource, position, pace)
         opened: float | None = None  # when the watch was open; None for a listing
         changed = False
         try:
@@ -73,23 +97,22 @@ async def list_and_watch(
                 async for change in changes:
                     if change is None:
                         opened = time.monotonic()
-                        if trouble:  # only then it is news that a watch is open
+                        if trouble and not listing:  # only then it is news that a watch is open
                             yield Upserted(resource.id, ())
                     else:
                         changed = True
                         yield change
                     trouble = ""
-        except Expired as expired:
-            position.version = ""
-            error = expired
         except NotFound:
             raise
         except KubeError as failure:
+            if position.after(failure, pace):
+                continue
             error = failure
-            if (message := explain(failure, resource, client.origin)) != trouble:
+            if not isinstance(error, Expired) and (message := explain(error, resource, client.origin)) != trouble:
                 trouble = message
-                yield Trouble(resource.id, message, unknown=isinstance(failure, Unreachable | Unauthorized))
-        if opened is not None or error is not None:  # after a listing the watch begins at once
+                yield Trouble(resource.id, message, unknown=isinstance(error, Unreachable | Unauthorized))
+        if opened is not None or error is not None:  # after pages the watch begins at once
             lasted = opened is not None and (changed or time.monotonic() - opened > _SOON)
             await _pause(backoff, error, lasted=lasted)
 
@@ -108,88 +131,84 @@ async def _list(
     """One whole listing. Its first change comes with the first page: a list that is refused has not begun."""
     params = {"limit": str(pace.page)}
     while True:
-        page = parse(await client.request("GET", resource.path, params=params, timeout=_PAGE_TIMEOUT))
-        try:
-            items, metadata = page["items"] or [], page["metadata"]
-            version, token = metadata["resourceVersion"], metadata.get("continue")
-        except (KeyError, TypeError, AttributeError) as error:
-            raise Garbled(f"the answer to {resource.path} is no list") from error
+        body = await client.request("GET", resource.path, params=params, timeout=_PAGE_TIMEOUT)
+        page = read_page(body, resource.path)
         if "continue" not in params:
             yield Listing(resource.id)
-        if items:
-            yield Upserted(resource.id, tuple(_whole(item, resource) for item in items))
-        if not token:
-            position.version = version
+        if page.items:
+            yield Upserted(resource.id, tuple(object_of(item, resource) for item in page.items))
+        if not page.metadata.token:
+            position.version = page.metadata.resource_version
             yield Listed(resource.id)
             return
-        params["continue"] = token
+        params["continue"] = page.metadata.token
 
 
 async def _watch(
     client: KubeClient, resource: ResourceType, position: _Position, pace: Pace
 ) -> AsyncGenerator[Change | None, None]:
-    """What one stream says, after a None that says it is open. A stream that breaks ends as one that is closed."""
-    params = {
-        "watch": "true",
-        "allowWatchBookmarks": "true",
-        "resourceVersion": position.version,
-        "timeoutSeconds": str(pace.watch_seconds()),
-    }
+    """What one stream says, after a None that says it is open. A stream that breaks ends as one that is closed.
+
+    Where there is no position yet it begins with the whole listing; broken off in that, it raises Unreachable.
+    """
+    params = {"watch": "true", "allowWatchBookmarks": "true", "timeoutSeconds": str(pace.watch_seconds())}
+    if position.version:
+        params["resourceVersion"] = position.version
+    else:
+        params |= {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
     splitter = LineSplitter()
-    async with client.stream(resource.path, params, silence=pace.silence) as read:
+    silence = pace.silence if position.version else min(pace.silence, pace.first_silence)
+    async with client.stream(resource.path, params, silence=silence) as read:
         yield None
+        if not position.version:
+            yield Listing(resource.id)
         while True:
             try:
                 piece = await read()
             except Unreachable:
+                if not position.version:
+                    raise
                 return  # whether the server is away, the next attempt tells
             if not piece:
+                if not position.version:
+                    raise Unreachable(f"{client.server} ended the list of {resource.path} before its end")
                 return
-            for change in _changes(map(_event, splitter.feed(piece)), resource, position):
+            for change in _changes(map(read_event, splitter.feed(piece)), resource, position):
                 yield change
 
 
-def _changes(events: Iterable[_Event], resource: ResourceType, position: _Position) -> Iterator[Change]:
+def _changes(events: Iterable[Event], resource: ResourceType, position: _Position) -> Iterator[Change]:
     """The changes that these events make. Neighbours become one Upserted, with the newest state of each object.
 
-    `position` is moved on when they have been taken. Raises the error that an ERROR event stands for, after the
-    changes before it.
+    `position` is moved on when they have been taken, and not before the initial events have ended. Raises the error
+    that an ERROR event stands for, after the changes before it.
     """
     upserted: dict[tuple[str | None, str], Object] = {}
     version = position.version
+    listing = not version
     for event in events:
-        if event.type == "ERROR":
-            if upserted:
-                yield Upserted(resource.id, tuple(upserted.values()))
-            position.version = version
-            raise status_error(event.object)
-        metadata = event.object.get("metadata") or {}
-        if event.type in {"ADDED", "MODIFIED"}:
-            upserted[metadata.get("namespace"), metadata["name"]] = _whole(event.object, resource)
-        elif event.type == "DELETED":
-            if upserted:
+        if event.type in {ADDED, MODIFIED}:
+            obj = object_of(event.object, resource)
+            metadata = obj["metadata"]
+            upserted[metadata.get("namespace"), metadata["name"]] = obj
+        else:
+            if upserted and event.type != BOOKMARK:
                 yield Upserted(resource.id, tuple(upserted.values()))
                 upserted = {}
-            yield Deleted(resource.id, key_of(_whole(event.object, resource)))
-        version = metadata.get("resourceVersion") or version
+            if event.type == ERROR:
+                position.version = version
+                raise status_error(event.status())
+            metadata = metadata_of(event.object)
+            if event.type == DELETED:
+                yield Deleted(resource.id, key_of(object_of(event.object, resource)))
+            elif listing and ends_initial_events(event):
+                if upserted:
+                    yield Upserted(resource.id, tuple(upserted.values()))
+                    upserted = {}
+                listing = False
+                yield Listed(resource.id)
+        if not listing:
+            version = metadata.get("resourceVersion") or version
     if upserted:
         yield Upserted(resource.id, tuple(upserted.values()))
     position.version = version
-
-
-def _event(line: bytes) -> _Event:
-    try:
-        event = msgspec.json.decode(line, type=_Event)
-        if event.type in {"ADDED", "MODIFIED", "DELETED"} and not event.object["metadata"]["name"]:
-            raise Garbled("a watch told of an object without a name")
-    except (msgspec.DecodeError, KeyError, TypeError) as error:
-        raise Garbled(f"a watch said something that is no event: {one_line(error)}") from error
-    return event
-
-
-def _whole(item: Object, resource: ResourceType) -> Object:
-    """An object with its apiVersion and kind, which the items of lists of built-in types lack."""
-    if "kind" not in item or "apiVersion" not in item:
-        item["apiVersion"] = resource.api_version
-        item["kind"] = resource.kind
-    return item

@@ -14,12 +14,15 @@ class Pace:
 
     A watch is asked to end after `watch` seconds, a tenth more or less, so that the watches of all types (and of all
     bridges) do not end together. A stream without a byte for `silence` seconds counts as dead: the API server sends a
-    bookmark every minute.
+    bookmark every minute. A listing is streamed unless `streams` is False, and is asked for in pages of `page` objects
+    when the stream stays silent for `first_silence` seconds, or is refused.
     """
 
     page: int = 500
     watch: float = 290.0
     silence: float = 130.0
+    first_silence: float = 15.0
+    streams: bool = True
     first_wait: float = 0.1
     longest_wait: float = 10.0
     longest_wait_for_server: float = 1.0

@@ -13,7 +13,9 @@ from typing import Any
 
 from bridge.model.keys import Key
 
-Object = dict[str, Any]  # a Kubernetes object as parsed JSON
+# A Kubernetes object as parsed JSON. Of one from a cluster, fields other than apiVersion, kind and metadata are JSON
+# text (`msgspec.Raw`): nobody looks into them on their way to OPA.
+Object = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

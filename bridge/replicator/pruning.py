@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from bridge.model.changes import Object
 
 _CRD = "CustomResourceDefinition"
@@ -21,12 +23,17 @@ def prune(obj: Object) -> Object:
     if isinstance(annotations, dict) and _LAST_APPLIED in annotations:
         metadata["annotations"] = {k: v for k, v in annotations.items() if k != _LAST_APPLIED}
     if obj["kind"] == "Secret" and obj["apiVersion"] == "v1":
-        return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": obj.get("type", "")}
+        return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": parsed(obj.get("type", ""))}
     pruned = {**obj, "metadata": metadata}
     if obj["kind"] == _CRD:
-        pruned["spec"] = _crd_spec(obj.get("spec"))
+        pruned["spec"] = _crd_spec(parsed(obj.get("spec")))
         pruned.pop("status", None)
     return pruned
+
+
+def parsed(value: Any) -> Any:
+    """A field of an object, parsed if it is JSON text still."""
+    return msgspec.json.decode(value) if isinstance(value, msgspec.Raw) else value
 
 
 def _crd_spec(spec: Any) -> Any:

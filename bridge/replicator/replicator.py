@@ -11,6 +11,7 @@ from bridge.model.changes import Change, Deleted, Listed, Listing, Mended, Troub
 from bridge.model.notice import Listener, Notice
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaUndefined
+from bridge.replicator.collecting import without_collector
 from bridge.replicator.pending import Pending
 from bridge.replicator.writer import Writer
 from bridge.sources.base import Source
@@ -110,7 +111,8 @@ class Replicator:
         while True:
             await self._modules_in_force()
             try:
-                await self._fill()
+                with without_collector():
+                    await self._fill()
                 await self._follow_up()
             except OpaError as error:
                 if self._exhausted:

@@ -11,6 +11,7 @@ import socket
 import ssl
 import time
 import urllib.request
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.controlplane.api import ApiError, ApiServer
@@ -32,8 +33,9 @@ class ControlPlane:
     All methods block: a coroutine calls them by `asyncio.to_thread`.
     """
 
-    def __init__(self, folder: Path, *, etcd: Path, kube_apiserver: Path) -> None:
+    def __init__(self, folder: Path, *, etcd: Path, kube_apiserver: Path, flags: Sequence[str] = ()) -> None:
         self.token = ADMIN_TOKEN
+        self.flags = tuple(flags)  # more for the API server, from its next start on
         self.kubeconfig = folder / "kubeconfig"
         self._folder = folder
         self._etcd_path = etcd
@@ -132,6 +134,7 @@ class ControlPlane:
                 "--service-cluster-ip-range=10.0.0.0/24",
                 "--enable-priority-and-fairness=false",
                 "--profiling=false",
+                *self.flags,
             ],
             self._folder / "kube-apiserver.log",
         )

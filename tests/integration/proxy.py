@@ -20,6 +20,7 @@ class Proxy:
         self._flowing: list[asyncio.Event] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self.accepted = 0
+        self.freeze_next_after: int | None = None  # bytes from the server, after which the next connection freezes
 
     @property
     def url(self) -> str:
@@ -63,14 +64,21 @@ class Proxy:
         flowing.set()
         self._flowing.append(flowing)
         self._open |= {writer, back}
-        for source, sink in ((reader, back), (there, writer)):
-            task = asyncio.create_task(self._pass_on(source, sink, flowing))
+        limit, self.freeze_next_after = self.freeze_next_after, None
+        for source, sink, most in ((reader, back, None), (there, writer, limit)):
+            task = asyncio.create_task(self._pass_on(source, sink, flowing, most))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-    async def _pass_on(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter, flowing: asyncio.Event) -> None:
+    async def _pass_on(
+        self, source: asyncio.StreamReader, sink: asyncio.StreamWriter, flowing: asyncio.Event, limit: int | None
+    ) -> None:
+        passed = 0
         try:
             while piece := await source.read(65536):
+                passed += len(piece)
+                if limit is not None and passed > limit:
+                    flowing.clear()
                 await flowing.wait()
                 sink.write(piece)
                 await sink.drain()

@@ -6,7 +6,9 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
-from bridge.model.changes import Change, Deleted, Listed, Upserted
+import msgspec
+
+from bridge.model.changes import Change, Deleted, Listed, Object, Upserted
 
 
 class Reader:
@@ -61,6 +63,13 @@ def names(changes: Sequence[Change]) -> list[str]:
         elif isinstance(change, Deleted):
             found.append(change.key.name)
     return found
+
+
+def whole(change: Change, number: int = -1) -> Object:
+    """One object of an Upserted, with all of it parsed."""
+    assert isinstance(change, Upserted)
+    obj: Object = msgspec.json.decode(msgspec.json.encode(change.objects[number]))
+    return obj
 
 
 def short(changes: Sequence[Change]) -> str:

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridge.kube.errors import Expired, Garbled
-from bridge.kube.listwatch import _changes, _event, _Position
-from bridge.model.changes import Change, Deleted, Upserted
+from bridge.kube.events import read_event
+from bridge.kube.listwatch import _changes, _Position
+from bridge.model.changes import Change, Deleted, Listed, Upserted
 from bridge.model.keys import key_of
 from bridge.model.types import ResourceType
 
@@ -22,7 +23,7 @@ def line(kind: str, name: str, version: int) -> bytes:
 
 
 def changes(lines: list[bytes], position: _Position) -> list[Change]:
-    return list(_changes(map(_event, lines), THINGS, position))
+    return list(_changes(map(read_event, lines), THINGS, position))
 
 
 def test_neighbours_become_one_change_with_the_newest_state_of_each() -> None:
@@ -48,7 +49,7 @@ def test_a_bookmark_moves_the_position_and_is_no_change() -> None:
 def test_an_error_comes_after_the_changes_before_it() -> None:
     position = _Position("1")
     error = b'{"type": "ERROR", "object": {"kind": "Status", "code": 410, "reason": "Expired", "message": "old"}}'
-    found = _changes(map(_event, [line("ADDED", "a", 2), error]), THINGS, position)
+    found = _changes(map(read_event, [line("ADDED", "a", 2), error]), THINGS, position)
     assert isinstance(next(found), Upserted)
     with pytest.raises(Expired):
         next(found)
@@ -60,7 +61,7 @@ def test_an_error_comes_after_the_changes_before_it() -> None:
 )
 def test_what_is_no_event_is_said_to_be_none(text: bytes) -> None:
     with pytest.raises(Garbled):
-        _event(text)
+        changes([text], _Position("1"))
 
 
 @given(st.lists(st.tuples(st.sampled_from(["ADDED", "MODIFIED", "DELETED"]), st.sampled_from("abc")), max_size=30))
@@ -79,3 +80,44 @@ def test_the_changes_lead_to_the_same_state_as_the_events(events: list[tuple[str
         elif isinstance(change, Deleted):
             state.pop(change.key.name, None)
     assert state == expected
+
+
+END = (
+    b'{"type": "BOOKMARK", "object": {"metadata": '
+    b'{"resourceVersion": "9", "annotations": {"k8s.io/initial-events-end": "true"}}}}'
+)
+BOOKMARK = b'{"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": "9"}}}'
+
+
+def test_the_bookmark_that_ends_the_initial_events_ends_the_listing() -> None:
+    position = _Position()
+    found = changes([line("ADDED", "a", 2), END, line("MODIFIED", "a", 10)], position)
+    assert [type(change) for change in found] == [Upserted, Listed, Upserted]
+    assert position.version == "10"
+
+
+def test_until_the_initial_events_have_ended_there_is_no_position_to_go_on_from() -> None:
+    position = _Position()
+    assert len(changes([line("ADDED", "a", 2), BOOKMARK], position)) == 1
+    assert position.version == ""
+
+
+def test_of_an_object_only_the_metadata_is_parsed_and_managed_fields_are_left_out() -> None:
+    text = (
+        b'{"type":"ADDED","object":{"metadata":{"name":"a","namespace":"shop","uid":"u","generation":2,'
+        b'"finalizers":["f"],"labels":{"a":"b"},"managedFields":[{"x":1}]},"spec":{"a": [1]},"data":null}}'
+    )
+    (change,) = changes([text], _Position("1"))
+    assert isinstance(change, Upserted)
+    (obj,) = change.objects
+    assert obj["metadata"] == {
+        "name": "a",
+        "namespace": "shop",
+        "uid": "u",
+        "generation": 2,
+        "finalizers": ["f"],
+        "labels": {"a": "b"},
+    }
+    assert isinstance(obj["spec"], msgspec.Raw)
+    assert msgspec.json.decode(msgspec.json.encode(obj))["spec"] == {"a": [1]}
+    assert msgspec.json.decode(msgspec.json.encode(obj))["data"] is None

@@ -1,6 +1,7 @@
 import copy
 from typing import Any
 
+import msgspec
 import pytest
 
 from bridge.replicator.pruning import prune
@@ -30,6 +31,19 @@ def test_a_secret_keeps_no_data() -> None:
         "data": {"key": "eA=="},
     }
     assert prune(secret) == {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}, "type": "Opaque"}
+
+
+def test_fields_that_are_json_text_still_are_treated_alike() -> None:
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}, "data": msgspec.Raw(b'{"key": "eA=="}')}
+    assert prune({**secret, "type": msgspec.Raw(b'"Opaque"')}) == {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "a"},
+        "type": "Opaque",
+    }
+    crd = _crd({"versions": [{"name": "v1", "schema": {"openAPIV3Schema": {"description": "long"}}}]})
+    text = msgspec.Raw(msgspec.json.encode(crd["spec"]))
+    assert prune({**crd, "spec": text}) == prune(crd)
 
 
 def test_a_secret_keeps_no_data_in_its_last_applied_annotation() -> None:
