@@ -50,6 +50,7 @@ class Replicator:
         self._started: set[str] = set()
         self._absent: set[str] = set()  # types that cannot be had, as the source has told
         self._exhausted = False
+        self._undiscovered: dict[str, str] = {}  # as was told last: CRDs with the policy label, and what is wrong
 
     def listen(self, listener: Listener) -> None:
         """Call `listener` after each write."""
@@ -213,10 +214,21 @@ class Replicator:
             self._tell(Notice(tuple(keys), tuple(reported), was))
 
     async def _describe(self) -> None:
-        """Store the policy kinds in force, and have their objects delivered."""
+        """Store the policy kinds in force, and have their objects delivered.
+
+        A cluster that no CRD and no PolicyKind tells of a shipped preset's kind does not serve it.
+        """
         kinds = await self._opa.query("kinds_in_force", {})
         await self._opa.put("kinds", kinds)
-        self._want(self._types | set(kinds))
+        self._want(self._types | {kind for kind, about in kinds.items() if about["layers"] != ["Preset"]})
+        await self._tell_undiscovered()
+
+    async def _tell_undiscovered(self) -> None:
+        found: dict[str, str] = await self._opa.query("undiscovered", {})
+        for kind, why in found.items():
+            if self._undiscovered.get(kind) != why:
+                log.warning("a CRD with the policy label gives no policy kind", kind=kind, why=why)
+        self._undiscovered = found
 
     def _want(self, types: frozenset[str]) -> None:
         self._wanted = types

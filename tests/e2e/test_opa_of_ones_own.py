@@ -53,4 +53,4 @@ def test_it_is_filled_and_answers(bridge: Run, opa_url: str) -> None:
 def test_doctor_finds_it_in_order(bridge: Run, opa_url: str) -> None:
     answer = bridge("doctor", "--opa", opa_url)
     assert f"{opa_url}: modules " in answer.stdout
-    assert "2 policy kinds in force" in answer.stdout
+    assert "4 policy kinds in force" in answer.stdout

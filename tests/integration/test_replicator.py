@@ -26,6 +26,7 @@ from tests.integration.scripted import BARRIER, Notices, ScriptedSource
 
 TYPES = ("core/Namespace", "core/Service", "gateway.networking.k8s.io/HTTPRoute", "policybridge.io/PolicyKind", BARRIER)
 BUNDLE = shipped_bundle(rego_root())
+PRESETS = {"gateway.networking.k8s.io/BackendTLSPolicy", "gateway.networking.x-k8s.io/XBackendTrafficPolicy"}
 POLICY_KIND = {
     "apiVersion": "policybridge.io/v1alpha1",
     "kind": "PolicyKind",
@@ -126,7 +127,7 @@ async def test_it_fills_opa_with_objects_links_kinds_and_the_policies_of_those_k
         assert index is not None
         assert index["parents"]["core/Service/shop/cart"] == {str(key_of(objects[1])): [str(key_of(objects[1]))]}
         assert "core/Service/shop/cart" in index["attached"]["test.example.com/ColorPolicy"]
-        assert set(await bridge.opa.get("kinds") or {}) == {"test.example.com/ColorPolicy"}
+        assert set(await bridge.opa.get("kinds") or {}) == PRESETS | {"test.example.com/ColorPolicy"}
         assert bridge.notices.seen == [Notice(refilled=True)]
         assert len(bridge.replicator) == 4
 
@@ -237,7 +238,7 @@ async def test_a_policy_kind_that_comes_brings_its_policies_and_takes_them_away(
         await bridge.notices.until_written()
         await bridge.notices.until_written()
         assert await bridge.held() == {}
-        assert await bridge.opa.get("kinds") == {}
+        assert set(await bridge.opa.get("kinds") or {}) == PRESETS
 
 
 async def test_an_object_and_its_links_are_never_seen_apart(opa_path: Path) -> None:
@@ -366,6 +367,7 @@ links[key] := entries if {
     entries := [{"path": ["parents", "somebody"], "value": []}]
 }
 kinds_in_force := {}
+undiscovered := {}
 """
     bundle = build_bundle({"poison.rego": poison}, {}, ["bridge"])
     objects = [service(name) for name in ("a", "b", "poison", "c", "d")]

@@ -1,8 +1,8 @@
 # METADATA
 # title: Policy kinds
 # description: |
-#   A policy kind is described by data (design, "Policy kinds"): shipped presets, then PolicyKind resources, merged
-#   field by field, later over earlier (semantics K1).
+#   A policy kind is described by data (design, "Policy kinds"), in layers: shipped presets, what CRDs say, PolicyKind
+#   resources, merged field by field, later over earlier (semantics K1).
 package bridge.kinds
 
 import data.bridge.lib.keys
@@ -30,31 +30,17 @@ names := object.keys(in_force) if _changed
 
 _changed if {
 	some key in lookup.touched
-	keys.parse(key).type in {policykind_type, "apiextensions.k8s.io/CustomResourceDefinition"}
+	keys.parse(key).type in {policykind_type, crd_type}
 }
 
 # METADATA
-# description: All policy kinds in force, by `<group>/<Kind>`.
-in_force[type] := normal(type, spec) if {
-	some type, spec in _described
-	not problem(spec)
+# description: |
+#   All policy kinds in force, by `<group>/<Kind>`. One that makes no sense with its PolicyKind is what it is without it, or
+#   without what its CRD says: a layer that makes no sense changes nothing. `layers` names those that count.
+in_force[type] := object.union(normal(type, merged(layers)), {"layers": [layer.name | some layer in layers]}) if {
+	some type in _types
+	layers := [candidate | some candidate in _candidates(type); not problem(merged(candidate))][0]
 }
-
-# A PolicyKind that makes no sense changes nothing: then the preset alone is in force.
-in_force[type] := normal(type, spec) if {
-	some type, spec in _presets
-	problem(_described[type])
-	not problem(spec)
-}
-
-# What the preset and the oldest PolicyKind of a kind say together; a younger PolicyKind changes nothing.
-_described[type] := object.union(object.remove(preset, object.keys(declared)), declared) if {
-	some type in (object.keys(_presets) | object.keys(_declared))
-	preset := object.get(_presets, type, {})
-	declared := object.get(_declared, type, {})
-}
-
-_presets := {_type(spec): spec | some spec in data.bridge.presets}
 
 _declared := {type: lookup.get(claims[0][2]).spec | some type, claims in _claims}
 
@@ -76,12 +62,13 @@ _type(spec) := concat("/", [keys.group_name(object.get(spec, "group", "")), spec
 #   What a PolicyKind is told, `{status, reason, message}` of its Accepted condition. One that makes no sense, or is the
 #   younger of two for one kind, changes nothing (semantics K1, C3).
 verdict(policykind_key) := {"status": "False", "reason": "Invalid", "message": message} if {
-	message := shape_problems(object.get(lookup.get(policykind_key), "spec", null))[0]
+	message := own_problems(object.get(lookup.get(policykind_key), "spec", null))[0]
 } else := {"status": "False", "reason": "Conflicted", "message": message} if {
 	type := _type(lookup.get(policykind_key).spec)
 	winner := _claims[type][0][2]
 	winner != policykind_key
 	message := sprintf("%s is described by the older PolicyKind %s", [type, keys.parse(winner).name])
 } else := {"status": "False", "reason": "Invalid", "message": message} if {
-	message := problem(_described[_type(lookup.get(policykind_key).spec)])
+	type := _type(lookup.get(policykind_key).spec)
+	message := problem(merged(_layers(type, _declared[type])))
 } else := {"status": "True", "reason": "Accepted", "message": "PolicyKind is in force"}

@@ -16,28 +16,32 @@ _in_force(objects, presets) := found if {
 	found := kinds.in_force with input as {"changes": {"upsert": objects}} with data.bridge.presets as presets
 }
 
+_normal(spec, layers) := object.union(kinds.normal(_type, spec), {"layers": layers})
+
 # K1
 test_a_preset_is_in_force if {
-	_in_force([], _preset) == {_type: kinds.normal(_type, _preset.rates)}
+	_in_force([], _preset) == {_type: _normal(_preset.rates, ["Preset"])}
 }
 
 # K1
 test_a_policykind_says_otherwise_than_the_preset_field_by_field if {
 	described := object.union(_preset.rates, {"effectiveTarget": "Route", "mode": "Observe"})
-	_in_force([_rate_kind("rates", 1, {"mode": "Observe"})], _preset) == {_type: kinds.normal(_type, described)}
+	_in_force([_rate_kind("rates", 1, {"mode": "Observe"})], _preset) == {_type: _normal(described, ["Preset", "PolicyKind"])}
 }
 
 # K1
 test_a_policykind_that_makes_no_sense_leaves_the_preset_in_force if {
-	_in_force([_rate_kind("rates", 1, {"mode": "Foo"})], _preset) == {_type: kinds.normal(_type, _preset.rates)}
-	_in_force([_rate_kind("rates", 1, {"mode": "Foo"})], {}) == {}
+	every fields in [{"mode": "Foo"}, {"mode": 3}, {"efectiveTarget": "Rule"}, {"targets": [{"kind": "Service", "section": true}]}] {
+		_in_force([_rate_kind("rates", 1, fields)], _preset) == {_type: _normal(_preset.rates, ["Preset"])}
+		_in_force([_rate_kind("rates", 1, fields)], {}) == {}
+	}
 }
 
 # K1
 test_of_two_policykinds_for_one_kind_the_older_is_in_force if {
 	older := _rate_kind("b", 1, {"fanout": "None"})
 	younger := _rate_kind("a", 2, {"mode": "Observe"})
-	_in_force([younger, older], {}) == {_type: kinds.normal(_type, older.spec)}
+	_in_force([younger, older], {}) == {_type: _normal(older.spec, ["PolicyKind"])}
 }
 
 # K1
@@ -59,6 +63,10 @@ test_a_policykind_that_makes_no_sense_is_told_why if {
 	every row in [
 		[{"mode": "Foo"}, "mode: Foo is none of Observe, Manage"],
 		[{"kind": null}, "kind is missing, or is no name"],
+		[{"efectiveTarget": "Rule"}, "efectiveTarget is no field of a PolicyKind"],
+		[{"targets": [{"kind": "Service", "section": true}]}, "targets: section is no field of its entries"],
+		[{"mode": "Manage"}, "controllerName is missing: mode Manage writes statuses in its name, <domain>/<name>"],
+		[{"class": "Direct", "strategies": {"merge": "Patch"}}, "class Direct has no strategy but None"],
 	] {
 		[fields, message] := row
 		verdict := kinds.verdict("policybridge.io/PolicyKind/-/rates") with input as {"changes": {"upsert": [_rate_kind("rates", 1, fields)]}}
@@ -84,7 +92,7 @@ test_a_policys_kind_is_what_is_stored_unless_a_policykind_changes if {
 		with input as {"changes": {"upsert": [_rate_kind("rates", 1, {})]}}
 	before == stored[_type]
 	names == {_type}
-	after == kinds.normal(_type, _least)
+	after == _normal(_least, ["PolicyKind"])
 }
 
 test_a_kind_that_is_none_is_undefined if {

@@ -2,7 +2,6 @@ package bridge.kinds
 
 import data.bridge.hierarchy
 import data.bridge.lib.keys
-import data.bridge.lookup
 import data.bridge.merge
 
 # METADATA
@@ -10,7 +9,7 @@ import data.bridge.merge
 normal(type, spec) := object.union_n([
 	_defaults,
 	_class_defaults[object.get(spec, "class", "Inherited")],
-	{"statusShape": _status_shape(type), "defaultStrategy": _default_strategy(spec)},
+	{"defaultStrategy": _default_strategy(spec)},
 	object.remove(spec, ["targets"]),
 	{"group": split(type, "/")[0], "places": places(object.get(spec, "specPaths", _defaults.specPaths))},
 	{"targets": targets | targets := _targets(spec)},
@@ -28,6 +27,7 @@ _defaults := {
 	"fold": "BottomUp",
 	"wrappers": "One",
 	"conditions": "Programmed",
+	"statusShape": "Conditions",
 	"ancestorLevel": "Gateway",
 	"fanout": "EffectiveTargets",
 }
@@ -78,11 +78,3 @@ _names(meaning) := {concat("", [meaning, "Defaults"]), concat("", [meaning, "Ove
 }
 
 _names(meaning) := {meaning} if not meaning in {"Atomic", "Patch"}
-
-# Where the status stands that the CRD's schema has (semantics S3).
-_status_shape(type) := "Ancestors" if {
-	some crd in lookup.objects_in("apiextensions.k8s.io/CustomResourceDefinition", "-")
-	concat("/", [crd.spec.group, crd.spec.names.kind]) == type
-	some version in crd.spec.versions
-	version.schema.openAPIV3Schema.properties.status.properties.ancestors
-} else := "Conditions"

@@ -1,7 +1,6 @@
 package bridge.kinds_test
 
 import data.bridge.kinds
-import data.bridge.testing
 
 _least := {"group": "acme.io", "kind": "RatePolicy", "effectiveTarget": "Route"}
 
@@ -80,15 +79,4 @@ test_the_assumed_strategy_is_the_first_of_gep_713s_order_that_the_kind_supports 
 		[spec, wanted] := row
 		kinds.normal("acme.io/RatePolicy", object.union(_least, spec)).defaultStrategy == wanted
 	}
-}
-
-# S3
-test_the_status_shape_is_what_the_crds_schema_has if {
-	schema := {"openAPIV3Schema": {"properties": {"status": {"properties": {"ancestors": {"type": "array"}}}}}}
-	crd := testing.with_spec(
-		testing.resource("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "ratepolicies.acme.io"),
-		{"group": "acme.io", "names": {"kind": "RatePolicy"}, "versions": [{"name": "v1", "schema": schema}]},
-	)
-	normal := kinds.normal("acme.io/RatePolicy", _least) with input as {"changes": {"upsert": [crd]}}
-	normal.statusShape == "Ancestors"
 }

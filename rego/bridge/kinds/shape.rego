@@ -4,6 +4,59 @@ import data.bridge.merge
 
 # METADATA
 # description: |
+#   What is wrong with what a PolicyKind says itself, whatever other layers say: shapes, and fields that there are not. An
+#   API server refuses these by the CRD's schema; a folder of manifests has nobody else to tell.
+own_problems(spec) := array.concat(shape_problems(spec), unknown_fields(spec))
+
+# METADATA
+# description: Fields that a PolicyKind does not have, each as a message.
+unknown_fields(spec) := array.concat(
+	[sprintf("%s is no field of a PolicyKind", [field]) | some field in sort(object.keys(spec) - fields)],
+	[sprintf("%s: %s is no field of its entries", [list, field]) |
+		some list, known in _entry_fields
+		some entry in spec[list]
+		some field in sort(object.keys(entry) - known)
+	],
+) if {
+	is_object(spec)
+} else := []
+
+_entry_fields := {
+	"targets": {"group", "kind", "sections", "role"},
+	"specPaths": {"path", "strategy", "strategyPath", "without"},
+}
+
+# METADATA
+# description: Every field of a PolicyKind's spec, as in its CRD.
+fields := {
+	"group",
+	"kind",
+	"mode",
+	"controllerName",
+	"class",
+	"targets",
+	"effectiveTarget",
+	"effectiveKinds",
+	"crossNamespace",
+	"specPaths",
+	"strategies",
+	"defaultStrategy",
+	"custom",
+	"merge",
+	"sameLevel",
+	"strategyFrom",
+	"mergesWith",
+	"fold",
+	"wrappers",
+	"conditions",
+	"statusShape",
+	"ancestorLevel",
+	"gatewayControllers",
+	"fanout",
+}
+
+# METADATA
+# description: |
 #   Fields of a policy kind's description that are no such thing at all, in a stable order. What else is wrong is asked
 #   only of a description that has none of these.
 shape_problems(spec) := ["spec is no object"] if not is_object(spec)

@@ -15,6 +15,7 @@ may_target(policy_kind, type) if _target_entry(policy_kind, type)
 may_target_sections(policy_kind, type) if {
 	hierarchy.has_sections(type)
 	not get(policy_kind).targets
+	not get(policy_kind).targetSections == false
 }
 
 may_target_sections(policy_kind, type) if {

@@ -36,3 +36,11 @@ kinds_in_force := kinds.in_force
 policykinds := sort({concat("/", [kinds.policykind_type, "-", name]) |
 	some name, _ in lookup.objects_in(kinds.policykind_type, "-")
 })
+
+# METADATA
+# description: |
+#   `undiscovered`: by `<group>/<Kind>`, why a CRD with the label of policies gives no policy kind by itself.
+# entrypoint: true
+undiscovered := _input_problem if {
+	_input_problem
+} else := kinds.undiscovered

@@ -32,3 +32,15 @@ test_kinds_in_force_are_told_by_name if {
 	found := v1.kinds_in_force with input as testing.changed([])
 	object.keys(found) == {_color, "example.com/TimeoutPolicy"}
 }
+
+test_a_crd_whose_label_is_no_class_is_told if {
+	crd := object.union(
+		testing.resource("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "odds.acme.io"),
+		{
+			"metadata": {"labels": {"gateway.networking.k8s.io/policy": "Odd"}},
+			"spec": {"group": "acme.io", "names": {"kind": "Odd"}, "versions": [{"name": "v1", "served": true}]},
+		},
+	)
+	found := v1.undiscovered with input as testing.changed([crd])
+	found == {"acme.io/Odd": "label gateway.networking.k8s.io/policy: Odd is none of Direct, Inherited, true"}
+}

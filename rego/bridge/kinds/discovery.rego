@@ -1,0 +1,125 @@
+package bridge.kinds
+
+import data.bridge.lookup
+
+crd_type := "apiextensions.k8s.io/CustomResourceDefinition"
+
+# METADATA
+# description: The label by which a CRD says that it defines a policy kind, and of which class (GEP-713, "Policy CRD label").
+policy_label := "gateway.networking.k8s.io/policy"
+
+# METADATA
+# description: |
+#   What the CRD of a type says of it as a policy kind (semantics K1): the class from its label, the rest from its schema.
+#   `class` is what an admin's PolicyKind says, which turns what else is read; empty where none says anything.
+discovered(type, class) := object.union_n([
+	{"class": labelled | labelled := labelled_class(type)},
+	{"effectiveTarget": level |
+		labelled_class(type)
+		_class_of(type, class) == "Inherited"
+		level := _lowest_level(type)
+	},
+	schema_shape(type),
+	{field: value | _class_of(type, class) == "Inherited"; some field, value in schema_form(type)},
+])
+
+# METADATA
+# description: |
+#   The class that a CRD's label gives, in any letter case. The historic `true` leaves it to the shape: wrappers, a
+#   choice of strategy or several target kinds are for an Inherited kind.
+labelled_class(type) := "Direct" if {
+	_label(type) == "direct"
+} else := "Inherited" if {
+	_label(type) == "inherited"
+} else := "Inherited" if {
+	_label(type) == "true"
+	_merges(type)
+} else := "Direct" if {
+	_label(type) == "true"
+}
+
+_merges(type) if count(schema_form(type)) > 0
+
+_merges(type) if count(schema_shape(type).targets) > 1
+
+_label(type) := lower(crds[type].label) if crds[type].version != ""
+
+_class_of(type, "") := labelled_class(type) if {
+	true
+} else := "Inherited"
+
+_class_of(_, class) := class if class != ""
+
+# No schema says at which level a policy acts in the end: at backends where it can be attached to one, else at rules.
+_lowest_level(type) := "Backend" if {
+	some target in schema_shape(type).targets
+	not target.group == "gateway.networking.k8s.io"
+} else := "Rule"
+
+# METADATA
+# description: |
+#   By type the CRD that defines it, `{key, label, version, schema}`: the label's value, and the served version that the
+#   API server prefers with its schema, empty where there is none. Of two CRDs for one type the oldest counts.
+crds[type] := {
+	"key": key,
+	"label": object.get(crd.metadata, ["labels", policy_label], ""),
+	"version": object.get(version, "name", ""),
+	"schema": object.get(version, ["schema", "openAPIV3Schema"], {}),
+} if {
+	some type, claims in _crd_claims
+	key := claims[0][1]
+	crd := _crd_objects[key]
+	version := _preferred_version(crd)
+}
+
+_crd_claims := {type: claims |
+	some crd in _crd_objects
+	type := _defined_type(crd)
+	claims := sort([[lookup.age(key), key] | some key, other in _crd_objects; _defined_type(other) == type])
+}
+
+_crd_objects := {key: crd |
+	some name, crd in lookup.objects_in(crd_type, "-")
+	key := concat("/", [crd_type, "-", name])
+}
+
+_defined_type(crd) := concat("/", [crd.spec.group, crd.spec.names.kind])
+
+# Objects are read in that version, so its schema is the one that they fit.
+_preferred_version(crd) := sort({[rank, version] |
+	some version in crd.spec.versions
+	object.get(version, "served", true) != false
+	rank := _version_rank(version.name)
+})[0][1] if {
+	true
+} else := {}
+
+# The order of the API server: v2, v1, v1beta2, v1beta1, v1alpha1, then other names by the alphabet.
+_version_rank(name) := [_stages[stage], 0 - to_number(major), 0 - to_number(concat("", ["0", minor]))] if {
+	[[_, major, stage, minor]] := regex.find_all_string_submatch_n(`^v([1-9][0-9]*)(?:(alpha|beta)([1-9][0-9]*))?$`, name, 1)
+} else := [3, name]
+
+_stages := {"": 0, "beta": 1, "alpha": 2}
+
+# METADATA
+# description: |
+#   Why a CRD with the label gives no policy kind by itself, by type; a label whose value is none of those that there are
+#   is told, not guessed.
+undiscovered[type] := sprintf("label %s: %s is none of Direct, Inherited, true", [policy_label, crds[type].label]) if {
+	some type, crd in crds
+	crd.label != ""
+	crd.version != ""
+	not labelled_class(type)
+}
+
+undiscovered[type] := "no version of it is served" if {
+	some type, crd in crds
+	crd.label != ""
+	crd.version == ""
+}
+
+undiscovered[type] := message if {
+	some type, _ in crds
+	labelled_class(type)
+	message := problem(merged(_layers(type, {})))
+}

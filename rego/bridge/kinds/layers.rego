@@ -1,0 +1,62 @@
+package bridge.kinds
+
+# METADATA
+# description: |
+#   What layers say together, field by field, later over earlier (semantics K1). A layer is `{name, fields}`.
+merged(layers) := {field: said[count(said) - 1] |
+	some layer in layers
+	some field, _ in layer.fields
+	said := [other.fields[field] | some other in layers; field in object.keys(other.fields)]
+}
+
+# Types that a preset, a CRD's label or a PolicyKind makes policy kinds. A CRD without the label makes none; where there
+# is one anyway, its schema counts.
+_types := (object.keys(_presets) | object.keys(_declared)) | {type | some type, _ in crds; labelled_class(type)}
+
+# The layers that may describe a type, all of them first.
+_candidates(type) := [layers |
+	some layers in [_layers(type, _sensible(type)), _layers(type, {}), [_preset_layer(type)]]
+	_makes_a_kind(type, layers)
+]
+
+_makes_a_kind(_, layers) if layers[_].name in {"Preset", "PolicyKind"}
+
+_makes_a_kind(type, _) if labelled_class(type)
+
+# What the oldest PolicyKind of a type says, unless it has a fault of its own.
+_sensible(type) := _declared[type] if {
+	count(own_problems(_declared[type])) == 0
+} else := {}
+
+_layers(type, declared) := [layer |
+	some layer in [
+		_preset_layer(type),
+		{"name": "CustomResourceDefinition", "fields": _read(type, declared)},
+		{"name": "PolicyKind", "fields": declared},
+	]
+	count(layer.fields) > 0
+]
+
+_preset_layer(type) := {"name": "Preset", "fields": object.get(_presets, type, {})}
+
+_presets := {_type(spec): spec | some spec in data.bridge.presets}
+
+# What the CRD of a type says. A PolicyKind that says where the spec proper stands says all about how policies merge.
+_read(type, declared) := object.remove(found, _settled[said]) if {
+	[group, kind] := split(type, "/")
+	crds[type].version != ""
+	found := object.union({"group": group, "kind": kind}, discovered(type, _other_class(type, declared)))
+	said := "specPaths" in object.keys(declared)
+} else := {}
+
+_settled := {
+	true: ["specPaths", "strategies", "wrappers", "defaultStrategy", "strategyFrom", "mergesWith"],
+	false: [],
+}
+
+# The class by another layer than the CRD.
+_other_class(type, declared) := declared.class if {
+	true
+} else := object.get(_presets, [type, "class"], "") if {
+	not labelled_class(type)
+} else := ""

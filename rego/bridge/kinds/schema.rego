@@ -1,0 +1,58 @@
+package bridge.kinds
+
+import data.bridge.hierarchy
+
+# METADATA
+# description: |
+#   What a CRD's schema says of a kind of any class, as fields of a PolicyKind: the target kinds where it lists them, whether
+#   a ref has a section, whether it may name another namespace, and where the status stands (semantics S3). A field that
+#   the schema says nothing of is absent.
+schema_shape(type) := object.union_n([
+	{"targets": targets | targets := _listed_targets(type)},
+	{"targetSections": false | _without_sections(type)},
+	{"crossNamespace": "ReferenceGrant" | _ref(type).properties.namespace},
+	{"statusShape": shape | shape := _schema_status(type)},
+])
+
+# Inside the schema of a policy's spec.
+_spec_fields(type) := object.get(crds[type].schema, ["properties", "spec", "properties"], {})
+
+# The schema of one target ref; targetRefs wins over the singular targetRef, as in policies (semantics T1).
+_ref(type) := _spec_fields(type).targetRefs.items if {
+	true
+} else := _spec_fields(type).targetRef
+
+_without_sections(type) if {
+	_ref(type).properties.name
+	not _ref(type).properties.sectionName
+	not _ref(type)["x-kubernetes-preserve-unknown-fields"]
+}
+
+# Target kinds are known only where the schema lists them, with groups that are clear.
+_listed_targets(type) := targets if {
+	listed := _ref(type).properties.kind.enum
+	targets := [{"group": group, "kind": kind, "sections": _has_section_name(type)} |
+		some kind in listed
+		group := _group_of(type, kind)
+	]
+	count(targets) == count(listed)
+}
+
+_group_of(type, kind) := groups[0] if {
+	groups := _ref(type).properties.group.enum
+	count(groups) == 1
+} else := "core" if {
+	kind == "Service"
+} else := hierarchy.gateway_api if {
+	hierarchy.levels[concat("/", [hierarchy.gateway_api, kind])]
+}
+
+_has_section_name(type) if {
+	_ref(type).properties.sectionName
+} else := false
+
+_schema_status(type) := "Ancestors" if {
+	crds[type].schema.properties.status.properties.ancestors
+} else := "Conditions" if {
+	crds[type].schema.properties.status.properties.conditions
+}
