@@ -11,12 +11,19 @@ attached(policy_kind, node) := {policy |
 	verdict(policy, ref).reason == "Accepted"
 }
 
-# The refs of a kind's policies to a node, whatever the verdict on them, as [policy, ref].
+# The refs of a kind's policies to a node, whatever the verdict on them, as [policy, ref]. One that names an object and
+# selects it refers to it once.
 _refs_to(policy_kind, node) := {[policy, ref] |
 	some policy in _naming_node(policy_kind, node)
 	_takes_part(policy)
-	some ref in declared(policy)
+	some ref in named(policy)
 	hierarchy.canonical(ref.key) == node
+} | {[policy, object_ref(node)] |
+	lookup.selectors_exist
+	not contains(node, "#")
+	some policy in selecting(node)
+	keys.parse(policy).type == policy_kind
+	_takes_part(policy)
 }
 
 # METADATA

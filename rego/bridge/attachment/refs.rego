@@ -9,8 +9,17 @@ import data.bridge.lib.keys
 import data.bridge.lookup
 
 # METADATA
-# description: The target refs of a replicated policy; see `refs`.
-declared(policy_key) := refs(lookup.get(policy_key))
+# description: The refs by name of a replicated policy; see `refs`.
+named(policy_key) := refs(lookup.get(policy_key))
+
+# METADATA
+# description: All targets of a replicated policy as refs, those that it names and those that it selects.
+declared(policy_key) := named(policy_key) if {
+	not lookup.get(policy_key).spec.targetSelectors
+} else := array.concat(named(policy_key), [ref |
+	some selector in selectors(lookup.get(policy_key))
+	some ref in selected_refs(policy_key, selector.type, selector.text)
+])
 
 # METADATA
 # description: |
@@ -70,7 +79,7 @@ _ref_namespace(own_namespace, named) := named.namespace if {
 # description: |
 #   What a policy declares, as entries of `data.index` (see `bridge.hierarchy.links`). Every object with target refs
 #   declares them, whether its kind is a known policy kind or not, so that a new PolicyKind relinks nothing.
-entries(obj) := {entry |
+entries(obj) := selector_entries(obj) | {entry |
 	type := concat("/", [keys.group(obj.apiVersion), obj.kind])
 	some ref in refs(obj)
 	some path in ({["attached", type, ref.key], ["targeted", ref.object]} | {["referrers", namespace] |

@@ -3,7 +3,6 @@ package bridge.attachment
 import data.bridge.effective
 import data.bridge.hierarchy
 import data.bridge.lib.keys
-import data.bridge.lookup
 
 # METADATA
 # description: |
@@ -13,7 +12,7 @@ import data.bridge.lookup
 refused(policy_kind, node) := {told |
 	paths := effective.paths(policy_kind, node)
 	some object_key in {keys.parse(above).object | some path in paths; some above in path}
-	some policy in lookup.targeting(object_key)
+	some policy in targeting(object_key)
 	keys.parse(policy).type == policy_kind
 	some ref in declared(policy)
 	ref.object == object_key

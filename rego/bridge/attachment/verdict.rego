@@ -12,15 +12,16 @@ import data.bridge.lookup
 #   Conflicted (GEP-713, "Status conditions"; semantics T2 to T4). Where no object can be named, the ref is the policy itself.
 verdicts(policy_key) := heard if {
 	namespace := keys.namespace(policy_key)
-	heard := [_verdict_on(policy_key, namespace, ref) | some ref in written(policy_key)]
+	by_name := [_verdict_on(policy_key, namespace, ref) | some ref in written(policy_key)]
+	heard := array.concat(by_name, _verdicts_on_selectors(policy_key))
 	count(heard) > 0
-} else := [object.union(_no_target(policy_key), {"reason": "Invalid", "message": invalid(policy_key)})]
+} else := [_invalid_verdict(policy_key, invalid(policy_key))]
 
 _verdict_on(policy_key, namespace, written_ref) := object.union({"ref": ref}, verdict(policy_key, ref)) if {
 	ref := _ref(namespace, written_ref.raw)
-} else := object.union(_no_target(policy_key), {"reason": "Invalid", "message": flaw(written_ref.place, written_ref.raw)})
+} else := _invalid_verdict(policy_key, flaw(written_ref.place, written_ref.raw))
 
-_no_target(policy_key) := {"ref": {"object": policy_key, "section": "", "key": policy_key}}
+_invalid_verdict(policy_key, message) := {"ref": object_ref(policy_key), "reason": "Invalid", "message": message}
 
 # METADATA
 # description: The verdict on one ref, after the other policies on its target were heard.
@@ -53,13 +54,12 @@ invalid(policy_key) := effective.proper(policy_key).error if {
 	true
 } else := stanza_flaw(policy_key) if {
 	true
-} else := "spec.targetSelectors: this version knows targets by name alone" if {
-	count(lookup.get(policy_key).spec.targetSelectors) > 0
 } else := "className: this version has no targets limited to a GatewayClass" if {
 	some ref in declared(policy_key)
 	ref.class
 } else := "Policy names no target: spec.targetRefs is missing or empty" if {
 	count(written(policy_key)) == 0
+	not lookup.get(policy_key).spec.targetSelectors[0]
 }
 
 # METADATA

@@ -138,13 +138,7 @@ test_a_policy_without_refs_is_invalid if {
 
 # T1
 test_what_limits_targets_in_ways_that_are_not_known_is_invalid_not_ignored if {
-	selecting := object.union(testing.color("shop", "warm", 1, [testing.ref("HTTPRoute", "cart")], {"color": "red"}), {"spec": {"targetSelectors": [{
-		"group": "gateway.networking.k8s.io",
-		"kind": "HTTPRoute",
-		"matchLabels": {"app": "cart"},
-	}]}})
 	limited := object.union(testing.ref("HTTPRoute", "cart"), {"className": "public"})
-	_verdicts(selecting, []) == [["Invalid", "spec.targetSelectors: this version knows targets by name alone"]]
 	_verdicts(testing.color("shop", "warm", 1, [limited], {"color": "red"}), []) == [[
 		"Invalid",
 		"className: this version has no targets limited to a GatewayClass",

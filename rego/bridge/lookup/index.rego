@@ -27,6 +27,29 @@ targeting(object_key) := {policy |
 } | object.get(_changed, ["targeted", object_key, ""], set())
 
 # METADATA
+# description: Some policy selects its targets by labels. Made once a query, so that where none does nobody looks for them.
+selectors_exist if {
+	some _ in data.index.selectors
+}
+
+selectors_exist if _changed.selectors
+
+# METADATA
+# description: |
+#   The policies that select objects of a type in a namespace (`-` for cluster-scoped ones), as [policy, what it selects
+#   by] (see `bridge.attachment.selectors`), whatever they select.
+selecting(namespace, type) := {[policy, text] |
+	some text, policies in data.index.selectors[namespace][type]
+	some policy, _ in policies
+	not policy in touched
+} | {[policy, text] |
+	some joined, policies in _changed.selectors[namespace]
+	startswith(joined, concat("", [type, "\n"]))
+	text := trim_prefix(joined, concat("", [type, "\n"]))
+	some policy in policies
+}
+
+# METADATA
 # description: The objects that refer into a namespace from another one.
 referrers(namespace) := {key |
 	some key, _ in data.index.referrers[namespace]
@@ -42,7 +65,7 @@ _declared(direction, key) := {other |
 # The changed objects' own part of the index. A complete rule, so that OPA makes it once a query.
 _changed := _changed_entries
 
-_changed_entries[path[0]][path[1]][concat("", array.slice(path, 2, 3))] contains value if {
+_changed_entries[path[0]][path[1]][concat("\n", array.slice(path, 2, 4))] contains value if {
 	some declarer, obj in upserts
 	some entry in hierarchy.links(obj)
 	path := entry.path

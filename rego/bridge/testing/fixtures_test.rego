@@ -151,3 +151,5 @@ index(objects) := object.union_n([nested |
 _nested([first, second, third], value) := {first: {second: {third: value}}}
 
 _nested([first, second, third, fourth], value) := {first: {second: {third: {fourth: value}}}}
+
+_nested([first, second, third, fourth, fifth], value) := {first: {second: {third: {fourth: {fifth: value}}}}}

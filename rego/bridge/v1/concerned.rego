@@ -41,6 +41,20 @@ _concerned_scopes[kind] contains scope if {
 	some scope in engine.scopes(kind, _node(target))
 }
 
+_concerned_scopes[kind] contains scope if {
+	some [policy, object_key] in _selected_before
+	kind := keys.parse(policy).type
+	kinds.get(kind)
+	some scope in engine.scopes(kind, object_key)
+}
+
+# What a changed policy selected by what it selected by before, as [policy, object].
+_selected_before contains [policy, ref.object] if {
+	some policy in input.keys
+	some ["selectors", _, type, text] in input.was[policy]
+	some ref in attachment.selected_refs(policy, type, text)
+}
+
 # A Direct kind's statuses that are kept for what stands above its targets (semantics S3).
 _concerned_scopes[kind] contains scope if {
 	some kind in kinds.names
@@ -48,7 +62,7 @@ _concerned_scopes[kind] contains scope if {
 	count(lookup.namespaces_of(kind)) > 0
 	some object_key in _concerned_objects
 	some below in hierarchy.objects_below(object_key)
-	some policy in lookup.targeting(below)
+	some policy in attachment.targeting(below)
 	keys.parse(policy).type == kind
 	some scope in engine.scopes(kind, below)
 }
@@ -86,13 +100,27 @@ _heard contains policy if {
 _heard contains policy if {
 	some concerned_policy in _concerned_policies
 	some ref in attachment.declared(concerned_policy)
-	some policy in lookup.targeting(ref.object)
+	some policy in attachment.targeting(ref.object)
+	kinds.of_policy(policy)
+}
+
+_heard contains policy if {
+	some [_, object_key] in _selected_before
+	some policy in attachment.targeting(object_key)
+	kinds.of_policy(policy)
+}
+
+# Whatever labels an object had, what selected it then is among those that select such objects there.
+_heard contains policy if {
+	some key in input.keys
+	parts := keys.parse(key)
+	some [policy, _] in lookup.selecting(parts.namespace, parts.type)
 	kinds.of_policy(policy)
 }
 
 _heard contains policy if {
 	some ["targeted", target] in _old_paths
-	some policy in lookup.targeting(target)
+	some policy in attachment.targeting(target)
 	kinds.of_policy(policy)
 }
 

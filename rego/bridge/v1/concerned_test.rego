@@ -73,3 +73,33 @@ test_a_gateway_concerns_what_keeps_its_status_for_gateways_above_it if {
 		with input as _asked([kind], {"keys": ["gateway.networking.k8s.io/Gateway/infra/public"], "was": {}})
 	found.scopes["acme.io/TlsPolicy"] == ["core/Service/shop/cart"]
 }
+
+_labelled(color) := object.union(testing.route("red", [], [{"name": "one"}]), {"metadata": {"labels": {"color": color}}})
+
+_red_one := "gateway.networking.k8s.io/HTTPRoute/shop/red#one"
+
+_selecting := testing.color("shop", "by-label", 1, [], {"targetSelectors": [{
+	"group": testing.gateway_group,
+	"kind": "HTTPRoute",
+	"matchLabels": {"color": "red"},
+}]})
+
+# T1: what selected an object by the labels that it had, and what does by those that it has.
+test_an_object_concerns_the_policies_that_select_such_objects_in_its_namespace if {
+	every color in ["red", "blue"] {
+		_concerned([_labelled(color), _selecting], "gateway.networking.k8s.io/HTTPRoute/shop/red", []) == [
+			{_color: [_red_one]},
+			["example.com/ColorPolicy/shop/by-label"],
+		]
+	}
+}
+
+# T1
+test_a_policy_concerns_what_it_selects_and_what_it_selected_before if {
+	path := ["selectors", "shop", "gateway.networking.k8s.io/HTTPRoute", `{"matchExpressions":[],"matchLabels":{"color":"blue"}}`]
+	named := testing.color("shop", "named", 2, [testing.ref("HTTPRoute", "red")], {})
+	key := "example.com/ColorPolicy/shop/by-label"
+	_concerned([_labelled("red"), _selecting, named], key, []) == [{_color: [_red_one]}, [key, "example.com/ColorPolicy/shop/named"]]
+	_concerned([_labelled("blue"), _selecting, named], key, [path]) == [{_color: [_red_one]}, [key, "example.com/ColorPolicy/shop/named"]]
+	_concerned([_labelled("green"), _selecting, named], key, [path]) == [{}, [key]]
+}

@@ -1,0 +1,94 @@
+package bridge.attachment
+
+import data.bridge.hierarchy
+import data.bridge.kinds
+import data.bridge.lib.keys
+import data.bridge.lookup
+
+# METADATA
+# description: |
+#   The selectors of a policy object, `{place, type, text}`: spec.targetSelectors, each of which stands for a ref to every
+#   object of its kind in the policy's own namespace whose labels it selects (semantics T1). `text` is what it selects by,
+#   one text for one meaning. One with a flaw has `{place, flaw}`.
+selectors(policy) := [entry |
+	some index, raw in policy.spec.targetSelectors
+	entry := _selector_entry(sprintf("spec.targetSelectors[%d]", [index]), raw)
+] if {
+	is_array(policy.spec.targetSelectors)
+} else := []
+
+_selector_entry(place, raw) := {"place": place, "flaw": message} if {
+	message := selector_flaw(place, raw)
+} else := {"place": place, "type": type, "text": text} if {
+	said := {field: value | some field, value in raw; value != null}
+	type := concat("/", [keys.group_name(object.get(said, "group", "")), said.kind])
+	text := json.marshal({
+		"matchLabels": object.get(said, "matchLabels", {}),
+		"matchExpressions": object.get(said, "matchExpressions", []),
+	})
+}
+
+# METADATA
+# description: |
+#   The objects that a selector of a policy selects, as refs in the order of their names, as if the policy named each. A
+#   cluster-scoped policy selects cluster-scoped objects.
+selected_refs(policy_key, type, text) := [object_ref(key) |
+	namespace := keys.parse(policy_key).namespace
+	some name in sort([name | some name, _ in lookup.objects_in(type, namespace)])
+	key := concat("/", [type, namespace, name])
+	selects(text, key)
+]
+
+# METADATA
+# description: A ref to a whole object.
+object_ref(object_key) := {"object": object_key, "section": "", "key": object_key}
+
+# METADATA
+# description: What a selector selects by, as its text, selects an object that exists.
+selects(text, object_key) if hierarchy.selects(_parsed(text), _labels(object_key))
+
+_parsed(text) := json.unmarshal(text)
+
+_labels(object_key) := hierarchy.namespace_labels(keys.parse(object_key).name) if {
+	keys.parse(object_key).type == "core/Namespace"
+} else := labels if {
+	labels := lookup.get(object_key).metadata.labels
+	is_object(labels)
+} else := {} if {
+	lookup.get(object_key)
+}
+
+# METADATA
+# description: |
+#   The policies of a kind that select an object, or of all kinds. The cost is that of the selectors for such objects in
+#   their namespace, and nothing where there are none.
+selecting(object_key) := {policy |
+	parts := keys.parse(object_key)
+	some [policy, text] in lookup.selecting(parts.namespace, parts.type)
+	selects(text, object_key)
+}
+
+# METADATA
+# description: The policies of any kind that name an object or a section of it, or select it.
+targeting(object_key) := lookup.targeting(object_key) | selecting(object_key)
+
+# METADATA
+# description: Why a selector of a policy can select nothing, whatever there is (semantics T2, T3).
+selector_invalid(policy_key, type) := sprintf("%s cannot target a %s", [keys.parse(policy_key).kind, split(type, "/")[1]]) if {
+	not kinds.may_target(keys.parse(policy_key).type, type)
+} else := sprintf("A policy in a namespace selects there; a %s is cluster-scoped", [split(type, "/")[1]]) if {
+	keys.parse(policy_key).namespace != "-"
+	hierarchy.cluster_scoped(type)
+} else := sprintf("A cluster-scoped policy selects cluster-scoped objects; a %s is in a namespace", [split(type, "/")[1]]) if {
+	keys.parse(policy_key).namespace == "-"
+	hierarchy.levels[type]
+	not hierarchy.cluster_scoped(type)
+}
+
+# METADATA
+# description: What a policy's selectors declare, as entries of `data.index` (see `entries`).
+selector_entries(policy) := {{"path": ["selectors", namespace, selector.type, selector.text], "value": true} |
+	namespace := object.get(policy.metadata, "namespace", "-")
+	some selector in selectors(policy)
+	not selector.flaw
+}

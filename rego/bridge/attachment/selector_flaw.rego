@@ -1,0 +1,48 @@
+package bridge.attachment
+
+# METADATA
+# description: |
+#   Why an entry of spec.targetSelectors is no selector, with its place in the policy; undefined where it is one. It has
+#   group, kind, matchLabels and matchExpressions as a LabelSelector of Kubernetes has them, and selects whole objects of
+#   the policy's own namespace: it has neither sectionName nor namespace (semantics T1, T2).
+selector_flaw(place, raw) := sprintf("%s is no object", [place]) if {
+	not is_object(raw)
+} else := flaw(place, object.union(raw, {"name": "-"})) if {
+	true
+} else := sprintf("%s.%s: a selector has only %s", [place, unknown[0], concat(", ", _selector_fields)]) if {
+	unknown := sort([field | some field, value in raw; value != null; not field in _selector_fields])
+	count(unknown) > 0
+} else := sprintf("%s.matchLabels must be an object of labels, text by text", [place]) if {
+	not _is_labels(raw)
+} else := sprintf("%s.matchExpressions must be a list of {key, operator, values}", [place]) if {
+	not _is_expressions(raw)
+}
+
+_selector_fields := ["group", "kind", "matchLabels", "matchExpressions"]
+
+_is_labels(raw) if object.get(raw, "matchLabels", null) == null
+
+_is_labels(raw) if {
+	is_object(raw.matchLabels)
+	every value in raw.matchLabels {
+		is_string(value)
+	}
+}
+
+_is_expressions(raw) if object.get(raw, "matchExpressions", null) == null
+
+_is_expressions(raw) if {
+	is_array(raw.matchExpressions)
+	every expression in raw.matchExpressions {
+		is_string(expression.key)
+		_is_operation(expression)
+	}
+}
+
+_is_operation(expression) if expression.operator in {"Exists", "DoesNotExist"}
+
+_is_operation(expression) if {
+	expression.operator in {"In", "NotIn"}
+	is_array(expression.values)
+	count(expression.values) > 0
+}

@@ -1,0 +1,43 @@
+package bridge.attachment
+
+import data.bridge.lib.keys
+import data.bridge.lookup
+
+# The verdicts on a policy's selectors, one for each object that no ref and no selector before it names (semantics T4); a
+# selector that selects nothing, or cannot, has one of its own.
+_verdicts_on_selectors(policy_key) := [heard |
+	all_selectors := selectors(lookup.get(policy_key))
+	some index, selector in all_selectors
+	earlier := array.slice(all_selectors, 0, index)
+	some heard in _verdicts_on_selector(policy_key, selector, earlier)
+]
+
+_verdicts_on_selector(policy_key, selector, earlier) := [_invalid_verdict(policy_key, message)] if {
+	message := _selector_problem(policy_key, selector)
+} else := [verdict_of_none] if {
+	count(selected_refs(policy_key, selector.type, selector.text)) == 0
+	verdict_of_none := {"ref": object_ref(policy_key), "reason": "TargetNotFound", "message": _selects_nothing(policy_key, selector)}
+} else := [object.union({"ref": ref}, verdict(policy_key, ref)) |
+	seen := _keys_of(named(policy_key)) | {key |
+		some other in earlier
+		some key in _keys_of(selected_refs(policy_key, other.type, other.text))
+	}
+	some ref in selected_refs(policy_key, selector.type, selector.text)
+	not ref.key in seen
+]
+
+_keys_of(refs_given) := {ref.key | some ref in refs_given}
+
+_selector_problem(policy_key, selector) := invalid(policy_key) if {
+	true
+} else := selector.flaw if {
+	true
+} else := sprintf("%s: %s", [selector.place, selector_invalid(policy_key, selector.type)])
+
+_selects_nothing(policy_key, selector) := sprintf("%s selects nothing: no %s in namespace %s has such labels", [
+	selector.place,
+	split(selector.type, "/")[1],
+	keys.parse(policy_key).namespace,
+]) if {
+	keys.parse(policy_key).namespace != "-"
+} else := sprintf("%s selects nothing: no %s has such labels", [selector.place, split(selector.type, "/")[1]])
