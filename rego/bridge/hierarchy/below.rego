@@ -6,9 +6,11 @@ import data.bridge.lookup
 # METADATA
 # description: |
 #   An object and all objects below it, by declared links, whether they count or not: what a change of the object may
-#   concern. A Namespace holds its objects. Bounded like paths; what a link declares crosses one object a step.
-objects_below(object_key) := (((({object_key} | one) | two) | three) | four) | five if {
-	one := _directly_below({object_key})
+#   concern. A Namespace holds its objects, and a backend is a frontend too (semantics K4). Bounded like paths; what a link
+#   declares crosses one object a step.
+objects_below(object_key) := ((((itself | one) | two) | three) | four) | five if {
+	itself := _both_roles(object_key)
+	one := _directly_below(itself)
 	two := _directly_below(one)
 	three := _directly_below(two)
 	four := _directly_below(three)
@@ -20,14 +22,21 @@ _directly_below(object_keys) := {child |
 	some child in lookup.declared_children(key)
 } | {child |
 	some key in object_keys
-	keys.parse(key).type == "core/Namespace"
-	some child in _held_by(keys.parse(key).name)
+	parts := keys.parse(key)
+	parts.type == "core/Namespace"
+	some child in _held_by(parts.name)
 }
+
+# An object, and the frontend that it is where a route says so.
+_both_roles(object_key) := {object_key, frontend(object_key)} if {
+	level(object_key) == "Backend"
+	count(lookup.declared_children(frontend(object_key))) > 0
+} else := {object_key}
 
 # The objects of a namespace that have a place in the hierarchy, and so a Namespace above them.
 _held_by(namespace) := {key |
 	some type, at in levels
-	at.object in {"Gateway", "Route", "Backend"}
+	at.object in {"Gateway", "ListenerSet", "Route", "Backend"}
 	some name, _ in lookup.objects_in(type, namespace)
-	key := concat("/", [type, namespace, name])
+	some key in _both_roles(concat("/", [type, namespace, name]))
 }

@@ -4,13 +4,13 @@ import data.bridge.lib.keys
 import data.bridge.lookup
 
 # METADATA
-# description: The listeners of a Gateway; of two with one name the first (the API refuses such a Gateway).
-listeners(gateway_key) := named if {
-	all := lookup.get(gateway_key).spec.listeners
+# description: The listeners of a Gateway or ListenerSet; of two with one name the first (the API refuses such an object).
+listeners(object_key) := named if {
+	all := lookup.get(object_key).spec.listeners
 	named := [listener | some listener in all; section_name(listener, "") == listener.name]
 	count({listener.name | some listener in named}) == count(named)
 } else := [listener |
-	all := lookup.get(gateway_key).spec.listeners
+	all := lookup.get(object_key).spec.listeners
 	some index, listener in all
 	section_name(listener, "") == listener.name
 	not listener.name in {earlier.name | some earlier in array.slice(all, 0, index)}
@@ -24,5 +24,5 @@ _declared_edges(type, obj) := {[class, keys.of(obj)]} if {
 
 _object_parents("Gateway", gateway) := {class |
 	some class in lookup.declared_parents(gateway)
-	lookup.get(class)
+	exists(class)
 }

@@ -15,6 +15,7 @@ gateway_api := "gateway.networking.k8s.io"
 levels := {
 	"gateway.networking.k8s.io/GatewayClass": {"object": "GatewayClass"},
 	"gateway.networking.k8s.io/Gateway": {"object": "Gateway", "section": "Listener"},
+	"gateway.networking.k8s.io/ListenerSet": {"object": "ListenerSet", "section": "Listener"},
 	"gateway.networking.k8s.io/HTTPRoute": {"object": "Route", "section": "Rule"},
 	"gateway.networking.k8s.io/GRPCRoute": {"object": "Route", "section": "Rule"},
 	"gateway.networking.k8s.io/TLSRoute": {"object": "Route", "section": "Rule"},
@@ -33,11 +34,12 @@ level_names := ["GatewayClass", "Gateway", "Listener", "Route", "Rule", "Backend
 level(node) := object_level(parts.type) if {
 	parts := keys.parse(node)
 	parts.section == ""
-}
-
-level(node) := levels[parts.type].section if {
+	parts.role == ""
+} else := levels[parts.type].section if {
 	parts := keys.parse(node)
-	parts.section != ""
+	parts.role == ""
+} else := "Frontend" if {
+	is_frontend(node)
 }
 
 # METADATA

@@ -5,24 +5,26 @@ import data.bridge.lookup
 
 # METADATA
 # description: |
-#   The listeners of a Gateway that a parentRef with this sectionName ("": none) and port (0: none) selects and that admit
+#   The listeners of a Gateway or ListenerSet that a parentRef with this sectionName ("": none) and port (0: none) selects and that admit
 #   routes of a type from a namespace, name > hostname in lower case. The same for all such routes, so OPA computes it
 #   once for them.
-admitting(gateway_key, type, namespace, section_name, port) := {listener.name: lower(object.get(listener, "hostname", "")) |
-	some listener in listeners(gateway_key)
+admitting(object_key, type, namespace, section_name, port) := {listener.name: lower(object.get(listener, "hostname", "")) |
+	object_level(keys.parse(object_key).type) in {"Gateway", "ListenerSet"}
+	some listener in listeners(object_key)
 	section_name in {"", listener.name}
 	port in {0, listener.port}
-	refusal(gateway_key, listener, type, namespace) == ""
+	refusal(object_key, listener, type, namespace) == ""
 }
 
 # METADATA
 # description: |
 #   Why a listener admits no routes of a type from a namespace, as the reason of a route's Accepted condition (Gateway API,
 #   RouteConditionReason); empty where it does.
-refusal(gateway_key, listener, type, namespace) := "NotAllowedByListeners" if {
+refusal(object_key, listener, type, namespace) := "NotAllowedByListeners" if {
 	not _kind_allowed(listener, type)
 } else := "NotAllowedByListeners" if {
-	not _namespace_allowed(listener, keys.parse(gateway_key).namespace, namespace)
+	allowed := object.get(listener, ["allowedRoutes", "namespaces"], {})
+	not namespaces_admit(allowed, "Same", keys.parse(object_key).namespace, namespace)
 } else := ""
 
 # Which route kinds a protocol takes where a listener does not say (Gateway API, Listener.protocol).
@@ -34,13 +36,24 @@ _types_by_protocol := {
 	"UDP": {"gateway.networking.k8s.io/UDPRoute"},
 }
 
+# Kinds that a listener names must be ones that its protocol can take (Gateway API, AllowedRoutes.kinds).
 _kind_allowed(listener, type) if {
 	count(object.get(listener, ["allowedRoutes", "kinds"], [])) > 0
 	some kind in listener.allowedRoutes.kinds
-	type == concat("/", [object.get(kind, "group", gateway_api), kind.kind])
+	type == concat("/", [keys.group_name(object.get(kind, "group", gateway_api)), kind.kind])
+	_compatible(listener, type)
 } else if {
 	count(object.get(listener, ["allowedRoutes", "kinds"], [])) == 0
 	_by_protocol(listener, type)
+}
+
+_compatible(listener, type) if _by_protocol(listener, type)
+
+# Of a kind of routes that is not Gateway API's own only its implementation knows which protocols it can be served by.
+_compatible(_, type) if {
+	every types in _types_by_protocol {
+		not type in types
+	}
 }
 
 _by_protocol(listener, type) if {
@@ -55,19 +68,21 @@ _by_protocol(listener, type) if {
 	not _types_by_protocol[listener.protocol]
 }
 
-_namespace_allowed(listener, own, namespace) if {
-	_namespaces_from(listener) == "Same"
+# METADATA
+# description: |
+#   What a Gateway or listener says of namespaces (`from`, `selector`) admits an object of a namespace; `own` is the
+#   namespace of what says it, `unsaid` is `from` where it says none (Gateway API, RouteNamespaces, ListenerNamespaces).
+namespaces_admit(said, unsaid, own, namespace) if {
+	object.get(said, "from", unsaid) == "Same"
 	namespace == own
 }
 
-_namespace_allowed(listener, _, _) if _namespaces_from(listener) == "All"
+namespaces_admit(said, unsaid, _, _) if object.get(said, "from", unsaid) == "All"
 
-_namespace_allowed(listener, _, namespace) if {
-	_namespaces_from(listener) == "Selector"
-	selects(listener.allowedRoutes.namespaces.selector, namespace_labels(namespace))
+namespaces_admit(said, unsaid, _, namespace) if {
+	object.get(said, "from", unsaid) == "Selector"
+	selects(said.selector, namespace_labels(namespace))
 }
-
-_namespaces_from(listener) := object.get(listener, ["allowedRoutes", "namespaces", "from"], "Same")
 
 # METADATA
 # description: The labels of a namespace, with the one that the API server always gives.

@@ -1,14 +1,13 @@
 package bridge.hierarchy
 
 import data.bridge.lib.keys
-import data.bridge.lookup
 
 # METADATA
 # description: |
 #   The nodes directly above a node by links that count, without Namespaces (see `paths`).
 parents(node) := {keys.parse(node).object} if {
 	contains(node, "#")
-} else := _object_parents(object_level(keys.parse(node).type), node) if {
+} else := _object_parents(level(node), node) if {
 	true
 } else := set()
 
@@ -24,7 +23,7 @@ path_bound_mark := "…"
 # description: |
 #   All paths to a node, each from a root (a node with nothing above it that counts) to the node itself. A set, so two
 #   ways with the same keys are one (semantics P1). A parent that does not exist or a link that does not count is left
-#   out (P2). With `held`, the Namespace of a Gateway, route, frontend or backend stands directly above it (P3).
+#   out (P2). With `held`, the Namespace of a Gateway, ListenerSet, route, frontend or backend stands directly above it (P3).
 #   One function a step, because Rego has no recursion; OPA computes each step once for all targets.
 paths(node, held) := _paths_16(node, held)
 
@@ -80,7 +79,15 @@ _step(node, held) := [node] if {
 } else := [namespace, node] if {
 	parts := keys.parse(node)
 	parts.namespace != "-"
-	object_level(parts.type) in {"Gateway", "Route", "Backend"}
+	level(node) in {"Gateway", "ListenerSet", "Route", "Frontend", "Backend"}
+	not _same_namespace_above(node)
 	namespace := keys.format("", "Namespace", "", parts.namespace)
-	lookup.get(namespace)
+	exists(namespace)
 } else := [node]
+
+# The Namespace of a ListenerSet stands above its Gateway already where that is in the same one.
+_same_namespace_above(node) if {
+	level(node) == "ListenerSet"
+	some gateway in parents(node)
+	keys.parse(gateway).namespace == keys.parse(node).namespace
+}

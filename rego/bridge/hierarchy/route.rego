@@ -18,7 +18,7 @@ _unless_earlier(name, earlier, index) := sprintf("[%d]", [index]) if {
 	name in earlier
 } else := name
 
-# The key of what a parentRef of a route in a namespace names.
+# The key of what a parentRef of a route or ListenerSet in a namespace names.
 _parent_key(ref, namespace) := keys.format(
 	object.get(ref, "group", gateway_api),
 	object.get(ref, "kind", "Gateway"),
@@ -26,21 +26,37 @@ _parent_key(ref, namespace) := keys.format(
 	ref.name,
 )
 
+# The node that a parentRef means: what is neither a Gateway nor a ListenerSet nor otherwise known is a mesh frontend.
+_parent_node(ref, namespace) := node if {
+	node := _parent_key(ref, namespace)
+	object_level(keys.parse(node).type) != "Backend"
+} else := frontend(_parent_key(ref, namespace))
+
 # A route's parents stand above it, its backends below.
 _declared_edges(type, route) := above | below if {
 	object_level(type) == "Route"
 	self := keys.of(route)
-	above := {[_parent_key(ref, route.metadata.namespace), self] | some ref in route.spec.parentRefs}
+	above := {[_parent_node(ref, route.metadata.namespace), self] | some ref in route.spec.parentRefs}
 	below := {[self, backend_key(ref, route.metadata.namespace)] | some rule in route.spec.rules; some ref in rule.backendRefs}
 }
 
-# Only listeners that the route is allowed to attach to stand above it (Gateway API, Route parentRefs).
-_object_parents("Route", route_key) := {keys.section(gateway, name) |
+# Only frontends that exist and listeners that the route is allowed to attach to stand above it (Gateway API, parentRefs).
+_object_parents("Route", route_key) := _listeners_above(route_key) | _frontends_above(route_key)
+
+_listeners_above(route_key) := {keys.section(object_key, name) |
 	spec := lookup.get(route_key).spec
 	about := keys.parse(route_key)
 	hostnames := [lower(hostname) | some hostname in spec.hostnames]
 	some ref in spec.parentRefs
-	gateway := _parent_key(ref, about.namespace)
-	some name, hostname in admitting(gateway, about.type, about.namespace, object.get(ref, "sectionName", ""), object.get(ref, "port", 0))
+	object_key := _parent_key(ref, about.namespace)
+	some name, hostname in admitting(object_key, about.type, about.namespace, object.get(ref, "sectionName", ""), object.get(ref, "port", 0))
 	hostnames_meet(hostnames, hostname)
+}
+
+_frontends_above(route_key) := {node |
+	some ref in lookup.get(route_key).spec.parentRefs
+	not object.get(ref, "kind", "Gateway") in {"Gateway", "ListenerSet"}
+	node := _parent_node(ref, keys.parse(route_key).namespace)
+	is_frontend(node)
+	frontend_refusal(trim_suffix(node, "@frontend"), object.get(ref, "sectionName", ""), object.get(ref, "port", 0)) == ""
 }

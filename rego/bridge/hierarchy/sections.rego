@@ -16,7 +16,7 @@ sections(object_key) := {keys.section(object_key, name) | some name in section_n
 # METADATA
 # description: The section names of an object, in the object's order.
 section_names(object_key) := [listener.name | some listener in listeners(object_key)] if {
-	object_level(keys.parse(object_key).type) == "Gateway"
+	object_level(keys.parse(object_key).type) in {"Gateway", "ListenerSet"}
 }
 
 section_names(object_key) := rule_names(object_key) if {
@@ -32,8 +32,13 @@ section_names(object_key) := port_names(object_key) if {
 #   The node that a key means: `#[n]` for a named rule and a port's number become their names (semantics K2, K3).
 #   Undefined where the object or the section does not exist.
 canonical(key) := key if {
-	not contains(key, "#")
-	lookup.get(key)
+	not regex.match(`[#@]`, key)
+	exists(key)
+} else := key if {
+	# A frontend is whole: a route that names a port of it is still a route of it.
+	is_frontend(key)
+	level(key) == "Frontend"
+	exists(trim_suffix(key, "@frontend"))
 } else := key if {
 	parts := keys.parse(key)
 	parts.section in section_names(parts.object)
@@ -59,14 +64,18 @@ _other_spellings("Backend", object_key) := {number: names[0] |
 _other_spellings(level_name, _) := {} if not level_name in {"Route", "Backend"}
 
 # METADATA
-# description: The nodes of one object at a level, itself or its sections. One that does not exist has none (semantics P2).
+# description: |
+#   The nodes of one object, or of one frontend, at a level, itself or its sections. One that does not exist has none
+#   (semantics P2).
 nodes_at(object_key, level_name) := {object_key} if {
-	object_level(keys.parse(object_key).type) == level_name
-	lookup.get(object_key)
+	level(object_key) == level_name
 	has_place(object_key)
 }
 
-nodes_at(object_key, level_name) := sections(object_key) if levels[keys.parse(object_key).type].section == level_name
+nodes_at(object_key, level_name) := sections(object_key) if {
+	levels[keys.parse(object_key).type].section == level_name
+	not is_frontend(object_key)
+}
 
 # METADATA
 # description: |
@@ -74,11 +83,11 @@ nodes_at(object_key, level_name) := sections(object_key) if levels[keys.parse(ob
 #   something names it as one.
 has_place(object_key) if {
 	levels[keys.parse(object_key).type]
-	lookup.get(object_key)
+	exists(object_key)
 }
 
 has_place(object_key) if {
 	not levels[keys.parse(object_key).type]
-	lookup.get(object_key)
+	exists(object_key)
 	count(lookup.declared_parents(object_key)) > 0
 }
