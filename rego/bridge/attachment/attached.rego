@@ -1,6 +1,7 @@
 package bridge.attachment
 
 import data.bridge.hierarchy
+import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.lookup
 
@@ -17,18 +18,31 @@ _refs_to(policy_kind, node) := {[policy, ref] |
 	some policy in _naming_node(policy_kind, node)
 	_takes_part(policy)
 	some ref in named(policy)
-	hierarchy.canonical(ref.key) == node
-} | {[policy, object_ref(node)] |
+	place(policy_kind, ref.key) == node
+} | {[policy, object_ref(object_key)] |
 	lookup.selectors_exist
 	not contains(node, "#")
-	some policy in selecting(node)
+	object_key := trim_suffix(node, "@frontend")
+	some policy in selecting(object_key)
 	keys.parse(policy).type == policy_kind
+	place(policy_kind, object_key) == node
 	_takes_part(policy)
 }
 
 # METADATA
+# description: |
+#   The node that a policy kind means by a key: the canonical one, or the frontend where it means frontends (semantics
+#   K4). Undefined where there is none.
+place(policy_kind, key) := hierarchy.canonical(key) if {
+	not contains(key, "@")
+	not kinds.frontend_role(policy_kind, keys.parse(key).type)
+} else := hierarchy.canonical(concat("", [trim_suffix(key, "@frontend"), "@frontend"])) if {
+	kinds.frontend_role(policy_kind, keys.parse(key).type)
+}
+
+# METADATA
 # description: The nodes that a policy is attached to by its accepted refs.
-targets(policy_key) := {hierarchy.canonical(ref.key) |
+targets(policy_key) := {place(keys.parse(policy_key).type, ref.key) |
 	_takes_part(policy_key)
 	some ref in declared(policy_key)
 	verdict(policy_key, ref).reason == "Accepted"
@@ -39,7 +53,10 @@ _takes_part(policy_key) if not lookup.get(policy_key).metadata.deletionTimestamp
 
 # A Service port has two spellings, its name and its number (semantics K2).
 _naming_node(policy_kind, node) := lookup.naming(policy_kind, node) if {
+	not contains(node, "@")
 	not hierarchy.is_port(node)
+} else := lookup.naming(policy_kind, trim_suffix(node, "@frontend")) if {
+	hierarchy.is_frontend(node)
 } else := {policy |
 	parts := keys.parse(node)
 	some spelling, name in hierarchy.section_spellings(parts.object)

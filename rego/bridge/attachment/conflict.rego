@@ -1,6 +1,5 @@
 package bridge.attachment
 
-import data.bridge.hierarchy
 import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.lookup
@@ -11,7 +10,7 @@ import data.bridge.lookup
 #   is Conflicted (GEP-713, "Merge strategy: None"; semantics F5). Undefined where there is no conflict.
 conflict(policy_key, ref) := {"reason": "Conflicted", "message": message} if {
 	kinds.of_policy(policy_key).sameLevel == "Conflict"
-	node := hierarchy.canonical(ref.key)
+	node := place(keys.parse(policy_key).type, ref.key)
 	winner := sort({[lookup.age(other), keys.short(other), other] |
 		some other in _contenders(keys.parse(policy_key).type, node)
 	})[0][2]

@@ -1,7 +1,6 @@
 package bridge.attachment
 
 import data.bridge.effective
-import data.bridge.hierarchy
 import data.bridge.lib.keys
 
 # METADATA
@@ -16,17 +15,17 @@ refused(policy_kind, node) := {told |
 	keys.parse(policy).type == policy_kind
 	some ref in declared(policy)
 	ref.object == object_key
-	_concerns(ref, paths)
+	_concerns(policy_kind, ref, paths)
 	told := object.union({"policy": policy, "target": ref.key}, _refusal(policy, ref))
 }
 
 # A ref to another section of the object says nothing here; one to a section that does not exist might have been meant.
-_concerns(ref, paths) if {
+_concerns(policy_kind, ref, paths) if {
 	some path in paths
-	hierarchy.canonical(ref.key) in path
+	place(policy_kind, ref.key) in path
 }
 
-_concerns(ref, _) if not hierarchy.canonical(ref.key)
+_concerns(policy_kind, ref, _) if not place(policy_kind, ref.key)
 
 _refusal(policy, ref) := {"reason": "Deleting", "message": message} if {
 	not _takes_part(policy)

@@ -112,7 +112,7 @@ _namespace_invalid(policy_key, ref) := message if {
 }
 
 _reachable(policy_key, ref) if {
-	lookup.get(ref.object)
+	hierarchy.exists(ref.object)
 	_section_exists(ref)
 	_permitted(policy_key, ref)
 }
@@ -126,3 +126,6 @@ _permitted(policy_key, ref) if keys.parse(ref.object).namespace in {"-", keys.pa
 _permitted(policy_key, _) if keys.parse(policy_key).namespace == "-"
 
 _permitted(policy_key, ref) if hierarchy.granted(policy_key, ref.object)
+
+# What counts only for a policy's own namespace needs nobody's leave (semantics P6).
+_permitted(policy_key, _) if kinds.for_consumers(keys.parse(policy_key).type)

@@ -112,7 +112,7 @@ test_a_cluster_scoped_policy_needs_no_grant_but_names_the_namespace if {
 }
 
 test_where_a_kind_lists_no_targets_sections_may_be_named if {
-	_verdicts(_zone("shop", [object.union(testing.service_ref("cart"), {"sectionName": "80"})]), [_zone_kind]) == [_accepted]
+	_verdicts(_zone("shop", [testing.section_ref("HTTPRoute", "cart", "pay")]), [_zone_kind]) == [_accepted]
 }
 
 # T2, F7

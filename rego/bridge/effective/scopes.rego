@@ -30,8 +30,8 @@ _scopes_below(policy_kind, object_key) := {scope |
 # The effective targets of a Direct kind at a node, itself and, of an object, its sections (semantics C2).
 _direct_scopes(policy_kind, node) := {scope |
 	kinds.may_target(policy_kind, keys.parse(node).type)
-	some scope in ({node} | _sections_of(policy_kind, node))
-	hierarchy.canonical(scope)
+	itself := attachment.place(policy_kind, node)
+	some scope in ({itself} | _sections_of(policy_kind, node))
 }
 
 _sections_of(policy_kind, node) := hierarchy.sections(node) if {
@@ -79,6 +79,7 @@ acts_at(policy_kind, node) if {
 	kinds.direct(policy_kind)
 	not contains(node, "#")
 	kinds.may_target(policy_kind, keys.parse(node).type)
+	attachment.place(policy_kind, node) == node
 }
 
 acts_at(policy_kind, node) if {

@@ -26,8 +26,12 @@ frontend_refusal(object_key, section_name, port) := "ParentNotFound" if {
 
 _names_a_port(_, "", 0)
 
+# Inside a comprehension, because OPA 1.22 indexes `argument in {0, variable}` in a function's body as if it never held.
 _names_a_port(service_key, section_name, port) if {
-	some index, entry in ports(service_key)
-	section_name in {"", port_names(service_key)[index]}
-	port in {0, entry.port}
+	matching := {index |
+		some index, entry in ports(service_key)
+		section_name in {"", port_names(service_key)[index]}
+		port in {0, entry.port}
+	}
+	count(matching) > 0
 }

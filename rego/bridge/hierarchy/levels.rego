@@ -40,6 +40,9 @@ level(node) := object_level(parts.type) if {
 	parts.role == ""
 } else := "Frontend" if {
 	is_frontend(node)
+	parts := keys.parse(node)
+	parts.section == ""
+	object_level(parts.type) == "Backend"
 }
 
 # METADATA

@@ -36,14 +36,15 @@ canonical(key) := key if {
 	exists(key)
 } else := key if {
 	# A frontend is whole: a route that names a port of it is still a route of it.
-	is_frontend(key)
 	level(key) == "Frontend"
 	exists(trim_suffix(key, "@frontend"))
 } else := key if {
 	parts := keys.parse(key)
+	parts.role == ""
 	parts.section in section_names(parts.object)
 } else := keys.section(parts.object, name) if {
 	parts := keys.parse(key)
+	parts.role == ""
 	name := section_spellings(parts.object)[parts.section]
 }
 

@@ -25,7 +25,6 @@ _class_problems(spec) := [message |
 		[_inherited_target(spec), "effectiveTarget Target needs class Direct: an Inherited kind acts at one level"],
 		[_has_field(spec, "custom"), "custom: this version has no custom strategies"],
 		[_has_field(spec, "gatewayControllers"), "gatewayControllers: this version counts every Gateway as an ancestor"],
-		[_has_role(spec), "targets: this version has no roles, a Service is a backend"],
 		[_has_field(spec, "merge"), "merge: this version merges by RFC 7386 alone"],
 	]
 	wrong
@@ -43,7 +42,7 @@ _values := {
 	"class": ["Inherited", "Direct"],
 	"mode": ["Observe", "Manage"],
 	"effectiveTarget": hierarchy.level_names,
-	"crossNamespace": ["Forbidden", "ReferenceGrant"],
+	"crossNamespace": ["Forbidden", "ReferenceGrant", "Consumer"],
 	"sameLevel": ["OlderEstablished", "OldestWins", "Conflict"],
 	"strategyFrom": ["Established", "Challenger"],
 	"mergesWith": ["All", "Closest"],
@@ -101,11 +100,6 @@ _inherited_target(spec) if {
 
 _has_field(spec, field) if {
 	object.get(spec, field, null) != null
-} else := false
-
-_has_role(spec) if {
-	some target in spec.targets
-	target.role
 } else := false
 
 _class(spec) := object.get(spec, "class", "Inherited")

@@ -67,11 +67,9 @@ test_policies_of_a_direct_kind_for_one_target_are_in_conflict if {
 }
 
 test_what_this_version_does_not_do_is_refused_not_ignored if {
-	_with({"crossNamespace": "Consumer"}) == ["crossNamespace: Consumer is none of Forbidden, ReferenceGrant"]
 	_with({"effectiveTarget": "Target"}) == ["effectiveTarget Target needs class Direct: an Inherited kind acts at one level"]
 	_with({"custom": "rates"}) == ["custom: this version has no custom strategies"]
 	_with({"gatewayControllers": ["a/b"]}) == ["gatewayControllers: this version counts every Gateway as an ancestor"]
-	_with({"targets": [{"kind": "Service", "role": "Frontend"}]}) == ["targets: this version has no roles, a Service is a backend"]
 	_with({"merge": {"units": ["/a"]}}) == ["merge: this version merges by RFC 7386 alone"]
 }
 

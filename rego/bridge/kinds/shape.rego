@@ -79,7 +79,7 @@ _name(spec, "kind") if regex.match(`^[A-Za-z][A-Za-z0-9]*$`, spec.kind)
 
 _shapes := {
 	"controllerName": "a string",
-	"targets": "a list of {group, kind, sections}",
+	"targets": "a list of {group, kind, sections, role, virtual}",
 	"effectiveKinds": "a list of kinds",
 	"specPaths": "a list of {path, strategy, strategyPath, without}, paths as JSON pointers",
 	"strategies": "an object of strategies by name",
@@ -87,12 +87,14 @@ _shapes := {
 
 _fits("a string", value) if is_string(value)
 
-_fits("a list of {group, kind, sections}", value) if {
+_fits("a list of {group, kind, sections, role, virtual}", value) if {
 	is_array(value)
 	every target in value {
 		is_string(target.kind)
 		is_string(object.get(target, "group", ""))
 		is_boolean(object.get(target, "sections", false))
+		is_boolean(object.get(target, "virtual", false))
+		object.get(target, "role", "Backend") in {"Backend", "Frontend"}
 	}
 }
 

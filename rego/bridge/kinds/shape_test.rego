@@ -14,7 +14,7 @@ test_a_description_names_its_kind if {
 }
 
 test_a_field_that_is_no_such_thing_is_told_so if {
-	targets := "targets must be a list of {group, kind, sections}"
+	targets := "targets must be a list of {group, kind, sections, role, virtual}"
 	places := "specPaths must be a list of {path, strategy, strategyPath, without}, paths as JSON pointers"
 	strategies := "strategies must be an object of strategies by name"
 	every row in [

@@ -16,12 +16,33 @@ may_target_sections(policy_kind, type) if {
 	hierarchy.has_sections(type)
 	not get(policy_kind).targets
 	not get(policy_kind).targetSections == false
+	not frontend_role(policy_kind, type)
 }
 
 may_target_sections(policy_kind, type) if {
 	hierarchy.has_sections(type)
 	_target_entry(policy_kind, type).sections
+	not frontend_role(policy_kind, type)
 }
+
+# METADATA
+# description: |
+#   A policy kind means objects of a type as mesh frontends, by the `role` of its target entry or, where that says none,
+#   because it acts above backends (semantics K4). A frontend has no sections.
+frontend_role(policy_kind, type) if {
+	hierarchy.object_level(type) == "Backend"
+	_role(policy_kind, type) == "Frontend"
+}
+
+_role(policy_kind, type) := _target_entry(policy_kind, type).role if {
+	true
+} else := "Backend" if {
+	get(policy_kind).effectiveTarget in {"Backend", "Port", "Target"}
+} else := "Frontend"
+
+# METADATA
+# description: Policies of a kind that name another namespace count only for requests from their own (semantics P6).
+for_consumers(policy_kind) if get(policy_kind).crossNamespace == "Consumer"
 
 _target_entry(policy_kind, type) := [entry |
 	some entry in get(policy_kind).targets

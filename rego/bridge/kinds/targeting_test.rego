@@ -22,8 +22,38 @@ test_a_kind_may_target_what_it_lists_or_anything if {
 test_a_kind_may_target_sections_where_it_says_so_and_there_are_any if {
 	kinds.may_target_sections("example.com/ColorPolicy", _route) with data.kinds as _kinds
 	not kinds.may_target_sections("example.com/ColorPolicy", "gateway.networking.k8s.io/GatewayClass") with data.kinds as _kinds
-	kinds.may_target_sections("acme.io/RatePolicy", "core/Service") with data.kinds as _kinds
+	kinds.may_target_sections("acme.io/RatePolicy", _route) with data.kinds as _kinds
+	kinds.may_target_sections("example.com/TimeoutPolicy", "core/Service") with data.kinds as _kinds
 	not kinds.may_target_sections("acme.io/RatePolicy", "core/Namespace") with data.kinds as _kinds
+}
+
+# K4
+test_a_kind_means_a_backend_as_a_frontend_by_its_role_or_by_the_level_that_it_acts_at if {
+	every row in [
+		[{"effectiveTarget": "Rule"}, true],
+		[{"effectiveTarget": "Gateway"}, true],
+		[{"effectiveTarget": "Backend"}, false],
+		[{"effectiveTarget": "Port"}, false],
+		[{"class": "Direct"}, false],
+		[{"effectiveTarget": "Rule", "targets": [{"kind": "Service"}]}, true],
+		[{"effectiveTarget": "Rule", "targets": [{"kind": "Service", "role": "Backend"}]}, false],
+		[{"effectiveTarget": "Backend", "targets": [{"kind": "Service", "role": "Frontend"}]}, true],
+	] {
+		[spec, wanted] := row
+		described := {"acme.io/P": kinds.normal("acme.io/P", object.union({"kind": "P"}, spec))}
+		role := _frontend_role("acme.io/P", "core/Service") with data.kinds as described
+		role == wanted
+	}
+	not kinds.frontend_role("acme.io/RatePolicy", _route) with data.kinds as _kinds
+}
+
+_frontend_role(kind, type) if {
+	kinds.frontend_role(kind, type)
+} else := false
+
+# K4
+test_a_frontend_has_no_sections_to_target if {
+	not kinds.may_target_sections("acme.io/RatePolicy", "core/Service") with data.kinds as _kinds
 }
 
 # P3

@@ -29,16 +29,22 @@ _concerned_scopes[kind] contains scope if {
 }
 
 _concerned_scopes[kind] contains scope if {
+	some kind in kinds.names
+	some frontend in _concerned_frontends
+	some scope in engine.scopes(kind, frontend)
+}
+
+_concerned_scopes[kind] contains scope if {
 	some policy in _concerned_policies
 	kind := keys.parse(policy).type
 	some ref in attachment.declared(policy)
-	some scope in engine.scopes(kind, _node(ref.key))
+	some scope in engine.scopes(kind, _node(kind, ref.key))
 }
 
 _concerned_scopes[kind] contains scope if {
 	some ["attached", kind, target] in _old_paths
 	kinds.get(kind)
-	some scope in engine.scopes(kind, _node(target))
+	some scope in engine.scopes(kind, _node(kind, target))
 }
 
 _concerned_scopes[kind] contains scope if {
@@ -68,9 +74,11 @@ _concerned_scopes[kind] contains scope if {
 }
 
 # A ref may name a section that is gone; then its object is asked.
-_node(key) := hierarchy.canonical(key)
-
-_node(key) := keys.parse(key).object if not hierarchy.canonical(key)
+_node(kind, key) := attachment.place(kind, key) if {
+	true
+} else := hierarchy.frontend(keys.parse(key).object) if {
+	kinds.frontend_role(kind, keys.parse(key).type)
+} else := keys.parse(key).object
 
 _old_paths := {path | some key in input.keys; some path in input.was[key]}
 
@@ -84,6 +92,26 @@ _concerned_objects contains referrer if {
 	some key in input.keys
 	keys.parse(key).type == "gateway.networking.k8s.io/ReferenceGrant"
 	some referrer in lookup.referrers(keys.parse(key).namespace)
+}
+
+# Frontends whose object changed, and those of a consumer route that changed or is gone: it replaces the others' routes
+# for its namespace (semantics P6).
+_concerned_frontends contains frontend if {
+	some key in _concerned_objects
+	frontend := hierarchy.frontend(key)
+	count(lookup.declared_children(frontend)) > 0
+}
+
+_concerned_frontends contains frontend if {
+	some key in _concerned_objects
+	some frontend in lookup.declared_parents(key)
+	hierarchy.is_frontend(frontend)
+	keys.parse(frontend).namespace != keys.parse(key).namespace
+}
+
+_concerned_frontends contains frontend if {
+	some ["children", frontend] in _old_paths
+	hierarchy.is_frontend(frontend)
 }
 
 _concerned_policies := {key | some key in _concerned_objects; kinds.of_policy(key)}

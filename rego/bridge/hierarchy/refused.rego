@@ -1,0 +1,114 @@
+package bridge.hierarchy
+
+import data.bridge.lib.keys
+import data.bridge.lookup
+
+# METADATA
+# description: |
+#   The declared links on the way up from a node that do not count, a list of `{parent, child, reason, message}` with
+#   Gateway API's own reason where it has one (GEP-713, "Hierarchy of target kinds"; semantics P2). It is asked by people,
+#   so it looks at all that the node and its ancestors declare. The message says what would make the link count.
+refused_links(node) := [object.union(link, {"message": message}) |
+	some child in _declared_upward(_start(node))
+	some link in sort(_refused(child))
+	message := _refusal_message(link)
+]
+
+_start(node) := node if {
+	is_frontend(node)
+} else := keys.parse(node).object
+
+# The objects above by declaration, and the object itself. Bounded like `objects_below`.
+_declared_upward(object_key) := ((((({object_key} | one) | two) | three) | four) | five) | six if {
+	one := _directly_above({object_key})
+	two := _directly_above(one)
+	three := _directly_above(two)
+	four := _directly_above(three)
+	five := _directly_above(four)
+	six := _directly_above(five)
+}
+
+_directly_above(object_keys) := {parent |
+	some key in object_keys
+	some parent in lookup.declared_parents(key)
+}
+
+_refused(child) := {link |
+	some link in _refused_at(level(child), child)
+	link.reason != ""
+}
+
+_refused_at("Gateway", gateway) := {_refusal_of(class, gateway, _missing(class)) |
+	some class in lookup.declared_parents(gateway)
+}
+
+_refused_at("ListenerSet", listener_set) := {_refusal_of(gateway, listener_set, listener_set_refusal(listener_set, gateway)) |
+	some gateway in lookup.declared_parents(listener_set)
+}
+
+_refused_at("Backend", backend) := {_refusal_of(route_key, backend, _backend_refusal(route_key, backend)) |
+	some route_key in lookup.declared_parents(backend)
+	level(route_key) == "Route"
+}
+
+_refused_at("Route", route_key) := {link |
+	namespace := keys.parse(route_key).namespace
+	some ref in lookup.get(route_key).spec.parentRefs
+	node := _parent_node(ref, namespace)
+	some parent, reason in _parent_refusals(node, route_key, object.get(ref, "sectionName", ""), object.get(ref, "port", 0))
+	link := _refusal_of(parent, route_key, reason)
+}
+
+_refused_at(name, _) := set() if not name in {"Gateway", "ListenerSet", "Backend", "Route"}
+
+_refusal_of(parent, child, reason) := {"parent": parent, "child": child, "reason": reason}
+
+_missing(object_key) := "" if {
+	exists(object_key)
+} else := "ParentNotFound"
+
+_backend_refusal(route_key, backend) := "RefNotPermitted" if {
+	not backend_permitted(route_key, backend)
+} else := "BackendNotFound" if {
+	not exists(backend)
+} else := ""
+
+# Of what a parentRef names each node with the reason why it does not take the route, empty where it does.
+_parent_refusals(node, _, section, port) := {node: frontend_refusal(trim_suffix(node, "@frontend"), section, port)} if {
+	is_frontend(node)
+}
+
+_parent_refusals(node, _, _, _) := {node: "ParentNotFound"} if {
+	not is_frontend(node)
+	not exists(node)
+}
+
+_parent_refusals(node, route_key, section, port) := {keys.section(node, name): reason |
+	some name, listener in _selected(node, section, port)
+	reason := _listener_refusal(node, listener, route_key)
+} if {
+	not is_frontend(node)
+	exists(node)
+	count(_selected(node, section, port)) > 0
+}
+
+_parent_refusals(node, _, section, port) := {node: "NoMatchingParent"} if {
+	not is_frontend(node)
+	exists(node)
+	count(_selected(node, section, port)) == 0
+}
+
+_selected(object_key, section, port) := {listener.name: listener |
+	some listener in listeners(object_key)
+	section in {"", listener.name}
+	port in {0, listener.port}
+}
+
+_listener_refusal(object_key, listener, route_key) := reason if {
+	about := keys.parse(route_key)
+	reason := refusal(object_key, listener, about.type, about.namespace)
+	reason != ""
+} else := "NoMatchingListenerHostname" if {
+	hostnames := [lower(hostname) | some hostname in lookup.get(route_key).spec.hostnames]
+	not hostnames_meet(hostnames, lower(object.get(listener, "hostname", "")))
+} else := ""

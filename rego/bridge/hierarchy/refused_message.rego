@@ -1,0 +1,37 @@
+package bridge.hierarchy
+
+import data.bridge.lib.keys
+
+# What a person can do about a link that does not count.
+_refusal_message(link) := sprintf("%s does not exist", [_named(link.parent)]) if {
+	link.reason == "ParentNotFound"
+} else := sprintf("%s does not exist", [_named(link.child)]) if {
+	link.reason == "BackendNotFound"
+} else := sprintf("no ReferenceGrant in namespace %s lets %s name %s", [
+	keys.parse(link.child).namespace,
+	_named(link.parent),
+	_named(link.child),
+]) if {
+	link.reason == "RefNotPermitted"
+} else := sprintf("%s has no listener or port with the sectionName and port that %s names", [
+	_named(link.parent),
+	_named(link.child),
+]) if {
+	link.reason == "NoMatchingParent"
+} else := sprintf("none of the hostnames of %s is one of %s", [_named(link.child), _named(link.parent)]) if {
+	link.reason == "NoMatchingListenerHostname"
+} else := sprintf("%s allows no %s from namespace %s: see its protocol and allowedRoutes", [
+	_named(link.parent),
+	keys.parse(link.child).kind,
+	keys.parse(link.child).namespace,
+]) if {
+	link.reason == "NotAllowedByListeners"
+} else := sprintf("%s allows no ListenerSet from namespace %s: see its allowedListeners", [
+	_named(link.parent),
+	keys.parse(link.child).namespace,
+])
+
+_named(node) := sprintf("%s %s%s", [parts.kind, keys.short(node), suffix]) if {
+	parts := keys.parse(node)
+	suffix := {true: "", false: concat("", ["#", parts.section])}[parts.section == ""]
+}
