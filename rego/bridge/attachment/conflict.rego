@@ -11,7 +11,7 @@ import data.bridge.lookup
 conflict(policy_key, ref) := {"reason": "Conflicted", "message": message} if {
 	kinds.of_policy(policy_key).sameLevel == "Conflict"
 	node := place(keys.parse(policy_key).type, ref.key)
-	winner := sort({[lookup.age(other), keys.short(other), other] |
+	winner := sort({[lookup.age(other), keys.alphabetical(other), other] |
 		some other in _contenders(keys.parse(policy_key).type, node)
 	})[0][2]
 	winner != policy_key

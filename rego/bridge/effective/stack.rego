@@ -18,7 +18,7 @@ stack(policy_kind, path) := [{"policy": policy, "target": node} |
 
 # The policies at one node, the older first. The same for all paths through it.
 _at_level(policy_kind, node) := [row[2] |
-	some row in sort({[lookup.age(policy), keys.short(policy), policy] |
+	some row in sort({[lookup.age(policy), keys.alphabetical(policy), policy] |
 		some policy in attachment.attached(policy_kind, node)
 	})
 ]

@@ -59,6 +59,12 @@ namespace(key) := "" if parse(key).namespace == "-"
 namespace(key) := parse(key).namespace if parse(key).namespace != "-"
 
 # METADATA
+# description: |
+#   `<namespace>/<name>`, by which objects of one age are ordered (GEP-713, "Established and challenger policy specs";
+#   semantics F1). A cluster-scoped object has no namespace, so it begins with the slash.
+alphabetical(key) := concat("/", [namespace(key), parse(key).name])
+
+# METADATA
 # description: How messages name an object, `<namespace>/<name>`, or its name alone where it is cluster-scoped.
 short(key) := parse(key).name if parse(key).namespace == "-"
 

@@ -61,3 +61,9 @@ test_messages_name_an_object_by_namespace_and_name if {
 test_a_section_is_part_of_a_key if {
 	keys.section("core/Service/shop/cart", "http") == "core/Service/shop/cart#http"
 }
+
+# F1, GEP-713 "alphabetical order by {namespace}/{name}"
+test_of_one_age_a_cluster_scoped_object_comes_first if {
+	keys.alphabetical("core/Service/shop/cart#http") == "shop/cart"
+	keys.alphabetical("core/Namespace/-/shop") == "/shop"
+}

@@ -56,6 +56,11 @@ test_an_empty_patch_changes_nothing if {
 	merge.patched(_side("o", {"a": {"b": 1}}), _side("p", {})) == {"spec": {"a": {"b": 1}}, "origins": {"/a/b": "o"}}
 }
 
+# O3
+test_an_empty_patch_leaves_an_empty_spec_to_whom_it_is if {
+	merge.patched(_side("o", {}), _side("p", {})) == {"spec": {}, "origins": {"": "o"}}
+}
+
 test_an_empty_object_does_not_take_fields_away if {
 	merge.patched(_side("o", {"a": {"b": 1}}), _side("p", {"a": {}})) == {
 		"spec": {"a": {"b": 1}},

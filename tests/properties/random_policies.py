@@ -1,0 +1,157 @@
+"""Random policy kinds and policies: all strategies, ties in time, duplicate refs, tombstones, empty specs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.properties.drawing import Drawing, Object
+
+GATEWAY_API = "gateway.networking.k8s.io"
+GROUP = "random.example.com"
+NAMESPACES = ("infra", "shop", "blog")
+STRATEGIES = ("AtomicDefaults", "AtomicOverrides", "PatchDefaults", "PatchOverrides")
+LEVELS = ("GatewayClass", "Gateway", "Listener", "Route", "Route", "Rule", "Rule", "Rule", "Backend", "Backend", "Port")
+TARGETS = (
+    ("", "Namespace", False),
+    (GATEWAY_API, "GatewayClass", False),
+    (GATEWAY_API, "Gateway", True),
+    (GATEWAY_API, "HTTPRoute", True),
+    (GATEWAY_API, "GRPCRoute", True),
+    (GATEWAY_API, "TCPRoute", True),
+    ("", "Service", True),
+    ("example.com", "Thing", False),
+)
+SECTIONS = {"Gateway": "listeners", "HTTPRoute": "rules", "GRPCRoute": "rules", "TCPRoute": "rules", "Service": "ports"}
+CLUSTER_SCOPED = ("Namespace", "GatewayClass")
+BARE = {"path": "/spec", "strategyPath": "/spec/strategy"}
+WRAPPED = [
+    {"path": "/spec/overrides", "strategy": "AtomicOverrides", "strategyPath": "/spec/overrides/strategy"},
+    {"path": "/spec/defaults", "strategy": "AtomicDefaults", "strategyPath": "/spec/defaults/strategy"},
+    BARE,
+]
+EFFECTIVE_KINDS = {"Route": ["HTTPRoute"], "Rule": ["HTTPRoute", "GRPCRoute"], "Backend": ["Service"]}
+
+
+def draw_policies(draw: Drawing) -> None:
+    """Add one or two policy kinds, and policies of them on the objects that are there."""
+    kinds = [_policy_kind(draw, name) for name in draw.some(("Red", "Green", "Blue"), 1, 2)]
+    for kind in kinds:
+        places = [(name, namespace) for name in "pqrst" for namespace in (*NAMESPACES, *NAMESPACES, "")]
+        for name, namespace in sorted(set(draw.some(places, 4, 10))):
+            _policy(draw, kind, name, namespace)
+
+
+def _policy_kind(draw: Drawing, name: str) -> Object:
+    spec: Object = {
+        "group": GROUP,
+        "kind": name,
+        "mode": "Manage",
+        "controllerName": f"{GROUP}/controller",
+        "class": "Direct" if draw.chance(0.2) else "Inherited",
+        "crossNamespace": draw.pick(("ReferenceGrant", "ReferenceGrant", "Forbidden")),
+        "statusShape": "Conditions",
+    }
+    if draw.chance(0.8):
+        spec["targets"] = [
+            {"group": group, "kind": kind, **draw.maybe("sections", sections, 0.9)}
+            for group, kind, sections in TARGETS
+            if draw.chance(0.85)
+        ] or [{"group": "", "kind": "Service"}]
+    if spec["class"] == "Direct":
+        spec["specPaths"] = [{"path": "/spec"}]
+        if draw.has("ConflictOnOverlap"):
+            spec["sameLevel"] = "ConflictOnOverlap"
+    else:
+        spec |= _inherited(draw)
+    draw.add("policybridge.io/v1alpha1", "PolicyKind", f"{name.lower()}s.{GROUP}", spec=spec)
+    return spec
+
+
+def _inherited(draw: Drawing) -> Object:
+    level = draw.pick(LEVELS)
+    return {
+        "effectiveTarget": level,
+        **(draw.maybe("effectiveKinds", EFFECTIVE_KINDS.get(level), 0.2) if level in EFFECTIVE_KINDS else {}),
+        "specPaths": draw.pick((WRAPPED, [BARE])),
+        "strategies": {"atomic": "Atomic", "merge": "Patch", "mine": "PatchOverrides"},
+        **draw.maybe("defaultStrategy", draw.pick(STRATEGIES)),
+        **_merging(draw),
+        **({"conditions": "Enforced"} if draw.has("Enforced", 0.3) else {}),
+    }
+
+
+def _merging(draw: Drawing) -> Object:
+    """How policies of a kind meet, of what the engine can."""
+    same_level = draw.pick(("OlderEstablished", "OlderEstablished", "Conflict", "OldestWins", "ConflictOnOverlap"))
+    options: tuple[tuple[str, Object], ...] = (
+        ("Challenger", {"strategyFrom": "Challenger"}),
+        ("Closest", {"mergesWith": "Closest"}),
+        ("Stack", {"fold": "Stack"}),
+    )
+    chosen, fields = draw.pick((("", {}), ("", {}), *options))
+    return {
+        **({"sameLevel": same_level} if same_level in {"Conflict", *draw.features} else {}),
+        **(fields if chosen in draw.features else {}),
+    }
+
+
+def _policy(draw: Drawing, kind: Object, name: str, namespace: str) -> None:
+    refs = [_target_ref(draw, namespace) for _ in range(draw.pick((1, 1, 1, 2, 3)))]
+    if draw.chance(0.1):
+        refs.append(dict(refs[0]))
+    spec: Object = {"targetRef": refs[0]} if draw.chance(0.1) else {"targetRefs": refs}
+    spec |= _proper(draw) if kind["class"] == "Direct" else _body(draw, kind)
+    metadata: Object = {"creationTimestamp": f"2026-01-01T00:00:0{draw.pick((0, 1, 2))}Z"}
+    metadata |= draw.maybe("deletionTimestamp", "2026-01-02T00:00:00Z", 0.06)
+    draw.add(f"{GROUP}/v1", kind["kind"], name, namespace, metadata=metadata, spec=spec)
+
+
+def _body(draw: Drawing, kind: Object) -> Object:
+    """A spec without refs: its strategy in one of the ways that the kind has, rarely something that makes no sense."""
+    wrappers = [entry["path"].removeprefix("/spec/") for entry in kind["specPaths"] if entry["path"] != "/spec"]
+    if not wrappers or draw.chance(0.5):
+        names = (*STRATEGIES, *STRATEGIES, *STRATEGIES, "atomic", "merge", "mine", "nonsense")
+        return _proper(draw) | draw.maybe("strategy", draw.pick(names), 0.75)
+    wrapper = draw.pick(wrappers)
+    body: Object = {wrapper: _proper(draw) | draw.maybe("strategy", draw.pick(("atomic", "merge")))}
+    if draw.chance(0.08):
+        body[draw.pick(wrappers)] = draw.pick(({"x": 1}, "text", {}))
+    return body | draw.maybe("beside", 1, 0.08)
+
+
+def _proper(draw: Drawing) -> Object:
+    """A spec proper: nested, with tombstones, empty objects and arrays; sometimes empty."""
+    values: tuple[Any, ...] = (1, 2, "x", None, False, {}, [], [1, None], [{"k": None}], {"d": 1}, {"e": 2, "d": None})
+    deep = {"f": {"g": draw.pick(values), **draw.maybe("h", draw.pick(values))}}
+    return {name: draw.pick((*values, deep)) for name in draw.some(("a", "b/c", "~"), 0, 3)}
+
+
+def _target_ref(draw: Drawing, namespace: str) -> Object:
+    """A ref from that namespace, mostly to an object that there is, and often to one that it may name."""
+    group, kind, _ = draw.pick((*TARGETS, *TARGETS[2:4], *TARGETS[2:4], TARGETS[6]))
+    there = [obj for obj in draw.objects if obj["kind"] == kind]
+    near = [obj for obj in there if namespace in {"", obj["metadata"].get("namespace"), obj["metadata"]["name"]}]
+    target = draw.pick((near if near and draw.chance(0.7) else there) or [{"metadata": {"name": "missing"}}])
+    ref = {
+        "group": group if not group or draw.chance(0.7) else f"{group}/v1",
+        "kind": kind,
+        "name": target["metadata"]["name"] if draw.chance(0.94) else "missing",
+        **draw.maybe("sectionName", _section(draw, target), 0.35 if kind in SECTIONS else 0.03),
+    }
+    if kind not in CLUSTER_SCOPED:
+        own = target["metadata"].get("namespace", "shop")
+        # Whether a Thing is namespaced no object says where there is none: a ref of a cluster-scoped policy does.
+        if namespace != own or kind == "Thing" or draw.chance(0.2):
+            ref["namespace"] = own
+        if not namespace and kind != "Thing" and draw.chance(0.1):
+            del ref["namespace"]
+    return ref
+
+
+def _section(draw: Drawing, target: Object) -> str:
+    """A section's name, a port's number, a rule's index, or one that there is not."""
+    parts = target.get("spec", {}).get(SECTIONS.get(target.get("kind", ""), ""), [])
+    names = [str(part.get("name", part.get("port", "[0]"))) for part in parts]
+    if target.get("kind") == "Service":
+        names += [str(part["port"]) for part in parts]
+    return str(draw.pick((*names, *names, *names, "gone")))

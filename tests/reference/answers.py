@@ -1,0 +1,85 @@
+"""The reference's answers: effective policies of every effective target, and the status of every policy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from tests.reference.attachment import ACCEPTED, Attachment, attachments_of
+from tests.reference.folding import fold, ordered
+from tests.reference.hierarchy import Path, effective_targets, paths_to
+from tests.reference.kinds import PolicyKind, kinds_in
+from tests.reference.merging import leaves, plain
+from tests.reference.objects import Cluster, Node, Spec
+from tests.reference.outcomes import conditions, outcome_of
+from tests.reference.policies import Policy, read_policy
+
+
+@dataclass
+class Answers:
+    """All texts are keys. `effective` by policy kind, target and path; `verdicts` by policy, one for each ref."""
+
+    effective: dict[tuple[str, str, tuple[str, ...]], dict[str, Any]]
+    verdicts: dict[str, list[str]]
+    conditions: dict[str, dict[str, str]]
+
+
+def answer(objects: list[Spec]) -> Answers:
+    """Everything that follows from these objects."""
+    cluster = Cluster.of(objects)
+    answers = Answers({}, {}, {})
+    for kind in kinds_in(cluster):
+        policies = [read_policy(kind, obj) for obj in cluster.of_kind(kind.group, kind.kind)]
+        attachments = attachments_of(cluster, kind, policies)
+        outcomes: dict[str, list[str]] = {str(policy.node): [] for policy in policies}
+        for target in effective_targets(cluster, kind):
+            for path in paths_to(cluster, target, kind):
+                found = effective_policy(kind, attachments, path)
+                if found:
+                    answers.effective[kind.name, str(target), tuple(map(str, path))] = found
+                    for entry in found["policies"]:
+                        outcomes[entry["policy"]].append(entry["outcome"])
+        for policy in policies:
+            verdicts = [attachment.verdict for attachment in attachments if attachment.policy is policy]
+            answers.verdicts[str(policy.node)] = verdicts
+            if not policy.is_deleted:
+                answers.conditions[str(policy.node)] = conditions(kind, verdicts, outcomes[str(policy.node)])
+    return answers
+
+
+def effective_policy(kind: PolicyKind, attachments: list[Attachment], path: Path) -> dict[str, Any] | None:
+    """What holds at the end of a path; None where no policy stands on it."""
+    places = [
+        (level, policy)
+        for level, node in enumerate(path)
+        for policy in _unique(
+            attachment.policy
+            for attachment in attachments
+            if attachment.verdict == ACCEPTED and attachment.target == node and not attachment.policy.is_deleted
+        )
+    ]
+    if not places:
+        return None
+    tree = fold(kind, places)
+    origins = leaves(tree)
+    listed: dict[Node, dict[str, Any]] = {}
+    for level, policy in ordered(places):
+        if policy.node not in listed:  # P4: once, and where it stands highest, as the list is in that order
+            outcome, by = outcome_of(policy, origins)
+            listed[policy.node] = {
+                "policy": str(policy.node),
+                "target": str(path[level]),
+                "strategy": policy.strategy,
+                "outcome": outcome,
+                "overriddenBy": [str(winner) for winner in by],
+            }
+    return {
+        "spec": plain(tree),
+        "origins": {pointer: str(policy) for pointer, policy in origins.items()},
+        "policies": list(listed.values()),
+    }
+
+
+def _unique(policies: Any) -> list[Policy]:
+    """Two refs of one policy to one target count once."""
+    return list({policy.node: policy for policy in policies}.values())

@@ -1,0 +1,92 @@
+"""Which refs of which policies count, and why the others do not (T1 to T5, F5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tests.reference.gateway_api import is_granted
+from tests.reference.kinds import PolicyKind, age
+from tests.reference.merging import annotate, leaves
+from tests.reference.objects import CLUSTER_SCOPED, Cluster, Node, Spec, group_of
+from tests.reference.policies import Policy
+
+ACCEPTED, INVALID, NOT_FOUND, CONFLICTED = "Accepted", "Invalid", "TargetNotFound", "Conflicted"
+
+
+@dataclass(frozen=True)
+class Attachment:
+    """One ref of one policy: what it names (if that can be said), and the verdict."""
+
+    policy: Policy
+    target: Node
+    verdict: str
+
+
+def attachments_of(cluster: Cluster, kind: PolicyKind, policies: list[Policy]) -> list[Attachment]:
+    """Every ref of every policy of a kind, oldest policies first."""
+    found: list[Attachment] = []
+    for policy in sorted(policies, key=lambda policy: age(policy.obj)):
+        for ref in policy.refs:
+            target = _target(cluster, policy, ref)
+            verdict = _judge(cluster, kind, policy, ref, target)
+            if verdict == ACCEPTED:
+                target = cluster.find_section(target) or target if target.section else target
+                if not policy.is_deleted and _loses(kind, policy, target, found):
+                    verdict = CONFLICTED
+            found.append(Attachment(policy, target, verdict))
+    return found
+
+
+def _target(cluster: Cluster, policy: Policy, ref: Spec) -> Node:
+    group, kind = group_of(ref.get("group", "")), ref["kind"]
+    namespace = "-" if (group, kind) in CLUSTER_SCOPED else ref.get("namespace") or policy.node.namespace
+    return Node(group, kind, namespace, ref["name"], ref.get("sectionName", ""))
+
+
+def _judge(cluster: Cluster, kind: PolicyKind, policy: Policy, ref: Spec, target: Node) -> str:
+    """One ref by itself. What can be said without looking at other objects comes first: nothing leaks (T2)."""
+    if policy.problem or not kind.may_target(target.group, target.kind):
+        return INVALID
+    if target.section and (
+        not kind.may_target_sections(target.group, target.kind) or target.section.startswith("[")  # K3
+    ):
+        return INVALID
+    if not _scope_fits(kind, policy, ref, target):
+        return INVALID
+    crosses = target.namespace not in {"-", policy.node.namespace}
+    if crosses and policy.node.namespace != "-" and not is_granted(cluster, policy.node, target):
+        return NOT_FOUND
+    if target.whole not in cluster.objects or (target.section and not cluster.find_section(target)):
+        return NOT_FOUND
+    return ACCEPTED
+
+
+def _scope_fits(kind: PolicyKind, policy: Policy, ref: Spec, target: Node) -> bool:
+    if policy.node.namespace == "-":  # T3: it must name the namespace
+        return target.namespace != "-" or (target.group, target.kind) in CLUSTER_SCOPED
+    if target.namespace == "-":  # T3: none but its own Namespace
+        return (target.group, target.kind, target.name) == ("core", "Namespace", policy.node.namespace)
+    return target.namespace == policy.node.namespace or kind.option("crossNamespace", "Forbidden") == "ReferenceGrant"
+
+
+def _loses(kind: PolicyKind, policy: Policy, target: Node, older: list[Attachment]) -> bool:
+    """F5, Conflict and ConflictOnOverlap: against refs of older policies to the same target that did not lose."""
+    rivals = [
+        other.policy
+        for other in older
+        if (other.verdict, other.target) == (ACCEPTED, target)
+        and not other.policy.is_deleted
+        and other.policy.node != policy.node
+    ]
+    if kind.same_level == "Conflict":
+        return bool(rivals)
+    return kind.same_level == "ConflictOnOverlap" and any(_overlap(policy, rival) for rival in rivals)
+
+
+def _overlap(policy: Policy, rival: Policy) -> bool:
+    """F5 says "equals or contains"; whichever of the two contains the other, both cannot hold, so either way counts."""
+    return any(
+        mine == theirs or theirs.startswith(f"{mine}/") or mine.startswith(f"{theirs}/")
+        for mine in leaves(annotate(policy.spec, policy.node))
+        for theirs in leaves(annotate(rival.spec, rival.node))
+    )

@@ -1,0 +1,185 @@
+"""The hierarchy: what is directly above a node, the effective targets of a level, the paths to them (P1 to P3)."""
+
+from __future__ import annotations
+
+from tests.reference.gateway_api import is_granted, takes_route
+from tests.reference.kinds import PolicyKind
+from tests.reference.objects import GATEWAY_API, ROUTES, Cluster, Node, Spec, group_of, node_of, sections_of
+
+Path = tuple[Node, ...]
+
+NO_BACKENDS = {"Namespace", "CustomResourceDefinition", "ConfigMap"}
+
+
+def level_of(node: Node) -> str:
+    """At which level of the hierarchy a node stands; empty for none."""
+    if node.group == GATEWAY_API:
+        if node.kind == "GatewayClass":
+            return "GatewayClass"
+        if node.kind == "Gateway":
+            return "Listener" if node.section else "Gateway"
+        if node.kind in ROUTES:
+            return "Rule" if node.section else "Route"
+        return ""
+    if node.group == "policybridge.io" or node.kind in NO_BACKENDS:
+        return ""
+    return "Port" if node.section else "Backend"
+
+
+def parents_of(cluster: Cluster, node: Node) -> list[Node]:
+    """What exists directly above a node, by links that count; Namespaces aside."""
+    obj = cluster.get(node)
+    if obj is None:
+        return []
+    if node.section:
+        return [node.whole]
+    level = level_of(node)
+    if level == "Gateway":
+        parent = Node(GATEWAY_API, "GatewayClass", "-", obj["spec"]["gatewayClassName"])
+        return [parent] if parent in cluster.objects else []
+    if level == "Route":
+        return _listeners_above(cluster, obj)
+    if level == "Backend":
+        return _rules_above(cluster, node)
+    return []
+
+
+def _listeners_above(cluster: Cluster, route: Spec) -> list[Node]:
+    found = set()
+    for ref in route["spec"].get("parentRefs") or []:
+        if (ref.get("group", GATEWAY_API), ref.get("kind", "Gateway")) != (GATEWAY_API, "Gateway"):
+            continue
+        parent = Node(GATEWAY_API, "Gateway", ref.get("namespace") or node_of(route).namespace, ref["name"])
+        gateway = cluster.get(parent)
+        if gateway is None:
+            continue
+        for name, listener in sections_of(gateway):
+            named = ref.get("sectionName", name) == name and ref.get("port", listener["port"]) == listener["port"]
+            if named and takes_route(cluster, gateway, listener, route):
+                found.add(parent._replace(section=name))
+    return sorted(found)
+
+
+def _rules_above(cluster: Cluster, backend: Node) -> list[Node]:
+    return sorted(
+        node_of(route)._replace(section=name)
+        for kind in ROUTES
+        for route in cluster.of_kind(GATEWAY_API, kind)
+        for name, rule in sections_of(route)
+        if backend in backends_of(cluster, route, rule)
+    )
+
+
+def backends_of(cluster: Cluster, route: Spec, rule: Spec) -> set[Node]:
+    """The backends of a rule that exist, and that a grant allows where they are in another namespace."""
+    found = set()
+    for ref in rule.get("backendRefs") or []:
+        backend = _names(route, ref)
+        if backend not in cluster.objects:
+            continue
+        if backend.namespace == node_of(route).namespace or is_granted(cluster, node_of(route), backend):
+            found.add(backend)
+    return found
+
+
+def _names(route: Spec, ref: Spec) -> Node:
+    namespace = ref.get("namespace") or node_of(route).namespace
+    return Node(group_of(ref.get("group") or ""), ref.get("kind", "Service"), namespace, ref["name"])
+
+
+def paths_to(cluster: Cluster, node: Node, kind: PolicyKind) -> set[Path]:
+    """Every path from a root to this node, with the Namespaces where policies of this kind may target them."""
+    if kind.is_direct:
+        # C2: the declared target with one path, itself. What a section's path is the rule does not say; the section
+        # stands below its object (design, Hierarchy), and a ref to the object counts there.
+        return {(node.whole, node)} if node.section else {(node,)}
+    return {
+        _with_namespaces(cluster, path) if kind.may_target("core", "Namespace") else path
+        for path in _walk(cluster, node)
+    }
+
+
+def _walk(cluster: Cluster, node: Node) -> set[Path]:
+    if level_of(node) == "Port":
+        return _walk_to_port(cluster, node)
+    parents = parents_of(cluster, node)
+    if not parents:
+        return {(node,)}
+    return {(*path, node) for parent in parents for path in _walk(cluster, parent)}
+
+
+def _walk_to_port(cluster: Cluster, port: Node) -> set[Path]:
+    """A rule's traffic goes to the port that its backendRef names: only through such a rule a path leads to the port.
+
+    The rules do not say this (P1, P2); it is what Gateway API allows. A port that no rule names starts at its Service.
+    """
+    numbers = {body["port"] for name, body in sections_of(cluster.objects[port.whole]) if name == port.section}
+    found = {
+        (*above, port)
+        for above in _walk(cluster, port.whole)
+        if len(above) > 1 and numbers & _ports_named(cluster, above[-2], port.whole)
+    }
+    return found or {(port.whole, port)}
+
+
+def _ports_named(cluster: Cluster, rule: Node, backend: Node) -> set[int]:
+    route = cluster.objects[rule.whole]
+    return {
+        ref["port"]
+        for name, body in sections_of(route)
+        if name == rule.section
+        for ref in body.get("backendRefs") or []
+        if _names(route, ref) == backend and "port" in ref
+    }
+
+
+def _with_namespaces(cluster: Cluster, path: Path) -> Path:
+    """P3: a Namespace stands directly above Gateway, route and backend; one that does not exist is left out (P2)."""
+    result: list[Node] = []
+    for node in path:
+        if level_of(node) in {"Gateway", "Route", "Backend"} and node.namespace != "-":
+            namespace = Node("core", "Namespace", "-", node.namespace)
+            if namespace in cluster.objects:
+                result.append(namespace)
+        result.append(node)
+    return tuple(result)
+
+
+def effective_targets(cluster: Cluster, kind: PolicyKind) -> list[Node]:
+    """Everything that policies of this kind could act at."""
+    nodes = [node for obj in cluster.objects for node in (obj, *cluster.sections(obj))]
+    if kind.is_direct:
+        # C2: the declared targets, and their sections "where a target has sections". Read as the field `sections` of
+        # the PolicyKind's target: for a kind that knows of no sections the object is one whole.
+        return sorted(
+            node
+            for node in nodes
+            if kind.may_target(node.group, node.kind)
+            and (not node.section or kind.may_target_sections(node.group, node.kind))
+        )
+    policies = {(other.group, other.kind) for other in kind.all_kinds}
+    return sorted(
+        node
+        for node in nodes
+        if level_of(node) == kind.effective_target
+        and (node.group, node.kind) not in policies
+        and kind.counts_at_its_level(node, level_of)
+        and _is_backend(cluster, kind, node)
+    )
+
+
+def _is_backend(cluster: Cluster, kind: PolicyKind, node: Node) -> bool:
+    """Services are backends by their kind (design, Hierarchy), others where a rule or the PolicyKind names them.
+
+    Else a policy on a Namespace would reach every object in it.
+    """
+    if level_of(node) != "Backend" or (node.group, node.kind) == ("core", "Service"):
+        return True
+    named = any(
+        _names(route, ref) == node
+        for route_kind in ROUTES
+        for route in cluster.of_kind(GATEWAY_API, route_kind)
+        for _, rule in sections_of(route)
+        for ref in rule.get("backendRefs") or []
+    )
+    return named or ("targets" in kind.spec and kind.may_target(node.group, node.kind))

@@ -1,0 +1,133 @@
+"""One policy: its refs, its spec proper, its strategy, and whether what it says makes sense (F6, F7, T2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from tests.reference.kinds import GRANULARITIES, REFS, STRATEGIES, PolicyKind, direction_of
+from tests.reference.objects import Node, Spec, node_of
+
+
+@dataclass(frozen=True)
+class Part:
+    """A spec proper and the strategy that it has."""
+
+    spec: Any
+    strategy: str
+
+
+@dataclass(frozen=True)
+class Policy:
+    """A policy: `parts` has its spec, or under `wrappers: Both` all of them. `problem` says why it is Invalid."""
+
+    obj: Spec
+    node: Node
+    parts: tuple[Part, ...]
+    problem: str = ""
+
+    @property
+    def strategy(self) -> str:
+        """The strategy of its spec."""
+        return self.parts[0].strategy
+
+    @property
+    def spec(self) -> Any:
+        """Its spec proper."""
+        return self.parts[0].spec
+
+    @property
+    def refs(self) -> list[Spec]:
+        """Its target refs, as written (T1)."""
+        spec = self.obj.get("spec", {})
+        return [*(spec.get("targetRefs") or []), *([spec["targetRef"]] if spec.get("targetRef") else [])]
+
+    @property
+    def is_deleted(self) -> bool:
+        """T5."""
+        return "deletionTimestamp" in self.obj["metadata"]
+
+
+class Absent:
+    """What a JSON pointer to nothing gives."""
+
+
+ABSENT = Absent()
+
+
+def at(obj: Any, pointer: str) -> Any:
+    """The value at a JSON pointer, or ABSENT."""
+    for name in pointer.split("/")[1:]:
+        key = name.replace("~1", "/").replace("~0", "~")
+        if not isinstance(obj, dict) or key not in obj:
+            return ABSENT
+        obj = obj[key]
+    return obj
+
+
+def read_policy(kind: PolicyKind, obj: Spec) -> Policy:
+    """Read a policy by the description of its kind."""
+    node = node_of(obj)
+    there = [entry for entry in kind.spec_paths if at(obj, entry["path"]) is not ABSENT]
+    parts, problems = [], []
+    for entry in there if kind.both_wrappers else there[:1]:
+        part, problem = _part(kind, obj, entry)
+        if kind.both_wrappers and entry["path"] == "/spec" and len(there) > 1 and not part.spec:
+            continue  # the wrappers' own surroundings: there is no bare spec beside them
+        parts.append(part)
+        problems.append(problem)
+    if not kind.both_wrappers:
+        problems.append(_two_at_once(kind, obj, there))
+    if not parts:
+        parts = [Part({}, kind.default_strategy)]
+    return Policy(obj, node, tuple(parts), next((problem for problem in problems if problem), ""))
+
+
+def _part(kind: PolicyKind, obj: Spec, entry: Spec) -> tuple[Part, str]:
+    path = entry["path"]
+    value = at(obj, path)
+    if not isinstance(value, dict):
+        return Part({}, kind.default_strategy), f"{path} is no object"
+    proper = {name: inner for name, inner in value.items() if name not in _no_part(kind, entry)}
+    strategy, problem = _strategy(kind, obj, entry)
+    return Part(proper, strategy), problem
+
+
+def _no_part(kind: PolicyKind, entry: Spec) -> set[str]:
+    """Fields directly below an entry's path that are no part of the spec proper."""
+    names = {*entry.get("without", []), *REFS}
+    for other in kind.spec_paths:
+        for pointer in (other["path"], other.get("strategyPath", "")):
+            head, _, last = pointer.rpartition("/")
+            if head == entry["path"] and (pointer != other["path"] or other is not entry):
+                names.add(last)
+    return names
+
+
+def _strategy(kind: PolicyKind, obj: Spec, entry: Spec) -> tuple[str, str]:
+    """F7. Returns the strategy and what is wrong with it."""
+    own = str(entry.get("strategy", ""))
+    chosen = at(obj, entry["strategyPath"]) if entry.get("strategyPath") else ABSENT
+    if kind.is_direct:
+        return "None", ""
+    if isinstance(chosen, Absent):
+        return own or kind.default_strategy, ""
+    meaning = kind.spec.get("strategies", {}).get(chosen, chosen) if isinstance(chosen, str) else ABSENT
+    if meaning in STRATEGIES:
+        return str(meaning), ""
+    if meaning in GRANULARITIES and chosen in kind.spec.get("strategies", {}):
+        return str(meaning) + direction_of(own or str(kind.spec.get("defaultStrategy", ""))), ""
+    return kind.default_strategy, f"{chosen} is no strategy"
+
+
+def _two_at_once(kind: PolicyKind, obj: Spec, there: list[Spec]) -> str:
+    """F6: a second wrapper, or fields beside a wrapper other than refs and strategy."""
+    wrappers = [entry["path"] for entry in there if entry["path"] != "/spec"]
+    if len(wrappers) > 1:
+        return "two wrappers"
+    if wrappers:
+        strategies = {(entry.get("strategyPath") or "").removeprefix("/spec/") for entry in kind.spec_paths}
+        beside = set(obj["spec"]) - {wrappers[0].removeprefix("/spec/")} - set(REFS) - strategies
+        if beside:
+            return f"{sorted(beside)} beside {wrappers[0]}"
+    return ""
