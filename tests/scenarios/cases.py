@@ -12,9 +12,16 @@ import yaml
 
 from bridge.model.changes import Object
 from bridge.model.keys import Key, key_of
+from bridge.resources import rego_root
 from bridge.sources.manifests import ManifestSource
 
 HERE = Path(__file__).parent
+POLICY_LABEL = "gateway.networking.k8s.io/policy"
+PRESETS = {
+    f"{spec['group']}/{spec['kind']}"
+    for file in (rego_root() / "bridge/kinds/presets").glob("*.yaml")
+    for spec in [yaml.safe_load(file.read_text())["spec"]]
+}
 
 
 @dataclass(frozen=True)
@@ -51,8 +58,18 @@ class Case:
 
     @cached_property
     def policy_kinds(self) -> set[str]:
-        """The policy kinds that it describes, `<group>/<Kind>`."""
-        return {f"{obj['spec']['group']}/{obj['spec']['kind']}" for obj in self._raw if obj["kind"] == "PolicyKind"}
+        """The policy kinds that its PolicyKinds and labelled CRDs describe, and the presets that it uses."""
+        described = [obj["spec"] for obj in self._raw if obj["kind"] == "PolicyKind"]
+        kinds = {f"{spec['group']}/{spec['kind']}" for spec in described}
+        for obj in self._raw:
+            if obj["kind"] == "CustomResourceDefinition" and POLICY_LABEL in obj["metadata"].get("labels", {}):
+                kinds.add(f"{obj['spec']['group']}/{obj['spec']['names']['kind']}")
+        return kinds | (PRESETS & {key.type_id for key in self.keys})
+
+    def owns(self, entry: dict[str, Any]) -> bool:
+        """An effective policy is of its kinds and on its objects: presets are shared by scenarios."""
+        held = {str(key) for key in self.keys}
+        return entry["policyKind"] in self.policy_kinds and entry["target"].partition("#")[0] in held
 
     @cached_property
     def policies(self) -> dict[str, str]:

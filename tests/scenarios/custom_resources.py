@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from bridge.model.changes import Object
 from tests.integration.objects import crd
-from tests.scenarios.cases import Case
+from tests.scenarios.cases import PRESETS, Case
+
+_PRESETS = {(group, kind) for group, _, kind in (preset.partition("/") for preset in PRESETS)}
 
 
 def custom_resources(case: Case) -> list[Object]:
-    """A CRD for each policy kind that the scenario has policies of and defines no CRD for."""
+    """A CRD for each policy kind that the scenario has policies of and defines none for; presets have Gateway API's."""
     objects = case.raw()
     defined = {obj["metadata"]["name"] for obj in objects if obj["kind"] == "CustomResourceDefinition"}
-    versions = {_type(obj): obj["apiVersion"].partition("/")[2] for obj in objects}
+    versions = {_type(obj): obj["apiVersion"].partition("/")[2] for obj in objects if _type(obj) not in _PRESETS}
     crds = []
     for obj in objects:
         if obj["kind"] == "PolicyKind" and (type_ := (obj["spec"]["group"], obj["spec"]["kind"])) in versions:

@@ -121,7 +121,7 @@ def _answers(case: Case, cluster: Cluster) -> Answers:
         cluster.look()
     shown = {key: cluster.shown(obj) for key, obj in objects.items()}
     statuses = {key: status for key, status in shown.items() if key.rsplit("/", 2)[0] in mine}
-    effective = [entry for entry in cluster.effective if entry["policyKind"] in mine]
+    effective = [entry for entry in cluster.effective if case.owns(entry)]
     kinds = {obj["metadata"]["name"]: shown[str(key_of(obj))] for obj in case.raw() if obj["kind"] == "PolicyKind"}
     refused = {name: c for name, status in kinds.items() if (c := refusal(status.get("conditions", [])))}
     return Answers(effective, statuses, shown, refused)

@@ -57,6 +57,6 @@ def statuses(opa_path: Path) -> dict[str, dict[str, Any]]:
 def test_a_scenario_holds_on_a_folder_of_manifests(
     case: Case, effective: Printed, statuses: dict[str, dict[str, Any]]
 ) -> None:
-    mine = [entry for entry in effective.answer if entry["policyKind"] in case.policy_kinds]
+    mine = [entry for entry in effective.answer if case.owns(entry)]
     refused = {name: {"message": message} for file, name, message in effective.refused if file == str(case.manifest)}
     check(case, Answers(mine, statuses, statuses, refused))

@@ -20,6 +20,7 @@ from tests.scenarios.checking import Answers, check, refusal
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def empty_opa(opa_path: Path) -> AsyncIterator[Opa]:
     async with ManagedOpa(opa_path, {}, bundle=shipped_bundle(rego_root())) as managed, Opa(managed.url) as opa:
+        await opa.put("kinds", await opa.query("kinds_in_force", {}))  # the presets alone
         yield opa
 
 
