@@ -12,7 +12,7 @@ from bridge.replicator.skeleton import Operation, Path, Skeleton
 
 OBJECTS = "objects"
 INDEX = "index"
-INDEXES = ("attached", "children", "parents", "referrers", "selectors", "targeted")
+INDEXES = ("attached", "children", "limited", "parents", "referrers", "selectors", "targeted")
 
 Entries = list[tuple[Path, Any]]  # an object's part of the index: path below `index`, and the value there
 

@@ -79,7 +79,7 @@ _ref_namespace(own_namespace, named) := named.namespace if {
 # description: |
 #   What a policy declares, as entries of `data.index` (see `bridge.hierarchy.links`). Every object with target refs
 #   declares them, whether its kind is a known policy kind or not, so that a new PolicyKind relinks nothing.
-entries(obj) := selector_entries(obj) | {entry |
+entries(obj) := (selector_entries(obj) | {entry |
 	type := concat("/", [keys.group(obj.apiVersion), obj.kind])
 	some ref in refs(obj)
 	some path in ({["attached", type, ref.key], ["targeted", ref.object]} | {["referrers", namespace] |
@@ -87,4 +87,8 @@ entries(obj) := selector_entries(obj) | {entry |
 		not namespace in {"-", object.get(obj.metadata, "namespace", "-")}
 	})
 	entry := {"path": path, "value": true}
+}) | {{"path": ["limited", type], "value": true} |
+	type := concat("/", [keys.group(obj.apiVersion), obj.kind])
+	some ref in refs(obj)
+	ref.class
 }

@@ -7,7 +7,8 @@ import data.bridge.lib.keys
 # description: |
 #   The attachments of a kind's policies that do not count for an effective target, though they name a node of one of the
 #   paths to it: `{policy, target, reason, message}`, with the verdict's reason, or Deleting for a policy that takes no
-#   part (semantics T2 to T5). What `explain` adds to an effective policy.
+#   part, or OtherClass for a ref whose className keeps it off one of the paths (semantics T1 to T5). What `explain` adds
+#   to an effective policy.
 refused(policy_kind, node) := {told |
 	paths := effective.paths(policy_kind, node)
 	some object_key in {keys.parse(above).object | some path in paths; some above in path}
@@ -16,7 +17,7 @@ refused(policy_kind, node) := {told |
 	some ref in declared(policy)
 	ref.object == object_key
 	_concerns(policy_kind, ref, paths)
-	told := object.union({"policy": policy, "target": ref.key}, _refusal(policy, ref))
+	told := object.union({"policy": policy, "target": ref.key}, _refusal(policy, ref, paths))
 }
 
 # A ref to another section of the object says nothing here; one to a section that does not exist might have been meant.
@@ -27,10 +28,18 @@ _concerns(policy_kind, ref, paths) if {
 
 _concerns(policy_kind, ref, _) if not place(policy_kind, ref.key)
 
-_refusal(policy, ref) := {"reason": "Deleting", "message": message} if {
+_refusal(policy, ref, paths) := {"reason": "Deleting", "message": message} if {
 	not _takes_part(policy)
 	message := sprintf("%s %s is being deleted", [keys.parse(policy).kind, keys.short(policy)])
 } else := found if {
 	found := verdict(policy, ref)
 	found.reason != "Accepted"
+} else := {"reason": "OtherClass", "message": message} if {
+	policy_kind := keys.parse(policy).type
+	node := place(policy_kind, ref.key)
+	classes := limits(policy_kind, node)[policy]
+	some path in paths
+	node in path
+	not runs_through(policy_kind, path, classes)
+	message := sprintf("className limits it to paths through GatewayClass %s", [concat(" or ", sort(classes))])
 }

@@ -54,9 +54,6 @@ invalid(policy_key) := effective.proper(policy_key).error if {
 	true
 } else := stanza_flaw(policy_key) if {
 	true
-} else := "className: this version has no targets limited to a GatewayClass" if {
-	some ref in declared(policy_key)
-	ref.class
 } else := "Policy names no target: spec.targetRefs is missing or empty" if {
 	count(written(policy_key)) == 0
 	not lookup.get(policy_key).spec.targetSelectors[0]

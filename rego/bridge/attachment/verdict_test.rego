@@ -136,15 +136,6 @@ test_a_policy_without_refs_is_invalid if {
 	message == "Policy names no target: spec.targetRefs is missing or empty"
 }
 
-# T1
-test_what_limits_targets_in_ways_that_are_not_known_is_invalid_not_ignored if {
-	limited := object.union(testing.ref("HTTPRoute", "cart"), {"className": "public"})
-	_verdicts(testing.color("shop", "warm", 1, [limited], {"color": "red"}), []) == [[
-		"Invalid",
-		"className: this version has no targets limited to a GatewayClass",
-	]]
-}
-
 # T2: of two listeners of one name, which the API refuses, the first counts.
 test_two_listeners_of_one_name_are_one_target if {
 	listeners := [testing.listener("http", 80), testing.listener("http", 81)]

@@ -11,17 +11,27 @@ import data.bridge.lookup
 #   The policies of a kind on a path, the established ones first: by level, higher first; then by age, older first;
 #   then by namespace/name (GEP-713, "Established and challenger policy specs"; semantics F1). A policy that is
 #   attached at two places of the path stands here twice (P4). Each entry is `{policy, target}`.
-stack(policy_kind, path) := [{"policy": policy, "target": node} |
+stack(policy_kind, path) := all_attached if {
+	all_attached := [entry | some node in path; some entry in _at_level(policy_kind, node)]
+	count([1 | some entry in all_attached; entry.classes]) == 0
+} else := [object.remove(entry, ["classes"]) |
 	some node in path
-	some policy in _at_level(policy_kind, node)
+	some entry in _at_level(policy_kind, node)
+	_counts(policy_kind, path, entry)
 ]
 
-# The policies at one node, the older first. The same for all paths through it.
-_at_level(policy_kind, node) := [row[2] |
-	some row in sort({[lookup.age(policy), keys.alphabetical(policy), policy] |
+# The policies at one node, the older first, with the `classes` that it is limited to there. The same for all paths through it.
+_at_level(policy_kind, node) := [object.union({"policy": policy, "target": node}, limit) |
+	limits := attachment.limits(policy_kind, node)
+	some [_, _, policy] in sort({[lookup.age(policy), keys.alphabetical(policy), policy] |
 		some policy in attachment.attached(policy_kind, node)
 	})
+	limit := {"classes": classes | classes := limits[policy]}
 ]
+
+_counts(_, _, entry) if not entry.classes
+
+_counts(policy_kind, path, entry) if attachment.runs_through(policy_kind, path, entry.classes)
 
 # METADATA
 # description: |

@@ -50,6 +50,13 @@ selecting(namespace, type) := {[policy, text] |
 }
 
 # METADATA
+# description: The policies of a kind that have a ref with a className.
+limited(policy_kind) := {policy |
+	some policy, _ in data.index.limited[policy_kind]
+	not policy in touched
+} | object.get(_changed, ["limited", policy_kind, ""], set())
+
+# METADATA
 # description: The objects that refer into a namespace from another one.
 referrers(namespace) := {key |
 	some key, _ in data.index.referrers[namespace]

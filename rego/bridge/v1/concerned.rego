@@ -51,7 +51,7 @@ _concerned_scopes[kind] contains scope if {
 	some [policy, object_key] in _selected_before
 	kind := keys.parse(policy).type
 	kinds.get(kind)
-	some scope in engine.scopes(kind, object_key)
+	some scope in engine.scopes(kind, _node(kind, object_key))
 }
 
 # What a changed policy selected by what it selected by before, as [policy, object].
@@ -71,6 +71,18 @@ _concerned_scopes[kind] contains scope if {
 	some policy in attachment.targeting(below)
 	keys.parse(policy).type == kind
 	some scope in engine.scopes(kind, below)
+}
+
+# A Direct kind's refs that count only below a GatewayClass (semantics T1).
+_concerned_scopes[kind] contains scope if {
+	some kind in kinds.names
+	kinds.direct(kind)
+	some policy in lookup.limited(kind)
+	some ref in attachment.named(policy)
+	ref.class
+	some object_key in _concerned_objects
+	ref.object in hierarchy.objects_below(object_key)
+	some scope in engine.scopes(kind, _node(kind, ref.key))
 }
 
 # A ref may name a section that is gone; then its object is asked.

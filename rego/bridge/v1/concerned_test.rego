@@ -103,3 +103,11 @@ test_a_policy_concerns_what_it_selects_and_what_it_selected_before if {
 	_concerned([_labelled("blue"), _selecting, named], key, [path]) == [{_color: [_red_one]}, [key, "example.com/ColorPolicy/shop/named"]]
 	_concerned([_labelled("green"), _selecting, named], key, [path]) == [{}, [key]]
 }
+
+# T1, C2
+test_a_gateway_concerns_direct_policies_below_it_that_a_class_name_limits if {
+	limited := testing.timeout("limited", 1, [object.union(testing.service_ref("cart"), {"className": "example"})], {})
+	gateway := "gateway.networking.k8s.io/Gateway/infra/public"
+	_concerned([limited], gateway, [])[0]["example.com/TimeoutPolicy"] == _services
+	object.get(_concerned([testing.timeout("free", 1, [testing.service_ref("cart")], {})], gateway, [])[0], "example.com/TimeoutPolicy", []) == []
+}

@@ -1,0 +1,35 @@
+package bridge.attachment
+
+import data.bridge.hierarchy
+import data.bridge.kinds
+
+# METADATA
+# description: |
+#   The policies of a kind that are attached to a node by refs with a className alone, with these classes: such an attachment
+#   counts only on paths through a GatewayClass of that name (the first form of GEP-713, PolicyTargetReference; semantics T1).
+limits(policy_kind, node) := {policy: classes |
+	some [policy, limited] in _refs_to(policy_kind, node)
+	limited.class
+	accepted := [ref |
+		some [other, ref] in _refs_to(policy_kind, node)
+		other == policy
+		verdict(policy, ref).reason == "Accepted"
+	]
+	every ref in accepted {
+		ref.class
+	}
+	classes := {ref.class | some ref in accepted}
+}
+
+# METADATA
+# description: A path of a policy kind runs through one of these classes. A Direct kind's paths are those of its target.
+runs_through(policy_kind, path, classes) if {
+	not kinds.direct(policy_kind)
+	count(hierarchy.classes(path) & classes) > 0
+}
+
+runs_through(policy_kind, path, classes) if {
+	kinds.direct(policy_kind)
+	some whole in hierarchy.paths(path[count(path) - 1], false)
+	count(hierarchy.classes(whole) & classes) > 0
+}
