@@ -37,6 +37,11 @@ class Case:
         return self.folder / "objects.yaml"
 
     @cached_property
+    def modules(self) -> list[Path]:
+        """An admin's Rego that it needs, beside its objects."""
+        return sorted(self.folder.glob("*.rego"))
+
+    @cached_property
     def objects(self) -> list[Object]:
         """Its objects, with the API server's defaults."""
         return ManifestSource([self.manifest], follow=False).load()
@@ -114,3 +119,8 @@ class Case:
 def all_cases() -> list[Case]:
     """Every scenario, by name."""
     return [Case(folder.parent.name, folder.parent) for folder in sorted(HERE.glob("*/objects.yaml"))]
+
+
+def cases_without_modules() -> list[Case]:
+    """The scenarios that need no Rego of an admin: a folder of manifests and a cluster load none yet."""
+    return [case for case in all_cases() if not case.modules]

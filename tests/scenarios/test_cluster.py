@@ -19,7 +19,7 @@ import yaml
 from bridge.model.changes import Object
 from bridge.model.keys import key_of
 from tests.controlplane.plane import ControlPlane
-from tests.scenarios.cases import Case, all_cases
+from tests.scenarios.cases import Case, cases_without_modules
 from tests.scenarios.checking import Answers, check, refusal
 from tests.scenarios.custom_resources import custom_resources, plural_of
 
@@ -76,13 +76,15 @@ def cluster(
     folder = tmp_path_factory.mktemp("scenarios")
     kubectl = _kubectl(kubectl_path, control_plane, folder)
     resources = [yaml.safe_load(file.read_text()) for file in CRDS.glob("*.yaml")]
-    resources += [crd for case in all_cases() for crd in custom_resources(case)]
+    resources += [crd for case in cases_without_modules() for crd in custom_resources(case)]
     kubectl(resources)
     control_plane.api.wait_for_crds({crd["metadata"]["name"] for crd in resources})
-    for wave in _waves(all_cases()):
+    for wave in _waves(cases_without_modules()):
         kubectl(wave)
         time.sleep(1.1)  # creationTimestamps have whole seconds
-    for obj in [obj for case in all_cases() for obj in case.raw() if "deletionTimestamp" in obj["metadata"]]:
+    for obj in [
+        obj for case in cases_without_modules() for obj in case.raw() if "deletionTimestamp" in obj["metadata"]
+    ]:
         control_plane.api.request("DELETE", resource_path(obj))
     with (folder / "bridge.log").open("wb") as log:
         environ = {**os.environ, "BRIDGE_OPA": str(opa_path), "BRIDGE_LEASE_NAME": "scenarios"}
@@ -92,7 +94,7 @@ def cluster(
         )
         try:
             found = Cluster(control_plane, _opa_url(folder / "bridge.log", process))
-            for obj in [obj for case in all_cases() for obj in case.raw() if "status" in obj]:
+            for obj in [obj for case in cases_without_modules() for obj in case.raw() if "status" in obj]:
                 found.report(obj)
             yield found
         finally:
@@ -100,7 +102,7 @@ def cluster(
             assert process.wait(20) == 0, (folder / "bridge.log").read_text()
 
 
-@pytest.mark.parametrize("case", all_cases(), ids=lambda case: case.name)
+@pytest.mark.parametrize("case", cases_without_modules(), ids=lambda case: case.name)
 def test_a_scenario_holds_on_a_cluster(case: Case, cluster: Cluster) -> None:
     deadline = time.monotonic() + PATIENCE
     while True:

@@ -1,7 +1,12 @@
-"""Scenarios in OPA alone: an OPA that holds nothing, asked as if the objects were there (`changes`)."""
+"""Scenarios in OPA alone: an OPA that holds nothing, asked as if the objects were there (`changes`).
+
+Those with an admin's Rego hold in this way alone until a folder of manifests and a cluster can load it.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -13,39 +18,56 @@ from bridge.modules.shipped import shipped_bundle
 from bridge.opa.client import Opa
 from bridge.opa.managed import ManagedOpa
 from bridge.resources import rego_root
-from tests.scenarios.cases import Case, all_cases
+from tests.scenarios.cases import Case, all_cases, cases_without_modules
 from tests.scenarios.checking import Answers, check, refusal
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def empty_opa(opa_path: Path) -> AsyncIterator[Opa]:
-    async with ManagedOpa(opa_path, {}, bundle=shipped_bundle(rego_root())) as managed, Opa(managed.url) as opa:
-        await opa.put("kinds", await opa.query("kinds_in_force", {}))  # the presets alone
+    async with _opa(opa_path, rego_root()) as opa:
         yield opa
 
 
 @pytest.mark.asyncio(loop_scope="module")
-@pytest.mark.parametrize("case", all_cases(), ids=lambda case: case.name)
+@pytest.mark.parametrize("case", cases_without_modules(), ids=lambda case: case.name)
 async def test_a_scenario_holds_in_rego(case: Case, empty_opa: Opa) -> None:
+    check(case, await _answers(case, empty_opa))
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize("case", [case for case in all_cases() if case.modules], ids=lambda case: case.name)
+async def test_a_scenario_with_modules_holds_in_rego(case: Case, opa_path: Path, tmp_path: Path) -> None:
+    rego = shutil.copytree(rego_root(), tmp_path / "rego")
+    for module in case.modules:
+        shutil.copy(module, rego / module.name)
+    async with _opa(opa_path, rego) as opa:
+        check(case, await _answers(case, opa))
+
+
+@contextlib.asynccontextmanager
+async def _opa(opa_path: Path, rego: Path) -> AsyncIterator[Opa]:
+    async with ManagedOpa(opa_path, {}, bundle=shipped_bundle(rego)) as managed, Opa(managed.url) as opa:
+        await opa.put("kinds", await opa.query("kinds_in_force", {}))  # the presets alone
+        yield opa
+
+
+async def _answers(case: Case, opa: Opa) -> Answers:
     changes = {"upsert": case.objects}
-    scopes = await empty_opa.query("scopes", {"changes": changes})
+    scopes = await opa.query("scopes", {"changes": changes})
     effective = []
     for kind, targets in scopes.items():
-        effective += await empty_opa.query("effective", {"targets": targets, "policyKind": kind, "changes": changes})
-    policies = await empty_opa.query("policies", {"changes": changes})
-    statuses = await empty_opa.query("status", {"policies": policies, "changes": changes})
+        effective += await opa.query("effective", {"targets": targets, "policyKind": kind, "changes": changes})
+    policies = await opa.query("policies", {"changes": changes})
+    statuses = await opa.query("status", {"policies": policies, "changes": changes})
     objects = sorted({target.partition("#")[0] for targets in scopes.values() for target in targets})
-    affected = await empty_opa.query("affected", {"objects": objects, "changes": changes})
+    affected = await opa.query("affected", {"objects": objects, "changes": changes})
     policykinds = [str(key) for key in case.keys if key.type_id == "policybridge.io/PolicyKind"]
-    described = await empty_opa.query("status", {"policies": policykinds, "changes": changes})
-    check(
-        case,
-        Answers(
-            effective,
-            {entry["policy"]: entry for entry in statuses},
-            {entry["object"]: _shown(entry) for entry in affected},
-            {entry["policy"].rpartition("/")[2]: c for entry in described if (c := refusal(entry["conditions"]))},
-        ),
+    described = await opa.query("status", {"policies": policykinds, "changes": changes})
+    return Answers(
+        effective,
+        {entry["policy"]: entry for entry in statuses},
+        {entry["object"]: _shown(entry) for entry in affected},
+        {entry["policy"].rpartition("/")[2]: c for entry in described if (c := refusal(entry["conditions"]))},
     )
 
 
