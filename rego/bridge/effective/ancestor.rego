@@ -77,7 +77,10 @@ _step_name(node, next) := [] if {
 } else := [sprintf("%s %s", [parts.kind, short])] if {
 	parts := keys.parse(node)
 	parts.section == ""
+	parts.role == ""
 	short := keys.short(node)
+} else := [sprintf("%s %s@frontend", [keys.parse(node).kind, keys.short(node)])] if {
+	hierarchy.is_frontend(node)
 } else := [sprintf("%s %s#%s", [parts.kind, keys.short(node), parts.section])] if {
 	parts := keys.parse(node)
 }

@@ -5,12 +5,11 @@ import data.bridge.lib.keys
 
 # METADATA
 # description: |
-#   The effective policy of one kind at one effective target, for each path that has a policy:
-#   `{path, spec, origins, policies}`; a stack above the bound, or a path above its own, gives `{path, error, policies}`.
-at(policy_kind, node) := [entry |
-	some path in paths(policy_kind, node)
-	attached := stack(policy_kind, path)
-	count(attached) > 0
+#   The effective policy of one kind at one effective target, for each path that has a policy and counts for requests from
+#   a namespace ("": from any, see `stacks`): `{path, spec, origins, policies}`; a stack above the bound, or a path above its
+#   own, gives `{path, error, policies}`.
+at(policy_kind, node, source) := [entry |
+	some [path, attached] in stacks(policy_kind, node, source)
 	entry := _entry(path, attached)
 ]
 

@@ -28,7 +28,7 @@ _told_of(fields, policies) := [entry, rows] if {
 		some policy in policies
 	]
 	grant := testing.grant("infra", "example.com", "HuePolicy", "shop", testing.gateway_group, "Gateway")
-	entry := effective.at("example.com/HuePolicy", testing.cart_pay)[0] with input as testing.changed(array.concat(objects, [grant, kind]))
+	entry := effective.at("example.com/HuePolicy", testing.cart_pay, "")[0] with input as testing.changed(array.concat(objects, [grant, kind]))
 	rows := effective.rows("example.com/HuePolicy", testing.cart_pay) with input as testing.changed(array.concat(objects, [grant, kind]))
 }
 

@@ -7,16 +7,19 @@ import data.bridge.lookup
 # description: |
 #   What became of each policy at one effective target, a row for each path, policy and ancestor:
 #   `{policy, ancestor, outcome, by, scope, affects}`. `by` names those that override it with the strategy that decided,
-#   `scope` names the path. What statuses are counted from.
+#   `scope` names the path, and the source that it is for where that is not any. What statuses are counted from.
 rows(policy_kind, node) := [row |
-	some path in paths(policy_kind, node)
-	attached := stack(policy_kind, path)
-	count(attached) > 0
-	scope := scope_name(path)
+	some source in sources(policy_kind, node)
+	some [path, attached] in distinct_stacks(policy_kind, node, source)
+	scope := concat("", [scope_name(path), _from(source)])
 	some told in _told(attached, path[0])
 	some ancestor in ancestors(policy_kind, path, told.target)
 	row := object.union(told.row, {"ancestor": ancestor, "scope": scope})
 ]
+
+_from("") := ""
+
+_from(source) := sprintf(" from namespace %s", [source]) if source != ""
 
 # What a row says of each policy of a stack, whatever path it is on. `root` tells a path that was cut at its bound.
 _told(attached, root) := [{"target": placed.target, "row": row} |

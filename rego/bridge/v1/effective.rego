@@ -6,7 +6,8 @@ import data.bridge.hierarchy
 # METADATA
 # description: |
 #   `effective`: the effective policies at `targets`, for each policy kind and path. A target that lies above a kind's
-#   effective level stands for the effective targets below it. A path with no policy is absent.
+#   effective level stands for the effective targets below it. A path with no policy is absent. With `sourceNamespace`
+#   what holds for requests from there, else only what is the same for all (semantics P6).
 # entrypoint: true
 effective := _input_problem if {
 	_input_problem
@@ -18,6 +19,6 @@ effective := _input_problem if {
 		some target in input.targets
 		some scope in engine.scopes(kind, hierarchy.canonical(target))
 	})
-	paths := engine.at(kind, node)
+	paths := engine.at(kind, node, object.get(input, "sourceNamespace", ""))
 	count(paths) > 0
 ]

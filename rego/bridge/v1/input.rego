@@ -27,6 +27,8 @@ _input_problem := _error("InvalidInput", "changes.upsert must be a list of objec
 } else := _error("InvalidInput", "changes.delete must be a list of keys") if {
 	some key in object.get(input, ["changes", "delete"], [])
 	not keys.parse(key)
+} else := _error("InvalidInput", "sourceNamespace must be the name of a namespace") if {
+	not is_string(object.get(input, "sourceNamespace", ""))
 } else := _error("UnknownPolicyKind", message) if {
 	input.policyKind
 	not kinds.get(input.policyKind)

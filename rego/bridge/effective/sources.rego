@@ -1,0 +1,73 @@
+package bridge.effective
+
+import data.bridge.hierarchy
+import data.bridge.kinds
+import data.bridge.lib.keys
+
+# METADATA
+# description: |
+#   What counts at an effective target for requests from a namespace ("": from any, so only what is the same for all), each
+#   path that has a policy with its stack, `[path, stack]` (semantics P6).
+stacks(policy_kind, node, source) := [[path, attached] |
+	some path in _paths_for(policy_kind, node, source)
+	attached := [entry | some entry in stack(policy_kind, path); _counts_for(policy_kind, entry, source)]
+	count(attached) > 0
+] if {
+	kinds.for_consumers(policy_kind)
+} else := [[path, attached] |
+	some path in _paths_for(policy_kind, node, source)
+	attached := stack(policy_kind, path)
+	count(attached) > 0
+]
+
+# Most paths have no frontend, and then they are the same for every source.
+_paths_for(policy_kind, node, source) := {path |
+	some path in paths(policy_kind, node)
+	hierarchy.counts_for(path, source)
+} if {
+	_meshed(policy_kind, node)
+} else := paths(policy_kind, node)
+
+_meshed(policy_kind, node) if {
+	some path in paths(policy_kind, node)
+	contains(concat("", path), "@frontend")
+}
+
+# A policy that names another namespace counts only for requests from its own.
+_counts_for(_, entry, source) if keys.parse(entry.policy).namespace in {"-", source}
+
+_counts_for(_, entry, _) if keys.parse(entry.target).namespace in {"-", keys.parse(entry.policy).namespace}
+
+# METADATA
+# description: |
+#   The sources that statuses are counted over: "", and each namespace for which something else counts at an effective
+#   target, because of a consumer route or a consumer's policy on a path to it (semantics P6).
+sources(policy_kind, node) := array.concat([""], sort(_consumers(policy_kind, node))) if {
+	_by_source(policy_kind, node)
+} else := [""]
+
+_by_source(policy_kind, _) if kinds.for_consumers(policy_kind)
+
+_by_source(policy_kind, node) if _meshed(policy_kind, node)
+
+_consumers(policy_kind, node) := {namespace |
+	some path in paths(policy_kind, node)
+	some namespace in hierarchy.consumers(path)
+} | {namespace |
+	kinds.for_consumers(policy_kind)
+	some path in paths(policy_kind, node)
+	some entry in stack(policy_kind, path)
+	not _counts_for(policy_kind, entry, "")
+	namespace := keys.parse(entry.policy).namespace
+}
+
+# METADATA
+# description: |
+#   What counts for a source and is not the same for all, `[path, stack]`; of "" all that counts. So what is the same in
+#   two contexts is counted once.
+distinct_stacks(policy_kind, node, source) := stacks(policy_kind, node, source) if {
+	source == ""
+} else := [counted |
+	some counted in stacks(policy_kind, node, source)
+	not counted in stacks(policy_kind, node, "")
+]

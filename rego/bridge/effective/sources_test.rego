@@ -1,0 +1,126 @@
+package bridge.effective_test
+
+import data.bridge.effective
+import data.bridge.testing
+
+_mesh_kind(fields) := testing.policykind(object.union(
+	{
+		"group": "example.com",
+		"kind": "RetryPolicy",
+		"effectiveTarget": "Rule",
+		"crossNamespace": "Consumer",
+		"targets": [{"kind": "Service"}, {"group": testing.gateway_group, "kind": "HTTPRoute"}],
+	},
+	fields,
+))
+
+_retry(namespace, name, refs) := testing.with_spec(
+	testing.resource("example.com/v1", "RetryPolicy", namespace, name),
+	{"targetRefs": refs, "from": namespace},
+)
+
+_mesh_route(namespace) := {
+	"apiVersion": testing.gateway_api,
+	"kind": "HTTPRoute",
+	"metadata": {"name": "mesh", "namespace": namespace},
+	"spec": {
+		"parentRefs": [{"group": "", "kind": "Service", "name": "cart", "namespace": "shop"}],
+		"rules": [{"name": "all"}],
+	},
+}
+
+_cart_frontend_ref := {"group": "", "kind": "Service", "name": "cart", "namespace": "shop"}
+
+_mesh_service := testing.service("cart", [{"name": "http", "port": 80}])
+
+_mesh_rule(namespace) := sprintf("gateway.networking.k8s.io/HTTPRoute/%s/mesh#all", [namespace])
+
+_specs(objects, namespace, source) := [path.spec | some path in entries] if {
+	entries := effective.at("example.com/RetryPolicy", _mesh_rule(namespace), source) with input as _mesh_input(objects)
+}
+
+_mesh_input(objects) := {"changes": {"upsert": array.concat([_mesh_kind({}), _mesh_service, _mesh_route("shop")], objects)}}
+
+# K4
+test_a_policy_of_a_frontend_reaches_the_rules_of_its_routes if {
+	_specs([_retry("shop", "own", [_cart_frontend_ref])], "shop", "") == [{"from": "shop"}]
+}
+
+# P6
+test_a_consumers_policy_counts_for_its_own_namespace_alone if {
+	objects := [_retry("app", "mine", [_cart_frontend_ref])]
+	every row in [["", []], ["app", [{"from": "app"}]], ["blog", []]] {
+		_specs(objects, "shop", row[0]) == row[1]
+	}
+}
+
+# P6
+test_a_consumers_route_takes_the_place_of_the_producers if {
+	objects := [_retry("shop", "own", [_cart_frontend_ref]), _mesh_route("app")]
+	every row in [
+		["shop", "", [{"from": "shop"}]],
+		["shop", "app", []],
+		["shop", "blog", [{"from": "shop"}]],
+		["app", "", []],
+		["app", "app", [{"from": "shop"}]],
+		["app", "blog", []],
+	] {
+		_specs(objects, row[0], row[1]) == row[2]
+	}
+}
+
+_rows(objects, namespace) := [[row.policy, row.outcome, row.scope] | some row in rows] if {
+	rows := effective.rows("example.com/RetryPolicy", _mesh_rule(namespace)) with input as _mesh_input(objects)
+}
+
+_own_key := "example.com/RetryPolicy/shop/own"
+
+_mine_key := "example.com/RetryPolicy/app/mine"
+
+# P6, O4
+test_statuses_count_what_each_source_sees_and_the_same_once if {
+	at_producer := "Service shop/cart@frontend > HTTPRoute shop/mesh#all"
+	_rows([_retry("shop", "own", [_cart_frontend_ref])], "shop") == [[_own_key, "Programmed", at_producer]]
+	_rows([_retry("shop", "own", [_cart_frontend_ref]), _retry("app", "mine", [_cart_frontend_ref])], "shop") == [
+		[_own_key, "Programmed", at_producer],
+		[_mine_key, "Overridden", concat("", [at_producer, " from namespace app"])],
+		[_own_key, "Programmed", concat("", [at_producer, " from namespace app"])],
+	]
+	_rows([_retry("shop", "own", [_cart_frontend_ref]), _mesh_route("app")], "app") == [[
+		_own_key, "Programmed",
+		"Service shop/cart@frontend > HTTPRoute app/mesh#all from namespace app",
+	]]
+}
+
+# P6: what it names in its own namespace is its own.
+test_a_policy_for_its_own_namespace_counts_for_every_source if {
+	policy := _retry("app", "mine", [testing.ref("HTTPRoute", "mesh")])
+	_specs([policy, _mesh_route("app")], "app", "app") == [{"from": "app"}]
+	scopes := effective.reached(_mine_key) with input as _mesh_input([policy, _mesh_route("app")])
+	scopes == {_mesh_rule("app")}
+}
+
+# C2, K4
+test_a_direct_kind_may_act_on_a_frontend if {
+	kind := _mesh_kind({"class": "Direct", "targets": [{"kind": "Service", "role": "Frontend"}]})
+	document := {"changes": {"upsert": [kind, _mesh_service, _retry("shop", "own", [_cart_frontend_ref])]}}
+	scopes := effective.scopes("example.com/RetryPolicy", "core/Service/shop/cart") with input as document
+	scopes == {"core/Service/shop/cart@frontend"}
+	entries := effective.at("example.com/RetryPolicy", "core/Service/shop/cart@frontend", "") with input as document
+	[[entry.path, entry.spec] | some entry in entries] == [[["core/Service/shop/cart@frontend"], {"from": "shop"}]]
+	effective.acts_at("example.com/RetryPolicy", "core/Service/shop/cart@frontend") with input as document
+	not effective.acts_at("example.com/RetryPolicy", "core/Service/shop/cart") with input as document
+}
+
+# F5, P6
+test_a_consumers_policy_and_a_producers_are_in_no_conflict if {
+	kind := _mesh_kind({"class": "Direct", "targets": [{"kind": "Service"}]})
+	policies := [_retry("shop", "own", [_cart_frontend_ref]), _retry("app", "mine", [_cart_frontend_ref]), _retry("app", "second", [_cart_frontend_ref])]
+	document := {"changes": {"upsert": array.concat([kind, _mesh_service], policies)}}
+	attached := {policy |
+		some policy in [_own_key, _mine_key, "example.com/RetryPolicy/app/second"]
+		nodes := effective.reached(policy) with input as document
+		count(nodes) > 0
+	}
+	attached == {_own_key, _mine_key}
+}

@@ -1,0 +1,45 @@
+package bridge.hierarchy
+
+import data.bridge.lib.keys
+import data.bridge.lookup
+
+# METADATA
+# description: |
+#   A path counts for requests from a namespace ("": from any, so only what is the same for all). Through a frontend that
+#   holds for its own namespace's routes, the producer's, unless the source has a consumer route for it; and for a
+#   consumer route if it is the source's own (Gateway API, ParentReference.namespace; semantics P6).
+counts_for(path, source) if {
+	every pair in _through_frontends(path) {
+		_route_counts(pair[0], pair[1], source)
+	}
+}
+
+# METADATA
+# description: The namespaces that have a consumer route on a path.
+consumers(path) := {namespace |
+	some [frontend_node, route_key] in _through_frontends(path)
+	namespace := keys.parse(route_key).namespace
+	namespace != keys.parse(frontend_node).namespace
+}
+
+# The frontends of a path, each with the route below it; there may be a Namespace between them.
+_through_frontends(path) := {[node, route_key] |
+	some index, node in path
+	is_frontend(node)
+	route_key := [below | some below in array.slice(path, index + 1, index + 3); level(below) == "Route"][0]
+}
+
+_route_counts(frontend_node, route_key, source) if {
+	keys.parse(route_key).namespace == keys.parse(frontend_node).namespace
+	not _consumes(frontend_node, source)
+}
+
+_route_counts(_, route_key, source) if keys.parse(route_key).namespace == source
+
+# A namespace has a consumer route that counts for a frontend.
+_consumes(frontend_node, source) if {
+	source != keys.parse(frontend_node).namespace
+	some route_key in lookup.declared_children(frontend_node)
+	keys.parse(route_key).namespace == source
+	frontend_node in parents(route_key)
+}
