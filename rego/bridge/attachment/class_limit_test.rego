@@ -24,7 +24,7 @@ _counts_below(refs) := {gateway |
 }
 
 _at(policy) := entries if {
-	entries := effective.at("example.com/ColorPolicy", sprintf("%s#one", [_both])) with input as testing.changed([_paid, _route, policy])
+	entries := effective.at("example.com/ColorPolicy", sprintf("%s#one", [_both]), "") with input as testing.changed([_paid, _route, policy])
 }
 
 # T1
@@ -61,7 +61,7 @@ test_a_direct_policy_with_a_class_name_counts_where_its_target_lies_below_that_c
 		some class in ["example", "paid"]
 		ref := object.union(testing.service_ref("cart"), {"className": class})
 		policy := testing.timeout("slow", 1, [ref], {"request": "1s"})
-		found := effective.at("example.com/TimeoutPolicy", "core/Service/shop/cart#http") with input as testing.changed([policy])
+		found := effective.at("example.com/TimeoutPolicy", "core/Service/shop/cart#http", "") with input as testing.changed([policy])
 		count(found) == 1
 	]
 	counts == ["example"]
