@@ -1,0 +1,180 @@
+"""Policy kinds that a CRD's label makes, on a real API server and in a folder, while a bridge runs."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import structlog
+import yaml
+
+from bridge.kube.client import KubeClient
+from bridge.model.changes import Object
+from bridge.model.notice import Notice
+from bridge.modules.shipped import shipped_bundle
+from bridge.opa.client import Opa
+from bridge.opa.managed import ManagedOpa
+from bridge.replicator.replicator import Replicator
+from bridge.resources import rego_root
+from bridge.runtime.types import ALWAYS
+from bridge.sources.base import Source
+from bridge.sources.cluster import ClusterSource
+from bridge.sources.manifests import ManifestSource
+from tests.controlplane.plane import ControlPlane
+from tests.integration.objects import apply_crd, crd, delete_crd, fresh_name, make_namespace
+from tests.integration.scripted import ScriptedSource
+
+LABEL = "gateway.networking.k8s.io/policy"
+BUNDLE = shipped_bundle(rego_root())
+PRESETS = {"gateway.networking.k8s.io/BackendTLSPolicy", "gateway.networking.x-k8s.io/XBackendTrafficPolicy"}
+
+
+@asynccontextmanager
+async def replicating(source: Source, opa_path: Path) -> AsyncIterator[tuple[Opa, Replicator]]:
+    async with ManagedOpa(opa_path, {}, bundle=BUNDLE) as managed, Opa(managed.url) as opa:
+        replicator = Replicator(source, opa, ALWAYS)
+        if isinstance(source, ClusterSource):
+            replicator.listen(_rediscovering(source))
+        task = asyncio.create_task(replicator.run())
+        try:
+            await asyncio.wait_for(replicator.filled.wait(), 30)
+            yield opa, replicator
+            assert not task.done(), task.exception()
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+
+def _rediscovering(source: ClusterSource) -> Callable[[Notice], None]:
+    def noticed(notice: Notice) -> None:
+        if any(key.kind == "CustomResourceDefinition" for key in notice.keys):
+            source.rediscover()
+
+    return noticed
+
+
+def labelled(group: str, label: str | None) -> Object:
+    body: Object = crd("huepolicies", "HuePolicy", group=group)
+    body["metadata"]["labels"] = {} if label is None else {LABEL: label}
+    return body
+
+
+def policy(group: str, namespace: str) -> Object:
+    return {
+        "apiVersion": f"{group}/v1",
+        "kind": "HuePolicy",
+        "metadata": {"name": "one", "namespace": namespace},
+        "spec": {"targetRefs": [{"group": "", "kind": "Namespace", "name": namespace}], "hue": "red"},
+    }
+
+
+async def until(ask: Callable[[], Awaitable[Any]], wanted: Any) -> None:
+    deadline = time.monotonic() + 30
+    while (found := await ask()) != wanted:
+        assert time.monotonic() < deadline, found
+        await asyncio.sleep(0.05)
+
+
+class Asked:
+    """What one kind comes to in an OPA: its class in force, and the hue that holds for the namespace."""
+
+    def __init__(self, opa: Opa, group: str, namespace: str) -> None:
+        self._opa = opa
+        self._kind = f"{group}/HuePolicy"
+        self._target = f"core/Namespace/-/{namespace}"
+
+    async def __call__(self) -> tuple[str | None, list[str]]:
+        """Ask now."""
+        kinds = await self._opa.get("kinds") or {}
+        answer = await self._opa.query("effective", {"targets": [self._target]})
+        hues = [path["spec"]["hue"] for entry in answer for path in entry["paths"] if entry["policyKind"] == self._kind]
+        return kinds.get(self._kind, {}).get("class"), hues
+
+
+@pytest.fixture
+async def client(control_plane: ControlPlane) -> AsyncIterator[KubeClient]:
+    async with await KubeClient.connect(str(control_plane.kubeconfig)) as connected:
+        yield connected
+
+
+async def test_a_crd_with_the_label_makes_a_policy_kind_while_it_is_there(
+    control_plane: ControlPlane, client: KubeClient, opa_path: Path
+) -> None:
+    api, group = control_plane.api, f"{fresh_name('hue')}.example.com"
+    namespace = await make_namespace(api)
+    async with replicating(ClusterSource(client), opa_path) as (opa, replicator):
+        asked = Asked(opa, group, namespace)
+        assert await asked() == (None, [])
+        await apply_crd(api, labelled(group, "Direct"))
+        path = f"/apis/{group}/v1/namespaces/{namespace}/huepolicies/one"
+        await asyncio.to_thread(api.apply, path, policy(group, namespace))
+        await until(asked, ("Direct", ["red"]))
+        await apply_crd(api, labelled(group, "inherited"))
+        await until(asked, ("Inherited", []))
+        await apply_crd(api, labelled(group, "Direct"))
+        await until(asked, ("Direct", ["red"]))
+        await delete_crd(api, f"huepolicies.{group}")
+        await until(asked, (None, []))
+
+        async def held() -> Any:
+            return (await opa.get(f"objects/{group}/HuePolicy") or {}).get(namespace) or {}
+
+        await until(held, {})
+        assert f"{group}/HuePolicy" not in replicator.troubles
+
+
+async def test_a_label_that_is_taken_off_takes_the_policy_kind_away(
+    control_plane: ControlPlane, client: KubeClient, opa_path: Path
+) -> None:
+    api, group = control_plane.api, f"{fresh_name('hue')}.example.com"
+    namespace = await make_namespace(api)
+    await apply_crd(api, labelled(group, "Direct"))
+    path = f"/apis/{group}/v1/namespaces/{namespace}/huepolicies/one"
+    await asyncio.to_thread(api.apply, path, policy(group, namespace))
+    async with replicating(ClusterSource(client), opa_path) as (opa, _):
+        asked = Asked(opa, group, namespace)
+        await until(asked, ("Direct", ["red"]))
+        crd_path = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/huepolicies.{group}"
+        body = {"metadata": {"labels": {LABEL: None}}}
+        await asyncio.to_thread(api.request, "PATCH", crd_path, body, "application/merge-patch+json")
+        await until(asked, (None, []))
+    await delete_crd(api, f"huepolicies.{group}")
+
+
+async def test_in_a_folder_too(tmp_path: Path, opa_path: Path) -> None:
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
+    (tmp_path / "objects.yaml").write_text(yaml.safe_dump_all([namespace, policy("hue.example.com", "shop")]))
+    async with replicating(ManifestSource([tmp_path], follow=True), opa_path) as (opa, _):
+        asked = Asked(opa, "hue.example.com", "shop")
+        assert await asked() == (None, [])
+        (tmp_path / "crd.yaml").write_text(yaml.safe_dump(labelled("hue.example.com", "Direct")))
+        await until(asked, ("Direct", ["red"]))
+        (tmp_path / "crd.yaml").unlink()
+        await until(asked, (None, []))
+
+
+async def test_a_label_that_means_nothing_is_told_once(opa_path: Path) -> None:
+    source = ScriptedSource([labelled("hue.example.com", "Odd")])
+    with structlog.testing.capture_logs() as logs:
+        async with replicating(source, opa_path) as (_, replicator):
+            source.put({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})
+            source.put(labelled("blue.example.com", "Direct"))
+            await until(lambda: _count(replicator), 3)
+    told = [entry for entry in logs if entry.get("kind") == "hue.example.com/HuePolicy"]
+    assert [entry["why"] for entry in told] == [f"label {LABEL}: Odd is none of Direct, Inherited, true"]
+
+
+async def _count(replicator: Replicator) -> int:
+    return len(replicator)
+
+
+async def test_a_preset_that_no_crd_and_no_policykind_tells_of_is_not_looked_for(opa_path: Path) -> None:
+    source = ScriptedSource()
+    async with replicating(source, opa_path) as (opa, _):
+        assert set(await opa.get("kinds") or {}) == PRESETS
+        assert not source.wanted & PRESETS
