@@ -59,7 +59,8 @@ _lowest_level(type) := "Backend" if {
 # METADATA
 # description: |
 #   By type the CRD that defines it, `{key, label, version, schema}`: the label's value, and the served version that the
-#   API server prefers with its schema, empty where there is none. Of two CRDs for one type the oldest counts.
+#   API server prefers with its schema, empty where there is none. Of two CRDs for one type the oldest counts. CRDs that
+#   have no label, no preset and no PolicyKind define no policies, and are not looked at: a cluster has many.
 crds[type] := {
 	"key": key,
 	"label": object.get(crd.metadata, ["labels", policy_label], ""),
@@ -67,23 +68,23 @@ crds[type] := {
 	"schema": object.get(version, ["schema", "openAPIV3Schema"], {}),
 } if {
 	some type, claims in _crd_claims
-	key := claims[0][1]
-	crd := _crd_objects[key]
+	key := sort(claims)[0][1]
+	crd := lookup.get(key)
 	version := _preferred_version(crd)
 }
 
-_crd_claims := {type: claims |
-	some crd in _crd_objects
-	type := _defined_type(crd)
-	claims := sort([[lookup.age(key), key] | some key, other in _crd_objects; _defined_type(other) == type])
-}
-
-_crd_objects := {key: crd |
+_crd_claims[type] contains [lookup.age(key), key] if {
 	some name, crd in lookup.objects_in(crd_type, "-")
+	type := concat("/", [crd.spec.group, crd.spec.names.kind])
+	_may_be_of_policies(type, object.get(crd.metadata, ["labels", policy_label], ""))
 	key := concat("/", [crd_type, "-", name])
 }
 
-_defined_type(crd) := concat("/", [crd.spec.group, crd.spec.names.kind])
+_may_be_of_policies(_, label) if label != ""
+
+_may_be_of_policies(type, _) if _presets[type]
+
+_may_be_of_policies(type, _) if _declared[type]
 
 # Objects are read in that version, so its schema is the one that they fit.
 _preferred_version(crd) := sort({[rank, version] |

@@ -1,0 +1,64 @@
+"""The shipped presets against the CRDs of the Gateway API release that the bridge is built for."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from bridge.modules.shipped import shipped_bundle
+from bridge.opa.client import Opa
+from bridge.opa.managed import ManagedOpa
+from bridge.resources import rego_root
+
+LABEL = "gateway.networking.k8s.io/policy"
+PRESETS = [
+    yaml.safe_load(file.read_text())["spec"] for file in sorted((rego_root() / "bridge/kinds/presets").glob("*.yaml"))
+]
+
+
+@pytest.fixture(scope="module")
+def crds(gateway_api_crds: Path) -> dict[str, Any]:
+    """The CRDs with the policy label, by type."""
+    texts = [file.read_text() for file in (gateway_api_crds / "experimental").glob("*.yaml")]
+    documents = [doc for text in texts if LABEL in text for doc in yaml.safe_load_all(text) if doc]
+    return {
+        f"{doc['spec']['group']}/{doc['spec']['names']['kind']}": doc
+        for doc in documents
+        if LABEL in doc["metadata"].get("labels", {})
+    }
+
+
+@pytest.fixture
+async def opa(opa_path: Path) -> AsyncIterator[Opa]:
+    async with ManagedOpa(opa_path, {}, bundle=shipped_bundle(rego_root())) as managed, Opa(managed.url) as found:
+        yield found
+
+
+@pytest.mark.parametrize("preset", PRESETS, ids=lambda preset: preset["kind"])
+def test_a_preset_has_sections_where_its_crd_has_a_section_name(preset: dict[str, Any], crds: dict[str, Any]) -> None:
+    crd = crds[f"{preset['group']}/{preset['kind']}"]
+    schemas = [version["schema"]["openAPIV3Schema"] for version in crd["spec"]["versions"] if version["served"]]
+    for schema in schemas:
+        ref = schema["properties"]["spec"]["properties"]["targetRefs"]["items"]["properties"]
+        assert {target["sections"] for target in preset["targets"]} == {"sectionName" in ref}
+
+
+async def test_the_crds_say_nothing_else_than_the_presets(opa: Opa, crds: dict[str, Any]) -> None:
+    alone = await opa.query("kinds_in_force", {})
+    with_crds = await opa.query("kinds_in_force", {"changes": {"upsert": list(crds.values())}})
+    assert {f"{preset['group']}/{preset['kind']}" for preset in PRESETS} == alone.keys()
+    for kind, described in alone.items():
+        assert with_crds[kind]["layers"] == ["Preset", "CustomResourceDefinition"]
+        assert {field: with_crds[kind][field] for field in described.keys() - {"layers"}} == {
+            field: value for field, value in described.items() if field != "layers"
+        }
+
+
+async def test_every_policy_of_the_release_is_a_policy_kind(opa: Opa, crds: dict[str, Any]) -> None:
+    changes = {"upsert": list(crds.values())}
+    assert (await opa.query("kinds_in_force", {"changes": changes})).keys() == crds.keys()
+    assert await opa.query("undiscovered", {"changes": changes}) == {}
