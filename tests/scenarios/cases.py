@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -88,11 +89,11 @@ class Case:
         return tuple(key_of(obj) for obj in self.objects)
 
     def key(self, text: str) -> str:
-        """The key that is meant by `<Kind>/<name>` or `<Kind>/<namespace>/<name>`, with or without a section.
+        """The key that is meant by `<Kind>/<name>` or `<Kind>/<namespace>/<name>`, with a section or role or without.
 
         A full key means itself.
         """
-        whole, mark, section = text.partition("#")
+        whole = re.split("[#@]", text)[0]
         parts = whole.split("/")
         if len(parts) == 4:
             return text
@@ -102,7 +103,7 @@ class Case:
             if (key.kind, key.name) == (parts[0], parts[-1]) and parts[1:-1] in ([], [key.namespace])
         }
         assert len(named) == 1, f"{self.name}: {text} means {sorted(named) or 'nothing'}"
-        return f"{named.pop()}{mark}{section}"
+        return named.pop() + text.removeprefix(whole)
 
     def kind(self, text: str = "") -> str:
         """The policy kind that is meant by its name alone; the only one where there is none."""
