@@ -14,12 +14,16 @@ LONGEST_WAIT = 60.0  # seconds; a client that asks for more is answered by then
 
 
 class BundleEndpoint:
-    """Serves one bundle at a time. `fresh_start` is called when a client has none yet: its OPA has just started."""
+    """Serves one bundle at a time."""
 
-    def __init__(self, bundle: Bundle, fresh_start: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
-        self._fresh_start = fresh_start
+        self._fresh_start: Callable[[], None] = lambda: None
         self._changed = asyncio.Condition()
+
+    def on_fresh_start(self, call: Callable[[], None]) -> None:
+        """Call this when a client asks who has no bundle yet: its OPA has just started."""
+        self._fresh_start = call
 
     def add_to(self, app: web.Application) -> None:
         """Route the endpoint in an application."""

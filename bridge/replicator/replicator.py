@@ -7,10 +7,12 @@ from collections.abc import Iterable
 
 import structlog
 
-from bridge.model.changes import Change, Deleted, Listed, Listing, Mended, Trouble, Upserted
+from bridge.model.changes import Change, Deleted, Listed, Listing, Mended, Object, Trouble, Upserted
+from bridge.model.keys import Key
 from bridge.model.notice import Listener, Notice
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaUndefined
+from bridge.replicator.claim import SLOW, Claim
 from bridge.replicator.collecting import without_collector
 from bridge.replicator.pending import Pending
 from bridge.replicator.writer import Writer
@@ -18,10 +20,13 @@ from bridge.sources.base import Source
 
 log = structlog.get_logger(__name__)
 
-BATCH = 100  # objects a write: OPA's cost grows with the square of a patch's operations
-FIRST_BATCH = 100_000  # objects in a first fill, where large values make few operations
-PATIENCE = 3.0  # seconds that an OPA, or a type's first listing, may take until somebody is told
-PROBE = 2.0  # seconds between two looks at the marker
+BATCH = 100  # objects a write, so that a change waits for few others
+PIECE = 10_000  # objects of a fill that are written at once, so that memory holds no more of them
+ROOM = 2 * PIECE  # changes that may wait to be written; then the source waits
+PATIENCE = SLOW  # seconds that an OPA, or a type's first listing, may take until somebody is told
+PROBE = 2.0  # seconds between two looks at OPA
+_FIRST_WAIT = 0.1  # seconds before a fill that has failed is tried again; the waits double
+_LONGEST_WAIT = 10.0
 POLICY_KIND = "policybridge.io/PolicyKind"
 CRD = "apiextensions.k8s.io/CustomResourceDefinition"
 _DESCRIBING = {POLICY_KIND, CRD}  # a change of one of these may change the policy kinds in force
@@ -31,19 +36,23 @@ class Replicator:
     """Keeps OPA's documents equal to a source. `run` does the work until it is cancelled.
 
     `types` are the kinds (`<group>/<Kind>`) that are always replicated; policy kinds in force join them. Listeners are
-    told after OPA holds a change. `filled` is set while OPA holds everything that the source has told.
+    told after OPA holds a change. `filled` is set while OPA holds everything that the source has told, and answers.
+    `owner` names this bridge to others that would fill the same OPA; after a restart it is the same.
     """
 
-    def __init__(self, source: Source, opa: Opa, types: Iterable[str]) -> None:
+    def __init__(self, source: Source, opa: Opa, types: Iterable[str], owner: str = "") -> None:
         self.filled = asyncio.Event()
         self.troubles: dict[str, str] = {}
         self._source = source
         self._opa = opa
         self._types = frozenset(types)
         self._wanted = self._types  # with the policy kinds in force
-        self._writer = Writer(opa)
+        self._writer = Writer(opa, Claim(opa, owner, self._waits_for_opa))
         self._pending = Pending(self._writer.documents.keys_of)
         self._wake = asyncio.Event()
+        self._room = asyncio.Event()  # for changes that come
+        self._doubt = False  # whether OPA holds what was written
+        self._whole = False  # OPA was filled
         self._listeners: list[Listener] = []
         self._awaited: set[str] = set()  # types that the first fill still waits for
         self._listing: set[str] = set()
@@ -59,6 +68,11 @@ class Replicator:
     def __len__(self) -> int:
         return len(self._writer.documents)
 
+    def doubt(self) -> None:
+        """Look at OPA at once: there is a sign that it was restarted."""
+        self._doubt = True
+        self._wake.set()
+
     async def run(self) -> None:
         """Follow the source and write to OPA until cancelled; an OPA that is away or empty is waited for and filled."""
         self._want(self._types)
@@ -73,6 +87,9 @@ class Replicator:
             if not isinstance(change, Upserted | Deleted | Listed) or change.type_id in self._started:
                 self._pending.take_in(change)
             self._wake.set()
+            while len(self._pending) > ROOM:
+                self._room.clear()
+                await self._room.wait()
         # A folder that is not followed has told all there is.
         self._exhausted = True
         self._awaited.clear()
@@ -109,22 +126,40 @@ class Replicator:
             log.info("is mended", subject=subject)
 
     async def _keep_filled(self) -> None:
+        wait = _FIRST_WAIT
         while True:
             await self._modules_in_force()
             try:
                 with without_collector():
                     await self._fill()
+                wait = _FIRST_WAIT
                 await self._follow_up()
             except OpaError as error:
                 if self._exhausted:
                     raise
                 log.warning("OPA must be filled again", why=str(error))
                 self.filled.clear()
+                self._whole = False
                 self._tell(Notice(refilling=True))
+                await asyncio.sleep(wait)
+                wait = min(2 * wait, _LONGEST_WAIT)
                 self._start_over()
+
+    def _waits_for_opa(self, error: OpaError | None) -> None:
+        if error is None:
+            if self._whole:
+                log.info("OPA answers again")
+                self.filled.set()
+            return
+        if self._exhausted:
+            raise error
+        if self.filled.is_set():
+            log.warning("waiting for OPA", why=str(error))
+            self.filled.clear()
 
     def _start_over(self) -> None:
         self._pending.clear()
+        self._room.set()
         self._writer.linking.forget()
         self._listing.clear()
         self._started.clear()
@@ -151,15 +186,15 @@ class Replicator:
             await asyncio.sleep(0.1)
 
     async def _fill(self) -> None:
-        """Everything that the source tells first, in as few operations as can be."""
+        """Everything that the source tells first, in few operations with large values."""
+        await self._writer.begin()
         await self._gathered()
-        self._writer.begin()
-        await self._writer.write(self._pending.take_out(FIRST_BATCH))
         await self._write_all()
         await self._describe()
         await self._gathered()  # the types of policy kinds that were not known before
         await self._write_all()
         await self._writer.finish()
+        self._whole = True
         self.filled.set()
         log.info("OPA is filled", objects=len(self))
         self._tell(Notice(refilled=True))
@@ -167,15 +202,23 @@ class Replicator:
     async def _gathered(self) -> None:
         """Wait until every type has been told whole, or it is known that it delivers nothing.
 
-        Meanwhile OPA, which would be idle, makes the links of what has come.
+        Meanwhile OPA, which would be idle, makes the links of what has come, and takes what is a piece.
         """
         said: set[str] = set()
+        clock = asyncio.get_running_loop().time
+        look = clock() + PROBE
         while missing := self._awaited | self._listing:
             self._wake.clear()
+            if clock() > look:
+                await self._writer.probe()
+                look = clock() + PROBE
             if await self._writer.linking.ahead(self._pending.objects()):
                 continue
+            if len(self._pending) >= PIECE:
+                await self._writer.write(self._take_out(PIECE))
+                continue
             try:
-                async with asyncio.timeout(PATIENCE):
+                async with asyncio.timeout(PROBE):
                     await self._wake.wait()
             except TimeoutError:
                 if missing != said:
@@ -184,27 +227,35 @@ class Replicator:
 
     async def _write_all(self) -> None:
         while len(self._pending):
-            await self._writer.write(self._pending.take_out(FIRST_BATCH))
+            await self._writer.write(self._take_out(PIECE))
+
+    def _take_out(self, limit: int) -> dict[Key, Object | None]:
+        batch = self._pending.take_out(limit)
+        self._room.set()
+        return batch
 
     async def _follow_up(self) -> None:
-        """Write changes as they come; look at the marker now and then."""
+        """Write changes as they come; look at OPA now and then."""
         clock = asyncio.get_running_loop().time
         look = clock() + PROBE
         while True:
             self._wake.clear()
-            if not len(self._pending):
+            if not len(self._pending) and not self._doubt:
                 try:
                     async with asyncio.timeout_at(look):
                         await self._wake.wait()
                 except TimeoutError:
                     pass
-            if clock() >= look:
+            if clock() >= look or self._doubt:
+                self._doubt = False
                 await self._writer.probe()
                 look = clock() + PROBE
             await self._write_next()
 
     async def _write_next(self) -> None:
-        written = await self._writer.write(self._pending.take_out(BATCH))
+        if not len(self._pending):
+            return
+        written = await self._writer.write(self._take_out(BATCH))
         keys = [key for key, before in written.items() if before.essence != self._writer.documents.essence(key)]
         if any(key.type_id in _DESCRIBING for key in keys):
             await self._describe()
@@ -218,13 +269,13 @@ class Replicator:
 
         A cluster that no CRD and no PolicyKind tells of a shipped preset's kind does not serve it.
         """
-        kinds = await self._opa.query("kinds_in_force", {})
-        await self._opa.put("kinds", kinds)
+        kinds = await self._writer.ask("kinds_in_force")
+        await self._writer.put_kinds(kinds)
         self._want(self._types | {kind for kind, about in kinds.items() if about["layers"] != ["Preset"]})
         await self._tell_undiscovered()
 
     async def _tell_undiscovered(self) -> None:
-        found: dict[str, str] = await self._opa.query("undiscovered", {})
+        found: dict[str, str] = await self._writer.ask("undiscovered")
         for kind, why in found.items():
             if self._undiscovered.get(kind) != why:
                 log.warning("a CRD with the policy label gives no policy kind", kind=kind, why=why)

@@ -26,6 +26,11 @@ class Skeleton:
         # By the id of a node that this plan made, the node (so that the id stays its own) and its value in the plan.
         self._fresh: dict[int, tuple[_Node, dict[str, Any]]] = {}
 
+    @property
+    def planned(self) -> int:
+        """The number of operations that are planned."""
+        return len(self._operations)
+
     def begin(self, roots: dict[str, dict[str, Any]]) -> None:
         """Plan `roots` (name to nested mappings) in place of whatever is at those names."""
         for name, value in roots.items():

@@ -1,20 +1,19 @@
-"""Objects with their links into OPA, each batch as one transaction."""
+"""Objects with their links into OPA, each object as one transaction with its links, many of them in one write."""
 
 from __future__ import annotations
 
-import uuid
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bridge.model.changes import Object
 from bridge.model.keys import Key
 from bridge.opa.client import Opa
-from bridge.opa.errors import OpaError
-from bridge.opa.paths import pointer
+from bridge.replicator.claim import Claim
 from bridge.replicator.documents import Documents
 from bridge.replicator.linking import Linking
 from bridge.replicator.skeleton import Path
 
-MARKER = "bridge_state"  # the document by which the bridge knows its own OPA: {epoch, filled}
+MOST_OPERATIONS = 500  # a write: OPA's cost grows with their square, and everybody else waits meanwhile
+MOST_BYTES = 32 << 20  # a write: OPA takes 256 MiB, and its memory peaks at several times the body
 
 
 class Before(NamedTuple):
@@ -25,34 +24,44 @@ class Before(NamedTuple):
 
 
 class Writer:
-    """Writes objects into one OPA, and knows what it holds. All methods raise OpaError where OPA does not take it."""
+    """Writes objects into one OPA, and knows what it holds. Methods wait and raise as those of `Claim`."""
 
-    def __init__(self, opa: Opa) -> None:
+    def __init__(self, opa: Opa, claim: Claim) -> None:
         self.documents = Documents()
         self.linking = Linking(opa)
         self._opa = opa
-        self._epoch = ""
-        self._beginning = False
+        self._claim = claim
+        self._filled = False
+        self._begun = False
 
-    def begin(self) -> None:
-        """The next write replaces all that OPA has."""
-        self._epoch = uuid.uuid4().hex
-        self._beginning = True
+    async def begin(self) -> None:
+        """The next write replaces all that OPA has. Another bridge that fills it is waited for."""
+        await self._claim.take()
+        self._filled = self._begun = False
         self.documents.begin()
 
     async def finish(self) -> None:
-        """Mark what was written since `begin` as whole. An OPA that was restarted meanwhile has nothing to mark."""
-        value = {"epoch": self._epoch, "filled": True}
-        await self._opa.patch([{"op": "replace", "path": pointer(MARKER), "value": value}])
+        """Mark what was written since `begin` as whole."""
+        self._filled = True
+        await self._send()
         self.linking.forget()
 
     async def probe(self) -> None:
-        """Raise OpaError unless OPA has the mark of `finish`."""
-        if await self._opa.get(MARKER) != {"epoch": self._epoch, "filled": True}:
-            raise OpaError("OPA does not hold what was written: it was restarted, or somebody else fills it")
+        """Move the marker, which shows that OPA holds what was written, and others that somebody fills it."""
+        if self._begun:
+            await self._send()
+
+    async def ask(self, query: str) -> Any:
+        """The answer to a query without input, from an OPA that holds what was written."""
+        return await self._claim.ask(lambda: self._opa.query(query, {}))
+
+    async def put_kinds(self, kinds: dict[str, Any]) -> None:
+        """Store the policy kinds in force."""
+        self.documents.put_kinds(kinds)
+        await self._send()
 
     async def write(self, batch: dict[Key, Object | None]) -> dict[Key, Before]:
-        """Write what differs from what OPA holds, as one transaction; gives the objects that do, as they were.
+        """Write what differs from what OPA holds; gives the objects that do, as they were.
 
         None stands for an object that is gone.
         """
@@ -65,22 +74,24 @@ class Writer:
                     deletes.append(key)
             elif not known or known != obj["metadata"].get("resourceVersion"):
                 upserts[key] = obj
-        links = await self.linking.of(upserts)
+        links = await self._claim.ask(lambda: self.linking.of(upserts))
         written: dict[Key, Before] = {}
         for key in (*deletes, *upserts):
             written[key] = Before(self.documents.essence(key), self.documents.index_paths(key))
         for key in deletes:
             self.documents.remove(key)
+            await self._send_what_is_much()
         for key, obj in upserts.items():
             self.documents.put(key, obj, links.get(key, []))
-        await self._send()
+            await self._send_what_is_much()
+        if self.documents.planned or not self._begun:
+            await self._send()
         return written
 
+    async def _send_what_is_much(self) -> None:
+        if self.documents.planned >= MOST_OPERATIONS or self.documents.planned_bytes >= MOST_BYTES:
+            await self._send()
+
     async def _send(self) -> None:
-        operations = self.documents.take_plan()
-        if self._beginning:
-            value = {"epoch": self._epoch, "filled": False}
-            operations.append({"op": "add", "path": pointer(MARKER), "value": value})
-        if operations:
-            await self._opa.patch(operations)
-        self._beginning = False
+        await self._claim.write(self.documents.take_plan(), filled=self._filled)
+        self._begun = True

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import signal
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -104,7 +105,10 @@ async def _started(settings: Settings, report: Report | None) -> AsyncIterator[a
             stack.push_async_callback(own.stop)
             opa_url = own.url
         opa = await stack.enter_async_context(Opa(opa_url, token=_token(settings.opa_token_file)))
-        replicator = Replicator(world.source, opa, (*ALWAYS, *settings.types))
+        # Where it listens tells bridges on one host apart, and stays the same when a bridge is started anew.
+        owner = f"{socket.gethostname()}:{bridge_url.rpartition(':')[2]}"
+        replicator = Replicator(world.source, opa, (*ALWAYS, *settings.types), owner)
+        bundles.on_fresh_start(replicator.doubt)
         remediator = Remediator(opa, world.sink, Budget(settings.status_writes_per_second, BURST))
         replicator.listen(remediator.note)
         replicator.listen(world.noticed)

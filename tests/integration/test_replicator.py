@@ -19,8 +19,8 @@ from bridge.modules.shipped import shipped_bundle
 from bridge.opa.bundle import Bundle, build_bundle
 from bridge.opa.client import Opa
 from bridge.opa.managed import ManagedOpa
+from bridge.replicator.claim import MARKER
 from bridge.replicator.replicator import BATCH, Replicator
-from bridge.replicator.writer import MARKER
 from bridge.resources import rego_root
 from tests.integration.scripted import BARRIER, Notices, ScriptedSource
 

@@ -35,7 +35,8 @@ class Served:
 @pytest.fixture
 async def served() -> AsyncIterator[Served]:
     starts: list[int] = []
-    endpoint = BundleEndpoint(bundle(1), lambda: starts.append(1))
+    endpoint = BundleEndpoint(bundle(1))
+    endpoint.on_fresh_start(lambda: starts.append(1))
     app = web.Application()
     endpoint.add_to(app)
     async with TestClient(TestServer(app)) as client:

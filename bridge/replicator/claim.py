@@ -1,0 +1,182 @@
+"""Our claim on an OPA: a marker there that every write moves on, so that none reaches an OPA that is not as we left it.
+
+The rules:
+- `data.bridge_state.at` has one key, `<epoch>.<number>`. Each write removes it and adds the next one, in its own
+  transaction: JSON Patch refuses all of it where the key is another one, or none (OPA was restarted, somebody else took
+  over, or this very write has arrived already).
+- A write without an answer may have arrived or not: the marker tells, and it is sent again only if it has not.
+- A bridge moves its marker every few seconds, though it has nothing to write: behind one that stands still is nobody.
+- An OPA that another bridge fills is left to it; it is taken over when its marker stands still.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import uuid
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import structlog
+
+from bridge.opa.client import Opa
+from bridge.opa.errors import OpaError, OpaRejected, OpaUnavailable, OpaUndefined
+from bridge.opa.paths import pointer
+from bridge.replicator.skeleton import Operation
+
+MARKER = "bridge_state"
+STANDSTILL = 6  # looks without a move, after which another bridge's marker has nobody behind it
+SLOW = 3.0  # seconds without an answer, after which somebody is told
+_LOOK = 1.0  # seconds between two of these
+_FIRST_WAIT = 0.05  # seconds before an OPA that is away is asked again; the waits double
+_LONGEST_WAIT = 1.0
+_NOT_FOUND = 404
+_THROTTLED = 429
+_SERVER_ERROR = 500
+
+Answer = TypeVar("Answer")
+Waiting = Callable[[OpaError | None], None]
+log = structlog.get_logger(__name__)
+
+
+class Lost(OpaError):
+    """OPA does not hold what was written there: it was restarted, or somebody else fills it."""
+
+
+class _Marker(NamedTuple):
+    owner: str
+    at: str  # empty: there is none
+
+
+class Claim:
+    """Writes to one OPA on behalf of `owner` (which names one bridge; after a restart it is the same).
+
+    `waiting` is called with the reason when OPA keeps a write or a question waiting, and with None when it goes on; it
+    may raise, to give up. Methods wait for an OPA that is away; they raise Lost when it comes back as another one, and
+    OpaError for what is not mended by waiting.
+    """
+
+    def __init__(self, opa: Opa, owner: str = "", waiting: Waiting = lambda _: None) -> None:
+        self._opa = opa
+        self._owner = owner or uuid.uuid4().hex
+        self._waiting = waiting
+        self._stalled = False
+        self._epoch = ""
+        self._number = 0
+        self._at = ""  # where the marker is now
+        self._beginning = False
+
+    async def take(self) -> None:
+        """Wait until no other bridge fills this OPA. The next write begins an epoch of ours."""
+        seen, looks = "", 0
+        while True:
+            marker = _read(await self.ask(lambda: self._opa.get(MARKER)))
+            looks = looks + 1 if marker.at == seen else 0
+            if not marker.at or marker.owner in {"", self._owner} or looks >= STANDSTILL:
+                break
+            if not seen:
+                log.warning("another bridge fills this OPA: waits until it has gone", owner=marker.owner)
+            seen = marker.at
+            await asyncio.sleep(_LOOK)
+        self._epoch, self._number, self._at, self._beginning = uuid.uuid4().hex, 0, marker.at, True
+
+    async def write(self, operations: Sequence[Operation], *, filled: bool) -> None:
+        """Apply a JSON Patch exactly once. `filled` says whether OPA holds everything with it."""
+        following = f"{self._epoch}.{self._number + 1}"
+        steps: list[Operation] = []
+        if self._at:
+            steps.append({"op": "remove", "path": pointer(MARKER, "at", self._at)})
+        if self._beginning:
+            marker = {"epoch": self._epoch, "owner": self._owner, "filled": filled, "at": {following: True}}
+            steps.append({"op": "add", "path": pointer(MARKER), "value": marker})
+        else:
+            steps.append({"op": "add", "path": pointer(MARKER, "at", following), "value": True})
+            steps.append({"op": "replace", "path": pointer(MARKER, "filled"), "value": filled})
+        await self._deliver([*steps, *operations], following)
+        self._number += 1
+        self._at, self._beginning = following, False
+
+    async def ask(self, question: Callable[[], Awaitable[Answer]]) -> Answer:
+        """The answer to a question. Unless a claim is only being taken, an OPA that was away is looked at first."""
+        wait = _FIRST_WAIT
+        while True:
+            try:
+                answer = await question()
+            except OpaError as error:
+                if not _passing(error) and not isinstance(error, OpaUndefined):
+                    raise
+                self._tell(error)
+                await asyncio.sleep(wait)
+                wait = min(2 * wait, _LONGEST_WAIT)
+                if self._number:
+                    await self._has_arrived("")
+            else:
+                self._tell(None)
+                return answer
+
+    async def _deliver(self, body: list[Operation], following: str) -> None:
+        wait = _FIRST_WAIT
+        while True:
+            telling = asyncio.get_running_loop().call_later(SLOW, self._tell_slow)
+            try:
+                await self._opa.patch(body)
+                break
+            except OpaError as error:
+                # Refused because of the marker, or because of what it was to change: the marker tells which.
+                refused = isinstance(error, OpaRejected) and error.status == _NOT_FOUND
+                if not refused and not _passing(error):
+                    raise
+                if not refused:
+                    self._tell(error)
+                    await asyncio.sleep(wait)
+                    wait = min(2 * wait, _LONGEST_WAIT)
+                if await self._has_arrived(following):
+                    break
+                if refused:
+                    raise Lost("OPA lacks what was written: somebody else has removed it") from error
+            finally:
+                telling.cancel()
+        self._tell(None)
+
+    async def _has_arrived(self, following: str) -> bool:
+        """Whether the write that moves the marker to `following` is in OPA. Raises Lost where it is elsewhere."""
+        wait = _FIRST_WAIT
+        while True:
+            try:
+                marker = _read(await self._opa.get(MARKER))
+            except OpaError as error:
+                self._tell(error)
+                await asyncio.sleep(wait)
+                wait = min(2 * wait, _LONGEST_WAIT)
+                continue
+            if following and marker.at == following:
+                return True
+            if marker.at == self._at:
+                return False
+            who = f"{marker.owner} fills it now" if marker.at and marker.owner != self._owner else "it was restarted"
+            raise Lost(f"OPA does not hold what was written: {who}")
+
+    def _tell_slow(self) -> None:
+        with contextlib.suppress(OpaError):  # who would give up does so once there is an answer, or none
+            self._tell(OpaError(f"OPA has not answered a write for {SLOW:g} s"))
+
+    def _tell(self, error: OpaError | None) -> None:
+        if error is not None or self._stalled:
+            self._stalled = error is not None
+            self._waiting(error)
+
+
+def _passing(error: OpaError) -> bool:
+    """Whether waiting can help."""
+    if isinstance(error, OpaRejected):
+        return error.status == _THROTTLED or (error.status >= _SERVER_ERROR and not error.in_evaluation)
+    return isinstance(error, OpaUnavailable) or type(error) is OpaError  # which says that no OPA answers there
+
+
+def _read(found: Any) -> _Marker:
+    """The marker as a document has it; whatever somebody else has put there counts as none."""
+    if not isinstance(found, dict):
+        return _Marker("", "")
+    at = found.get("at")
+    place = next(iter(at)) if isinstance(at, dict) and len(at) == 1 else ""
+    return _Marker(str(found.get("owner", "")), place)

@@ -1,0 +1,220 @@
+"""The replicator on a real OPA that is frozen, overloaded, or shared, and answers that get lost."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bridge.model.changes import Object
+from bridge.model.keys import key_of
+from bridge.opa.client import Opa
+from bridge.opa.managed import ManagedOpa
+from bridge.replicator import claim, replicator
+from bridge.replicator.replicator import Replicator
+from bridge.replicator.writer import MOST_OPERATIONS
+from tests.bench.figures import opa_below
+from tests.integration.faulty_opa import Fault, FaultyOpa, arrive_late, lose, lose_answer, once, refuse
+from tests.integration.scripted import Notices, ScriptedSource
+from tests.integration.test_replicator import BUNDLE, TYPES, keys, route, service, until
+
+
+@dataclass
+class Bridge:
+    """A replicator at work."""
+
+    source: ScriptedSource
+    replicator: Replicator
+    notices: Notices
+    task: asyncio.Task[None]
+
+    async def filled(self) -> None:
+        """Wait until it says so."""
+        async with asyncio.timeout(20):
+            await self.replicator.filled.wait()
+
+
+@asynccontextmanager
+async def bridge(url: str, objects: list[Object], owner: str = "", timeout: float = 30.0) -> AsyncIterator[Bridge]:
+    async with Opa(url, timeout=timeout) as opa:
+        source = ScriptedSource(objects)
+        filling = Replicator(source, opa, TYPES, owner)
+        notices = Notices(source, filling)
+        task = asyncio.create_task(filling.run())
+        try:
+            yield Bridge(source, filling, notices, task)
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+
+@pytest.fixture
+async def opa(opa_path: Path) -> AsyncIterator[ManagedOpa]:
+    async with ManagedOpa(opa_path, {}, bundle=BUNDLE) as managed:
+        yield managed
+
+
+@pytest.fixture
+async def faulty(opa: ManagedOpa) -> AsyncIterator[FaultyOpa]:
+    async with FaultyOpa(opa.url).serving() as proxy:
+        yield proxy
+
+
+async def held(url: str) -> set[str]:
+    async with Opa(url) as opa:
+        groups: dict[str, Any] = await opa.get("objects") or {}
+    return {
+        f"{group}/{kind}/{namespace}/{name}"
+        for group, kinds in groups.items()
+        for kind, namespaces in kinds.items()
+        for namespace, named in namespaces.items()
+        for name in named
+        if name != "barrier"
+    }
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        pytest.param(lose_answer, id="its answer gets lost"),
+        pytest.param(lose, id="it gets lost"),
+        pytest.param(refuse(500), id="OPA fails"),
+        pytest.param(refuse(429), id="OPA has too much to do"),
+    ],
+)
+async def test_a_write_is_made_exactly_once_when(faulty: FaultyOpa, fault: Fault) -> None:
+    async with bridge(faulty.url, [service("a"), route("one", "a")]) as one:
+        await one.filled()
+        faulty.fault = once(fault)
+        one.source.delete(key_of(service("a")))
+        one.source.put(service("b"))
+        await one.notices.until_written()
+        faulty.fault = once(fault)
+        one.source.put(service("c"))
+        one.source.delete(key_of(service("b")))
+        await one.notices.until_written()
+        assert await held(faulty.url) == keys(service("c"), route("one"))
+        assert one.source.relisted == 0
+
+
+async def test_a_fill_goes_on_where_a_write_was_lost(faulty: FaultyOpa) -> None:
+    faulty.fault = once(lose_answer)
+    async with bridge(faulty.url, [service("a"), route("one", "a")]) as one:
+        await one.filled()
+        assert await held(faulty.url) == keys(service("a"), route("one"))
+        assert one.source.relisted == 0
+
+
+async def test_a_write_that_arrives_late_changes_nothing_any_more(faulty: FaultyOpa) -> None:
+    async with bridge(faulty.url, [service("a")]) as one:
+        await one.filled()
+        faulty.fault = once(arrive_late(1.0))
+        one.source.put(service("a", spec={"number": 1}))
+        await one.notices.until_written()
+        one.source.put(service("a", spec={"number": 2}))
+        await one.notices.until_written()
+        await asyncio.sleep(1.5)
+        async with Opa(faulty.url) as opa:
+            assert (await opa.get("objects/core/Service/shop/a") or {})["spec"] == {"number": 2}
+        assert one.source.relisted == 0
+
+
+async def test_an_opa_that_freezes_is_waited_for_and_nothing_is_sent_again_that_it_has(
+    opa: ManagedOpa, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(claim, "SLOW", 0.5)
+    frozen = opa_below(os.getpid())
+    assert frozen is not None
+    async with bridge(opa.url, [service("a")], timeout=2.0) as one:
+        await one.filled()
+        os.kill(frozen, signal.SIGSTOP)
+        try:
+            one.source.put(service("b"))
+            await until(lambda: not one.replicator.filled.is_set())
+            await asyncio.sleep(3)
+        finally:
+            os.kill(frozen, signal.SIGCONT)
+        await one.filled()
+        await one.notices.until_written()
+        assert await held(opa.url) == keys(service("a"), service("b"))
+        assert one.source.relisted == 0
+        assert not any(notice.refilling for notice in one.notices.seen)
+
+
+async def test_a_sign_that_opa_was_restarted_is_followed_at_once(
+    opa: ManagedOpa, opa_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replicator, "PROBE", 3600.0)
+    async with bridge(opa.url, [service("a")]) as one:
+        await one.filled()
+        await opa.stop()
+        async with ManagedOpa(opa_path, {}, bundle=BUNDLE, port=int(opa.url.rpartition(":")[2])):
+            one.replicator.doubt()
+            await one.notices.until_filled()
+            assert await held(opa.url) == keys(service("a"))
+
+
+async def test_what_somebody_has_removed_from_opa_is_noticed_when_it_is_to_be_removed(opa: ManagedOpa) -> None:
+    async with bridge(opa.url, [service("a"), service("b")]) as one, Opa(opa.url) as direct:
+        await one.filled()
+        await direct.patch([{"op": "remove", "path": "/objects/core/Service/shop/a"}])
+        one.source.delete(key_of(service("a")))
+        await one.notices.until_filled()
+        assert await held(opa.url) == keys(service("b"))
+
+
+async def test_a_bridge_leaves_an_opa_to_the_one_that_fills_it_until_that_one_has_gone(opa: ManagedOpa) -> None:
+    async with bridge(opa.url, [service("second")]) as second:
+        async with bridge(opa.url, [service("first")]) as first:
+            # Both begin at once: one is first, and the other has to see that.
+            await asyncio.wait(
+                {asyncio.create_task(one.replicator.filled.wait()) for one in (first, second)},
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+            await asyncio.sleep(claim.STANDSTILL + 2)
+            assert sum(one.replicator.filled.is_set() for one in (first, second)) == 1
+            if second.replicator.filled.is_set():
+                return
+        await second.filled()
+        assert await held(opa.url) == keys(service("second"))
+
+
+async def test_a_bridge_that_comes_later_waits_and_then_takes_over(opa: ManagedOpa) -> None:
+    async with bridge(opa.url, [service("first")]) as first:
+        await first.filled()
+        async with bridge(opa.url, [service("second")]) as second:
+            await asyncio.sleep(claim.STANDSTILL + 2)
+            assert not second.replicator.filled.is_set()
+            first.source.put(service("more"))
+            await first.notices.until_written()
+            assert await held(opa.url) == keys(service("first"), service("more"))
+            first.task.cancel()
+            await second.filled()
+            assert await held(opa.url) == keys(service("second"))
+
+
+async def test_the_same_bridge_started_anew_takes_over_at_once(opa: ManagedOpa) -> None:
+    async with bridge(opa.url, [service("first")], owner="me:1") as first:
+        await first.filled()
+    async with bridge(opa.url, [service("first"), service("second")], owner="me:1") as again:
+        async with asyncio.timeout(4):
+            await again.filled()
+        assert await held(opa.url) == keys(service("first"), service("second"))
+
+
+async def test_no_write_has_much_more_operations_than_opa_takes_quickly(faulty: FaultyOpa) -> None:
+    async with bridge(faulty.url, []) as one:
+        await one.filled()
+        faulty.patches.clear()
+        one.source.put(*(route(f"r{number}", *(f"s{n}" for n in range(8))) for number in range(200)))
+        await one.notices.until_written()
+        sizes = [len(operations) for operations in faulty.changes()]
+        assert sum(sizes) > 2 * MOST_OPERATIONS
+        assert max(sizes) < MOST_OPERATIONS + 20
