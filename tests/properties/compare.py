@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -52,28 +53,30 @@ def reference_answers(objects: list[Object]) -> dict[str, Any]:
     return found
 
 
-async def differences(opa: Opa, objects: list[Object]) -> list[str]:
-    """Where the two differ, a text each; empty where they agree."""
+async def differences(opa: Opa, objects: list[Object]) -> dict[str, str]:
+    """Where the two differ, by policy or by policy kind and path, and how; empty where they agree."""
     engine = await engine_answers(opa, {"changes": {"upsert": objects}})
     reference = reference_answers(objects)
-    return [
-        f"{name}\n  reference: {reference.get(name)}\n  engine:    {engine.get(name)}"
+    return {
+        name: f"  reference: {reference.get(name)}\n  engine:    {engine.get(name)}"
         for name in sorted({*engine, *reference})
         if engine.get(name) != reference.get(name)
-    ]
+    }
 
 
 async def shrunken(opa: Opa, objects: list[Object], seed: int) -> str:
-    """The fewest objects (by leaving out one after the other) that still differ, and how."""
+    """The fewest objects (by leaving out one after the other) where the first difference is one still, and that."""
+    first = next(iter(await differences(opa, objects)))
     again = True
     while again:
         again = False
         for obj in list(objects):
             fewer = [other for other in objects if other is not obj]
-            if await differences(opa, fewer):
+            if first in await differences(opa, fewer):
                 objects, again = fewer, True
-    found = await differences(opa, objects)
-    return f"seed {seed}, {len(objects)} objects:\n{yaml.safe_dump_all(objects)}\n" + "\n".join(found[:1])
+    how = (await differences(opa, objects))[first]
+    plain = json.loads(json.dumps(objects))  # without the anchors that YAML makes of shared values
+    return f"seed {seed}, {len(objects)} objects:\n{yaml.safe_dump_all(plain)}\n{first}\n{how}"
 
 
 def _opa() -> Path:

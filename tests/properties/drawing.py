@@ -43,6 +43,8 @@ class Drawing:
         metadata: Object = {"name": name, "generation": 1, **rest.pop("metadata", {})}
         if namespace:
             metadata["namespace"] = namespace
+            if "Selectors" in self.features and self.chance(0.5):
+                metadata["labels"] = {"tier": self.pick(("front", "back"))}
         obj = {"apiVersion": api_version, "kind": kind, "metadata": metadata, **rest}
         self.objects.append(obj)
         return obj

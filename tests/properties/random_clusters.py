@@ -17,20 +17,19 @@ ROUTE_KINDS = ("HTTPRoute", "HTTPRoute", "HTTPRoute", "GRPCRoute", "TCPRoute")
 SERVICES = ("cart", "stock")
 
 # What the engine refuses no more. A feature that lands is named here, and random clusters have it from then on.
-FEATURES: frozenset[str] = frozenset()
+FEATURES = frozenset(
+    {
+        *("Challenger", "Closest", "OldestWins", "Stack"),
+        *("ForeignRouteKinds", "ListenerSet", "Mesh", "Selectors", "ClassName"),
+    }
+)
 
 
 def random_cluster(seed: int, features: frozenset[str] = FEATURES) -> list[Object]:
     """The objects of a seed."""
     draw = Drawing(seed, features)
-    for namespace in NAMESPACES:
-        if draw.chance(0.92):
-            draw.add("v1", "Namespace", namespace, metadata={"labels": draw.maybe("team", draw.pick(("red", "blue")))})
-    for name in ("main", "other"):
-        if draw.chance(0.85):
-            draw.add(f"{GATEWAY_API}/v1", "GatewayClass", name, spec={"controllerName": "example.com/gateways"})
-    for name, namespace in draw.some([(name, place) for name in GATEWAYS for place in ("infra", "shop")], 1, 3):
-        _gateway(draw, name, namespace)
+    _cluster_scoped(draw)
+    _gateways(draw)
     _routes(draw)
     for name in SERVICES:
         for namespace in draw.some(NAMESPACES, 1, 3):
@@ -42,8 +41,39 @@ def random_cluster(seed: int, features: frozenset[str] = FEATURES) -> list[Objec
     return draw.objects
 
 
+def _cluster_scoped(draw: Drawing) -> None:
+    for namespace in NAMESPACES:
+        if draw.chance(0.92):
+            draw.add("v1", "Namespace", namespace, metadata={"labels": draw.maybe("team", draw.pick(("red", "blue")))})
+    for name in ("main", "other"):
+        if draw.chance(0.85):
+            draw.add(f"{GATEWAY_API}/v1", "GatewayClass", name, spec={"controllerName": "example.com/gateways"})
+
+
+def _gateways(draw: Drawing) -> None:
+    for name, namespace in draw.some([(name, place) for name in GATEWAYS for place in ("infra", "shop")], 1, 3):
+        _gateway(draw, name, namespace)
+    if draw.has("ListenerSet"):
+        for namespace in draw.some(("infra", "shop"), 1, 2):
+            _listener_set(draw, "more", namespace)
+
+
 def _gateway(draw: Drawing, name: str, namespace: str) -> None:
-    listeners = [
+    spec = {"gatewayClassName": draw.pick(("main", "main", "other")), "listeners": _listeners(draw)}
+    if draw.has("ListenerSet", 0.8):
+        spec["allowedListeners"] = {"namespaces": _from(draw) if draw.chance(0.8) else {"from": "None"}}
+    draw.add(f"{GATEWAY_API}/v1", "Gateway", name, namespace, spec=spec)
+
+
+def _listener_set(draw: Drawing, name: str, namespace: str) -> None:
+    gateway = draw.pick([obj["metadata"] for obj in draw.objects if obj["kind"] == "Gateway"])
+    parent = {"name": gateway["name"], "namespace": gateway["namespace"], **draw.maybe("kind", "Gateway")}
+    spec = {"parentRef": parent, "listeners": _listeners(draw)}
+    draw.add(f"{GATEWAY_API}/v1", "ListenerSet", name, namespace, spec=spec)
+
+
+def _listeners(draw: Drawing) -> list[Object]:
+    return [
         {
             "name": listener,
             "port": draw.pick((80, 443)),
@@ -53,8 +83,6 @@ def _gateway(draw: Drawing, name: str, namespace: str) -> None:
         }
         for listener in draw.some(list(PROTOCOLS), 1, 3)
     ]
-    spec = {"gatewayClassName": draw.pick(("main", "main", "other")), "listeners": listeners}
-    draw.add(f"{GATEWAY_API}/v1", "Gateway", name, namespace, spec=spec)
 
 
 def _from(draw: Drawing) -> Object:
@@ -94,21 +122,11 @@ def _routes(draw: Drawing) -> None:
 
 
 def _route(draw: Drawing, kind: str, name: str, namespace: str) -> None:
-    gateways = [obj["metadata"] for obj in draw.objects if obj["kind"] == "Gateway"]
-    parents = []
-    for _ in range(draw.pick((0, 1, 1, 2, 3))):
-        gateway = draw.pick((*gateways, *gateways, {"name": "missing", "namespace": namespace}))
-        ref = {
-            **draw.maybe("group", GATEWAY_API),
-            **draw.maybe("kind", "Gateway"),
-            "name": gateway["name"],
-            "namespace": gateway["namespace"],
-            **draw.maybe("sectionName", draw.pick(list(PROTOCOLS)), 0.25),
-            **draw.maybe("port", draw.pick((80, 443)), 0.15),
-        }
-        if gateway["namespace"] == namespace and draw.chance(0.5):
-            del ref["namespace"]
-        parents.append(ref)
+    parents = [_parent_ref(draw, namespace) for _ in range(draw.pick((0, 1, 1, 2, 3)))]
+    if draw.has("Mesh", 0.3):
+        service = {"group": "", "kind": "Service", "name": draw.pick(SERVICES)}
+        elsewhere = draw.maybe("namespace", draw.pick(NAMESPACES) if draw.has("Consumer", 0.6) else namespace, 0.5)
+        parents.append(service | elsewhere | draw.maybe("port", draw.pick((80, 443)), 0.3))
     rules = [
         {
             **draw.maybe("name", f"rule-{index}"),
@@ -120,6 +138,23 @@ def _route(draw: Drawing, kind: str, name: str, namespace: str) -> None:
     if kind != "TCPRoute":
         spec |= draw.maybe("hostnames", [_hostname(draw) for _ in range(draw.pick((1, 1, 2)))], 0.4)
     draw.add(f"{GATEWAY_API}/v1", kind, name, namespace, spec=spec)
+
+
+def _parent_ref(draw: Drawing, namespace: str) -> Object:
+    holders = [obj for obj in draw.objects if obj["kind"] in {"Gateway", "ListenerSet"}]
+    missing = {"kind": "Gateway", "metadata": {"name": "missing", "namespace": namespace}}
+    holder = draw.pick((*holders, *holders, missing))
+    ref = {
+        **draw.maybe("group", GATEWAY_API),
+        **({"kind": holder["kind"]} if holder["kind"] != "Gateway" or draw.chance(0.5) else {}),
+        "name": holder["metadata"]["name"],
+        "namespace": holder["metadata"]["namespace"],
+        **draw.maybe("sectionName", draw.pick(list(PROTOCOLS)), 0.25),
+        **draw.maybe("port", draw.pick((80, 443)), 0.15),
+    }
+    if ref["namespace"] == namespace and draw.chance(0.5):
+        del ref["namespace"]
+    return ref
 
 
 def _backend_ref(draw: Drawing) -> Object:

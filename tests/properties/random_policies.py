@@ -15,13 +15,21 @@ TARGETS = (
     ("", "Namespace", False),
     (GATEWAY_API, "GatewayClass", False),
     (GATEWAY_API, "Gateway", True),
+    (GATEWAY_API, "ListenerSet", True),
     (GATEWAY_API, "HTTPRoute", True),
     (GATEWAY_API, "GRPCRoute", True),
     (GATEWAY_API, "TCPRoute", True),
     ("", "Service", True),
     ("example.com", "Thing", False),
 )
-SECTIONS = {"Gateway": "listeners", "HTTPRoute": "rules", "GRPCRoute": "rules", "TCPRoute": "rules", "Service": "ports"}
+SECTIONS = {
+    "Gateway": "listeners",
+    "ListenerSet": "listeners",
+    "HTTPRoute": "rules",
+    "GRPCRoute": "rules",
+    "TCPRoute": "rules",
+    "Service": "ports",
+}
 CLUSTER_SCOPED = ("Namespace", "GatewayClass")
 BARE = {"path": "/spec", "strategyPath": "/spec/strategy"}
 WRAPPED = [
@@ -56,7 +64,11 @@ def _policy_kind(draw: Drawing, name: str) -> Object:
             {"group": group, "kind": kind, **draw.maybe("sections", sections, 0.9)}
             for group, kind, sections in TARGETS
             if draw.chance(0.85)
-        ] or [{"group": "", "kind": "Service"}]
+        ]
+        for entry in spec["targets"]:
+            if entry["kind"] == "Service" and draw.has("Mesh", 0.4):
+                entry["role"] = draw.pick(("Backend", "Frontend"))
+        spec["targets"] = spec["targets"] or [{"group": "", "kind": "Service"}]
     if spec["class"] == "Direct":
         spec["specPaths"] = [{"path": "/spec"}]
         if draw.has("ConflictOnOverlap"):
@@ -100,6 +112,9 @@ def _policy(draw: Drawing, kind: Object, name: str, namespace: str) -> None:
     if draw.chance(0.1):
         refs.append(dict(refs[0]))
     spec: Object = {"targetRef": refs[0]} if draw.chance(0.1) else {"targetRefs": refs}
+    if draw.has("Selectors", 0.2):
+        spec["targetSelectors"] = [_selector(draw, namespace) for _ in range(draw.pick((1, 2)))]
+        spec.pop(draw.pick(("targetRefs", "targetRef", "kept")), None)
     spec |= _proper(draw) if kind["class"] == "Direct" else _body(draw, kind)
     metadata: Object = {"creationTimestamp": f"2026-01-01T00:00:0{draw.pick((0, 1, 2))}Z"}
     metadata |= draw.maybe("deletionTimestamp", "2026-01-02T00:00:00Z", 0.06)
@@ -138,6 +153,8 @@ def _target_ref(draw: Drawing, namespace: str) -> Object:
         "name": target["metadata"]["name"] if draw.chance(0.94) else "missing",
         **draw.maybe("sectionName", _section(draw, target), 0.35 if kind in SECTIONS else 0.03),
     }
+    if draw.has("ClassName", 0.12):
+        ref["className"] = draw.pick(("main", "other"))
     if kind not in CLUSTER_SCOPED:
         own = target["metadata"].get("namespace", "shop")
         # Whether a Thing is namespaced no object says where there is none: a ref of a cluster-scoped policy does.
@@ -146,6 +163,17 @@ def _target_ref(draw: Drawing, namespace: str) -> Object:
         if not namespace and kind != "Thing" and draw.chance(0.1):
             del ref["namespace"]
     return ref
+
+
+def _selector(draw: Drawing, namespace: str) -> Object:
+    group, kind, _ = draw.pick(TARGETS if namespace else TARGETS[:-1])  # whether Things are namespaced is not known
+    labels: tuple[Object, ...] = (
+        {"matchLabels": {"tier": "front"}},
+        {"matchLabels": {"tier": "back"}},
+        {"matchExpressions": [{"key": "tier", "operator": "Exists"}]},
+        {},
+    )
+    return {"group": group, "kind": kind, **draw.pick(labels)}
 
 
 def _section(draw: Drawing, target: Object) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.reference.attachment import ACCEPTED, Attachment, attachments_of
 from tests.reference.folding import fold, ordered
-from tests.reference.hierarchy import Path, effective_targets, paths_to
+from tests.reference.hierarchy import Path, effective_targets, is_of_class, paths_to
 from tests.reference.kinds import PolicyKind, kinds_in
 from tests.reference.merging import leaves, plain
 from tests.reference.objects import Cluster, Node, Spec
@@ -34,7 +34,7 @@ def answer(objects: list[Spec]) -> Answers:
         outcomes: dict[str, list[str]] = {str(policy.node): [] for policy in policies}
         for target in effective_targets(cluster, kind):
             for path in paths_to(cluster, target, kind):
-                found = effective_policy(kind, attachments, path)
+                found = effective_policy(cluster, kind, attachments, path)
                 if found:
                     answers.effective[kind.name, str(target), tuple(map(str, path))] = found
                     for entry in found["policies"]:
@@ -47,7 +47,9 @@ def answer(objects: list[Spec]) -> Answers:
     return answers
 
 
-def effective_policy(kind: PolicyKind, attachments: list[Attachment], path: Path) -> dict[str, Any] | None:
+def effective_policy(
+    cluster: Cluster, kind: PolicyKind, attachments: list[Attachment], path: Path
+) -> dict[str, Any] | None:
     """What holds at the end of a path; None where no policy stands on it."""
     places = [
         (level, policy)
@@ -56,6 +58,7 @@ def effective_policy(kind: PolicyKind, attachments: list[Attachment], path: Path
             attachment.policy
             for attachment in attachments
             if attachment.verdict == ACCEPTED and attachment.target == node and not attachment.policy.is_deleted
+            if is_of_class(cluster, kind, path, attachment.class_name)
         )
     ]
     if not places:

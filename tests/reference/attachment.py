@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tests.reference.gateway_api import is_granted
+from tests.reference.gateway_api import is_granted, selects
 from tests.reference.kinds import PolicyKind, age
 from tests.reference.merging import annotate, leaves
 from tests.reference.objects import CLUSTER_SCOPED, Cluster, Node, Spec, group_of
@@ -20,20 +20,47 @@ class Attachment:
     policy: Policy
     target: Node
     verdict: str
+    class_name: str = ""
 
 
 def attachments_of(cluster: Cluster, kind: PolicyKind, policies: list[Policy]) -> list[Attachment]:
     """Every ref of every policy of a kind, oldest policies first."""
     found: list[Attachment] = []
     for policy in sorted(policies, key=lambda policy: age(policy.obj)):
-        for ref in policy.refs:
+        for ref in policy.refs + _selected(cluster, kind, policy):
+            if "reason" in ref:
+                found.append(Attachment(policy, policy.node, ref["reason"]))
+                continue
             target = _target(cluster, policy, ref)
             verdict = _judge(cluster, kind, policy, ref, target)
             if verdict == ACCEPTED:
                 target = cluster.find_section(target) or target if target.section else target
+                if kind.is_frontend(target.group, target.kind):
+                    target = target._replace(role="frontend")
                 if not policy.is_deleted and _loses(kind, policy, target, found):
                     verdict = CONFLICTED
-            found.append(Attachment(policy, target, verdict))
+            found.append(Attachment(policy, target, verdict, ref.get("className", "")))
+    return found
+
+
+def _selected(cluster: Cluster, kind: PolicyKind, policy: Policy) -> list[Spec]:
+    """T1: what `targetSelectors` select in the policy's own namespace, as refs; else the `reason` of having none."""
+    found: list[Spec] = []
+    for selector in policy.obj.get("spec", {}).get("targetSelectors") or []:
+        group, object_kind = group_of(selector.get("group", "")), selector["kind"]
+        if not kind.may_target(group, object_kind) or "sectionName" in selector:
+            found.append({"reason": INVALID})
+            continue
+        if ((group, object_kind) in CLUSTER_SCOPED) != (policy.node.namespace == "-"):  # T3
+            found.append({"reason": INVALID})
+            continue
+        selected = [
+            {"group": group, "kind": object_kind, "name": node.name}
+            for node, obj in sorted(cluster.objects.items())
+            if (node.group, node.kind, node.namespace) == (group, object_kind, policy.node.namespace)
+            and selects(selector, obj["metadata"].get("labels", {}))
+        ]
+        found += selected or [{"reason": INVALID if policy.problem else NOT_FOUND}]
     return found
 
 

@@ -21,11 +21,12 @@ def fold(kind: PolicyKind, places: list[Place]) -> Tree:
     if kind.is_direct:
         return _direct(places)
     places = ordered(places)
-    if kind.option("mergesWith", "All") == "Closest":
-        places = places[-2:]  # F4: the most specific and the next above it
-    if kind.same_level == "OldestWins":
-        return _bottom_up([_one_level(places, level) for level in sorted({level for level, _ in places})])
     stack = [(policy.strategy, annotate(policy.spec, policy.node)) for _, policy in places]
+    if kind.same_level == "OldestWins":
+        stack = [_one_level(places, level) for level in sorted({level for level, _ in places})]
+    if kind.option("mergesWith", "All") == "Closest":
+        # F4: the most specific and the next above it. Where a level's policies have become one, that counts as one.
+        stack = stack[-2:]
     if kind.option("strategyFrom", "Established") == "Challenger":
         return _by_challenger(stack)
     if kind.option("fold", "BottomUp") == "Stack":

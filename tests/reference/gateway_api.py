@@ -35,11 +35,11 @@ def is_granted(cluster: Cluster, giver: Node, receiver: Node) -> bool:
     return False
 
 
-def takes_route(cluster: Cluster, gateway: Spec, listener: Spec, route: Spec) -> bool:
-    """Whether a listener takes a route that names its Gateway: kind, namespace and hostname."""
+def takes_route(cluster: Cluster, holder: Spec, listener: Spec, route: Spec) -> bool:
+    """Whether a listener takes a route that names its Gateway or ListenerSet: kind, namespace and hostname."""
     return (
         _takes_kind(listener, route)
-        and _takes_namespace(cluster, gateway, listener, route)
+        and _takes_namespace(cluster, holder, listener, route)
         and _shares_a_hostname(listener, route)
     )
 
@@ -53,17 +53,17 @@ def _takes_kind(listener: Spec, route: Spec) -> bool:
     )
 
 
-def _takes_namespace(cluster: Cluster, gateway: Spec, listener: Spec, route: Spec) -> bool:
+def _takes_namespace(cluster: Cluster, holder: Spec, listener: Spec, route: Spec) -> bool:
     rule = listener.get("allowedRoutes", {}).get("namespaces", {})
-    source = rule.get("from", "Same")
-    namespace = node_of(route).namespace
-    if source == "All":
-        return True
-    if source == "Same":
-        return namespace == node_of(gateway).namespace
+    return admits(cluster, rule, "Same", node_of(holder).namespace, node_of(route).namespace)
+
+
+def admits(cluster: Cluster, rule: Spec, unsaid: str, own: str, namespace: str) -> bool:
+    """Whether `{from, selector}` of something in the namespace `own` admits an object of `namespace`."""
+    source = rule.get("from", unsaid)
     if source == "Selector":
         return selects(rule.get("selector", {}), cluster.labels(namespace))
-    return False
+    return source == "All" or (source == "Same" and namespace == own)
 
 
 def selects(selector: Spec, labels: dict[str, str]) -> bool:

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from tests.reference.gateway_api import is_granted, takes_route
+from tests.reference.gateway_api import admits, is_granted, takes_route
 from tests.reference.kinds import PolicyKind
 from tests.reference.objects import GATEWAY_API, ROUTES, Cluster, Node, Spec, group_of, node_of, sections_of
 
 Path = tuple[Node, ...]
 
+HOLDERS_OF_LISTENERS = {(GATEWAY_API, "Gateway"), (GATEWAY_API, "ListenerSet")}
+HELD = {"Gateway", "ListenerSet", "Route", "Frontend", "Backend"}
 NO_BACKENDS = {"Namespace", "CustomResourceDefinition", "ConfigMap"}
 
 
 def level_of(node: Node) -> str:
-    """At which level of the hierarchy a node stands; empty for none."""
+    """At which level of the hierarchy a node stands; empty for none. A mesh frontend is a node of its own (K4)."""
+    if node.role:
+        return "Frontend"
     if node.group == GATEWAY_API:
         if node.kind == "GatewayClass":
             return "GatewayClass"
         if node.kind == "Gateway":
             return "Listener" if node.section else "Gateway"
+        if node.kind == "ListenerSet":
+            return "Listener" if node.section else "ListenerSet"
         if node.kind in ROUTES:
             return "Rule" if node.section else "Route"
         return ""
@@ -34,11 +40,14 @@ def parents_of(cluster: Cluster, node: Node) -> list[Node]:
     if node.section:
         return [node.whole]
     level = level_of(node)
+    if level == "ListenerSet":
+        gateway = _gateway_of(cluster, obj)
+        return [gateway] if gateway else []
     if level == "Gateway":
         parent = Node(GATEWAY_API, "GatewayClass", "-", obj["spec"]["gatewayClassName"])
         return [parent] if parent in cluster.objects else []
     if level == "Route":
-        return _listeners_above(cluster, obj)
+        return [*_listeners_above(cluster, obj), *_frontends_above(cluster, obj)]
     if level == "Backend":
         return _rules_above(cluster, node)
     return []
@@ -47,16 +56,47 @@ def parents_of(cluster: Cluster, node: Node) -> list[Node]:
 def _listeners_above(cluster: Cluster, route: Spec) -> list[Node]:
     found = set()
     for ref in route["spec"].get("parentRefs") or []:
-        if (ref.get("group", GATEWAY_API), ref.get("kind", "Gateway")) != (GATEWAY_API, "Gateway"):
+        parent = _parent(route, ref)
+        holder = cluster.get(parent)
+        if (parent.group, parent.kind) not in HOLDERS_OF_LISTENERS or holder is None:
             continue
-        parent = Node(GATEWAY_API, "Gateway", ref.get("namespace") or node_of(route).namespace, ref["name"])
-        gateway = cluster.get(parent)
-        if gateway is None:
-            continue
-        for name, listener in sections_of(gateway):
+        for name, listener in sections_of(holder):
             named = ref.get("sectionName", name) == name and ref.get("port", listener["port"]) == listener["port"]
-            if named and takes_route(cluster, gateway, listener, route):
+            if named and takes_route(cluster, holder, listener, route):
                 found.add(parent._replace(section=name))
+    return sorted(found)
+
+
+def _parent(child: Spec, ref: Spec) -> Node:
+    namespace = ref.get("namespace") or node_of(child).namespace
+    return Node(group_of(ref.get("group", GATEWAY_API)), ref.get("kind", "Gateway"), namespace, ref["name"])
+
+
+def _gateway_of(cluster: Cluster, listener_set: Spec) -> Node | None:
+    """The Gateway of a ListenerSet, if it exists and allows it (Gateway API, `allowedListeners`: by default none)."""
+    parent = _parent(listener_set, listener_set["spec"]["parentRef"])
+    gateway = cluster.get(parent)
+    if gateway is None:
+        return None
+    rule = gateway["spec"].get("allowedListeners", {}).get("namespaces", {})
+    allowed = admits(cluster, rule, "None", parent.namespace, node_of(listener_set).namespace)
+    return parent if allowed else None
+
+
+def _frontends_above(cluster: Cluster, route: Spec) -> list[Node]:
+    """Services that a route of their namespace names as its parents; a port that it names must be there.
+
+    P6: the paths of a consumer route, in another namespace, exist only for its own `sourceNamespace`.
+    """
+    found = set()
+    for ref in route["spec"].get("parentRefs") or []:
+        parent = _parent(route, ref)
+        service = cluster.get(parent)
+        if (parent.group, parent.kind) != ("core", "Service") or service is None:
+            continue
+        ports = {port["port"] for port in service["spec"]["ports"]}
+        if parent.namespace == node_of(route).namespace and ref.get("port") in {None, *ports}:
+            found.add(parent._replace(role="frontend"))
     return sorted(found)
 
 
@@ -99,6 +139,23 @@ def paths_to(cluster: Cluster, node: Node, kind: PolicyKind) -> set[Path]:
     }
 
 
+def is_of_class(cluster: Cluster, kind: PolicyKind, path: Path, class_name: str) -> bool:
+    """T1: whether a ref with this className counts on a path: it runs through that GatewayClass.
+
+    A Gateway is below the class that it names, also where that does not exist (P2 leaves it out of the path alone). A
+    Direct kind's path is its target alone: there any path to the target counts (decision 26).
+    """
+    if not class_name:
+        return True
+    paths = _walk(cluster, path[-1]) if kind.is_direct else {path}
+    return any(
+        (level_of(node) == "GatewayClass" and node.name == class_name)
+        or (level_of(node) == "Gateway" and cluster.objects[node]["spec"]["gatewayClassName"] == class_name)
+        for path in paths
+        for node in path
+    )
+
+
 def _walk(cluster: Cluster, node: Node) -> set[Path]:
     if level_of(node) == "Port":
         return _walk_to_port(cluster, node)
@@ -134,10 +191,14 @@ def _ports_named(cluster: Cluster, rule: Node, backend: Node) -> set[int]:
 
 
 def _with_namespaces(cluster: Cluster, path: Path) -> Path:
-    """P3: a Namespace stands directly above Gateway, route and backend; one that does not exist is left out (P2)."""
+    """P3: a Namespace stands directly above Gateway, route, frontend and backend, if it exists (P2).
+
+    Above a ListenerSet only where its Gateway's Namespace is not the same one.
+    """
     result: list[Node] = []
     for node in path:
-        if level_of(node) in {"Gateway", "Route", "Backend"} and node.namespace != "-":
+        after_its_gateway = bool(result) and level_of(node) == "ListenerSet" and result[-1].namespace == node.namespace
+        if level_of(node) in HELD and node.namespace != "-" and not after_its_gateway:
             namespace = Node("core", "Namespace", "-", node.namespace)
             if namespace in cluster.objects:
                 result.append(namespace)
@@ -152,7 +213,7 @@ def effective_targets(cluster: Cluster, kind: PolicyKind) -> list[Node]:
         # C2: the declared targets, and their sections "where a target has sections". Read as the field `sections` of
         # the PolicyKind's target: for a kind that knows of no sections the object is one whole.
         return sorted(
-            node
+            node._replace(role="frontend") if kind.is_frontend(node.group, node.kind) else node
             for node in nodes
             if kind.may_target(node.group, node.kind)
             and (not node.section or kind.may_target_sections(node.group, node.kind))

@@ -46,13 +46,21 @@ class PolicyKind:
                 return dict(entry)
         return None
 
+    def is_frontend(self, group: str, kind: str) -> bool:
+        """K4: whether Services are targeted as mesh frontends."""
+        entry = self.entry(group, kind)
+        if entry is None or (group, kind) != ("core", "Service"):
+            return False
+        backend = self.is_direct or self.effective_target in {"Backend", "Port"}
+        return bool(entry.get("role", "Backend" if backend else "Frontend") == "Frontend")
+
     def may_target(self, group: str, kind: str) -> bool:
         """Whether a policy may name objects of this kind."""
         return self.entry(group, kind) is not None
 
     def may_target_sections(self, group: str, kind: str) -> bool:
-        """Whether a policy may name sections of such objects."""
-        entry = self.entry(group, kind)
+        """Whether a policy may name sections of such objects. A frontend is whole: ports are below a backend."""
+        entry = None if self.is_frontend(group, kind) else self.entry(group, kind)
         return entry is not None and bool(entry.get("sections")) and has_sections(group, kind)
 
     def counts_at_its_level(self, node: Node, level_of: Callable[[Node], str]) -> bool:
@@ -66,9 +74,18 @@ class PolicyKind:
         targets = {
             (group_of(entry.get("group", "")), entry["kind"])
             for entry in self.spec["targets"]
-            if self.effective_target in _levels(entry, level_of)
+            if self.effective_target in self._levels(entry, level_of)
         }
         return not targets or (node.group, node.kind) in targets
+
+    def _levels(self, entry: Spec, level_of: Callable[[Node], str]) -> set[str]:
+        node = Node(group_of(entry.get("group", "")), entry["kind"], "x", "x")
+        if self.is_frontend(node.group, node.kind):
+            return {"Frontend"}
+        levels = {level_of(node)}
+        if has_sections(node.group, node.kind):
+            levels.add(level_of(node._replace(section="x")))
+        return levels
 
     @property
     def default_strategy(self) -> str:
@@ -109,14 +126,6 @@ class PolicyKind:
 def direction_of(strategy: str) -> str:
     """Whether a strategy makes defaults or overrides; defaults where that is not said."""
     return "Overrides" if strategy.endswith("Overrides") else "Defaults"
-
-
-def _levels(entry: Spec, level_of: Callable[[Node], str]) -> set[str]:
-    node = Node(group_of(entry.get("group", "")), entry["kind"], "x", "x")
-    levels = {level_of(node)}
-    if has_sections(node.group, node.kind):
-        levels.add(level_of(node._replace(section="x")))
-    return levels
 
 
 def kinds_in(cluster: Cluster) -> list[PolicyKind]:

@@ -76,6 +76,8 @@ def read_policy(kind: PolicyKind, obj: Spec) -> Policy:
             continue  # the wrappers' own surroundings: there is no bare spec beside them
         parts.append(part)
         problems.append(problem)
+    if obj.get("spec", {}).get("targetRef") and obj["spec"].get("targetRefs"):
+        problems.append("targetRef beside targetRefs")
     if not kind.both_wrappers:
         problems.append(_two_at_once(kind, obj, there))
     if not parts:

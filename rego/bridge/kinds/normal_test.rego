@@ -53,7 +53,10 @@ test_the_target_kinds_of_the_effective_level_are_those_that_count if {
 		{"group": "gateway.networking.k8s.io", "kind": "Gateway"},
 		{"group": "gateway.networking.k8s.io", "kind": "HTTPRoute"},
 	]
+	frontend := {"group": "", "kind": "Service", "role": "Frontend"}
 	every row in [
+		[{"targets": array.concat(targets, [frontend]), "effectiveTarget": "Backend"}, null],
+		[{"targets": [frontend, {"group": "acme.io", "kind": "Bucket"}], "effectiveTarget": "Backend"}, {"Bucket"}],
 		[{"targets": targets, "effectiveTarget": "Route"}, {"HTTPRoute"}],
 		[{"targets": targets, "effectiveTarget": "Rule"}, {"HTTPRoute"}],
 		[{"targets": targets, "effectiveTarget": "Listener"}, {"Gateway"}],
