@@ -29,8 +29,9 @@ _foldable(attached, root) if {
 # A function of the stack alone, so that OPA merges once for all targets that share it.
 _merged(attached) := {"spec": result.spec, "origins": result.origins, "policies": policies} if {
 	order := [entry.policy | some entry in attached]
-	result := finished(folded(fold_ops(_kind_of(attached), attached)))
-	fate := outcomes(order, result.origins)
+	merged := folded(fold_ops(_kind_of(attached), attached))
+	result := finished(merged)
+	fate := _fate(order, merged)
 	policies := [row |
 		some index, entry in attached
 		not entry.policy in array.slice(order, 0, index)
@@ -43,6 +44,10 @@ _merged(attached) := {"spec": result.spec, "origins": result.origins, "policies"
 		}
 	]
 }
+
+_fate(policies, merged) := outcomes(policies, merged.origins) if {
+	plain(keys.parse(policies[0]).type)
+} else := outcomes_by_rules(policies, merged)
 
 _kind_of(attached) := keys.parse(attached[0].policy).type
 

@@ -12,7 +12,7 @@ fold_bound := 512
 #   What `fold_ops` says of a stack, done: the policies merged into one, `{spec, origins}`, with the tombstones still in it.
 #   BottomUp: start with the most specific, and going up `acc = step(established, acc)` by the established one's
 #   strategy, so that an override at the top is never lost (semantics F2). Undefined above the bound.
-folded(ops) := _fold_512(_side(ops[0]), array.slice(ops, 1, count(ops))) if {
+folded(ops) := _fold_512(side(ops[0]), array.slice(ops, 1, count(ops))) if {
 	count(ops) <= fold_bound
 	is_string(ops[0])
 } else := _fold_512({}, ops).side if {
@@ -20,26 +20,26 @@ folded(ops) := _fold_512(_side(ops[0]), array.slice(ops, 1, count(ops))) if {
 }
 
 # METADATA
-# description: A merged side without its tombstones, which stay in its origins (semantics F3).
-finished(side) := {"spec": leaves.without_nulls(side.spec), "origins": side.origins}
-
-_side(policy) := merge.side(policy, proper(policy).spec, proper(policy).pointers)
+# description: A merged side as it is told, without its tombstones, which stay in its origins (semantics F3).
+finished(side) := {"spec": plain.spec, "origins": plain.origins} if {
+	plain := merge.listed(object.union(object.remove(side, ["spec"]), {"spec": leaves.without_nulls(side.spec)}))
+}
 
 # One step up, by the strategy of the policy, which is the established one.
-_step(acc, policy) := merge.step(proper(policy).strategy, _side(policy), acc) if is_string(policy)
+_step(acc, policy) := merge.step(proper(policy).strategy, side(policy), acc) if is_string(policy)
 
 # One policy of its level (`acc.level`, while the level is not whole), and then perhaps the level and what is merged.
 _step(acc, op) := _met(op.across, acc, _joined(op, acc)) if is_object(op)
 
-_joined(op, acc) := merge.step(op.within[0].strategy, _side(op.policy), acc.level)
+_joined(op, acc) := merge.combined(op.within[0], side(op.policy), acc.level)
 
-_joined(op, _) := _side(op.policy) if count(op.within) == 0
+_joined(op, _) := side(op.policy) if count(op.within) == 0
 
 _met([], acc, level) := object.union(object.remove(acc, ["level"]), {"level": level})
 
-_met([how], acc, level) := {"side": merge.step(how.strategy, level, acc.side)} if how.upward
+_met([how], acc, level) := {"side": merge.combined(how, level, acc.side)} if how.upward
 
-_met([how], acc, level) := {"side": merge.step(how.strategy, acc.side, level)} if not how.upward
+_met([how], acc, level) := {"side": merge.combined(how, acc.side, level)} if not how.upward
 
 _met([_], acc, level) := {"side": level} if not acc.side
 

@@ -21,11 +21,13 @@ fold_ops(policy_kind, attached) := array.reverse([entry.policy | some entry in a
 # METADATA
 # description: |
 #   A policy kind merges every policy of a stack from the most specific upward, each pair by the established one's
-#   strategy and RFC 7386 alone (GEP-713; semantics F1, F2).
+#   strategy, by RFC 7386 alone (GEP-713; semantics F1, F2).
 plain(policy_kind) if {
 	kind := kinds.get(policy_kind)
 	[kind.strategyFrom, kind.mergesWith, kind.fold, kind.wrappers] == ["Established", "All", "BottomUp", "One"]
 	not _by_level(policy_kind)
+	not kind.rules
+	not kind.strategyRules
 }
 
 # The sides that meet, the established ones first; each a list of policies, the older first. Under OldestWins a level is
@@ -73,13 +75,13 @@ _before(sides, index) := [side | some side in array.slice(sides, max([0, index -
 # How a side meets what is merged already, by the strategy of the oldest policy of the side that has the say: the side
 # itself, which is the established one going up and the challenger going down; under Stack the side before it, whose
 # strategy what is merged carries (GEP-713, "Abstract process for calculating effective policies").
-_across(policy_kind, side, _) := {"strategy": strategy(side[0]).strategy, "upward": true} if _upward(policy_kind)
+_across(policy_kind, side, _) := object.union(how(side[0]), {"upward": true}) if _upward(policy_kind)
 
-_across(policy_kind, side, _) := {"strategy": strategy(side[0]).strategy, "upward": false} if {
+_across(policy_kind, side, _) := object.union(how(side[0]), {"upward": false}) if {
 	kinds.get(policy_kind).strategyFrom == "Challenger"
 }
 
-_across(policy_kind, side, before) := {"strategy": strategy(decisive[0]).strategy, "upward": false} if {
+_across(policy_kind, side, before) := object.union(how(decisive[0]), {"upward": false}) if {
 	kinds.get(policy_kind).fold == "Stack"
 	decisive := array.concat(before, [side])[0]
 }
@@ -96,6 +98,6 @@ _side_ops(side, across) := [op |
 
 _within(_, 0) := []
 
-_within(policy, index) := [{"strategy": in_favour_of_the_older(strategy(policy).strategy)}] if {
+_within(policy, index) := [object.union(how(policy), {"strategy": in_favour_of_the_older(strategy(policy).strategy)})] if {
 	index > 0
 }

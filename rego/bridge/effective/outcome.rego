@@ -1,5 +1,7 @@
 package bridge.effective
 
+import data.bridge.merge
+
 # METADATA
 # description: |
 #   What became of each policy of a stack at its path: `{outcome, overriddenBy}` by policy. All its leaves survive:
@@ -7,20 +9,34 @@ package bridge.effective
 outcomes(policies, origins) := {policy: {"outcome": outcome, "overriddenBy": overridden_by} |
 	some policy in policies
 	lost := {pointer | some pointer in proper(policy).pointers; object.get(origins, [pointer], "") != policy}
-	outcome := _outcome(count(lost), count(proper(policy).pointers))
+	outcome := _outcome(policy, lost, origins)
 	overridden_by := _overridden_by(policy, lost, origins)
 }
 
-_outcome(0, _) := "Programmed"
+# METADATA
+# description: |
+#   The same for a side that was merged by rules: a policy's leaves are those that its own strategy's rules make of its spec
+#   and of the result, items of lists by their keys and not by their places (semantics F8).
+outcomes_by_rules(policies, side) := object.union_n([outcomes([policy], merge.under(side, merge_rules(policy)).origins) |
+	some policy in {policy | some policy in policies}
+])
 
-_outcome(lost, all) := "PartiallyProgrammed" if {
-	lost > 0
-	lost < all
+_outcome(_, lost, _) := "Programmed" if count(lost) == 0
+
+_outcome(policy, lost, origins) := "PartiallyProgrammed" if {
+	count(lost) > 0
+	_has_a_part(policy, lost, origins)
+} else := "Overridden" if {
+	count(lost) > 0
 }
 
-_outcome(lost, all) := "Overridden" if {
-	lost > 0
-	lost == all
+_has_a_part(policy, lost, _) if count(lost) < count(proper(policy).pointers)
+
+# A leaf that several made together is nobody's whole, and in part each one's (semantics F9).
+_has_a_part(policy, _, origins) if {
+	some origin in origins
+	is_array(origin)
+	policy in origin
 }
 
 # The origins at and below the lost pointers; where there are none, all who contributed (semantics O3).
@@ -28,14 +44,23 @@ _overridden_by(_, lost, _) := [] if count(lost) == 0
 
 _overridden_by(policy, lost, origins) := sort(winners) if {
 	count(lost) > 0
-	winners := {origins[pointer] | some pointer in lost} | {winner |
+	winners := {winner |
+		some pointer in lost
+		some winner in _owners(origins[pointer])
+		winner != policy
+	} | {winner |
 		some pointer in lost
 		not origins[pointer]
-		some place, winner in origins
+		some place, origin in origins
 		startswith(place, concat("", [pointer, "/"]))
+		some winner in _owners(origin)
 		winner != policy
 	}
 	count(winners) > 0
-} else := sort({winner | some winner in origins; winner != policy}) if {
+} else := sort({winner | some origin in origins; some winner in _owners(origin); winner != policy}) if {
 	count(lost) > 0
 }
+
+_owners(origin) := [origin] if is_string(origin)
+
+_owners(origin) := origin if is_array(origin)

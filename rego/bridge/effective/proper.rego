@@ -8,6 +8,7 @@ package bridge.effective
 import data.bridge.kinds
 import data.bridge.lib.leaves
 import data.bridge.lookup
+import data.bridge.merge
 
 # METADATA
 # description: |
@@ -29,11 +30,20 @@ proper(policy_key) := {"error": "Policy has no spec"} if {
 } else := {
 	"spec": spec,
 	"strategy": strategy(policy_key).strategy,
-	"pointers": leaves.pointers(spec),
+	"pointers": object.keys(side(policy_key).origins),
 } if {
-	place := _place(policy_key)
-	spec := json.remove(object.remove(_value(policy_key), place.drop), place.inner)
+	spec := _spec(policy_key)
 }
+
+_spec(policy_key) := json.remove(object.remove(_value(policy_key), place.drop), place.inner) if {
+	place := _place(policy_key)
+}
+
+# METADATA
+# description: A policy's own spec proper as a side of a step, in the form that its rules make of it.
+side(policy_key) := merge.side(policy_key, _spec(policy_key), leaves.pointers(_spec(policy_key))) if {
+	merge_rules(policy_key) == []
+} else := merge.keyed(_spec(policy_key), {"": policy_key}, merge_rules(policy_key))
 
 # The first place where the policy has something. A null is nothing set, as the API server takes it.
 _place(policy_key) := [place |

@@ -16,22 +16,41 @@ strategy(policy_key) := _meant(keys.parse(policy_key).type, place.strategy, valu
 	_place(policy_key).strategy != ""
 } else := {"strategy": kinds.of_policy(policy_key).defaultStrategy}
 
+# METADATA
+# description: |
+#   What a policy's pairs are merged by where it has the say, `{strategy, rules}`. The rules that go with what it says at
+#   strategyPath replace the kind's, for both specs of the pair (semantics F7).
+how(policy_key) := {"strategy": strategy(policy_key).strategy, "rules": merge_rules(policy_key)}
+
+# METADATA
+# description: The rules of a policy's own strategy, by which its spec has its leaves (semantics F7, F8).
+merge_rules(policy_key) := strategy(policy_key).rules if {
+	true
+} else := object.get(kinds.of_policy(policy_key), "rules", [])
+
 # What a value means that a policy of a kind has for its strategy, in a wrapper of a strategy ("": a bare spec).
-_meant(policy_kind, wrapper, value) := {"strategy": named[0]} if {
-	meaning := object.get(kinds.get(policy_kind).strategies, [value], value)
+_meant(policy_kind, wrapper, value) := object.union(
+	_named(policy_kind, wrapper, value),
+	{"rules": rules | rules := kinds.get(policy_kind).strategyRules[value]},
+)
+
+_named(policy_kind, wrapper, value) := {"strategy": named[0]} if {
+	meaning := _meaning(policy_kind, value)
 	named := [name |
 		some name, title in merge.strategies
 		_same_name(meaning, name, title)
 		_suits(policy_kind, name)
 	]
 } else := {"strategy": concat("", [meaning, _direction(policy_kind, wrapper)])} if {
-	meaning := object.get(kinds.get(policy_kind).strategies, [value], value)
+	meaning := _meaning(policy_kind, value)
 	meaning in {"Atomic", "Patch"}
 	not kinds.direct(policy_kind)
 } else := {"error": message} if {
 	known := object.keys(kinds.get(policy_kind).strategies) | {name | some name, _ in merge.strategies; _suits(policy_kind, name)}
 	message := sprintf("Strategy %v is unknown; known are %s", [value, concat(", ", sort(known))])
 }
+
+_meaning(policy_kind, value) := kinds.strategy_of(object.get(kinds.get(policy_kind).strategies, [value], value))
 
 # None stands alone: a Direct kind has no other strategy, an Inherited kind does not have it (semantics C2, C3).
 _suits(policy_kind, "None") if kinds.direct(policy_kind)

@@ -13,6 +13,8 @@ normal(type, spec) := object.union_n([
 	object.remove(spec, ["targets"]),
 	{"group": split(type, "/")[0], "places": places(object.get(spec, "specPaths", _defaults.specPaths))},
 	{"targets": targets | targets := _targets(spec)},
+	{"rules": rules | rules := merge.rules(object.get(spec, "merge", {})); count(rules) > 0},
+	{"strategyRules": by_value | by_value := _strategy_rules(spec); count(by_value) > 0},
 	{"effectiveKinds": acted_on | acted_on := _effective_kinds(spec)},
 ])
 
@@ -73,7 +75,18 @@ _default_strategy(spec) := assumed if {
 # description: The strategies that a policy of the kind can name, or come to by its wrapper.
 supported(spec) := {place.strategy | some place in spec.specPaths} | {name |
 	some meaning in spec.strategies
-	some name in _names(meaning)
+	some name in _names(strategy_of(meaning))
+}
+
+# METADATA
+# description: The strategy that a value at strategyPath means, `{strategy, merge}` or a name alone (semantics F7).
+strategy_of(meaning) := meaning.strategy if is_object(meaning)
+
+strategy_of(meaning) := meaning if not is_object(meaning)
+
+_strategy_rules(spec) := {value: merge.rules(meaning.merge) |
+	some value, meaning in object.get(spec, "strategies", {})
+	meaning.merge
 }
 
 _names(meaning) := {concat("", [meaning, "Defaults"]), concat("", [meaning, "Overrides"])} if {

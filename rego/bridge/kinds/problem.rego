@@ -25,7 +25,6 @@ _class_problems(spec) := [message |
 		[_inherited_target(spec), "effectiveTarget Target needs class Direct: an Inherited kind acts at one level"],
 		[_has_field(spec, "custom"), "custom: this version has no custom strategies"],
 		[_has_field(spec, "gatewayControllers"), "gatewayControllers: this version counts every Gateway as an ancestor"],
-		[_has_field(spec, "merge"), "merge: this version merges by RFC 7386 alone"],
 	]
 	wrong
 ]

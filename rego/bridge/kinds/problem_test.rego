@@ -70,7 +70,6 @@ test_what_this_version_does_not_do_is_refused_not_ignored if {
 	_with({"effectiveTarget": "Target"}) == ["effectiveTarget Target needs class Direct: an Inherited kind acts at one level"]
 	_with({"custom": "rates"}) == ["custom: this version has no custom strategies"]
 	_with({"gatewayControllers": ["a/b"]}) == ["gatewayControllers: this version counts every Gateway as an ancestor"]
-	_with({"merge": {"units": ["/a"]}}) == ["merge: this version merges by RFC 7386 alone"]
 }
 
 # C2

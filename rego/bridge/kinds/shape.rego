@@ -82,7 +82,8 @@ _shapes := {
 	"targets": "a list of {group, kind, sections, role, virtual}",
 	"effectiveKinds": "a list of kinds",
 	"specPaths": "a list of {path, strategy, strategyPath, without}, paths as JSON pointers",
-	"strategies": "an object of strategies by name",
+	"strategies": "an object of strategies by name, each a strategy or {strategy, merge}",
+	"merge": "{units, listKeys, append}: lists of JSON pointers, and by JSON pointer the key of a list's items",
 }
 
 _fits("a string", value) if is_string(value)
@@ -116,10 +117,36 @@ _fits("a list of {path, strategy, strategyPath, without}, paths as JSON pointers
 	}
 }
 
-_fits("an object of strategies by name", value) if {
+_fits("an object of strategies by name, each a strategy or {strategy, merge}", value) if {
 	is_object(value)
 	every meaning in value {
-		_known(meaning)
+		_is_meaning(meaning)
+	}
+}
+
+_fits("{units, listKeys, append}: lists of JSON pointers, and by JSON pointer the key of a list's items", value) if {
+	_is_merge(value)
+}
+
+_is_meaning(meaning) if _known(meaning)
+
+_is_meaning(meaning) if {
+	_known(meaning.strategy)
+	_is_merge(object.get(meaning, "merge", {}))
+}
+
+_is_merge(value) if {
+	is_object(value)
+	every field in ["units", "append"] {
+		is_array(object.get(value, field, []))
+		every pointer in object.get(value, field, []) {
+			regex.match(`^(/([^~/]|~[01])*)+$`, pointer)
+		}
+	}
+	is_object(object.get(value, "listKeys", {}))
+	every pointer, field in object.get(value, "listKeys", {}) {
+		regex.match(`^(/([^~/]|~[01])*)+$`, pointer)
+		is_string(field)
 	}
 }
 

@@ -16,7 +16,11 @@ test_a_description_names_its_kind if {
 test_a_field_that_is_no_such_thing_is_told_so if {
 	targets := "targets must be a list of {group, kind, sections, role, virtual}"
 	places := "specPaths must be a list of {path, strategy, strategyPath, without}, paths as JSON pointers"
-	strategies := "strategies must be an object of strategies by name"
+	strategies := "strategies must be an object of strategies by name, each a strategy or {strategy, merge}"
+	merges := concat("", [
+		"merge must be {units, listKeys, append}: lists of JSON pointers, ",
+		"and by JSON pointer the key of a list's items",
+	])
 	every row in [
 		[{"targets": null}, targets],
 		[{"targets": [{"group": "acme.io"}]}, targets],
@@ -27,6 +31,13 @@ test_a_field_that_is_no_such_thing_is_told_so if {
 		[{"specPaths": [{"path": "/spec", "strategy": "Foo"}]}, places],
 		[{"strategies": ["Atomic"]}, strategies],
 		[{"strategies": {"a": "Foo"}}, strategies],
+		[{"strategies": {"a": {"strategy": "Patch", "merge": {"units": "/a"}}}}, strategies],
+		[{"strategies": {"a": {"merge": {}}}}, strategies],
+		[{"merge": null}, merges],
+		[{"merge": {"units": ["a"]}}, merges],
+		[{"merge": {"append": "/a"}}, merges],
+		[{"merge": {"listKeys": {"/a": 3}}}, merges],
+		[{"merge": {"listKeys": ["/a"]}}, merges],
 		[{"effectiveKinds": "HTTPRoute"}, "effectiveKinds must be a list of kinds"],
 		[{"effectiveKinds": [3]}, "effectiveKinds must be a list of kinds"],
 		[{"controllerName": 3}, "controllerName must be a string"],
@@ -41,6 +52,7 @@ test_all_fields_of_their_shape_are_no_problem if {
 		"effectiveKinds": ["HTTPRoute"],
 		"controllerName": "acme.io/rates",
 		"specPaths": [{"path": "/spec/over", "strategy": "PatchOverrides", "strategyPath": "/spec/how", "without": ["x"]}],
-		"strategies": {"merge": "Patch", "top": "AtomicOverrides"},
+		"strategies": {"merge": "Patch", "top": {"strategy": "AtomicOverrides", "merge": {"units": ["/a"]}}},
+		"merge": {"units": ["/a/*"], "listKeys": {"/b": "id"}, "append": ["/c~1d"]},
 	}) == []
 }

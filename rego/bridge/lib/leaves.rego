@@ -20,14 +20,18 @@ without_nulls(spec) := json.remove(spec, {path |
 
 # METADATA
 # description: A path (array of keys) as a JSON pointer.
-pointer(path) := concat("/", array.concat([""], [escaped |
+pointer(path) := concat("/", array.concat([""], path)) if {
+	not regex.match(`[~/]`, concat("", path))
+} else := concat("/", array.concat([""], [escaped |
 	some segment in path
 	escaped := replace(replace(segment, "~", "~0"), "/", "~1")
 ]))
 
 # METADATA
 # description: A JSON pointer as a path (array of keys).
-segments(text) := [segment |
+segments(text) := array.slice(split(text, "/"), 1, 1000) if {
+	not contains(text, "~")
+} else := [segment |
 	some raw in array.slice(split(text, "/"), 1, 1000)
 	segment := replace(replace(raw, "~1", "/"), "~0", "~")
 ]

@@ -21,5 +21,24 @@ assumed_order := ["AtomicDefaults", "PatchDefaults", "AtomicOverrides", "PatchOv
 
 # METADATA
 # description: |
+#   One step by what a pair goes by, `{strategy, rules}`: Patch under rules merges keyed sides (semantics F8).
+combined(how, established, challenger) := step(how.strategy, established, challenger) if {
+	not how.strategy in {"PatchDefaults", "PatchOverrides"}
+} else := step(how.strategy, under(established, []), under(challenger, [])) if {
+	how.rules == []
+} else := patched_by_rules(under(established, how.rules), under(challenger, how.rules), "target") if {
+	how.strategy == "PatchDefaults"
+} else := patched_by_rules(under(challenger, how.rules), under(established, how.rules), "patch")
+
+# METADATA
+# description: A side in the form in which these rules merge it; without rules every list is a leaf.
+under(side, merge_rules) := side if {
+	object.get(side, "rules", []) == merge_rules
+} else := keyed(plain.spec, plain.origins, merge_rules) if {
+	plain := listed(side)
+}
+
+# METADATA
+# description: |
 #   A policy's own spec proper as a side of a step.
 side(policy, spec, pointers) := {"spec": spec, "origins": {pointer: policy | some pointer in pointers}}

@@ -1,0 +1,142 @@
+package bridge.merge_test
+
+import data.bridge.merge
+
+_rules := merge.rules({
+	"units": ["/limits/*"],
+	"listKeys": {"/rules": "id", "/rules/*/to": "name"},
+	"append": ["/audit", "/rules/*/log"],
+})
+
+_keyed(name, spec) := merge.keyed(spec, {"": name}, _rules)
+
+_defaults(established, challenger) := _defaults_by(established, challenger, _rules)
+
+_defaults_by(established, challenger, rules) := merge.listed(merge.combined(
+	{"strategy": "PatchDefaults", "rules": rules},
+	_keyed("e", established),
+	_keyed("c", challenger),
+))
+
+_overrides(established, challenger) := merge.listed(merge.combined(
+	{"strategy": "PatchOverrides", "rules": _rules},
+	_keyed("e", established),
+	_keyed("c", challenger),
+))
+
+# F8
+test_a_unit_is_taken_whole_from_one if {
+	_defaults({"limits": {"a": {"n": 1, "per": "s"}, "b": 1}}, {"limits": {"a": {"n": 2}}}) == {
+		"spec": {"limits": {"a": {"n": 2}, "b": 1}},
+		"origins": {"/limits/a": "c", "/limits/b": "e"},
+	}
+	_defaults({"limits": {"a": [1], "b": [2]}}, {"limits": {"a": {}}}) == {
+		"spec": {"limits": {"a": {}, "b": [2]}},
+		"origins": {"/limits/a": "c", "/limits/b": "e"},
+	}
+}
+
+# F8, RFC 7386 "units": what a null takes away, it takes away whole.
+test_a_null_takes_a_unit_away if {
+	_defaults({"limits": {"a": {"n": 1}}}, {"limits": {"a": null}}) == {
+		"spec": {"limits": {"a": null}},
+		"origins": {"/limits/a": "c"},
+	}
+}
+
+_high := {"rules": [{"id": "x", "rate": 1}, {"id": "y", "rate": 1, "burst": 1}]}
+
+_low := {"rules": [{"id": "z", "rate": 2}, {"id": "y", "rate": 2}]}
+
+# F8
+test_a_list_merged_by_key_has_the_winners_items_first_and_merges_those_of_one_key if {
+	_defaults(_high, _low) == {
+		"spec": {"rules": [{"id": "z", "rate": 2}, {"id": "y", "rate": 2, "burst": 1}, {"id": "x", "rate": 1}]},
+		"origins": {
+			"/rules/0/id": "c", "/rules/0/rate": "c",
+			"/rules/1/id": "c", "/rules/1/rate": "c", "/rules/1/burst": "e",
+			"/rules/2/id": "e", "/rules/2/rate": "e",
+		},
+	}
+	_overrides(_high, _low).spec == {"rules": [{"id": "x", "rate": 1}, {"id": "y", "rate": 1, "burst": 1}, {"id": "z", "rate": 2}]}
+}
+
+# F8
+test_lists_in_keyed_items_are_merged_too if {
+	_defaults(
+		{"rules": [{"id": 1, "to": [{"name": "a", "w": 1}], "log": [1, 2]}]},
+		{"rules": [{"id": 1, "to": [{"name": "b", "w": 2}, {"name": "a", "w": 3}], "log": [3]}]},
+	) == {
+		"spec": {"rules": [{"id": 1, "to": [{"name": "b", "w": 2}, {"name": "a", "w": 3}], "log": [1, 2, 3]}]},
+		"origins": {
+			"/rules/0/id": "c",
+			"/rules/0/to/0/name": "c", "/rules/0/to/0/w": "c",
+			"/rules/0/to/1/name": "c", "/rules/0/to/1/w": "c",
+			"/rules/0/log/0": "e", "/rules/0/log/1": "e", "/rules/0/log/2": "c",
+		},
+	}
+}
+
+# F8
+test_appended_lists_have_the_established_ones_items_first_under_both_directions if {
+	established := {"audit": [{"a": 1}, null]}
+	challenger := {"audit": [{"a": 2}]}
+	expected := {
+		"spec": {"audit": [{"a": 1}, null, {"a": 2}]},
+		"origins": {"/audit/0": "e", "/audit/1": "e", "/audit/2": "c"},
+	}
+	_defaults(established, challenger) == expected
+	_overrides(established, challenger) == expected
+}
+
+# F8: a policy at two places of a path (P4).
+test_a_policys_appended_items_are_there_once if {
+	how := {"strategy": "PatchDefaults", "rules": _rules}
+	once := merge.combined(how, _keyed("e", {"audit": [1, 1]}), _keyed("c", {"audit": [2]}))
+	merge.listed(merge.combined(how, _keyed("c", {"audit": [2]}), once)).spec == {"audit": [2, 1, 1]}
+}
+
+# F8
+test_a_list_that_cannot_be_merged_by_key_is_a_leaf if {
+	every list in [[{"rate": 1}], [{"id": "x"}, {"id": "x"}], ["x"], [null], [{"id": null}], [{"id": ["x"]}], "x", 3] {
+		_defaults(_high, {"rules": list}) == {"spec": {"rules": list}, "origins": {"/rules": "c"}}
+		_defaults({"rules": list}, _low).spec == _low
+	}
+}
+
+# F8, RFC 7386: a patch that is an object replaces what is none.
+test_an_object_replaces_a_list_and_a_list_an_object if {
+	every pair in [[_high.rules, {"y": 1}], [{"y": 1}, _low.rules], [_high.rules, {}]] {
+		_defaults({"rules": pair[0]}, {"rules": pair[1]}).spec == {"rules": pair[1]}
+	}
+}
+
+test_a_list_without_items_takes_none_away if {
+	_defaults(_high, {"rules": []}).spec == _high
+	_defaults({"audit": [1]}, {"audit": []}) == {"spec": {"audit": [1]}, "origins": {"/audit/0": "e"}}
+	_defaults({"audit": []}, {"rules": []}) == {"spec": {"audit": [], "rules": []}, "origins": {"/audit": "e", "/rules": "c"}}
+}
+
+# F7, F8: what was merged by other rules.
+test_sides_of_other_rules_are_read_anew if {
+	acc := merge.combined({"strategy": "PatchDefaults", "rules": _rules}, _keyed("e", _high), _keyed("c", _low))
+	merge.under(acc, []).origins == {"/rules": ["c", "e"]}
+	back := merge.under(merge.under(acc, []), _rules)
+	back.spec == acc.spec
+	back.lists == acc.lists
+	back.origins["/rules/\"x\"/rate"] == ["c", "e"]
+	patched := merge.combined({"strategy": "PatchOverrides", "rules": []}, _keyed("e", {"rules": [1]}), acc)
+	patched == {"spec": {"rules": [1]}, "origins": {"/rules": "e"}}
+}
+
+test_what_is_keyed_and_listed_again_is_as_it_was if {
+	every spec in [
+		{},
+		_high,
+		{"rules": [{"id": true, "to": [{"name": 1.5}, {"name": "1.5"}], "log": [[], {}]}]},
+		{"rules": [], "audit": [1, null, {"a": null}], "limits": {"x/~": {"a": {}}, "y": [1], "z": 1}},
+		{"a": {"rules": [{"id": 1}]}, "rules": {"id": {"to": [{"name": 1}]}}},
+	] {
+		merge.listed(_keyed("p", spec)).spec == spec
+	}
+}

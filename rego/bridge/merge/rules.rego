@@ -1,0 +1,85 @@
+package bridge.merge
+
+import data.bridge.lib.leaves
+
+# METADATA
+# description: |
+#   A PolicyKind's `merge` as a list of rules `{segments, how, field}`, how being unit, key or append; of several that match
+#   one pointer the first counts, so a unit is a unit whatever else is said of it (semantics F8). Kept in `data.kinds`.
+rules(said) := array.concat(
+	[{"segments": leaves.segments(pointer), "how": "unit", "field": ""} | some pointer in object.get(said, "units", [])],
+	array.concat(
+		[{"segments": leaves.segments(pointer), "how": "key", "field": field} |
+			some pointer, field in object.get(said, "listKeys", {})
+		],
+		[{"segments": leaves.segments(pointer), "how": "append", "field": ""} |
+			some pointer in object.get(said, "append", [])
+		],
+	),
+)
+
+# METADATA
+# description: |
+#   Where a spec has values that rules treat otherwise than RFC 7386, by path. Items of a list merged by key are entered,
+#   units and appended items are not.
+governed(spec, merge_rules) := {path: rule |
+	some path, rule in candidates
+	every index, segment in path {
+		_entered(candidates, array.slice(path, 0, index), segment)
+	}
+} if {
+	candidates := _candidates(spec, merge_rules)
+}
+
+_candidates(spec, merge_rules) := {path: rule |
+	walk(spec, [path, value])
+	_is_container(value)
+	rule := [rule | some rule in merge_rules; _matches(rule.segments, path)][0]
+	_fits(rule, value)
+}
+
+_is_container(value) if is_object(value)
+
+_is_container(value) if is_array(value)
+
+# `*` is any one key, or any item of a list.
+_matches(segments, path) if {
+	count(segments) == count(path)
+	every index, segment in segments {
+		segment in {"*", path[index]}
+	}
+}
+
+_entered(candidates, list, segment) if {
+	is_number(segment)
+	candidates[list].how == "key"
+}
+
+_entered(candidates, list, segment) if {
+	not is_number(segment)
+	object.get(candidates, [list, "how"], "") != "unit"
+}
+
+# A list whose items lack the key, or have one twice, or are no objects, is a leaf like any other.
+_fits(rule, _) if rule.how == "unit"
+
+_fits(rule, value) if {
+	rule.how == "append"
+	is_array(value)
+}
+
+_fits(rule, value) if {
+	rule.how == "key"
+	is_array(value)
+	every item in value {
+		is_object(item)
+		_is_key(object.get(item, rule.field, null))
+	}
+	count({item[rule.field] | some item in value}) == count(value)
+}
+
+_is_key(value) if is_string(value)
+
+_is_key(value) if is_number(value)
+
+_is_key(value) if is_boolean(value)
