@@ -66,7 +66,7 @@ rego-lint:
 
 rego-test: rego-lint ## Rego alone: opa check, fmt and test, with coverage
 	@echo "rego: test"
-	@$(OPA) test --ignore '*.yaml' --coverage --format json rego | $(PY) -m tests.rego_report --threshold $(REGO_COVERAGE)
+	@$(OPA) test --timeout 60s --ignore '*.yaml' --coverage --format json rego | $(PY) -m tests.rego_report --threshold $(REGO_COVERAGE)
 
 fmt: $(STAMP) ## Format Python and Rego
 	@$(BIN)/ruff check --quiet --fix . || true

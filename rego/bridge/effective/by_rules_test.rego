@@ -62,17 +62,3 @@ test_a_strategys_own_rules_replace_the_kinds if {
 	held.origins == {"/rules": ["low", "rule"], "/audit": "rule"}
 	held.outcomes == {"high": "Overridden", "low": "PartiallyProgrammed", "rule": "PartiallyProgrammed"}
 }
-
-test_a_spec_of_1000_leaves_and_30_levels_merges_by_rules_too if {
-	deep := json.unmarshal(sprintf("%s1%s", [concat("", [`{"d":` | some _ in numbers.range(1, 30)]), concat("", ["}" | some _ in numbers.range(1, 30)])]))
-	wide := {sprintf("k%d", [n]): {"v": n} | some n in numbers.range(1, 500)}
-	rules := [{"id": n, "rate": n} | some n in numbers.range(1, 250)]
-	policies := [
-		["high", 1, "gateway", _patch(object.union_n([{"deep": deep, "wide": wide, "rules": rules}]))],
-		["low", 2, "route", _patch({"deep": deep, "wide": wide, "rules": array.reverse(rules)})],
-		["rule", 3, "rule", _patch({"audit": numbers.range(1, 250), "rules": rules})],
-	]
-	entry := _told_of(_rules_kind, policies)[0]
-	entry.spec == {"deep": deep, "wide": wide, "rules": rules, "audit": numbers.range(1, 250)}
-	[row.outcome | some row in entry.policies] == ["Overridden", "PartiallyProgrammed", "Programmed"]
-}

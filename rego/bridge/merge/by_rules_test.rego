@@ -140,3 +140,15 @@ test_what_is_keyed_and_listed_again_is_as_it_was if {
 		merge.listed(_keyed("p", spec)).spec == spec
 	}
 }
+
+test_a_spec_of_1000_leaves_and_30_levels_merges_by_rules_too if {
+	deep := json.unmarshal(sprintf("%s1%s", [
+		concat("", [`{"d":` | some _ in numbers.range(1, 30)]),
+		concat("", ["}" | some _ in numbers.range(1, 30)]),
+	]))
+	wide := {sprintf("k%d", [n]): {"v": n} | some n in numbers.range(1, 500)}
+	rules := [{"id": n, "rate": n} | some n in numbers.range(1, 250)]
+	merged := _defaults({"deep": deep, "wide": wide}, {"rules": rules})
+	merged.spec == {"deep": deep, "wide": wide, "rules": rules}
+	count(merged.origins) == 1001
+}
