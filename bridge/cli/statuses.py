@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bridge.cli.asking import Entry
     from bridge.opa.client import Opa
+    from bridge.remediator.ledger import Ledger
 
 MODE_ANNOTATION = "policybridge.io/mode"  # marks a policy whose status is only computed, never written
 
@@ -23,39 +25,99 @@ class Statuses:
 
 
 async def statuses(opa: Opa, *, with_objects: bool) -> Statuses:
-    """Ask for every policy, and for every object that a policy may affect or that is marked as if one did."""
-    from bridge.cli.asking import in_batches, objects, scopes
+    """Ask for every policy, and for every object that a policy affects or that is marked as if one did.
+
+    Counted by the ledger that statuses are written from.
+    """
+    from bridge.cli.asking import objects
     from bridge.model.keys import parse_key
 
-    policies = await in_batches(opa, "status", "policies", await opa.query("policies", {}))
-    reached = {str(key.object) for targets in (await scopes(opa)).values() for key in targets}
-    candidates = sorted(reached.union(await opa.query("marked", {})))
-    affected = await in_batches(opa, "affected", "objects", candidates)
+    ledger = await _ledger(opa)
+    policies = []
+    for keys in _batches(await opa.query("policies", {})):
+        asked = {"policies": keys, "tallies": {key: ledger.tallies(key) for key in keys}}
+        for entry in await opa.query("status", asked):
+            policies.append(entry)
+            ledger.report(entry["policyKind"], entry["policy"], entry.get("unreported", ()))
+    affected: list[Entry] = []
+    for keys in _batches(sorted(ledger.objects().union(await opa.query("marked", {})))):
+        acting = {key: ledger.acting(key) for key in keys}
+        unreported = {key: ledger.unreported(key) for key in keys}
+        affected += await opa.query("affected", {"objects": keys, "acting": acting, "unreported": unreported})
     found = Statuses(policies, affected)
     if with_objects:
-        keys = [entry["policy"] for entry in policies] + [entry["object"] for entry in affected]
-        held = await objects(opa, map(parse_key, keys))
+        named = [entry["policy"] for entry in policies] + [entry["object"] for entry in affected]
+        held = await objects(opa, map(parse_key, named))
         found.objects = {str(key): obj for key, obj in held.items()}
     return found
 
 
+async def _ledger(opa: Opa) -> Ledger:
+    """What became of every policy at every effective target."""
+    from bridge.remediator.ledger import Ledger
+
+    ledger = Ledger()
+    for kind, targets in (await opa.query("scopes", {})).items():
+        for keys in _batches(targets):
+            for target, rows in (await opa.query("outcomes", {"policyKind": kind, "targets": keys})).items():
+                ledger.replace(kind, target, rows)
+    return ledger
+
+
+def _batches(keys: list[str]) -> Iterator[list[str]]:
+    from bridge.cli.asking import BATCH
+
+    for start in range(0, len(keys), BATCH):
+        yield keys[start : start + BATCH]
+
+
 def objects_with_status(answer: Statuses) -> list[dict[str, Any]]:
-    """Each policy, then each affected object, as it would be with its status."""
-    from bridge.remediator.plan import plan_affected_status, plan_policy_status, with_status
+    """Each policy, then each affected object, as it would be with its status and annotations."""
+    from bridge.remediator.plan import Patch, patched, plan_affected, plan_policy
 
     now = dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     shown = []
+
+    def planned(obj: Entry, plan: Callable[[Entry, Entry, str], Patch | None], wanted: Entry) -> tuple[Entry, bool]:
+        """The object after every patch that would be written, and whether one would."""
+        differs = False
+        while patch := plan(_seen(obj), wanted, now):
+            obj, differs = patched(obj, patch), True
+        return obj, differs
+
     for wanted in answer.policies:
-        obj = answer.objects.get(wanted["policy"])
-        if obj is not None:
-            planned = with_status(obj, plan_policy_status(obj.get("status", {}), wanted, now))
-            shown.append(_marked(planned) if wanted["mode"] == "Observe" else planned)
+        if obj := answer.objects.get(wanted["policy"]):
+            after, _ = planned(obj, plan_policy, wanted)
+            shown.append(_marked(after) if wanted["mode"] == "Observe" else after)
     for wanted in answer.affected:
-        obj = answer.objects.get(wanted["object"])
-        part = plan_affected_status(obj.get("status", {}), wanted, now) if obj is not None else None
-        if obj is not None and (wanted["conditions"] or part is not None):
-            shown.append(with_status(obj, part))
+        if obj := answer.objects.get(wanted["object"]):
+            after, differs = planned(obj, plan_affected, wanted)
+            if differs or told(wanted):
+                shown.append(after)
     return shown
+
+
+def told(wanted: Entry) -> list[tuple[str, Entry]]:
+    """What an object is to show, each with its place in words: a condition, or an annotation in the form of one."""
+    found = [("", condition) for condition in wanted.get("conditions", ())]
+    for name, conditions in sorted(wanted.get("listeners", {}).items()):
+        found += [(f"#{name}", condition) for condition in conditions]
+    for parent in wanted.get("parents", ()):
+        found += [(f" at {_parent(parent['parentRef'])}", condition) for condition in parent["conditions"]]
+    for name in sorted(wanted.get("annotations", {})):
+        found.append(("", {"type": name, "message": "an annotation, for there is no status.conditions"}))
+    return found
+
+
+def _parent(reference: Entry) -> str:
+    section = f"#{reference['sectionName']}" if "sectionName" in reference else ""
+    namespace = f"{reference['namespace']}/" if "namespace" in reference else ""
+    return f"{reference.get('kind', 'Gateway')}/{namespace}{reference['name']}{section}"
+
+
+def _seen(obj: Entry) -> Entry:
+    annotations = obj["metadata"].get("annotations")
+    return {"status": obj.get("status") or {}, "annotations": annotations if isinstance(annotations, dict) else {}}
 
 
 def _marked(obj: dict[str, Any]) -> dict[str, Any]:

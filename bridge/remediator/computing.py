@@ -20,6 +20,7 @@ class Computing:
         self._opa = opa
         self._ledger = ledger
         self._kinds: Mapping[str, Any] = {}  # those in mode Manage, as the ledger's rows were computed from them
+        self.former: list[dict[str, str]] = []  # of kinds that were: their conditions may still be shown somewhere
 
     async def settle(self, notice: Notice, dirty: Dirty) -> None:
         """Compute what a change concerns; puts the policies and objects whose status may differ now into `dirty`.
@@ -27,6 +28,7 @@ class Computing:
         After an error it is to be called again with both: what was computed until then is in `dirty` already.
         """
         kinds = await self._kinds_in_force()
+        self._retire(kinds)
         if notice.refilled:
             await self._everything(kinds, dirty)
         else:
@@ -43,10 +45,17 @@ class Computing:
         kinds = await self._opa.get("kinds") or {}
         return {name: kind for name, kind in kinds.items() if kind["mode"] == "Manage"}
 
+    def _retire(self, kinds: Mapping[str, Any]) -> None:
+        """Remember the names under which kinds told of themselves that are not in force any more."""
+        present = [_names(kind) for kind in kinds.values()]
+        for kind in self._kinds.values():
+            if _names(kind) not in (*present, *self.former):
+                self.former.append(_names(kind))
+
     async def _everything(self, kinds: Mapping[str, Any], dirty: Dirty) -> None:
         self._ledger.clear()
         dirty.policies.update(await self._opa.query("policies", {}), await self._opa.query("policykinds", {}))
-        dirty.objects.update(await self._opa.query("marked", {}))
+        dirty.objects.update(await self._opa.query("marked", {"former": self.former}))
         await self._compute(kinds, await self._opa.query("scopes", {}), dirty)
 
     async def _described_anew(self, kinds: Mapping[str, Any], dirty: Dirty) -> dict[str, set[str]]:
@@ -54,7 +63,8 @@ class Computing:
         scopes: dict[str, set[str]] = {}
         differing = {kind for kind in self._kinds.keys() | kinds.keys() if self._kinds.get(kind) != kinds.get(kind)}
         if differing:
-            dirty.objects.update(await self._opa.query("marked", {}))  # from when it was described otherwise
+            # What was marked when it was described otherwise.
+            dirty.objects.update(await self._opa.query("marked", {"former": self.former}))
         for kind in differing:
             dirty.update(self._ledger.drop(kind))
             if kind in kinds:
@@ -81,3 +91,7 @@ class Computing:
                 for computed, rows in await in_parts(self._opa, "outcomes", "targets", targets, {"policyKind": kind}):
                     for target in computed:
                         dirty.update(self._ledger.replace(kind, target, rows.get(target, ())))
+
+
+def _names(kind: Mapping[str, Any]) -> dict[str, str]:
+    return {"controllerName": kind["controllerName"], "kind": kind["kind"]}

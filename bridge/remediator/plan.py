@@ -1,4 +1,4 @@
-"""The status plan: what an object shows against what it should show, as the smallest patch. Pure.
+"""The status plan: what an object shows against what it should show, as a patch of the object. Pure.
 
 What is shown may have been written by anybody: parts that have not the form of conditions or ancestors are left alone
 where they stand in a list, and count as nothing where there should be one.
@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 Condition = Mapping[str, Any]
-POLICY_TYPES = ("Accepted", "Programmed")  # GEP-713, "Status conditions"
+Shown = Mapping[str, Any]  # {status, annotations}, as the query `shown` gives them
+Patch = dict[str, Any]  # {status: its fields} or {metadata: {annotations}}; a merge patch (RFC 7386)
 _SAID = ("status", "reason", "message", "observedGeneration")  # what makes two conditions of one type equal
 
 
@@ -54,26 +55,93 @@ def plan_ancestors(
     return None if result == list(shown) else result
 
 
-def plan_policy_status(status: Mapping[str, Any], wanted: Mapping[str, Any], now: str) -> dict[str, Any] | None:
-    """The part of a policy's `status` to write, from what the query `status` wants; None where nothing differs."""
+def plan_listeners(
+    shown: Sequence[Any], wanted: Mapping[str, Sequence[Condition]], ours: Iterable[str], now: str
+) -> list[Any] | None:
+    """The whole list of status.listeners, or None where the object shows that already. Only conditions differ."""
+    types = tuple(ours)
+    result = []
+    for entry in shown:
+        name = _field(entry, "name")
+        before = _list(entry, "conditions")
+        after = plan_conditions(before, wanted.get(name, ()) if name else (), types, now)
+        result.append(entry if after is None else {**entry, "conditions": after})
+    return None if result == list(shown) else result
+
+
+def plan_parents(shown: Sequence[Any], wanted: Mapping[str, Any], now: str) -> list[Any] | None:
+    """The whole list of a route's status.parents, or None where the object shows that already.
+
+    `wanted` has the entries `parents`, keyed by parentRef and controllerName, the condition `types` that are ours, and
+    the `controllers` under whose names they may stand. Of an entry under such a name other conditions stay; one in
+    which nothing would be left goes.
+    """
+    to_show = {_parent(entry): entry for entry in wanted["parents"]}
+    result: list[Any] = []
+    for entry in shown:
+        if _field(entry, "controllerName") not in wanted["controllers"]:
+            result.append(entry)
+            continue
+        before, new = _list(entry, "conditions"), to_show.pop(_parent(entry), None)
+        after = plan_conditions(before, new["conditions"] if new else (), wanted["types"], now)
+        if after is None:
+            result.append(entry)
+        elif after:
+            result.append({**entry, "conditions": after})
+    result += [{**entry, "conditions": plan_conditions([], entry["conditions"], (), now)} for entry in to_show.values()]
+    return None if result == list(shown) else result
+
+
+def plan_annotations(shown: Mapping[str, Any], wanted: Mapping[str, str], ours: Iterable[str]) -> Patch | None:
+    """The annotations to set, and with None those to take away; None where the object shows them already."""
+    changes: Patch = {name: value for name, value in wanted.items() if shown.get(name) != value}
+    changes |= dict.fromkeys((name for name in ours if name in shown and name not in wanted), None)
+    return changes or None
+
+
+def plan_policy(shown: Shown, wanted: Mapping[str, Any], now: str) -> Patch | None:
+    """The patch of a policy, from what the query `status` wants; None where nothing differs."""
+    status = shown["status"]
     if "ancestors" in wanted:
-        ancestors = plan_ancestors(_list(status, "ancestors"), wanted["ancestors"], wanted["controllerName"], now)
-        return None if ancestors is None else {"ancestors": ancestors}
-    conditions = plan_conditions(_list(status, "conditions"), wanted["conditions"], POLICY_TYPES, now)
-    return None if conditions is None else {"conditions": conditions}
-
-
-def plan_affected_status(status: Mapping[str, Any], wanted: Mapping[str, Any], now: str) -> dict[str, Any] | None:
-    """The part of an affected object's `status` to write, from what the query `affected` wants."""
+        ancestors = plan_ancestors(
+            _list(status, "ancestors"), wanted["ancestors"], wanted.get("controllerName", ""), now
+        )
+        return None if ancestors is None else {"status": {"ancestors": ancestors}}
     conditions = plan_conditions(_list(status, "conditions"), wanted["conditions"], wanted["types"], now)
-    return None if conditions is None else {"conditions": conditions}
+    return None if conditions is None else {"status": {"conditions": conditions}}
 
 
-def with_status(obj: Mapping[str, Any], part: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The object as it would be after a planned part of its status was written."""
-    if part is None:
-        return dict(obj)
-    return {**obj, "status": {**(obj.get("status") or {}), **part}}
+def plan_affected(shown: Shown, wanted: Mapping[str, Any], now: str) -> Patch | None:
+    """The patch of an affected object, from what the query `affected` wants; None where nothing differs.
+
+    Status and metadata are written apart: what differs in the metadata is planned once the status is as it should be.
+    """
+    status, annotations = shown["status"], _mapping(shown.get("annotations"))
+    ours = wanted["types"]
+    part = {
+        # A place that the object's type has no more is emptied too.
+        "conditions": plan_conditions(_list(status, "conditions"), wanted.get("conditions", ()), ours, now),
+        "listeners": plan_listeners(_list(status, "listeners"), wanted.get("listeners", {}), ours, now),
+        "parents": plan_parents(_list(status, "parents"), {"parents": (), **wanted}, now),
+    }
+    differing = {name: value for name, value in part.items() if value is not None}
+    if differing:
+        return {"status": differing}
+    changes = plan_annotations(annotations, wanted.get("annotations", {}), ours)
+    return None if changes is None else {"metadata": {"annotations": changes}}
+
+
+def patched(obj: Mapping[str, Any], patch: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The object as it would be after a planned patch was written."""
+    result = dict(obj)
+    if patch and "status" in patch:
+        result["status"] = {**_mapping(obj.get("status")), **patch["status"]}
+    if patch and "metadata" in patch:
+        metadata = obj["metadata"]
+        merged = {**_mapping(metadata.get("annotations")), **patch["metadata"]["annotations"]}
+        annotations = {name: value for name, value in merged.items() if value is not None}
+        result["metadata"] = {**metadata, "annotations": annotations}
+    return result
 
 
 def _merged(before: Condition, wanted: Condition, now: str) -> Condition:
@@ -99,6 +167,17 @@ def _list(thing: Any, name: str) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
+def _mapping(thing: Any) -> Mapping[str, Any]:
+    return thing if isinstance(thing, Mapping) else {}
+
+
+def _parent(entry: Mapping[str, Any]) -> str:
+    return f"{_field(entry, 'controllerName')} {_said(entry.get('parentRef'))}"
+
+
 def _reference(entry: Mapping[str, Any]) -> str:
-    reference = entry.get("ancestorRef")
+    return _said(entry.get("ancestorRef"))
+
+
+def _said(reference: Any) -> str:
     return repr(sorted(reference.items())) if isinstance(reference, Mapping) else repr(reference)

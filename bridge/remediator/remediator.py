@@ -16,12 +16,12 @@ from bridge.opa.errors import OpaError
 from bridge.opa.parts import in_parts
 from bridge.remediator.computing import Computing
 from bridge.remediator.ledger import Dirty, Ledger
-from bridge.remediator.plan import plan_affected_status, plan_policy_status
+from bridge.remediator.plan import Patch, plan_affected, plan_policy
 from bridge.remediator.queue import Budget, RetryQueue
 from bridge.remediator.sink import Conflict, Gone, StatusSink, WriteRefused
 
 Item = tuple[str, str]  # ("policy" or "object", key)
-StatusPlan = Callable[[Mapping[str, Any], Mapping[str, Any], str], dict[str, Any] | None]
+Plan = Callable[[Mapping[str, Any], Mapping[str, Any], str], Patch | None]
 
 log = structlog.get_logger(__name__)
 
@@ -136,46 +136,58 @@ class Remediator:
 
     def _note_idle(self) -> None:
         if self._whole == self._filling and not self._busy and not self._notices and not len(self._queue):
+            self._computing.former.clear()  # nothing of theirs is shown any more
             self._idle.set()
 
-    async def _plan(self, batch: Iterable[Item]) -> dict[Item, tuple[dict[str, Any], str]]:
-        """What differs, by item: the part of the status to write, and the version that it was computed from."""
+    async def _plan(self, batch: Iterable[Item]) -> dict[Item, tuple[Patch, str]]:
+        """What differs, by item: the patch of the object, and the version that it was computed from."""
         policies = [key for what, key in batch if what == "policy"]
         objects = [key for what, key in batch if what == "object"]
-        tallies = {key: self._ledger.tallies(key) for key in policies}
-        acting = {key: self._ledger.acting(key) for key in objects}
-        wanted = await in_parts(self._opa, "status", "policies", policies, {"tallies": tallies})
-        affected = await in_parts(self._opa, "affected", "objects", objects, {"acting": acting})
+        wanted = await self._wanted_of_policies(policies)
+        affected = await self._wanted_of_objects(objects)
         shown = await self._opa.query("shown", {"objects": [*policies, *objects]})
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        planned: dict[Item, tuple[dict[str, Any], str]] = {}
+        planned: dict[Item, tuple[Patch, str]] = {}
 
-        def add(item: Item, plan: StatusPlan, entry: Mapping[str, Any]) -> None:
+        def add(item: Item, plan: Plan, entry: Mapping[str, Any]) -> None:
             if item[1] in shown:
-                part = plan(self._status(item[1], shown[item[1]]), entry, now)
-                if part is not None:
-                    planned[item] = (part, shown[item[1]]["resourceVersion"])
+                seen = self._sink.overlay(parse_key(item[1]), _mappings(shown[item[1]]))
+                patch = plan(seen, entry, now)
+                if patch is not None:
+                    planned[item] = (patch, shown[item[1]]["resourceVersion"])
 
-        for entry in _entries(wanted):
-            if entry["mode"] == "Manage":
-                add(("policy", entry["policy"]), plan_policy_status, entry)
-        for entry in _entries(affected):
-            add(("object", entry["object"]), plan_affected_status, entry)
+        for entry in wanted:
+            add(("policy", entry["policy"]), plan_policy, entry)
+        for entry in affected:
+            add(("object", entry["object"]), plan_affected, entry)
         return planned
 
-    def _status(self, key: str, shown: Mapping[str, Any]) -> Mapping[str, Any]:
-        return {**_mapping(shown["status"]), **self._sink.overlay(parse_key(key))}
+    async def _wanted_of_policies(self, policies: list[str]) -> list[dict[str, Any]]:
+        tallies = {key: self._ledger.tallies(key) for key in policies}
+        answers = await in_parts(self._opa, "status", "policies", policies, {"tallies": tallies})
+        entries = {entry["policy"]: entry for entry in _entries(answers) if entry["mode"] == "Manage"}
+        for key in policies:
+            unreported = entries[key].get("unreported", ()) if key in entries else ()
+            dirty = self._ledger.report(parse_key(key).type_id, key, unreported)
+            self._queue.add(("object", key) for key in sorted(dirty.objects))
+        return list(entries.values())
 
-    async def _write_one(
-        self, item: Item, part: dict[str, Any], resource_version: str, limit: asyncio.Semaphore
-    ) -> None:
+    async def _wanted_of_objects(self, objects: list[str]) -> list[dict[str, Any]]:
+        told = {
+            "acting": {key: self._ledger.acting(key) for key in objects},
+            "unreported": {key: self._ledger.unreported(key) for key in objects},
+            "former": self._computing.former,
+        }
+        return list(_entries(await in_parts(self._opa, "affected", "objects", objects, told)))
+
+    async def _write_one(self, item: Item, patch: Patch, resource_version: str, limit: asyncio.Semaphore) -> None:
         await self._budget.spend()
         async with limit:
             if not self._may_write():  # the budget may have kept it for longer than the right to write lasted
                 self._queue.add([item])
                 return
             try:
-                await self._sink.write(parse_key(item[1]), part, resource_version)
+                await self._sink.write(parse_key(item[1]), patch, resource_version)
             except Gone:
                 self._queue.succeeded(item)
             except Conflict:
@@ -207,5 +219,6 @@ def _joined(notices: list[Notice]) -> Notice:
     return Notice(tuple(keys), tuple(reported), was)
 
 
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
+def _mappings(shown: Mapping[str, Any]) -> dict[str, Any]:
+    """What an object shows, where somebody wrote something else into its status as nothing."""
+    return {name: shown[name] if isinstance(shown[name], Mapping) else {} for name in ("status", "annotations")}

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from bridge.model.keys import Key
 
-Status = Mapping[str, Any]
+Patch = Mapping[str, Any]  # {status: its fields} or {metadata: {annotations}}, a merge patch (RFC 7386)
 
 
 class Conflict(Exception):
@@ -23,17 +23,17 @@ class WriteRefused(Exception):
 
 
 class StatusSink(Protocol):
-    """Takes parts of statuses for objects."""
+    """Takes patches of objects."""
 
-    async def write(self, key: Key, part: Status, resource_version: str) -> None:
-        """Put `part` over an object's status, if the object still has `resource_version`.
+    async def write(self, key: Key, patch: Patch, resource_version: str) -> None:
+        """Patch an object, if it still has `resource_version`: its status, or its annotations.
 
         Raises Conflict, Gone or WriteRefused; what else goes wrong may be tried again.
         """
         ...
 
-    def overlay(self, key: Key) -> Status:
-        """What was written here and does not come back through the source, as parts of the status."""
+    def overlay(self, key: Key, shown: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What an object shows (`{status, annotations}`) with what was written and does not come back by the source."""
         ...
 
     def may_write(self) -> bool:
@@ -46,14 +46,21 @@ class MemorySink:
 
     def __init__(self) -> None:
         self.statuses: dict[Key, dict[str, Any]] = {}
+        self.annotations: dict[Key, dict[str, Any]] = {}
 
-    async def write(self, key: Key, part: Status, resource_version: str) -> None:  # noqa: ARG002
-        """Keep the part; there is no one else to conflict with."""
-        self.statuses.setdefault(key, {}).update(part)
+    async def write(self, key: Key, patch: Patch, resource_version: str) -> None:  # noqa: ARG002
+        """Keep the patch; there is no one else to conflict with."""
+        self.statuses.setdefault(key, {}).update(patch.get("status", {}))
+        self.annotations.setdefault(key, {}).update(patch.get("metadata", {}).get("annotations", {}))
 
-    def overlay(self, key: Key) -> Status:
-        """What was kept for the object."""
-        return self.statuses.get(key, {})
+    def overlay(self, key: Key, shown: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What the object shows with what was kept."""
+        annotations = {**shown["annotations"], **self.annotations.get(key, {})}
+        return {
+            **shown,
+            "status": {**shown["status"], **self.statuses.get(key, {})},
+            "annotations": {name: value for name, value in annotations.items() if value is not None},
+        }
 
     def may_write(self) -> bool:
         """Nobody else writes here."""

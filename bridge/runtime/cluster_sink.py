@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from bridge.kube import errors
 from bridge.kube.client import KubeClient
 from bridge.kube.patches import patch_object
 from bridge.model.keys import Key
 from bridge.model.types import ResourceType
-from bridge.remediator.sink import Conflict, Gone, Status, WriteRefused
+from bridge.remediator.sink import Conflict, Gone, Patch, WriteRefused
 
 
 class ClusterSink:
@@ -22,8 +23,8 @@ class ClusterSink:
         self._resource = resource
         self._held = held
 
-    async def write(self, key: Key, part: Status, resource_version: str) -> None:
-        """Patch the status subresource, from the version that the status was computed from."""
+    async def write(self, key: Key, patch: Patch, resource_version: str) -> None:
+        """Patch the status subresource, or the object's metadata, from the version that the patch was computed from."""
         resource = self._resource(key.type_id)
         if resource is None:
             raise Gone(f"{key.type_id} is not served")
@@ -32,20 +33,26 @@ class ClusterSink:
                 self._client,
                 resource,
                 key,
-                {"status": part},
-                subresource="status",
+                patch,
+                subresource="status" if "status" in patch else None,
                 resource_version=resource_version,
             )
         except errors.NotFound as error:
             raise Gone(str(error)) from error
         except errors.Conflict as error:
             raise Conflict(str(error)) from error
+        except errors.Forbidden as error:
+            what = resource.plural if resource.group == "core" else f"{resource.plural}.{resource.group}"
+            what = f"{what}/status" if "status" in patch else what
+            raise WriteRefused(
+                f"patching {what} is forbidden: grant the bridge patch on them ({error.message})"
+            ) from error
         except errors.KubeError as error:
             raise WriteRefused(str(error)) from error
 
-    def overlay(self, key: Key) -> Status:  # noqa: ARG002 - the cluster tells us what was written
-        """Nothing: what was written comes back as a change."""
-        return {}
+    def overlay(self, key: Key, shown: Mapping[str, Any]) -> Mapping[str, Any]:  # noqa: ARG002 - it is told by the cluster
+        """What the object shows: what was written comes back as a change."""
+        return shown
 
     def may_write(self) -> bool:
         """Whether the Lease is held."""

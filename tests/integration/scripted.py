@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any
 
 from bridge.model.changes import Change, Deleted, Listed, Listing, Object, Upserted
 from bridge.model.keys import Key, key_of
 from bridge.model.notice import Notice
-from bridge.remediator.sink import Conflict, Gone, Status
+from bridge.remediator.plan import patched
+from bridge.remediator.sink import Conflict, Gone, Patch
 from bridge.replicator.replicator import Replicator
 
 BARRIER = "core/ConfigMap"  # a type that no rule reads: an object of it marks a place in the stream
@@ -98,19 +99,19 @@ class ScriptedSink:
         self.held = True
         self._source = source
 
-    async def write(self, key: Key, part: Status, resource_version: str) -> None:
-        """Take a part of a status. Raises Conflict for an older version, Gone for an object that is gone."""
+    async def write(self, key: Key, patch: Patch, resource_version: str) -> None:
+        """Take a patch. Raises Conflict for an older version, Gone for an object that is gone."""
         obj = self._source.objects.get(key)
         if obj is None:
             raise Gone
         if obj["metadata"]["resourceVersion"] != resource_version:
             raise Conflict
-        self.writes.append((key, dict(part)))
-        self._source.put({**obj, "status": {**obj.get("status", {}), **part}})
+        self.writes.append((key, dict(patch)))
+        self._source.put(patched(obj, patch))
 
-    def overlay(self, key: Key) -> Status:
-        """Nothing: what was written comes back."""
-        return {}
+    def overlay(self, key: Key, shown: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What is shown: what was written comes back."""
+        return shown
 
     def may_write(self) -> bool:
         """As the test wants it."""

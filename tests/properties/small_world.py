@@ -87,7 +87,9 @@ class SmallWorld:
         return _object("v1", "Namespace", name, labels=self._maybe("team", self._random.choice(("red", "blue"))))
 
     def _gateway_class(self, name: str) -> Object:
-        return _object(f"{GATEWAY_API}/v1", "GatewayClass", name, spec={"controllerName": "example.com/gateways"})
+        controller = self._random.choice(("gateways", "gateways", "others"))
+        spec = {"controllerName": f"example.com/{controller}"}
+        return _object(f"{GATEWAY_API}/v1", "GatewayClass", name, spec=spec)
 
     def _gateway(self, name: str, namespace: str) -> Object:
         pick = self._random.choice
@@ -189,7 +191,9 @@ class SmallWorld:
             "crossNamespace": "ReferenceGrant" if plain else pick(("ReferenceGrant", "ReferenceGrant", "Forbidden")),
             "specPaths": [{"path": "/spec", "strategyPath": "/spec/strategy"}],
             "statusShape": "Ancestors" if kind == "RulePolicy" and plain else pick(("Ancestors", "Conditions")),
-            "fanout": "EffectiveTargets" if plain else pick(("EffectiveTargets", "EffectiveTargets", "None")),
+            "fanout": "EffectiveTargets" if plain else pick(("EffectiveTargets", "DeclaredTargets", "None")),
+            "conditions": "Programmed" if plain else pick(("Programmed", "Enforced")),
+            **self._maybe("gatewayControllers", ["example.com/gateways"], 0 if plain else 0.4),
         }
         if not direct:
             spec["effectiveTarget"] = level if plain else pick((level, level, *LEVELS))

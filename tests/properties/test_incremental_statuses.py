@@ -27,7 +27,7 @@ from bridge.runtime.types import ALWAYS
 from tests.integration.scripted import BARRIER, Notices, ScriptedSink, ScriptedSource
 from tests.properties.small_world import GROUP, THING, SmallWorld
 
-MARKED = {"Namespace", "Gateway", "GatewayClass", "Service"}
+MARKED = {"Namespace", "Gateway", "GatewayClass", "Service", "HTTPRoute", "Thing"}
 AT_ONCE = (1, 1, 2, 1, 4)  # steps that happen together before the next look
 
 
@@ -125,12 +125,18 @@ async def walk(seed: int, steps: int, opa_path: Path) -> None:
                 if obj is None:
                     bridge.source.delete(key)
                 else:
-                    status = bridge.source.objects.get(key, {}).get("status")
-                    bridge.source.put({**obj, "status": status} if status else obj)
+                    bridge.source.put(_as_it_was(bridge.source.objects.get(key, {}), obj))
             if chance.random() < 0.2:
                 history.append(_meddle(bridge.source, chance))
             await bridge.settled()
             await _compare(bridge, f"seed {seed}, after {len(history)} steps, the last:\n" + "\n".join(history[-4:]))
+
+
+def _as_it_was(before: Object, obj: Object) -> Object:
+    """A changed object keeps its status and annotations, as with an API server."""
+    annotations = before.get("metadata", {}).get("annotations", {})
+    kept = {"status": before["status"]} if "status" in before else {}
+    return {**obj, **kept, "metadata": {**obj["metadata"], **({"annotations": annotations} if annotations else {})}}
 
 
 def _meddle(source: ScriptedSource, chance: random.Random) -> str:
@@ -141,11 +147,18 @@ def _meddle(source: ScriptedSource, chance: random.Random) -> str:
     theirs = {"type": "Theirs", "status": "True", "reason": "R", "message": ""}
     number = chance.randint(1, 20)
     entries = [{"ancestorRef": {"name": str(n)}, "controllerName": "they", "conditions": []} for n in range(number)]
-    match chance.choice(("nothing", "condition", "ancestors", "odd")):
+    match chance.choice(("nothing", "condition", "ancestors", "listeners", "parents", "odd")):
         case "nothing":
             status = {}
         case "condition":
             status["conditions"] = [*status.get("conditions", []), theirs][-3:]
+        case "listeners" if key.kind == "Gateway":
+            held = {one["name"]: one for one in status.get("listeners", [])}
+            names = [listener["name"] for listener in obj["spec"]["listeners"]]
+            status["listeners"] = [held.get(name, {"name": name, "conditions": [theirs]}) for name in names]
+        case "parents" if key.kind == "HTTPRoute":
+            held = status.get("parents", [])
+            status["parents"] = [{"parentRef": {"name": "x"}, "controllerName": "they", "conditions": [theirs]}, *held]
         case "ancestors":
             status["ancestors"] = [*entries, *status.get("ancestors", [])]
         case "odd":
@@ -160,14 +173,11 @@ async def _compare(bridge: Bridge, when: str) -> None:
     wanted = [entry for entry in await opa.query("status", {"policies": policies}) if entry["mode"] == "Manage"]
     shown = {entry["policy"]: _shown(bridge.source, entry) for entry in wanted}
     assert shown == {entry["policy"]: _said(entry) for entry in wanted}, when
-    marked = [
-        str(key) for key in bridge.source.objects if key.kind in {"Namespace", "Gateway", "GatewayClass", "Service"}
-    ]
+    marked = [str(key) for key in bridge.source.objects if key.kind in MARKED]
     affected = await opa.query("affected", {"objects": marked})
-    shown = {entry["object"]: _shown(bridge.source, entry | {"policy": entry["object"]}) for entry in affected}
-    types = {name for entry in affected for name in entry["types"]}
-    only = {key: {name: said for name, said in found.items() if name in types} for key, found in shown.items()}
-    assert only == {entry["object"]: _said(entry) for entry in affected}, when
+    assert {entry["object"]: _marks_shown(bridge.source, entry) for entry in affected} == {
+        entry["object"]: _marks_wanted(entry) for entry in affected
+    }, when
     await _compare_ledger(opa, bridge.remediator._ledger, {*policies, *marked}, when)
 
 
@@ -184,6 +194,7 @@ async def _compare_ledger(opa: Opa, ledger: Ledger, keys: set[str], when: str) -
     for key in keys:
         assert ledger.tallies(key) == fresh.tallies(key), when
         assert ledger.acting(key) == fresh.acting(key), when
+    assert ledger._marks == fresh._marks, when
 
 
 def _said(entry: dict[str, Any]) -> Any:
@@ -200,6 +211,30 @@ def _shown(source: ScriptedSource, entry: dict[str, Any]) -> Any:
         ours = [one for one in status.get("ancestors", []) if one["controllerName"] == entry["controllerName"]]
         return {str(one["ancestorRef"]): _conditions(one["conditions"]) for one in ours}
     return _conditions(status.get("conditions", []))
+
+
+def _marks_wanted(entry: dict[str, Any]) -> dict[str, Any]:
+    """What the query `affected` wants of an object, by place; nothing for a place with nothing."""
+    places: dict[str, Any] = {"": _conditions(entry.get("conditions", []))}
+    places |= {name: _conditions(wanted) for name, wanted in entry.get("listeners", {}).items()}
+    for parent in entry.get("parents", []):
+        places[f"{parent['parentRef']} {parent['controllerName']}"] = _conditions(parent["conditions"])
+    places["annotations"] = entry.get("annotations", {})
+    return {place: found for place, found in places.items() if found}
+
+
+def _marks_shown(source: ScriptedSource, entry: dict[str, Any]) -> dict[str, Any]:
+    """The same of what was written, less what is another's."""
+    obj = source.objects[parse_key(entry["object"])]
+    status, annotations = obj.get("status", {}), obj["metadata"].get("annotations", {})
+    places = {"": _conditions(status.get("conditions", []))}
+    places |= {one["name"]: _conditions(one["conditions"]) for one in status.get("listeners", [])}
+    for parent in status.get("parents", []):
+        places[f"{parent['parentRef']} {parent['controllerName']}"] = _conditions(parent["conditions"])
+    places["annotations"] = annotations
+    types = entry["types"]
+    only = {place: {name: said for name, said in found.items() if name in types} for place, found in places.items()}
+    return {place: found for place, found in only.items() if found}
 
 
 def _conditions(conditions: list[Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.cli.printers.effective import name_of
 from bridge.cli.printers.table import Column, Table
+from bridge.cli.statuses import told
 from bridge.cli.targets import short_key
 from bridge.model.keys import CORE, Key, parse_key
 
@@ -32,9 +33,9 @@ def status_tables(answer: Statuses, wide: bool = False) -> list[Table]:
     affected = Table(
         [Column("AFFECTED"), Column("CONDITION"), message],
         [
-            [short_key(parse_key(entry["object"])), condition["type"], condition["message"]]
+            [short_key(parse_key(entry["object"])) + place, condition["type"], condition["message"]]
             for entry in answer.affected
-            for condition in entry["conditions"]
+            for place, condition in told(entry)
         ],
     )
     # Observe is what has to be marked; that a status is written goes without saying.

@@ -3,27 +3,32 @@ package bridge.effective
 import data.bridge.hierarchy
 import data.bridge.kinds
 import data.bridge.lib.keys
+import data.bridge.lookup
 
 # METADATA
 # description: |
 #   The ancestors for which a policy's status is kept at a path: the nodes at the kind's ancestorLevel or, where there are
-#   none (or the level is Target), the policy's own target (semantics S3). An Inherited kind's path has one; a Direct
-#   kind's path is its target alone (C2), so its ancestors are what stands above that by links that count.
-ancestors(policy_kind, path, target) := {""} if {
+#   none (or the level is Target), the policy's own targets (semantics S3). An Inherited kind's path has one; a Direct
+#   kind's path is its target alone (C2), so its ancestors are what stands above that by links that count. A path through
+#   another controller's Gateway has none, "", where `gatewayControllers` says whose Gateways count.
+ancestors(policy_kind, path, targets) := {""} if {
 	kinds.get(policy_kind).statusShape != "Ancestors"
 } else := found if {
 	found := {node | some node in path; _is_ancestor(policy_kind, node)}
 	count(found) > 0
+	not _foreign(policy_kind, path)
+} else := {""} if {
+	_foreign(policy_kind, path)
 } else := found if {
 	kept_above(policy_kind)
 
 	# A port that nothing leads to has the ancestors of its Service.
 	found := [above |
-		some node in [path[count(path) - 1], target]
+		some node in array.concat([path[count(path) - 1]], targets)
 		above := _ancestors_above(policy_kind, node)
 		count(above) > 0
 	][0]
-} else := {target}
+} else := {target | some target in targets}
 
 # METADATA
 # description: A Direct kind keeps its statuses for objects above its targets, so what happens there concerns it.
@@ -38,8 +43,23 @@ _is_ancestor(policy_kind, node) if hierarchy.level(node) == kinds.get(policy_kin
 
 _ancestors_above(policy_kind, node) := {above |
 	some path in hierarchy.paths(node, false)
+	not _foreign(policy_kind, path)
 	some above in path
 	_is_ancestor(policy_kind, above)
+}
+
+# A path through a Gateway whose class belongs to none of the kind's gatewayControllers.
+_foreign(policy_kind, path) if {
+	kinds.get(policy_kind).gatewayControllers
+	kinds.get(policy_kind).ancestorLevel != "Target"
+	some node in path
+	hierarchy.level(node) == "Gateway"
+	not _is_of_controllers(policy_kind, node)
+}
+
+_is_of_controllers(policy_kind, gateway) if {
+	some class in hierarchy.parents(gateway)
+	lookup.get(class).spec.controllerName in kinds.get(policy_kind).gatewayControllers
 }
 
 # METADATA
@@ -74,13 +94,25 @@ _step_name(node, next) := [] if {
 } else := [] if {
 	contains(next, "#")
 	keys.parse(next).object == node
-} else := [sprintf("%s %s", [parts.kind, short])] if {
+} else := [node_name(node)]
+
+# METADATA
+# description: |
+#   How messages name a node, `Kind namespace/name#section`. Kinds of groups other than Kubernetes' core and Gateway API
+#   are written `Kind.group`, as kubectl takes them, because two groups may have a kind of one name.
+node_name(node) := sprintf("%s %s", [_kind_name(parts.group, parts.kind), keys.short(node)]) if {
 	parts := keys.parse(node)
 	parts.section == ""
 	parts.role == ""
-	short := keys.short(node)
-} else := [sprintf("%s %s@frontend", [keys.parse(node).kind, keys.short(node)])] if {
+} else := sprintf("%s %s@frontend", [_kind_name(parts.group, parts.kind), keys.short(node)]) if {
 	hierarchy.is_frontend(node)
-} else := [sprintf("%s %s#%s", [parts.kind, keys.short(node), parts.section])] if {
+	parts := keys.parse(node)
+} else := sprintf("%s %s#%s", [_kind_name(parts.group, parts.kind), keys.short(node), parts.section]) if {
 	parts := keys.parse(node)
 }
+
+_kind_name(group, kind) := kind if {
+	group == "core"
+} else := kind if {
+	group == hierarchy.gateway_api
+} else := concat(".", [kind, group])

@@ -6,15 +6,18 @@ import data.bridge.lookup
 # METADATA
 # description: |
 #   What became of each policy at one effective target, a row for each path, policy and ancestor:
-#   `{policy, ancestor, outcome, by, scope, affects}`. `by` names those that override it with the strategy that decided,
-#   `scope` names the path, and the source that it is for where that is not any. What statuses are counted from.
+#   `{policy, targets, ancestor, outcome, by, scope, marks}`. `targets` are its declared targets on the path, `by` names
+#   those that override it with the strategy that decided, `scope` names the path, and the source that it is for where that
+#   is not any, `marks` are the places that are to say that it affects them. What statuses are counted from.
 rows(policy_kind, node) := [row |
 	some source in sources(policy_kind, node)
 	some [path, attached] in distinct_stacks(policy_kind, node, source)
 	scope := concat("", [scope_name(path), _from(source)])
+	above := above_route(path)
 	some told in _told(attached, path[0])
-	some ancestor in ancestors(policy_kind, path, told.target)
-	row := object.union(told.row, {"ancestor": ancestor, "scope": scope})
+	marks := marks_of(policy_kind, node, above, told)
+	some ancestor in ancestors(policy_kind, path, told.targets)
+	row := object.union(told, {"ancestor": ancestor, "scope": scope, "marks": marks})
 ]
 
 _from("") := ""
@@ -22,25 +25,33 @@ _from("") := ""
 _from(source) := sprintf(" from namespace %s", [source]) if source != ""
 
 # What a row says of each policy of a stack, whatever path it is on. `root` tells a path that was cut at its bound.
-_told(attached, root) := [{"target": placed.target, "row": row} |
+_told(attached, root) := [told |
 	some placed in _merged(attached).policies
-	row := {
+	told := {
 		"policy": placed.policy,
+		"targets": _targets_on(attached, placed.policy),
 		"outcome": placed.outcome,
 		"by": deciders(_kind_of(attached), attached, placed),
-		"affects": placed.outcome in {"Programmed", "PartiallyProgrammed"},
 	}
 ] if {
 	_foldable(attached, root)
-} else := [{"target": placed.target, "row": row} |
-	some placed in attached
-	row := {"policy": placed.policy, "outcome": "Failed", "by": [_bound_message(attached, root)], "affects": false}
+} else := [told |
+	some policy in {placed.policy | some placed in attached}
+	told := {
+		"policy": policy,
+		"targets": _targets_on(attached, policy),
+		"outcome": "Failed",
+		"by": [_bound_message(attached, root)],
+	}
 ]
+
+# A policy may be attached at two places of a path (semantics P4).
+_targets_on(attached, policy) := [placed.target | some placed in attached; placed.policy == policy]
 
 # METADATA
 # description: |
-#   A policy's rows over all that it reaches, counted, `{ancestor, outcome, by, count, examples}`; three examples are
-#   enough for a message.
+#   A policy's rows over all that it reaches, counted, `{ancestor, targets, outcome, by, count, examples}`; three examples
+#   are enough for a message.
 tallies(policy_key) := _counted([row |
 	some node in reached(policy_key)
 	some row in rows(keys.parse(policy_key).type, node)
@@ -49,14 +60,17 @@ tallies(policy_key) := _counted([row |
 
 _counted(own) := [{
 	"ancestor": group[0],
-	"outcome": group[1],
-	"by": group[2],
+	"targets": group[1],
+	"outcome": group[2],
+	"by": group[3],
 	"count": count(members),
 	"examples": array.slice(members, 0, 3),
 } |
-	some group in sort({[row.ancestor, row.outcome, row.by] | some row in own})
-	members := sort([row.scope | some row in own; [row.ancestor, row.outcome, row.by] == group])
+	some group in sort({_group(row) | some row in own})
+	members := sort([row.scope | some row in own; _group(row) == group])
 ]
+
+_group(row) := [row.ancestor, row.targets, row.outcome, row.by]
 
 # METADATA
 # description: The policies of one kind, by key.

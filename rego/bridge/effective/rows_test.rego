@@ -7,19 +7,30 @@ _high := testing.color("shop", "high", 2, [_at_gateway], {"overrides": {"theme":
 
 _low := testing.color("shop", "low", 1, [_cart_ref], {"theme": "light"})
 
+_cart_mark := [testing.cart_route, json.marshal({"name": "public", "namespace": "infra", "sectionName": "http"})]
+
 _scope(rule) := sprintf("Gateway infra/public#http > HTTPRoute shop/cart#%s", [rule])
 
 test_rows_tell_what_became_of_each_policy_and_who_decided if {
 	rows := effective.rows("example.com/ColorPolicy", testing.cart_pay) with input as testing.changed([_high, _low, _infra_grant])
 	rows == [
-		{"policy": _key("high"), "ancestor": "", "outcome": "Programmed", "by": [], "scope": _scope("pay"), "affects": true},
+		{
+			"policy": _key("high"),
+			"targets": [_first_gateway],
+			"ancestor": "",
+			"outcome": "Programmed",
+			"by": [],
+			"scope": _scope("pay"),
+			"marks": [[_first_gateway, ""], _cart_mark],
+		},
 		{
 			"policy": _key("low"),
+			"targets": [testing.cart_route],
 			"ancestor": "",
 			"outcome": "Overridden",
 			"by": ["shop/high (Atomic overrides)"],
 			"scope": _scope("pay"),
-			"affects": false,
+			"marks": [],
 		},
 	]
 }
@@ -30,11 +41,12 @@ test_a_policy_whose_path_is_an_error_failed_there if {
 		with effective.stack as attached
 	{row | some row in rows} == {{
 		"policy": _key("low"),
+		"targets": [testing.cart_route | some _ in numbers.range(0, effective.fold_bound)],
 		"ancestor": "",
 		"outcome": "Failed",
 		"by": ["513 policies meet here; at most 512 can be merged"],
 		"scope": _scope("pay"),
-		"affects": false,
+		"marks": [],
 	}}
 }
 
@@ -42,6 +54,7 @@ test_tallies_count_a_policys_rows_over_all_that_it_reaches if {
 	tallies := effective.tallies(_key("low")) with input as testing.changed([_high, _low, _infra_grant])
 	tallies == [{
 		"ancestor": "",
+		"targets": [testing.cart_route],
 		"outcome": "Overridden",
 		"by": ["shop/high (Atomic overrides)"],
 		"count": 2,

@@ -24,7 +24,6 @@ _class_problems(spec) := [message |
 		[_nameless_manage(spec), "controllerName is missing: mode Manage writes statuses in its name, <domain>/<name>"],
 		[_inherited_target(spec), "effectiveTarget Target needs class Direct: an Inherited kind acts at one level"],
 		[_has_field(spec, "custom"), "custom: this version has no custom strategies"],
-		[_has_field(spec, "gatewayControllers"), "gatewayControllers: this version counts every Gateway as an ancestor"],
 	]
 	wrong
 ]
@@ -47,10 +46,10 @@ _values := {
 	"mergesWith": ["All", "Closest"],
 	"fold": ["BottomUp", "Stack"],
 	"wrappers": ["One"],
-	"conditions": ["Programmed"],
+	"conditions": ["Programmed", "Enforced"],
 	"statusShape": ["Conditions", "Ancestors"],
 	"ancestorLevel": hierarchy.level_names,
-	"fanout": ["EffectiveTargets", "None"],
+	"fanout": ["EffectiveTargets", "DeclaredTargets", "None"],
 	"defaultStrategy": sort(object.keys(merge.strategies)),
 }
 

@@ -51,7 +51,7 @@ test_mode_manage_needs_a_controller_name if {
 
 test_a_value_that_a_field_does_not_have_is_told_with_those_that_it_has if {
 	_with({"mode": "On"}) == ["mode: On is none of Observe, Manage"]
-	_with({"fanout": null}) == ["fanout: null is none of EffectiveTargets, None"]
+	_with({"fanout": null}) == ["fanout: null is none of EffectiveTargets, DeclaredTargets, None"]
 	_with({"defaultStrategy": "Foo"}) == [concat("", [
 		"defaultStrategy: Foo is none of ",
 		"AtomicDefaults, AtomicOverrides, None, PatchDefaults, PatchOverrides",
@@ -69,7 +69,6 @@ test_policies_of_a_direct_kind_for_one_target_are_in_conflict if {
 test_what_this_version_does_not_do_is_refused_not_ignored if {
 	_with({"effectiveTarget": "Target"}) == ["effectiveTarget Target needs class Direct: an Inherited kind acts at one level"]
 	_with({"custom": "rates"}) == ["custom: this version has no custom strategies"]
-	_with({"gatewayControllers": ["a/b"]}) == ["gatewayControllers: this version counts every Gateway as an ancestor"]
 }
 
 # C2

@@ -81,6 +81,7 @@ _shapes := {
 	"controllerName": "a string",
 	"targets": "a list of {group, kind, sections, role, virtual}",
 	"effectiveKinds": "a list of kinds",
+	"gatewayControllers": "a list of controller names",
 	"specPaths": "a list of {path, strategy, strategyPath, without}, paths as JSON pointers",
 	"strategies": "an object of strategies by name, each a strategy or {strategy, merge}",
 	"merge": "{units, listKeys, append}: lists of JSON pointers, and by JSON pointer the key of a list's items",
@@ -103,6 +104,13 @@ _fits("a list of kinds", value) if {
 	is_array(value)
 	every kind in value {
 		is_string(kind)
+	}
+}
+
+_fits("a list of controller names", value) if {
+	is_array(value)
+	every name in value {
+		is_string(name)
 	}
 }
 

@@ -20,9 +20,13 @@ accepted(policy_key) := {"type": "Accepted", "status": "True", "reason": "Accept
 
 _accepted_message(refused) := "Policy has been accepted" if count(refused) == 0
 
-_accepted_message(refused) := sprintf("Policy has been accepted, but not for %d of its targets: %s", [
+_accepted_message(refused) := fitted(sprintf("Policy has been accepted, but not for %d of its targets: %s%s", [
 	count(refused),
-	concat("; ", [verdict.message | some verdict in refused]),
-]) if {
+	concat("; ", [verdict.message | some verdict in array.slice(refused, 0, _refusal_bound)]),
+	_more(count(refused) - _refusal_bound),
+])) if {
 	count(refused) > 0
 }
+
+# How many refused refs a message explains.
+_refusal_bound := 20

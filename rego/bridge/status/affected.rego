@@ -1,75 +1,127 @@
 package bridge.status
 
-import data.bridge.effective
 import data.bridge.hierarchy
 import data.bridge.kinds
 import data.bridge.lib.keys
 
 # METADATA
 # description: |
-#   The conditions `<domain>/<Kind>Affected` that an object should show, one for each policy kind in mode Manage whose
-#   policies act on it or on a section of it (GEP-713, "Target object status"; semantics S4). `acting` holds by policy
-#   kind the policies that are not Overridden on some path there.
-affected(object_key, acting) := [observed(object_key, condition) |
-	some policy_kind in sort(object.keys(acting))
-	count(acting[policy_kind]) > 0
-	kind := kinds.get(policy_kind)
-	marks(kind)
-	condition := {
-		"type": affected_type(kind),
-		"status": "True",
-		"reason": "Affected",
-		"message": fitted(sprintf("Affected by %s %s", [kind.kind, _names(acting[policy_kind])])),
-	}
-]
+#   What an object should show of the policies that affect it, in each place that its type has (GEP-713, "Target object
+#   status"; semantics S4): `conditions` for status.conditions, `listeners` by name, `parents` as entries of a route's
+#   status.parents, `annotations` by name. `types` are the condition types and annotations that are ours to set and to take
+#   away, `controllers` the names under which entries of status.parents may be ours.
+#   `acting` holds by policy kind and place the policies that act there, `unreported` those in whose status there is no room
+#   for the object, and `former` are policy kinds, `{controllerName, kind}`, that were in force before.
+affected(object_key, acting, unreported, former) := object.union_n([
+	{"object": object_key, "types": sort(our_types(former)), "controllers": sort(_controllers(former))},
+	_conditions_part(_form(type), object_key, told),
+	_listeners_part(object_key, told),
+	_parents_part(_form(type), object_key, told),
+	_annotations_part(_form(type), told),
+]) if {
+	type := keys.parse(object_key).type
+	told := array.concat(_affecting(object_key, acting), _leaving_out(object_key, unreported))
+}
 
 # METADATA
 # description: The condition type by which a policy kind marks what it affects.
-affected_type(kind) := sprintf("%s/%sAffected", [split(kind.controllerName, "/")[0], kind.kind])
+affected_type(kind) := sprintf("%s/%sAffected", [_domain(kind), kind.kind])
 
 # METADATA
-# description: A policy kind marks the objects that it affects.
-marks(kind) if {
+# description: The condition type by which a policy kind marks an ancestor that there was no room for (semantics S3).
+not_reported_type(kind) := sprintf("%s/%sNotReported", [_domain(kind), kind.kind])
+
+_domain(kind) := split(kind.controllerName, "/")[0]
+
+# METADATA
+# description: All condition types of these forms that are ours, with those of the policy kinds that were in force before.
+our_types(former) := {type |
+	some kind in _kinds(former)
+	some type in {affected_type(kind), not_reported_type(kind)}
+}
+
+_controllers(former) := {kind.controllerName | some kind in _kinds(former)}
+
+_kinds(former) := {{"controllerName": kind.controllerName, "kind": kind.kind} |
+	some name in kinds.names
+	kind := kinds.get(name)
+	kind.mode == "Manage"
+} | {kind | some kind in former}
+
+# METADATA
+# description: The names of the policy kinds that mark what they affect.
+marking := {name |
+	some name in kinds.names
+	kind := kinds.get(name)
 	kind.mode == "Manage"
 	kind.fanout != "None"
 }
 
-# METADATA
-# description: Types whose objects show conditions at status.conditions.
-marked_types := {
-	"core/Service",
-	"core/Namespace",
-	"gateway.networking.k8s.io/Gateway",
-	"gateway.networking.k8s.io/GatewayClass",
-}
+# What is to be said, each with its place and in whose name: `{place, controllerName, condition}`.
+_affecting(object_key, acting) := [_told(object_key, place, kinds.get(name), {
+	"type": affected_type(kinds.get(name)),
+	"reason": "Affected",
+	"message": fitted(sprintf("Affected by %s %s", [kinds.get(name).kind, named(policies)])),
+}) |
+	some name in sort(object.keys(acting))
+	name in marking
+	some place, policies in acting[name]
+	count(policies) > 0
+]
 
-# METADATA
-# description: All condition types of that form that are ours to set and to take away.
-our_types := {affected_type(kind) |
-	some name in kinds.names
+_leaving_out(object_key, unreported) := [_told(object_key, place, kind, {
+	"type": not_reported_type(kind),
+	"reason": "AncestorsFull",
+	"message": fitted(sprintf("Left out of its status, which is full, by %s %s", [kind.kind, named(policies)])),
+}) |
+	some name in sort(object.keys(unreported))
 	kind := kinds.get(name)
 	kind.mode == "Manage"
+	some place, policies in unreported[name]
+	count(policies) > 0
+]
+
+_told(object_key, place, kind, condition) := {
+	"place": place,
+	"controllerName": kind.controllerName,
+	"condition": observed(object_key, object.union(condition, {"status": "True"})),
 }
+
+_at(told, place) := [each.condition | some each in told; each.place == place]
+
+_conditions_part("conditions", object_key, told) := {"conditions": _within(object_key, ["status"], _at(told, ""))}
+
+_conditions_part(form, _, _) := {} if form != "conditions"
+
+# A listener's status is its controller's to begin; until it is there, nothing can be said in it.
+_listeners_part(object_key, told) := {"listeners": {listener.name: conditions |
+	some index, listener in _list(object_key, ["status", "listeners"])
+	conditions := _within(object_key, ["status", "listeners", index], _at(told, listener.name))
+}} if {
+	hierarchy.levels[keys.parse(object_key).type].section == "Listener"
+} else := {}
+
+_parents_part("parents", object_key, told) := {"parents": array.slice(entries, 0, max([0, parent_bound - others]))} if {
+	entries := [{"parentRef": json.unmarshal(place), "controllerName": controller, "conditions": conditions} |
+		some [place, controller] in sort({[each.place, each.controllerName] | some each in told})
+		conditions := [each.condition | some each in told; [each.place, each.controllerName] == [place, controller]]
+	]
+	ours := {entry.controllerName | some entry in entries}
+	others := count([entry |
+		some entry in _list(object_key, ["status", "parents"])
+		not object.get(entry, "controllerName", "") in ours
+	])
+}
+
+_parents_part(form, _, _) := {} if form != "parents"
 
 # METADATA
-# description: The policies that act on an object or its sections, by policy kind; what `affected` is told.
-acting(object_key) := {policy_kind: policies |
-	some policy_kind in kinds.names
-	kind := kinds.get(policy_kind)
-	marks(kind)
-	policies := {row.policy |
-		some node in ({object_key} | hierarchy.sections(object_key))
-		effective.acts_at(policy_kind, node)
-		some row in effective.rows(policy_kind, node)
-		row.affects
-	}
-	count(policies) > 0
-}
+# description: How many entries status.parents of a route holds, of all controllers (Gateway API, RouteStatus).
+parent_bound := 32
 
-_names(policies) := concat(", ", array.concat(array.slice(names, 0, 20), _more_names(count(names) - 20))) if {
-	names := sort([keys.short(policy) | some policy in policies])
-}
+_annotations_part("annotations", told) := {"annotations": {each.condition.type: "true" |
+	some each in told
+	each.condition.reason == "Affected"
+}}
 
-_more_names(number) := [] if number <= 0
-
-_more_names(number) := [sprintf("and %d more", [number])] if number > 0
+_annotations_part(form, _) := {} if form != "annotations"

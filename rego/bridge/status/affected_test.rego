@@ -1,10 +1,22 @@
 package bridge.status_test
 
+import data.bridge.lib.keys
 import data.bridge.status
 import data.bridge.testing
 
-_affected(acting, objects) := found if {
-	found := status.affected("core/Service/shop/cart", acting) with input as testing.changed(objects)
+_cart := "core/Service/shop/cart"
+
+_timeout_kind := "example.com/TimeoutPolicy"
+
+_affecting := {_timeout_kind: {"": [_slow]}}
+
+_affected(object_key, acting, objects) := found if {
+	found := status.affected(object_key, acting, {}, []) with input as testing.changed(objects)
+}
+
+_replaced(objects) := {"changes": {"upsert": array.concat(others, objects)}} if {
+	replaced := {keys.of(obj) | some obj in objects}
+	others := [obj | some obj in testing.world; not keys.of(obj) in replaced]
 }
 
 _timeout_condition(message) := {
@@ -14,24 +26,37 @@ _timeout_condition(message) := {
 	"message": message,
 }
 
+_by_slow := _timeout_condition("Affected by TimeoutPolicy shop/slow")
+
 # S4, GEP-713 "Target object status"
-test_an_object_shows_which_policies_act_on_it if {
-	_affected({"example.com/TimeoutPolicy": [_slow, "example.com/TimeoutPolicy/shop/fast"], "example.com/ColorPolicy": []}, []) == [_timeout_condition("Affected by TimeoutPolicy shop/fast, shop/slow")]
+test_an_object_shows_which_policies_affect_it if {
+	acting := {_timeout_kind: {"": [_slow, "example.com/TimeoutPolicy/shop/fast"]}, "example.com/ColorPolicy": {}}
+	_affected(_cart, acting, []) == {
+		"object": _cart,
+		"types": [
+			"example.com/ColorPolicyAffected",
+			"example.com/ColorPolicyNotReported",
+			"example.com/TimeoutPolicyAffected",
+			"example.com/TimeoutPolicyNotReported",
+		],
+		"controllers": ["example.com/color-controller", "example.com/timeout-controller"],
+		"conditions": [_timeout_condition("Affected by TimeoutPolicy shop/fast, shop/slow")],
+	}
 }
 
 # S4
 test_an_affected_condition_has_the_objects_generation if {
 	service := object.union(testing.service("cart", []), {"metadata": {"generation": 3}})
-	others := [obj | some obj in testing.world; obj.kind != "Service"]
-	found := status.affected("core/Service/shop/cart", {"example.com/TimeoutPolicy": [_slow]}) with input as {"changes": {"upsert": array.concat(others, [service])}}
-	found == [object.union(_timeout_condition("Affected by TimeoutPolicy shop/slow"), {"observedGeneration": 3})]
+	found := status.affected(_cart, _affecting, {}, []) with input as _replaced([service])
+	found.conditions == [object.union(_by_slow, {"observedGeneration": 3})]
 }
 
 # S1
 test_an_affected_condition_names_twenty_policies_and_counts_the_rest if {
 	policies := [sprintf("example.com/TimeoutPolicy/shop/p%02d", [n]) | some n in numbers.range(1, 22)]
-	named := concat(", ", [sprintf("shop/p%02d", [n]) | some n in numbers.range(1, 20)])
-	_affected({"example.com/TimeoutPolicy": policies}, []) == [_timeout_condition(sprintf("Affected by TimeoutPolicy %s, and 2 more", [named]))]
+	listed := concat(", ", [sprintf("shop/p%02d", [n]) | some n in numbers.range(1, 20)])
+	found := _affected(_cart, {_timeout_kind: {"": policies}}, [])
+	found.conditions == [_timeout_condition(sprintf("Affected by TimeoutPolicy %s, and 2 more", [listed]))]
 }
 
 _quiet(fields) := testing.policykind(object.union(
@@ -42,35 +67,103 @@ _quiet(fields) := testing.policykind(object.union(
 # S4
 test_a_kind_that_is_only_observed_or_has_no_fanout_marks_nothing if {
 	every fields in [{"mode": "Observe"}, {"mode": "Manage", "fanout": "None"}] {
-		_affected({"example.com/QuietPolicy": ["example.com/QuietPolicy/shop/q"]}, [_quiet(fields)]) == []
+		_affected(_cart, {"example.com/QuietPolicy": {"": ["example.com/QuietPolicy/shop/q"]}}, [_quiet(fields)]).conditions == []
 	}
 }
 
 # S4
-test_condition_types_of_every_managed_kind_are_ours if {
-	types := status.our_types with input as testing.changed([_quiet({"mode": "Manage", "fanout": "None"})])
+test_condition_types_of_managed_kinds_and_of_former_ones_are_ours if {
+	former := [{"controllerName": "old.io/ctl", "kind": "OldPolicy"}]
+	types := status.our_types(former) with input as testing.changed([_quiet({"mode": "Manage", "fanout": "None"})])
 	types == {
 		"example.com/ColorPolicyAffected",
+		"example.com/ColorPolicyNotReported",
 		"example.com/TimeoutPolicyAffected",
+		"example.com/TimeoutPolicyNotReported",
 		"example.com/QuietPolicyAffected",
+		"example.com/QuietPolicyNotReported",
+		"old.io/OldPolicyAffected",
+		"old.io/OldPolicyNotReported",
 	}
 }
 
+_gateway_key := "gateway.networking.k8s.io/Gateway/infra/public"
+
+_reporting_gateway := object.union(
+	testing.gateway("public", [testing.listener("http", 80), testing.listener("alt", 8080)]),
+	{"status": {"listeners": [{"name": "http", "conditions": [{"type": "Accepted"}]}]}},
+)
+
 # S4
-test_policies_that_are_not_overridden_on_some_path_act_on_the_object_of_it if {
-	policies := [
-		_timeout([testing.service_ref("cart")]),
-		testing.timeout("younger", 2, [testing.service_ref("cart")], {"request": "2s"}),
-		testing.color("shop", "low", 1, [_cart_ref], {"theme": "dark"}),
-		testing.color("shop", "high", 2, [_cart_ref], {"theme": "light"}),
+test_a_listener_tells_in_its_own_status_once_its_controller_has_begun_that if {
+	acting := {_timeout_kind: {"http": [_slow], "alt": [_slow]}}
+	found := status.affected(_gateway_key, acting, {}, []) with input as _replaced([_reporting_gateway])
+	[found.conditions, found.listeners] == [[], {"http": [_by_slow]}]
+}
+
+_http_ref := {"name": "public", "namespace": "infra", "sectionName": "http"}
+
+_via(reference) := {_timeout_kind: {json.marshal(reference): [_slow]}}
+
+# S4
+test_a_route_tells_for_each_parent_under_our_controllers_name if {
+	found := _affected(testing.cart_route, _via(_http_ref), [])
+	found.parents == [{"parentRef": _http_ref, "controllerName": "example.com/timeout-controller", "conditions": [_by_slow]}]
+	not found.conditions
+	not found.annotations
+}
+
+# S4, Gateway API RouteStatus
+test_a_full_list_of_parents_does_not_grow if {
+	route := object.union(
+		testing.route("cart", [_http_ref], [{}]),
+		{"status": {"parents": [{"controllerName": sprintf("acme.io/%d", [n])} | some n in numbers.range(1, 32)]}},
+	)
+	found := status.affected(testing.cart_route, _via(_http_ref), {}, []) with input as _replaced([route])
+	found.parents == []
+}
+
+_bucket := testing.resource("acme.io/v1", "Bucket", "shop", "files")
+
+_bucket_crd(status_schema) := testing.with_spec(
+	testing.resource("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "buckets.acme.io"),
+	{
+		"group": "acme.io",
+		"names": {"kind": "Bucket"},
+		"versions": [{
+			"subresources": {"status": {}},
+			"schema": {"openAPIV3Schema": {"properties": {"status": {"properties": status_schema}}}},
+		}],
+	},
+)
+
+# S4, GEP-713 "Target object status"
+test_a_kind_without_conditions_has_an_annotation if {
+	found := _affected("acme.io/Bucket/shop/files", _affecting, [_bucket, _bucket_crd({})])
+	[found.annotations, object.get(found, "conditions", "none")] == [{"example.com/TimeoutPolicyAffected": "true"}, "none"]
+}
+
+# S4
+test_a_kind_whose_crd_has_conditions_shows_them_as_far_as_there_is_room if {
+	shown := [found.conditions |
+		some schema in [{"conditions": {}}, {"conditions": {"maxItems": 1}}]
+		some theirs in [[], [{"type": "Theirs"}]]
+		bucket := object.union(_bucket, {"status": {"conditions": theirs}})
+		found := _affected("acme.io/Bucket/shop/files", _affecting, [bucket, _bucket_crd(schema)])
 	]
-	acting := [found |
-		some key in ["core/Service/shop/cart", testing.cart_route, "gateway.networking.k8s.io/Gateway/infra/public"]
-		found := status.acting(key) with input as testing.changed(policies)
-	]
-	acting == [
-		{"example.com/TimeoutPolicy": {_slow}},
-		{"example.com/ColorPolicy": {"example.com/ColorPolicy/shop/high"}},
-		{},
-	]
+	shown == [[_by_slow], [_by_slow], [_by_slow], []]
+}
+
+# S3
+test_an_ancestor_tells_that_there_is_no_room_for_it_and_is_not_annotated if {
+	left_out := {_timeout_kind: {"": [_slow]}}
+	on_service := status.affected(_cart, {}, left_out, []) with input as testing.changed([])
+	on_bucket := status.affected("acme.io/Bucket/shop/files", {}, left_out, []) with input as testing.changed([_bucket])
+	on_service.conditions == [{
+		"type": "example.com/TimeoutPolicyNotReported",
+		"status": "True",
+		"reason": "AncestorsFull",
+		"message": "Left out of its status, which is full, by TimeoutPolicy shop/slow",
+	}]
+	on_bucket.annotations == {}
 }

@@ -25,6 +25,7 @@ test_a_policy_shows_accepted_and_programmed if {
 		"mode": "Manage",
 		"controllerName": "example.com/color-controller",
 		"conditions": [_accepted_condition, _programmed_condition],
+		"types": sort(status.policy_types),
 	}
 }
 
@@ -53,6 +54,7 @@ test_a_kind_in_mode_observe_needs_no_controller_name if {
 		"policyKind": "example.com/ZonePolicy",
 		"mode": "Observe",
 		"conditions": [_accepted_condition, _programmed_condition],
+		"types": sort(status.policy_types),
 	}
 }
 
@@ -71,7 +73,7 @@ _ancestor(reference, conditions) := {
 	"conditions": conditions,
 }
 
-_at(ancestor, tally) := object.union(tally, {"ancestor": ancestor})
+_at(ancestor, tally) := object.union(tally, {"ancestor": ancestor, "targets": [ancestor]})
 
 # S3
 test_a_status_by_ancestor_has_an_entry_for_each_ancestor_and_each_ref_that_is_refused if {
@@ -97,6 +99,7 @@ test_a_status_by_ancestor_has_an_entry_for_each_ancestor_and_each_ref_that_is_re
 			_ancestor(_service_ancestor("cart", "http"), [accepted, overridden]),
 			_ancestor(_service_ancestor("gone", ""), [_condition("False", "TargetNotFound", "Target Service shop/gone is not found")]),
 		],
+		"unreported": [],
 	}
 }
 
@@ -121,4 +124,38 @@ test_entries_of_other_controllers_count_toward_sixteen if {
 	]
 	all := [sprintf("gone%02d", [n]) | some n in numbers.range(1, 10)]
 	shown == [["gone01", "gone02"], [], all]
+}
+
+# S3, O4
+test_an_accepted_ref_that_reaches_nothing_has_an_entry_beside_those_that_do if {
+	refs := [testing.service_ref("cart"), testing.service_ref("idle")]
+	tallies := [_at("core/Service/shop/cart", _everywhere)]
+	ancestors := status.of_policy(_slow, tallies).ancestors with input as testing.changed([_timeout(refs), testing.service("idle", [])])
+	reasons := [[entry.ancestorRef.name, entry.conditions[1].reason] | some entry in ancestors]
+	reasons == [["cart", "Programmed"], ["idle", "NoScope"]]
+}
+
+# S3
+test_a_ref_whose_paths_lead_to_no_ancestor_is_counted_over_them if {
+	tally := object.union(_nowhere, {"ancestor": "", "targets": ["core/Service/shop/cart"]})
+	ancestors := _of_policy(_timeout([testing.service_ref("cart")]), _slow, [tally]).ancestors
+	[[entry.ancestorRef.name, entry.conditions[1].reason] | some entry in ancestors] == [["cart", "Overridden"]]
+}
+
+# S3
+test_the_last_entry_shown_says_how_many_are_not_and_those_are_told_of if {
+	tallies := [_at(sprintf("core/Service/shop/s%02d", [n]), _everywhere) | some n in numbers.range(1, 18)]
+	found := _of_policy(_timeout([testing.service_ref("cart")]), _slow, tallies)
+	count(found.ancestors) == 16
+	found.unreported == [["core/Service/shop/cart", ""], ["core/Service/shop/s17", ""], ["core/Service/shop/s18", ""]]
+	messages := [entry.conditions[0].message | some entry in found.ancestors]
+	messages[14] == "Policy has been accepted"
+	messages[15] == "3 more ancestors are not shown, for a status has room for 16. Policy has been accepted"
+}
+
+# S3
+test_a_refused_ref_to_an_ancestor_that_is_reached_has_no_second_entry if {
+	refs := [testing.service_ref("gone"), testing.service_ref("cart")]
+	found := _of_policy(_timeout(refs), _slow, [object.union(_everywhere, {"ancestor": "core/Service/shop/gone", "targets": ["core/Service/shop/cart"]})])
+	[entry.ancestorRef.name | some entry in found.ancestors] == ["gone"]
 }

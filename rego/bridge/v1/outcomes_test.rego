@@ -8,10 +8,11 @@ test_outcomes_are_rows_for_each_effective_target_that_there_is if {
 	found := v1.outcomes with input as _asked([_warm], {"policyKind": _color, "targets": targets})
 	found == {testing.cart_pay: [{
 		"policy": _warm_key,
+		"targets": [testing.cart_route],
 		"ancestor": "",
 		"outcome": "Programmed",
 		"by": [],
 		"scope": "Gateway infra/public#http > HTTPRoute shop/cart#pay",
-		"affects": true,
+		"marks": [[testing.cart_route, json.marshal({"name": "public", "namespace": "infra", "sectionName": "http"})]],
 	}]}
 }

@@ -5,25 +5,28 @@ import data.bridge.status as reporting
 
 # METADATA
 # description: |
-#   `shown`: what each of `objects` shows now, `{status, resourceVersion}` by key; what is gone is absent.
+#   `shown`: what each of `objects` shows now, `{status, annotations, resourceVersion}` by key; what is gone is absent.
 # entrypoint: true
 shown := _keys_problem("objects") if {
 	_keys_problem("objects")
-} else := {key: {"status": object.get(obj, "status", {}), "resourceVersion": object.get(obj.metadata, "resourceVersion", "")} |
+} else := {key: {
+	"status": object.get(obj, "status", {}),
+	"annotations": object.get(obj.metadata, "annotations", {}),
+	"resourceVersion": object.get(obj.metadata, "resourceVersion", ""),
+} |
 	some key in input.objects
 	obj := lookup.get(key)
 }
 
 # METADATA
 # description: |
-#   `marked`: the objects that show a condition `<domain>/<Kind>Affected` of ours. Scans those types, so it is asked once a fill.
+#   `marked`: the objects that show a condition or an annotation of ours in any place, also such as the policy kinds in
+#   `former` set. Scans all objects, so it is asked once a fill and when a policy kind is described otherwise.
 # entrypoint: true
 marked := {key |
-	some type in reporting.marked_types
-	[group, kind] := split(type, "/")
-	some namespace, named in data.objects[group][kind]
-	some name, obj in named
-	some condition in obj.status.conditions
-	condition.type in reporting.our_types
+	types := reporting.our_types(_former)
+	some group, kind, namespace, name
+	obj := data.objects[group][kind][namespace][name]
+	reporting.shows_any(obj, types)
 	key := concat("/", [group, kind, namespace, name])
 }

@@ -8,8 +8,9 @@ import data.bridge.status as reporting
 
 # METADATA
 # description: |
-#   `status`: the conditions or ancestors that each of `policies` should show. `tallies` are counts by policy; without
-#   them the policy's outcomes are computed here. A PolicyKind has a status too. What is gone or being deleted has none.
+#   `status`: the conditions or ancestors that each of `policies` should show, with the condition `types` that are ours to set
+#   and to take away. `tallies` are counts by policy; without them the policy's outcomes are computed here. A PolicyKind has
+#   a status too. What is gone or being deleted has none.
 # entrypoint: true
 status := _input_problem if {
 	_input_problem
@@ -21,7 +22,7 @@ status := _input_problem if {
 		kinds.of_policy(policy)
 		_alive(policy)
 	],
-	[{"policy": key, "policyKind": kinds.policykind_type, "mode": "Manage", "conditions": [condition]} |
+	[{"policy": key, "policyKind": kinds.policykind_type, "mode": "Manage", "conditions": [condition], "types": ["Accepted"]} |
 		some key in input.policies
 		keys.parse(key).type == kinds.policykind_type
 		_alive(key)
@@ -37,23 +38,3 @@ _alive(key) if {
 	obj := lookup.get(key)
 	not obj.metadata.deletionTimestamp
 }
-
-# METADATA
-# description: |
-#   `affected`: the `<domain>/<Kind>Affected` conditions that each of `objects` should show, `{object, conditions, types}`.
-#   `types` are all condition types of that form that are ours, so that what is untrue can be taken away. `acting` holds
-#   by object and policy kind the policies that act there; without it that is computed here.
-# entrypoint: true
-affected := _input_problem if {
-	_input_problem
-} else := _keys_problem("objects") if {
-	_keys_problem("objects")
-} else := [{"object": key, "conditions": reporting.affected(key, _acting(key)), "types": sort(reporting.our_types)} |
-	some key in input.objects
-	keys.parse(key).type in reporting.marked_types
-	lookup.get(key)
-]
-
-_acting(key) := object.get(input.acting, key, {}) if input.acting
-
-_acting(key) := reporting.acting(key) if not input.acting

@@ -18,6 +18,7 @@ _status(conditions) := [{
 	"mode": "Manage",
 	"controllerName": "example.com/color-controller",
 	"conditions": conditions,
+	"types": ["Accepted", "Enforced", "Overridden", "PartiallyEnforced", "Programmed"],
 }]
 
 test_status_counts_itself_without_tallies if {
@@ -27,7 +28,7 @@ test_status_counts_itself_without_tallies if {
 }
 
 test_status_takes_tallies if {
-	tally := {"ancestor": "", "outcome": "Programmed", "by": [], "count": 9, "examples": ["x"]}
+	tally := {"ancestor": "", "targets": [testing.cart_route], "outcome": "Programmed", "by": [], "count": 9, "examples": ["x"]}
 	found := v1.status with input as _asked([_warm], {"policies": [_warm_key], "tallies": {_warm_key: [tally]}})
 	found == _status(_conditions("9 scopes: x and 8 more"))
 }
@@ -66,22 +67,6 @@ test_a_policykind_has_a_status_too if {
 		"policyKind": "policybridge.io/PolicyKind",
 		"mode": "Manage",
 		"conditions": [{"type": "Accepted", "status": "True", "reason": "Accepted", "message": "PolicyKind is in force"}],
+		"types": ["Accepted"],
 	}]
-}
-
-_types := ["example.com/ColorPolicyAffected", "example.com/TimeoutPolicyAffected"]
-
-_affected(policy) := {"object": "core/Service/shop/cart", "types": _types, "conditions": [{
-	"type": "example.com/TimeoutPolicyAffected",
-	"status": "True",
-	"reason": "Affected",
-	"message": sprintf("Affected by TimeoutPolicy %s", [policy]),
-}]}
-
-test_affected_computes_who_acts_or_is_told if {
-	objects := ["core/Service/shop/cart", "core/Service/shop/gone", testing.cart_route]
-	computed := v1.affected with input as _asked([_slow], {"objects": objects})
-	acting := {"core/Service/shop/cart": {"example.com/TimeoutPolicy": ["example.com/TimeoutPolicy/shop/other"]}}
-	told := v1.affected with input as _asked([_slow], {"objects": objects, "acting": acting})
-	[computed, told] == [[_affected("shop/slow")], [_affected("shop/other")]]
 }

@@ -106,7 +106,7 @@ REFUSED = [_condition("Accepted", "False", "TargetNotFound", "gone")]
 
 
 def _status(policy: str, **more: Any) -> dict[str, Any]:
-    return {"policy": policy, "policyKind": "example.com/ColorPolicy", "mode": "Manage", **more}
+    return {"policy": policy, "policyKind": "example.com/ColorPolicy", "mode": "Manage", "types": [], **more}
 
 
 def test_a_row_of_statuses_has_the_reason_and_the_message_that_matters() -> None:
@@ -163,5 +163,5 @@ def test_an_observed_policy_is_marked_by_an_annotation_beside_its_own() -> None:
 
 def test_an_object_that_nothing_affects_is_left_out() -> None:
     service = {"apiVersion": "v1", "kind": "Service", "metadata": {"namespace": "shop", "name": "cart"}}
-    affected = [{"object": "core/Service/shop/cart", "types": ["a/B"], "conditions": []}]
+    affected = [{"object": "core/Service/shop/cart", "types": ["a/B"], "controllers": [], "conditions": []}]
     assert objects_with_status(Statuses([], affected, {"core/Service/shop/cart": service})) == []

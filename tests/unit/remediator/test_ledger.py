@@ -8,6 +8,7 @@ from bridge.remediator.ledger import EXAMPLES, Dirty, Ledger
 
 KINDS = st.sampled_from(["x/P", "x/Q"])
 TARGETS = st.sampled_from(["g/R/n/a", "g/R/n/a#r", "g/R/n/a#s", "g/R/n/b", "g/R/n/b#r"])
+MARKS = st.sampled_from([["g/R/n/a", ""], ["g/R/n/a", "p"], ["g/R/n/b", ""], ["g/S/n/c", ""]])
 ROWS = st.lists(
     st.fixed_dictionaries(
         {
@@ -16,7 +17,8 @@ ROWS = st.lists(
             "outcome": st.sampled_from(["Programmed", "Overridden"]),
             "by": st.sampled_from([[], ["n/2 (Atomic Overrides)"]]),
             "scope": st.sampled_from(["s1", "s2", "s3", "s4", "s5"]),
-            "affects": st.booleans(),
+            "targets": st.sampled_from([["t"], ["t", "u"]]),
+            "marks": st.lists(MARKS, max_size=2, unique_by=tuple),
         }
     ),
     max_size=6,
@@ -25,7 +27,7 @@ STEPS = st.lists(st.one_of(st.tuples(KINDS, TARGETS, ROWS), st.tuples(KINDS, st.
 
 
 @given(STEPS)
-def test_counts_and_acting_policies_equal_a_recount_and_whoever_changed_is_named(
+def test_counts_and_marks_equal_a_recount_and_whoever_changed_is_named(
     steps: list[tuple[str, str, list[dict[str, Any]]]],
 ) -> None:
     ledger = Ledger()
@@ -40,10 +42,11 @@ def test_counts_and_acting_policies_equal_a_recount_and_whoever_changed_is_named
             model = {place: rows for place, rows in model.items() if place[0] != kind}
         after = _all_counts(model), _all_acting(model)
         assert _differing(before[0], after[0]) <= dirty.policies
-        assert _differing(before[1], after[1]) <= dirty.objects
+        assert _differing(before[1], after[1]) == dirty.objects
+        assert ledger.objects() == after[1].keys()
         for policy in ("x/P/n/1", "x/P/n/2", "x/Q/n/1"):
             assert ledger.tallies(policy) == after[0].get(policy, [])
-        for name in ("g/R/n/a", "g/R/n/b"):
+        for name in ("g/R/n/a", "g/R/n/b", "g/S/n/c"):
             assert ledger.acting(name) == after[1].get(name, {})
             assert set(ledger.targets_of(name)) == {
                 place for place, rows in model.items() if rows and place[1].partition("#")[0] == name
@@ -62,33 +65,51 @@ def _all_counts(model: dict[tuple[str, str], list[dict[str, Any]]]) -> dict[str,
     groups: defaultdict[str, defaultdict[Any, list[str]]] = defaultdict(lambda: defaultdict(list))
     for rows in model.values():
         for row in rows:
-            groups[row["policy"]][row["ancestor"], row["outcome"], tuple(row["by"])].append(row["scope"])
+            group = row["ancestor"], tuple(row["targets"]), row["outcome"], tuple(row["by"])
+            groups[row["policy"]][group].append(row["scope"])
     return {
         policy: [
             {
                 "ancestor": ancestor,
+                "targets": list(targets),
                 "outcome": outcome,
                 "by": list(by),
                 "count": len(scopes),
                 "examples": sorted(scopes)[:EXAMPLES],
             }
-            for (ancestor, outcome, by), scopes in sorted(found.items())
+            for (ancestor, targets, outcome, by), scopes in sorted(found.items())
         ]
         for policy, found in groups.items()
     }
 
 
 def _all_acting(model: dict[tuple[str, str], list[dict[str, Any]]]) -> dict[str, Any]:
-    found: defaultdict[str, defaultdict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
-    for (kind, target), rows in model.items():
+    found: defaultdict[str, Any] = defaultdict(lambda: defaultdict(lambda: defaultdict(set)))
+    for (kind, _), rows in model.items():
         for row in rows:
-            if row["affects"]:
-                found[target.partition("#")[0]][kind].add(row["policy"])
-    return {name: {kind: sorted(those) for kind, those in kinds.items()} for name, kinds in found.items()}
+            for name, place in row["marks"]:
+                found[name][kind][place].add(row["policy"])
+    return {
+        name: {kind: {place: sorted(those) for place, those in places.items()} for kind, places in kinds.items()}
+        for name, kinds in found.items()
+    }
 
 
 def _row(scope: str = "s") -> dict[str, Any]:
-    return {"policy": "x/P/n/1", "ancestor": "", "outcome": "Programmed", "by": [], "scope": scope, "affects": True}
+    group = {"policy": "x/P/n/1", "targets": [], "ancestor": "", "outcome": "Programmed", "by": []}
+    return {**group, "scope": scope, "marks": [["g/R/n/a", ""]]}
+
+
+def test_places_without_room_are_kept_by_object_until_there_is_room_or_the_kind_is_gone() -> None:
+    ledger = Ledger()
+    assert ledger.report("x/P", "x/P/n/1", [["g/R/n/a", ""], ["g/R/n/b", "l"]]) == Dirty(objects={"g/R/n/a", "g/R/n/b"})
+    assert ledger.report("x/P", "x/P/n/1", [["g/R/n/b", "l"]]) == Dirty(objects={"g/R/n/a"})
+    assert ledger.report("x/P", "x/P/n/1", [["g/R/n/b", "l"]]) == Dirty()
+    assert ledger.unreported("g/R/n/b") == {"x/P": {"l": ["x/P/n/1"]}}
+    assert ledger.unreported("g/R/n/a") == {}
+    assert ledger.objects() == {"g/R/n/b"}
+    assert ledger.drop("x/P") == Dirty(objects={"g/R/n/b"})
+    assert ledger.objects() == set()
 
 
 def test_the_same_rows_again_concern_nobody() -> None:

@@ -4,11 +4,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridge.remediator.plan import (
-    plan_affected_status,
+    patched,
+    plan_affected,
     plan_ancestors,
     plan_conditions,
-    plan_policy_status,
-    with_status,
+    plan_policy,
 )
 
 THEN, NOW = "2026-01-01T00:00:00Z", "2026-02-02T00:00:00Z"
@@ -93,26 +93,90 @@ def test_an_ancestors_conditions_are_all_ours() -> None:
 
 
 def test_a_policy_has_conditions_or_ancestors() -> None:
-    wanted = {"conditions": [condition("Accepted", "False")], "controllerName": US}
-    status = {"conditions": [shown("Programmed"), shown("Theirs")], "ancestors": "odd"}
+    wanted = {"conditions": [condition("Accepted", "False")], "controllerName": US, "types": ["Accepted", "Programmed"]}
+    seen = {"status": {"conditions": [shown("Programmed"), shown("Theirs")], "ancestors": "odd"}}
     said = condition("Accepted", "False", lastTransitionTime=NOW)
-    assert plan_policy_status(status, wanted, NOW) == {"conditions": [shown("Theirs"), said]}
+    assert plan_policy(seen, wanted, NOW) == {"status": {"conditions": [shown("Theirs"), said]}}
     ancestors = {"ancestors": [ancestor("g")], "controllerName": US}
-    assert plan_policy_status(status, ancestors, NOW) == {"ancestors": [ancestor("g")]}
-    assert plan_policy_status({"ancestors": [ancestor("g")]}, ancestors, NOW) is None
+    assert plan_policy(seen, ancestors, NOW) == {"status": {"ancestors": [ancestor("g")]}}
+    assert plan_policy({"status": {"ancestors": [ancestor("g")]}}, ancestors, NOW) is None
+
+
+OURS = ["x/PAffected"]
+MARK = "x/PAffected"
+
+
+def affected(**parts: Any) -> dict[str, Any]:
+    return {"types": OURS, "controllers": [US], **parts}
+
+
+def seen(**status: Any) -> dict[str, Any]:
+    return {"status": status, "annotations": {}}
 
 
 def test_an_affected_object_loses_the_types_that_are_ours() -> None:
-    wanted = {"conditions": [], "types": ["x/PAffected"]}
-    assert plan_affected_status({"conditions": [shown("x/PAffected")]}, wanted, NOW) == {"conditions": []}
-    assert plan_affected_status({"conditions": [shown("Theirs")]}, wanted, NOW) is None
-    assert plan_affected_status({}, wanted, NOW) is None
+    for wanted in (affected(conditions=[]), affected()):
+        planned = plan_affected(seen(conditions=[shown(MARK)]), wanted, NOW)
+        assert planned == {"status": {"conditions": []}}
+        assert plan_affected(seen(conditions=[shown("Theirs")]), wanted, NOW) is None
+        assert plan_affected(seen(), wanted, NOW) is None
+
+
+def test_a_listener_gets_a_condition_and_keeps_all_else() -> None:
+    listeners: list[Any] = [
+        {"name": "a", "attachedRoutes": 2, "conditions": [shown("Accepted")]},
+        {"name": "b", "conditions": [shown(MARK)]},
+        {"name": 3},
+        "odd",
+    ]
+    planned = plan_affected(seen(listeners=listeners), affected(listeners={"a": [condition(MARK)], "c": []}), NOW)
+    marked = [shown("Accepted"), condition(MARK, lastTransitionTime=NOW)]
+    after = [{**listeners[0], "conditions": marked}, {"name": "b", "conditions": []}, *listeners[2:]]
+    assert planned == {"status": {"listeners": after}}
+    assert plan_affected(seen(listeners=after), affected(listeners={"a": [condition(MARK)]}), NOW) is None
+
+
+def parent(name: str, *conditions: dict[str, Any], controller: str = US) -> dict[str, Any]:
+    return {"parentRef": {"name": name}, "controllerName": controller, "conditions": [*conditions]}
+
+
+def test_a_route_gets_an_entry_of_ours_beside_those_of_others() -> None:
+    before = [parent("g", shown("Accepted"), controller="they"), "odd", parent("g", shown("Accepted"))]
+    planned = plan_affected(
+        seen(parents=before), affected(parents=[parent("g", condition(MARK)), parent("h", condition(MARK))]), NOW
+    )
+    mark = condition(MARK, lastTransitionTime=NOW)
+    after = [*before[:2], parent("g", shown("Accepted"), mark), parent("h", mark)]
+    assert planned == {"status": {"parents": after}}
+
+
+def test_an_entry_of_a_route_goes_with_its_last_condition_and_only_if_it_is_ours() -> None:
+    before = [
+        parent("g", shown(MARK), controller="they"),
+        parent("g", shown(MARK)),
+        parent("h", shown("Accepted"), shown(MARK)),
+        parent("i"),
+    ]
+    planned = plan_affected(seen(parents=before), affected(parents=[]), NOW)
+    assert planned == {"status": {"parents": [before[0], parent("h", shown("Accepted")), before[3]]}}
+
+
+def test_annotations_are_set_and_taken_away_once_the_status_is_as_it_should_be() -> None:
+    wanted = affected(annotations={MARK: "true"}) | {"types": [MARK, "x/QAffected"]}
+    shows = {"status": {"conditions": [shown(MARK)]}, "annotations": {"x/QAffected": "true", "theirs": "1"}}
+    assert plan_affected(shows, wanted, NOW) == {"status": {"conditions": []}}
+    shows["status"] = {}
+    patch = plan_affected(shows, wanted, NOW)
+    assert patch == {"metadata": {"annotations": {MARK: "true", "x/QAffected": None}}}
+    obj = {"metadata": {"name": "n", "annotations": shows["annotations"]}}
+    assert patched(obj, patch) == {"metadata": {"name": "n", "annotations": {"theirs": "1", MARK: "true"}}}
+    assert plan_affected({"status": {}, "annotations": {MARK: "true"}}, wanted, NOW) is None
 
 
 def test_an_object_with_a_planned_status_keeps_the_rest_of_it() -> None:
-    assert with_status({"a": 1, "status": {"x": 1}}, {"y": 2}) == {"a": 1, "status": {"x": 1, "y": 2}}
-    assert with_status({"a": 1, "status": None}, {"y": 2}) == {"a": 1, "status": {"y": 2}}
-    assert with_status({"a": 1}, None) == {"a": 1}
+    assert patched({"a": 1, "status": {"x": 1}}, {"status": {"y": 2}}) == {"a": 1, "status": {"x": 1, "y": 2}}
+    assert patched({"a": 1, "status": None}, {"status": {"y": 2}}) == {"a": 1, "status": {"y": 2}}
+    assert patched({"a": 1}, None) == {"a": 1}
 
 
 CONDITIONS = st.lists(

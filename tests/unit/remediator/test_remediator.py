@@ -17,12 +17,21 @@ from bridge.remediator.computing import Computing
 from bridge.remediator.ledger import Dirty, Ledger
 from bridge.remediator.queue import Budget
 from bridge.remediator.remediator import Remediator
-from bridge.remediator.sink import MemorySink, Status
+from bridge.remediator.sink import MemorySink, Patch
 from tests.unit.fake_time import run
 
 KIND = "x/P"
 POLICY = "x/P/n/p"
-ROW = {"policy": POLICY, "ancestor": "", "outcome": "Programmed", "by": [], "scope": "s", "affects": True}
+MARK = ["g/R/n/a", ""]
+ROW = {
+    "policy": POLICY,
+    "targets": [],
+    "ancestor": "",
+    "outcome": "Programmed",
+    "by": [],
+    "scope": "s",
+    "marks": [MARK],
+}
 CONFLICT = OpaRejected(500, "internal_error", "it failed", [{"code": "eval_conflict_error", "message": "two values"}])
 
 
@@ -36,7 +45,7 @@ class Answers(Opa):
 
     async def get(self, path: str) -> Any:
         """The policy kinds."""
-        return {KIND: {"mode": "Manage"}}
+        return {KIND: {"mode": "Manage", "controllerName": "x/c", "kind": "P"}}
 
     async def query(self, name: str, input_document: Any) -> Any:
         """One policy at two targets."""
@@ -56,7 +65,8 @@ class Answers(Opa):
             case "status":
                 return self.status
             case "shown":
-                return {key: {"status": {}, "resourceVersion": "1"} for key in input_document["objects"]}
+                seen = {"status": {}, "annotations": {}, "resourceVersion": "1"}
+                return dict.fromkeys(input_document["objects"], seen)
             case _:
                 return []
 
@@ -74,7 +84,7 @@ def test_what_was_computed_before_an_error_still_concerns_those_whom_it_did(monk
         return dirty
 
     monkeypatch.setattr("bridge.remediator.computing.TARGETS_BATCH", 1)
-    assert run(main()) == Dirty({POLICY, "g/R/n/c"}, {"g/R/n/a", "g/R/n/b", "g/R/n/c"})
+    assert run(main()) == Dirty({POLICY, "g/R/n/c"}, {"g/R/n/a", "g/R/n/c"})
 
 
 def test_a_key_that_fails_in_evaluation_is_left_out_and_the_others_are_answered() -> None:
@@ -102,10 +112,10 @@ class Sink(MemorySink):
         super().__init__()
         self.held = True
 
-    async def write(self, key: Key, part: Status, resource_version: str) -> None:
+    async def write(self, key: Key, patch: Patch, resource_version: str) -> None:
         """As slow as an API server."""
         await asyncio.sleep(0.01)
-        await super().write(key, part, resource_version)
+        await super().write(key, patch, resource_version)
 
     def may_write(self) -> bool:
         """Whatever the test says."""
@@ -116,7 +126,13 @@ def working(budget: Budget, steps: Callable[[Remediator, Answers, Sink], Corouti
     async def main() -> None:
         opa, sink = Answers(), Sink()
         opa.status = [
-            {"policy": f"{POLICY}{number}", "policyKind": KIND, "mode": "Manage", "conditions": [condition()]}
+            {
+                "policy": f"{POLICY}{number}",
+                "policyKind": KIND,
+                "mode": "Manage",
+                "conditions": [condition()],
+                "types": [],
+            }
             for number in range(20)
         ]
         remediator = Remediator(opa, sink, budget)

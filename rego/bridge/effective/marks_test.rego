@@ -1,0 +1,57 @@
+package bridge.effective_test
+
+import data.bridge.effective
+import data.bridge.testing
+
+_fanned(fanout, outcome) := marks if {
+	marks := effective.marks_of(
+		"example.com/ColorPolicy",
+		testing.cart_pay,
+		testing.listener_http,
+		{"outcome": outcome, "targets": [testing.listener_http, "core/Namespace/-/shop"]},
+	) with input as {"changes": {"upsert": array.concat(
+		[obj | some obj in testing.world; obj.metadata.name != "colorpolicy"],
+		[testing.policykind(object.union(testing.color_kind, {"fanout": fanout}))],
+	)}}
+}
+
+# S4, GEP-713 "Target object status"
+test_fanout_bounds_where_a_policy_is_told_of if {
+	declared := [["core/Namespace/-/shop", ""], [_first_gateway, "http"]]
+	marks := [_fanned(fanout, "PartiallyProgrammed") | some fanout in ["EffectiveTargets", "DeclaredTargets", "None"]]
+	marks == [array.concat(declared, [_cart_mark]), declared, []]
+}
+
+# S4
+test_a_policy_that_is_overridden_or_not_computed_is_told_of_nowhere if {
+	every outcome in ["Overridden", "Failed"] {
+		_fanned("EffectiveTargets", outcome) == []
+	}
+}
+
+# S4
+test_a_listener_and_a_route_tell_in_their_own_places_and_all_else_in_the_object if {
+	places := [effective.places(node, testing.listener_http) |
+		some node in [testing.listener_http, _first_gateway, "core/Service/shop/cart#http", "core/Service/shop/cart@frontend"]
+	]
+	places == [
+		{[_first_gateway, "http"]},
+		{[_first_gateway, ""]},
+		{["core/Service/shop/cart", ""]},
+		{["core/Service/shop/cart", ""]},
+	]
+	routes := [found |
+		some above in [testing.listener_http, ""]
+		found := effective.places(testing.cart_pay, above) with input as testing.changed([])
+	]
+	routes == [{_cart_mark}, {_cart_mark}]
+}
+
+# S4
+test_what_stands_above_a_route_is_found_beside_namespaces if {
+	path := array.concat([testing.listener_http, "core/Namespace/-/shop"], [testing.cart_route, testing.cart_pay])
+	found := [effective.above_route(each) |
+		some each in [path, array.slice(path, 1, 4), [testing.cart_route], [testing.listener_http], ["…", testing.cart_pay]]
+	]
+	found == [testing.listener_http, "", "", "", ""]
+}

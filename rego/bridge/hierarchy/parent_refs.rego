@@ -1,0 +1,29 @@
+package bridge.hierarchy
+
+import data.bridge.lib.keys
+import data.bridge.lookup
+
+# METADATA
+# description: |
+#   The parentRefs of a route, as it writes them, that select the node `above` it; all of them where nothing is above it
+#   ("": a path that begins at the route).
+parent_refs(route_key, above) := {ref | some ref in lookup.get(route_key).spec.parentRefs} if {
+	above == ""
+} else := {ref |
+	parts := keys.parse(above)
+	namespace := keys.parse(route_key).namespace
+	some ref in lookup.get(route_key).spec.parentRefs
+	_parent_key(ref, namespace) == parts.object
+	object.get(ref, "sectionName", "") in {"", parts.section}
+	_has_port(above, object.get(ref, "port", 0))
+}
+
+_has_port(_, 0)
+
+_has_port(above, port) if {
+	port != 0
+	parts := keys.parse(above)
+	some listener in listeners(parts.object)
+	listener.name == parts.section
+	listener.port == port
+}

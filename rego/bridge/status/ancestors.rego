@@ -1,0 +1,115 @@
+package bridge.status
+
+import data.bridge.attachment
+import data.bridge.effective
+import data.bridge.hierarchy
+import data.bridge.kinds
+import data.bridge.lib.keys
+import data.bridge.lookup
+
+# METADATA
+# description: How many entries status.ancestors holds, of all controllers (GEP-713, PolicyAncestorStatus).
+ancestor_bound := 16
+
+# METADATA
+# description: |
+#   The entries of status.ancestors that are ours, `{ancestors, unreported}`: one for each ancestor through which the policy
+#   reaches something, by key, and then one for each target ref that reaches none or is refused. With those of other
+#   controllers they are at most 16; the last one shown says how many are not, and `unreported` are the places of those
+#   (semantics S3; GEP-713, "Using upstream PolicyAncestorStatus struct").
+ancestors(policy_key, tallies) := {
+	"ancestors": [_entry(policy_key, entry) | some entry in _with_count(shown, count(all) - room)],
+	"unreported": sort({place |
+		some entry in array.slice(all, room, count(all))
+		some place in effective.places(entry.ancestor, "")
+	}),
+} if {
+	all := array.concat(_reached(policy_key, tallies), _idle(policy_key, tallies))
+	room := max([0, ancestor_bound - _others(policy_key)])
+	shown := array.slice(all, 0, room)
+}
+
+_reached(policy_key, tallies) := [{"ancestor": key, "conditions": conditions(policy_key, own)} |
+	some key in sort(_reached_keys(tallies))
+	own := [tally | some tally in tallies; tally.ancestor == key]
+]
+
+_reached_keys(tallies) := {tally.ancestor | some tally in tallies} - {""}
+
+# Each ref with what it comes to by itself, once for each target.
+_idle(policy_key, tallies) := [{"ancestor": entries[key][0].key, "conditions": entries[key][0].conditions} |
+	some key in [found | some index, found in order; not found in array.slice(order, 0, index)]
+] if {
+	idle := [entry |
+		some verdict in attachment.verdicts(policy_key)
+		entry := _idle_entry(policy_key, verdict, tallies)
+		not entry.key in _reached_keys(tallies)
+	]
+	order := [entry.key | some entry in idle]
+	entries := {key: same | some key in order; same := [entry | some entry in idle; entry.key == key]}
+}
+
+# Of an accepted ref all paths lead to no ancestor, if it has any.
+_idle_entry(policy_key, verdict, tallies) := {"key": node, "conditions": conditions(policy_key, own)} if {
+	verdict.reason == "Accepted"
+	node := hierarchy.canonical(verdict.ref.key)
+	own := [tally | some tally in tallies; node in tally.targets]
+	count(_reached_keys(own)) == 0
+}
+
+_idle_entry(policy_key, verdict, _) := {"key": verdict.ref.key, "conditions": [observed(policy_key, condition)]} if {
+	verdict.reason != "Accepted"
+	condition := {"type": "Accepted", "status": "False", "reason": verdict.reason, "message": verdict.message}
+}
+
+_with_count(shown, left_out) := shown if left_out <= 0
+
+_with_count(shown, left_out) := array.concat(
+	array.slice(shown, 0, count(shown) - 1),
+	[object.union(entry, {"conditions": [_counting(condition, left_out) | some condition in entry.conditions]}) |
+		some entry in array.slice(shown, count(shown) - 1, count(shown))
+	],
+) if {
+	left_out > 0
+}
+
+_counting(condition, _) := condition if condition.type != "Accepted"
+
+_counting(condition, left_out) := object.union(condition, {"message": message}) if {
+	condition.type == "Accepted"
+	message := fitted(sprintf("%d more ancestors are not shown, for a status has room for %d. %s", [
+		left_out,
+		ancestor_bound,
+		condition.message,
+	]))
+}
+
+_entry(policy_key, entry) := {
+	"ancestorRef": _reference(entry.ancestor),
+	"controllerName": _controller(policy_key),
+	"conditions": entry.conditions,
+}
+
+_controller(policy_key) := object.get(kinds.of_policy(policy_key), "controllerName", "")
+
+_reference(key) := object.union_n([
+	{"group": group, "kind": parts.kind, "name": parts.name},
+	{"namespace": parts.namespace | parts.namespace != "-"},
+	{"sectionName": parts.section | parts.section != ""},
+]) if {
+	parts := keys.parse(key)
+	group := {true: "", false: parts.group}[parts.group == "core"]
+}
+
+# Whoever wrote an entry that is not ours.
+_others(policy_key) := count([entry |
+	some entry in _shown_ancestors(policy_key)
+	not _is_ours(policy_key, entry)
+])
+
+_shown_ancestors(policy_key) := entries if {
+	entries := lookup.get(policy_key).status.ancestors
+	is_array(entries)
+} else := []
+
+_is_ours(policy_key, entry) if entry.controllerName == _controller(policy_key)

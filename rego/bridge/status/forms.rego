@@ -1,0 +1,59 @@
+package bridge.status
+
+import data.bridge.hierarchy
+import data.bridge.lib.keys
+import data.bridge.lookup
+
+# METADATA
+# description: |
+#   In what form objects of a type can show that they are affected (GEP-713, "Target object status"): "parents" for a route,
+#   "conditions" where there is status.conditions, else "annotations".
+form(type) := "parents" if {
+	hierarchy.object_level(type) == "Route"
+} else := "conditions" if {
+	type in _with_conditions
+} else := "conditions" if {
+	_conditions_schemas[type]
+} else := "annotations"
+
+_form(type) := form(type)
+
+# What has no CRD, and Gateway API's kinds, whose CRDs a folder of manifests need not hold.
+_with_conditions := {
+	"core/Service",
+	"core/Namespace",
+	"gateway.networking.k8s.io/Gateway",
+	"gateway.networking.k8s.io/GatewayClass",
+	"gateway.networking.k8s.io/ListenerSet",
+}
+
+# The schemas of status.conditions that CRDs have, by type.
+_conditions_schemas[type] contains schema if {
+	some crd in lookup.objects_in("apiextensions.k8s.io/CustomResourceDefinition", "-")
+	type := concat("/", [crd.spec.group, crd.spec.names.kind])
+	some version in crd.spec.versions
+	version.subresources.status
+	schema := version.schema.openAPIV3Schema.properties.status.properties.conditions
+}
+
+# How many conditions an object of a type may have.
+_bound(type) := 8 if {
+	startswith(type, concat("", [hierarchy.gateway_api, "/"]))
+} else := min({schema.maxItems | some schema in _conditions_schemas[type]}) if {
+	true
+} else := 1000000
+
+# Of our conditions those that there is room for beside the others' that the object shows at a place.
+_within(object_key, place, conditions) := array.slice(conditions, 0, max([0, _bound(keys.parse(object_key).type) - others])) if {
+	types := {condition.type | some condition in conditions}
+	others := count([shown |
+		some shown in _list(object_key, array.concat(place, ["conditions"]))
+		not object.get(shown, "type", "") in types
+	])
+}
+
+# A list in an object, empty where there is something else.
+_list(object_key, path) := found if {
+	found := object.get(lookup.get(object_key), path, [])
+	is_array(found)
+} else := []

@@ -1,0 +1,103 @@
+package bridge.status
+
+import data.bridge.attachment
+import data.bridge.effective
+import data.bridge.hierarchy
+import data.bridge.kinds
+
+# METADATA
+# description: |
+#   The message of an outcome: what became of each declared target, where there are several, then one explanation for the
+#   scopes that have it in common, with the other policies by name and GEP-713's names of the strategies (semantics S1).
+#   `set` is the set of conditions that it stands in.
+outcome_message(policy_key, set, tallies) := _message(policy_key, set, _by_target(policy_key, set, tallies), _groups(set, tallies))
+
+_message(policy_key, _, _, []) := sprintf("Policy reaches nothing: there is no %s at or below its targets", [
+	lower(kinds.of_policy(policy_key).effectiveTarget),
+])
+
+_message(_, _, by_target, groups) := joined(array.concat(by_target, groups), count(by_target) + group_bound) if count(groups) > 0
+
+# METADATA
+# description: How many explanations a message gives before it only counts.
+group_bound := 8
+
+# What became of each accepted target: its paths are those that name it (semantics O4).
+_by_target(policy_key, set, tallies) := [sprintf("Of its targets %s", [concat(", ", told)])] if {
+	nodes := _accepted_targets(policy_key)
+	count(nodes) > 1
+	outcomes := {node: overall([tally | some tally in tallies; node in tally.targets]) | some node in nodes}
+	texts := [sprintf("%s is %s", [effective.node_name(node), _outcome_names[set][outcomes[node]]]) | some node in nodes]
+	told := array.concat(array.slice(texts, 0, 10), _and_more(count(texts) - 10))
+} else := []
+
+_accepted_targets(policy_key) := sort({hierarchy.canonical(verdict.ref.key) |
+	some verdict in attachment.verdicts(policy_key)
+	verdict.reason == "Accepted"
+})
+
+_outcome_names := {
+	"Programmed": {
+		"Programmed": "Programmed",
+		"PartiallyProgrammed": "PartiallyProgrammed",
+		"Overridden": "Overridden",
+		"Reconciling": "not computed",
+		"NoScope": "without scope",
+	},
+	"Enforced": {
+		"Programmed": "Enforced",
+		"PartiallyProgrammed": "PartiallyEnforced",
+		"Overridden": "Overridden",
+		"Reconciling": "not computed",
+		"NoScope": "without scope",
+	},
+}
+
+# Tallies of several ancestors and targets say the same thing in one sentence.
+_groups(set, tallies) := [_sentence(_verbs[set][group[1]], group, number, examples) |
+	some group in sort({[_rank[tally.outcome], tally.outcome, tally.by] | some tally in tallies})
+	members := [tally | some tally in tallies; tally.outcome == group[1]; tally.by == group[2]]
+	number := sum([tally.count | some tally in members])
+	examples := array.slice(sort({example | some tally in members; some example in tally.examples}), 0, 3)
+]
+
+_rank := {"Programmed": 0, "PartiallyProgrammed": 1, "Overridden": 2, "Failed": 3}
+
+_verbs := {
+	"Programmed": {
+		"Programmed": "Programmed",
+		"PartiallyProgrammed": "Partially overridden",
+		"Overridden": "Overridden",
+		"Failed": "Not computed",
+	},
+	"Enforced": {
+		"Programmed": "Enforced",
+		"PartiallyProgrammed": "Partially overridden",
+		"Overridden": "Overridden",
+		"Failed": "Not computed",
+	},
+}
+
+_sentence(verb, group, number, examples) := sprintf("%s on %s%s: %s%s", [
+	verb,
+	_scopes(number),
+	_by(group[1], group[2]),
+	concat("; ", examples),
+	_more(number - count(examples)),
+])
+
+_scopes(1) := "1 scope"
+
+_scopes(number) := sprintf("%d scopes", [number]) if number != 1
+
+_by("Programmed", _) := ""
+
+_by("Failed", by) := sprintf(" (%s)", [by[0]])
+
+_by(outcome, by) := concat("", [" by ", concat(", ", array.slice(by, 0, 5)), _more(count(by) - 5)]) if {
+	outcome in {"PartiallyProgrammed", "Overridden"}
+}
+
+_more(number) := "" if number <= 0
+
+_more(number) := sprintf(" and %d more", [number]) if number > 0

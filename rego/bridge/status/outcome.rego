@@ -1,0 +1,60 @@
+package bridge.status
+
+import data.bridge.kinds
+
+# METADATA
+# description: |
+#   The conditions that say what became of an accepted policy, from its tallies, in the set that its kind uses: Programmed
+#   (GEP-713, "Status conditions") or that of 2025, Enforced, PartiallyEnforced and Overridden, of which one holds
+#   (semantics S2).
+outcome_conditions(policy_key, tallies) := [{"type": type, "status": status, "reason": reason, "message": message}] if {
+	[type, status, reason] := _sets[_set(policy_key)][overall(tallies)]
+	message := outcome_message(policy_key, _set(policy_key), tallies)
+}
+
+# METADATA
+# description: The condition types that are ours to set on a policy and to take away, of whichever set.
+policy_types := {"Accepted"} | {row[0] | some rows in _sets; some row in rows}
+
+_set(policy_key) := kinds.of_policy(policy_key).conditions
+
+_sets := {
+	"Programmed": {
+		"Programmed": ["Programmed", "True", "Programmed"],
+		"PartiallyProgrammed": ["Programmed", "True", "PartiallyProgrammed"],
+		"Overridden": ["Programmed", "False", "Overridden"],
+		"Reconciling": ["Programmed", "False", "Reconciling"],
+		"NoScope": ["Programmed", "False", "NoScope"],
+	},
+	"Enforced": {
+		"Programmed": ["Enforced", "True", "Enforced"],
+		"PartiallyProgrammed": ["PartiallyEnforced", "True", "PartiallyEnforced"],
+		"Overridden": ["Overridden", "True", "Overridden"],
+		"Reconciling": ["Enforced", "False", "Reconciling"],
+		"NoScope": ["Enforced", "False", "NoScope"],
+	},
+}
+
+# METADATA
+# description: |
+#   What became of a policy over all its paths: Programmed if it is on all, Overridden if on all, else
+#   PartiallyProgrammed; NoScope where it reaches nothing, a reason beyond GEP-713's (semantics O4). Where it is on none, and
+#   not on all Overridden, some could not be computed: Reconciling.
+overall(tallies) := _overall({tally.outcome | some tally in tallies})
+
+_overall(outcomes) := "NoScope" if count(outcomes) == 0
+
+_overall(outcomes) := outcome if {
+	count(outcomes) == 1
+	some outcome in (outcomes - {"Failed"})
+}
+
+_overall(outcomes) := "Reconciling" if {
+	"Failed" in outcomes
+	count(outcomes - {"Failed", "Overridden"}) == 0
+}
+
+_overall(outcomes) := "PartiallyProgrammed" if {
+	count(outcomes) > 1
+	count(outcomes & {"Programmed", "PartiallyProgrammed"}) > 0
+}

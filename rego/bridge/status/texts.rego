@@ -1,0 +1,44 @@
+package bridge.status
+
+import data.bridge.lib.keys
+
+# METADATA
+# description: The characters that a condition's message may have (Kubernetes, Condition).
+message_bound := 32768
+
+# METADATA
+# description: |
+#   Sentences as one message: at most `bound` of them and no more than fit, and how many are left out (semantics S1).
+joined(sentences, bound) := concat(". ", array.concat(array.slice(sentences, 0, shown), _rest(count(sentences) - shown))) if {
+	shown := min([_fitting(sentences), bound])
+	shown > 0
+} else := fitted(sentences[0])
+
+# How many sentences fit, each with the mark after it.
+_fitting(sentences) := count([number |
+	some number in numbers.range(1, count(sentences))
+	sum([length | some sentence in array.slice(sentences, 0, number); length := count(sentence) + 2]) <= message_bound - _room_for_rest
+])
+
+# For ". And <number> more explanations".
+_room_for_rest := 48
+
+_rest(0) := []
+
+_rest(number) := [sprintf("And %d more explanations", [number])] if number > 0
+
+# METADATA
+# description: A text within the characters that a message may have.
+fitted(text) := text if count(text) <= message_bound
+
+fitted(text) := concat("", [substring(text, 0, message_bound - 1), "…"]) if count(text) > message_bound
+
+# METADATA
+# description: The names of policies, twenty of them, and how many there are more.
+named(policies) := concat(", ", array.concat(array.slice(names, 0, 20), _and_more(count(names) - 20))) if {
+	names := sort([keys.short(policy) | some policy in policies])
+}
+
+_and_more(number) := [] if number <= 0
+
+_and_more(number) := [sprintf("and %d more", [number])] if number > 0
