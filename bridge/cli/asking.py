@@ -40,9 +40,13 @@ async def target_keys(opa: Opa, texts: Sequence[str], namespace: str | None) -> 
     return list(dict.fromkeys(found))
 
 
-async def effective_at(opa: Opa, targets: Sequence[Key], kind: str | None = None) -> list[Entry]:
+async def effective_at(
+    opa: Opa, targets: Sequence[Key], kind: str | None = None, source_namespace: str | None = None
+) -> list[Entry]:
     """The effective policies at targets, and at the effective targets below them, as the query gives them."""
     asked = {"policyKind": kind} if kind else {}
+    if source_namespace:
+        asked["sourceNamespace"] = source_namespace
     entries: dict[tuple[str, str], Entry] = {}
     for start in range(0, len(targets), BATCH):
         batch = targets[start : start + BATCH]
@@ -55,12 +59,14 @@ async def effective_at(opa: Opa, targets: Sequence[Key], kind: str | None = None
     return [entries[name] for name in sorted(entries)]
 
 
-async def effective_everywhere(opa: Opa, kind: str | None = None, namespace: str | None = None) -> list[Entry]:
+async def effective_everywhere(
+    opa: Opa, kind: str | None = None, namespace: str | None = None, source_namespace: str | None = None
+) -> list[Entry]:
     """The effective policies at every effective target that a policy reaches; of one namespace where that is given."""
     entries: list[Entry] = []
     for name, targets in (await scopes(opa, kind)).items():
         chosen = [key for key in targets if namespace in {None, key.namespace}]
-        entries += await effective_at(opa, chosen, name)
+        entries += await effective_at(opa, chosen, name, source_namespace)
     return sorted(entries, key=lambda entry: (entry["target"], entry["policyKind"]))
 
 

@@ -34,6 +34,11 @@ _EXAMPLES = (
     metavar="NS",
     help="The namespace of TARGETs that are given without one; without TARGET, only what is in it.",
 )
+@click.option(
+    "--source-namespace",
+    metavar="NS",
+    help="What holds for requests from there, in a mesh; without it what is the same for all.",
+)
 @input_options
 @output_option(*FORMATS)
 @debug_option
@@ -43,6 +48,7 @@ def effective(
     targets: tuple[str, ...],
     kind: str | None,
     namespace: str | None,
+    source_namespace: str | None,
     source: Input,
     output: str,
 ) -> None:
@@ -61,9 +67,9 @@ def effective(
 
         chosen = await policy_kind(engine.opa, kind) if kind else None
         if not targets:
-            return await effective_everywhere(engine.opa, chosen, namespace)
+            return await effective_everywhere(engine.opa, chosen, namespace, source_namespace)
         keys = await target_keys(engine.opa, targets, namespace)
-        return await effective_at(engine.opa, keys, chosen)
+        return await effective_at(engine.opa, keys, chosen, source_namespace)
 
     answer, code = read(source, ask)
     print_answer(output, answer, effective_tables, "No effective policies found.")

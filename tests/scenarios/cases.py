@@ -58,6 +58,12 @@ class Case:
         return found
 
     @cached_property
+    def sources(self) -> set[str]:
+        """The namespaces for whose requests something is expected."""
+        told = [outcome.get("effective") or outcome.get("unreached") for outcome in self.outcomes]
+        return {one["sourceNamespace"] for one in told if isinstance(one, dict) and "sourceNamespace" in one}
+
+    @cached_property
     def refused(self) -> set[str]:
         """The names of its PolicyKinds that are not to come into force."""
         return {outcome["refused"]["policyKind"] for outcome in self.outcomes if "refused" in outcome}

@@ -3,9 +3,10 @@
 An outcome of `expected.yaml` has `says`, its sentence, and one of the checks below. Objects and paths may be written
 short there, `<Kind>/<name>#<section>`; policies are named by their names (`<Kind>/<name>` where two kinds share one).
 
-- `effective: {target, path, policyKind?, spec?, origins?, policies?, error?}`: what holds there. A scenario with such
-  an outcome expects no other effective policy anywhere.
-- `unreached: <target>`: no effective policy holds there; and none that nobody expects anywhere.
+- `effective: {target, path, policyKind?, sourceNamespace?, spec?, origins?, policies?, error?}`: what holds there, for
+  requests from a namespace. A scenario with such an outcome expects no other effective policy anywhere.
+- `unreached: <target>` or `{target, sourceNamespace}`: no effective policy holds there; and none that nobody expects
+  anywhere.
 - `status: {policy, ancestor?, Accepted, Programmed, mentions?, message?, silent?}`: all conditions of a policy, as
   `<status>/<reason>`; what their messages mention, what Accepted's message is word for word, what no message mentions.
 - `status: {policy, none: true}`: no status is written.
@@ -33,6 +34,7 @@ CONDITION_TYPES = ("Accepted", "Programmed", "Enforced", "PartiallyEnforced", "O
 class Answers:
     """`effective` as the query gives it; by key each policy's status, and what each affected object shows.
 
+    `by_source`: `effective` as it is with a sourceNamespace.
     `shown`: `{conditions, listeners, parents}` as they stand in a status, and `annotations`.
     `refused`: by its resource's name the Accepted condition of each PolicyKind that is not in force.
     """
@@ -41,6 +43,11 @@ class Answers:
     statuses: dict[str, dict[str, Any]]
     shown: dict[str, dict[str, Any]]
     refused: dict[str, dict[str, Any]] = field(default_factory=dict)
+    by_source: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+
+    def for_source(self, namespace: str) -> list[dict[str, Any]]:
+        """What is effective for requests from a namespace; without one what is the same for all."""
+        return self.by_source[namespace] if namespace else self.effective
 
 
 def refusal(conditions: list[dict[str, Any]]) -> dict[str, Any] | None:
@@ -64,16 +71,17 @@ def check(case: Case, answers: Answers) -> None:
         if "refused" in outcome:
             _check_refused(says, outcome["refused"], answers)
     if any("effective" in outcome or "unreached" in outcome for outcome in case.outcomes):
-        unexpected = [place for place in _paths(answers) if place not in expected_paths]
-        assert not unexpected, f"{case.name}: effective policies that nobody expects: {unexpected}"
+        for source in ("", *case.sources):
+            unexpected = [place for place in _paths(answers, source) if (source, *place) not in expected_paths]
+            assert not unexpected, f"{case.name} {source}: effective policies that nobody expects: {unexpected}"
     unexpected_refusals = answers.refused.keys() - case.refused
     assert not unexpected_refusals, f"{case.name}: {[answers.refused[name] for name in unexpected_refusals]}"
 
 
-def _paths(answers: Answers) -> dict[tuple[str, ...], dict[str, Any]]:
+def _paths(answers: Answers, source: str) -> dict[tuple[str, ...], dict[str, Any]]:
     return {
         (entry["policyKind"], entry["target"], *path["path"]): path
-        for entry in answers.effective
+        for entry in answers.for_source(source)
         for path in entry["paths"]
     }
 
@@ -81,7 +89,8 @@ def _paths(answers: Answers) -> dict[tuple[str, ...], dict[str, Any]]:
 def _check_effective(case: Case, says: str, expected: dict[str, Any], answers: Answers) -> tuple[str, ...]:
     kind = case.kind(expected.get("policyKind", ""))
     place = (kind, case.key(expected["target"]), *map(case.key, expected["path"]))
-    paths = _paths(answers)
+    source = expected.get("sourceNamespace", "")
+    paths = _paths(answers, source)
     assert place in paths, f"{says}: no effective policy there, only at {list(paths)}"
     path = paths[place]
     keys = case.policies
@@ -94,11 +103,13 @@ def _check_effective(case: Case, says: str, expected: dict[str, Any], answers: A
         assert outcomes == {keys[name]: outcome for name, outcome in expected["policies"].items()}, says
     if "error" in expected:
         assert path["error"]["code"] == expected["error"], says
-    return place
+    return (source, *place)
 
 
-def _check_unreached(case: Case, says: str, target: str, answers: Answers) -> None:
-    there = [entry for entry in answers.effective if entry["target"] == case.key(target)]
+def _check_unreached(case: Case, says: str, expected: str | dict[str, Any], answers: Answers) -> None:
+    about = {"target": expected} if isinstance(expected, str) else expected
+    held = answers.for_source(about.get("sourceNamespace", ""))
+    there = [entry for entry in held if entry["target"] == case.key(about["target"])]
     assert not there, f"{says}: {there}"
 
 

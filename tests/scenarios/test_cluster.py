@@ -126,7 +126,11 @@ def _answers(case: Case, cluster: Cluster) -> Answers:
     effective = [entry for entry in cluster.effective if case.owns(entry)]
     kinds = {obj["metadata"]["name"]: shown[str(key_of(obj))] for obj in case.raw() if obj["kind"] == "PolicyKind"}
     refused = {name: c for name, status in kinds.items() if (c := refusal(status.get("conditions", [])))}
-    return Answers(effective, statuses, shown, refused)
+    by_source = {
+        namespace: [entry for entry in cluster.bridge("effective", "--source-namespace", namespace) if case.owns(entry)]
+        for namespace in case.sources
+    }
+    return Answers(effective, statuses, shown, refused, by_source)
 
 
 def _kubectl(kubectl: Path, plane: ControlPlane, folder: Path) -> Callable[[list[Object]], None]:

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,11 +31,12 @@ class Printed:
     refused: list[tuple[str, str, str]]
 
 
-def bridge(opa_path: Path, command: str) -> Printed:
-    """Run a read command on the manifests of all scenarios."""
-    files = [option for case in cases_without_modules() for option in ("--manifests", str(case.manifest))]
+def bridge(opa_path: Path, *command: str, cases: Sequence[Case] | None = None) -> Printed:
+    """Run a read command on the manifests of some scenarios, or of all."""
+    chosen = cases_without_modules() if cases is None else cases
+    files = [option for case in chosen for option in ("--manifests", str(case.manifest))]
     environ = {**os.environ, "BRIDGE_OPA": str(opa_path)}
-    done = subprocess.run([BRIDGE, command, *files, "-o", "json"], capture_output=True, check=False, env=environ)
+    done = subprocess.run([BRIDGE, *command, *files, "-o", "json"], capture_output=True, check=False, env=environ)
     errors = done.stderr.decode().splitlines()
     told = [REFUSED.fullmatch(line) for line in errors]
     assert all(told), errors
@@ -55,8 +57,12 @@ def statuses(opa_path: Path) -> dict[str, dict[str, Any]]:
 
 @pytest.mark.parametrize("case", cases_without_modules(), ids=lambda case: case.name)
 def test_a_scenario_holds_on_a_folder_of_manifests(
-    case: Case, effective: Printed, statuses: dict[str, dict[str, Any]]
+    case: Case, effective: Printed, statuses: dict[str, dict[str, Any]], opa_path: Path
 ) -> None:
     mine = [entry for entry in effective.answer if case.owns(entry)]
     refused = {name: {"message": message} for file, name, message in effective.refused if file == str(case.manifest)}
-    check(case, Answers(mine, statuses, statuses, refused))
+    by_source = {
+        namespace: bridge(opa_path, "effective", "--source-namespace", namespace, cases=[case]).answer
+        for namespace in case.sources
+    }
+    check(case, Answers(mine, statuses, statuses, refused, by_source))

@@ -54,9 +54,16 @@ async def _opa(opa_path: Path, rego: Path) -> AsyncIterator[Opa]:
 async def _answers(case: Case, opa: Opa) -> Answers:
     changes = {"upsert": case.objects}
     scopes = await opa.query("scopes", {"changes": changes})
-    effective = []
-    for kind, targets in scopes.items():
-        effective += await opa.query("effective", {"targets": targets, "policyKind": kind, "changes": changes})
+    by_source = {
+        source: [
+            entry
+            for kind, targets in scopes.items()
+            for entry in await opa.query(
+                "effective", {"targets": targets, "policyKind": kind, "sourceNamespace": source, "changes": changes}
+            )
+        ]
+        for source in ("", *case.sources)
+    }
     policies = await opa.query("policies", {"changes": changes})
     statuses = await opa.query("status", {"policies": policies, "changes": changes})
     objects = sorted({target.partition("#")[0] for targets in scopes.values() for target in targets})
@@ -64,10 +71,11 @@ async def _answers(case: Case, opa: Opa) -> Answers:
     policykinds = [str(key) for key in case.keys if key.type_id == "policybridge.io/PolicyKind"]
     described = await opa.query("status", {"policies": policykinds, "changes": changes})
     return Answers(
-        effective,
+        by_source.pop(""),
         {entry["policy"]: entry for entry in statuses},
         {entry["object"]: _shown(entry) for entry in affected},
         {entry["policy"].rpartition("/")[2]: c for entry in described if (c := refusal(entry["conditions"]))},
+        by_source,
     )
 
 
