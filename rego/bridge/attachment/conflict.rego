@@ -7,25 +7,53 @@ import data.bridge.lookup
 # METADATA
 # description: |
 #   Under `sameLevel: Conflict` one target, with its section, belongs to the oldest policy; a younger one's ref to it
-#   is Conflicted (GEP-713, "Merge strategy: None"; semantics F5). Undefined where there is no conflict.
+#   is Conflicted (GEP-713, "Merge strategy: None"; semantics F5). Under ConflictOnOverlap only where the younger one sets
+#   what an older one sets there. Undefined where there is no conflict.
 conflict(policy_key, ref) := {"reason": "Conflicted", "message": message} if {
-	kinds.of_policy(policy_key).sameLevel == "Conflict"
-	node := place(keys.parse(policy_key).type, ref.key)
-	winner := sort({[lookup.age(other), keys.alphabetical(other), other] |
-		some other in _contenders(keys.parse(policy_key).type, node)
-		_for_same_requests(policy_key, other)
-	})[0][2]
-	winner != policy_key
-	message := sprintf("%s belongs to the older %s %s", [describe(ref), keys.parse(winner).kind, keys.short(winner)])
+	policy_kind := keys.parse(policy_key).type
+	kinds.get(policy_kind).sameLevel in {"Conflict", "ConflictOnOverlap"}
+	node := place(policy_kind, ref.key)
+	contenders := [other | some other in _contenders(policy_kind, node); _for_same_requests(policy_key, other)]
+	holders := _holders(kinds.get(policy_kind).sameLevel, contenders)
+	not policy_key in holders
+	policy_key in contenders
+	message := sprintf("%s belongs to %s", [describe(ref), _winner(
+		kinds.get(policy_kind).sameLevel,
+		[holder | some holder in contenders; holder in holders],
+		policy_key,
+	)])
 }
 
-# The policies of a kind that would be accepted at a node if they were alone there.
-_contenders(policy_kind, node) := {policy |
-	some [policy, ref] in _refs_to(policy_kind, node)
-	own_verdict(policy, ref).reason == "Accepted"
-}
+# The policies of a kind that would be accepted at a node if they were alone there, the oldest first.
+_contenders(policy_kind, node) := [policy |
+	some [_, _, policy] in sort({[lookup.age(policy), keys.alphabetical(policy), policy] |
+		some [policy, ref] in _refs_to(policy_kind, node)
+		own_verdict(policy, ref).reason == "Accepted"
+	})
+]
 
 # A consumer's policy counts for other requests than a producer's or another consumer's (semantics P6).
 _for_same_requests(policy_key, _) if not kinds.for_consumers(keys.parse(policy_key).type)
 
 _for_same_requests(policy_key, other) if keys.parse(policy_key).namespace == keys.parse(other).namespace
+
+_holders("Conflict", contenders) := {contenders[0]}
+
+_holders("ConflictOnOverlap", contenders) := {contenders[0]} if count(contenders) == 1
+
+_holders("ConflictOnOverlap", contenders) := disjoint(contenders) if count(contenders) > 1
+
+_winner("Conflict", holders, _) := _older(holders[0])
+
+_winner("ConflictOnOverlap", holders, policy_key) := [sprintf("%s, which sets %s too", [_older(holder), described]) |
+	some holder in holders
+	described := _pointer(overlap(holder, policy_key))
+][0] if {
+	true
+} else := sprintf("%d older policies", [count(holders)])
+
+_older(policy) := sprintf("the older %s %s", [keys.parse(policy).kind, keys.short(policy)])
+
+_pointer("") := "the whole spec"
+
+_pointer(pointer) := pointer if pointer != ""

@@ -61,7 +61,7 @@ test_a_value_that_a_field_does_not_have_is_told_with_those_that_it_has if {
 # C2
 test_policies_of_a_direct_kind_for_one_target_are_in_conflict if {
 	kinds.problems({"group": "acme.io", "kind": "RatePolicy", "class": "Direct", "sameLevel": "OlderEstablished"}) == [concat("", [
-		"class Direct has no sameLevel but Conflict: ",
+		"class Direct has no sameLevel but Conflict and ConflictOnOverlap: ",
 		"of two policies for one target the older has it",
 	])]
 }
