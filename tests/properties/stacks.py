@@ -1,0 +1,111 @@
+"""Stacks of policies for the laws of merging: one path of five levels, and what policies on it become in OPA."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any
+
+from hypothesis import strategies as st
+
+from bridge.opa.client import Opa
+
+GATEWAY_API = "gateway.networking.k8s.io"
+GROUP = "laws.example.com"
+KIND = f"{GROUP}/LawPolicy"
+RULE = f"{GATEWAY_API}/HTTPRoute/laws/route#only"
+LEVELS = (
+    {"kind": "GatewayClass", "name": "laws"},
+    {"kind": "Gateway", "name": "gateway", "namespace": "laws"},
+    {"kind": "Gateway", "name": "gateway", "namespace": "laws", "sectionName": "http"},
+    {"kind": "HTTPRoute", "name": "route", "namespace": "laws"},
+    {"kind": "HTTPRoute", "name": "route", "namespace": "laws", "sectionName": "only"},
+)
+STRATEGIES = ("AtomicDefaults", "AtomicOverrides", "PatchDefaults", "PatchOverrides")
+
+Object = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A policy of a stack. Its name is made of its place in the stack: those of one level are equally old."""
+
+    level: int
+    strategy: str
+    spec: Any
+
+
+_names = st.sampled_from(["a", "b", "c~/d"])
+_leaves = st.one_of(
+    st.none(),
+    st.integers(0, 3),
+    st.sampled_from(["x", True, 1.5]),
+    st.lists(st.one_of(st.none(), st.integers(0, 2), st.just({"k": None})), max_size=2),
+)
+_values = st.recursive(_leaves, lambda inner: st.dictionaries(_names, inner, max_size=3), max_leaves=6)
+specs = st.dictionaries(_names, _values, max_size=3)
+entries = st.builds(Entry, st.integers(0, len(LEVELS) - 1), st.sampled_from(STRATEGIES), specs)
+stacks = st.lists(entries, min_size=1, max_size=6).map(lambda found: sorted(found, key=lambda entry: entry.level))
+patches = st.builds(Entry, st.integers(0, len(LEVELS) - 1), st.sampled_from(["PatchDefaults", "PatchOverrides"]), specs)
+patch_stacks = st.lists(patches, min_size=1, max_size=6).map(lambda found: sorted(found, key=lambda entry: entry.level))
+
+
+def key_of(index: int) -> str:
+    """The key of the policy at this place of a stack, the established ones first."""
+    return f"{KIND}/-/p{index:02}"
+
+
+def objects_of(stack: list[Entry], options: Object) -> list[Object]:
+    """The objects of one path, and a policy for each entry; the PolicyKind has these options."""
+    return [*_path(options), *(_policy(index, entry) for index, entry in enumerate(stack))]
+
+
+def _path(options: Object) -> list[Object]:
+    kind = {
+        "group": GROUP,
+        "kind": "LawPolicy",
+        "class": "Inherited",
+        "effectiveTarget": "Rule",
+        "specPaths": [{"path": "/spec/proper", "strategyPath": "/spec/strategy"}],
+        **options,
+    }
+    gateway = {"gatewayClassName": "laws", "listeners": [{"name": "http", "port": 80, "protocol": "HTTP"}]}
+    route = {"parentRefs": [{"name": "gateway"}], "rules": [{"name": "only"}]}
+    api = f"{GATEWAY_API}/v1"
+    return [
+        _object("policybridge.io/v1alpha1", "PolicyKind", {"name": "laws"}, kind),
+        _object(api, "GatewayClass", {"name": "laws"}, {"controllerName": "example.com/gateways"}),
+        _object(api, "Gateway", {"name": "gateway", "namespace": "laws"}, gateway),
+        _object(api, "HTTPRoute", {"name": "route", "namespace": "laws"}, route),
+    ]
+
+
+def _policy(index: int, entry: Entry) -> Object:
+    metadata = {"name": f"p{index:02}", "creationTimestamp": "2026-01-01T00:00:00Z"}
+    ref = {"group": GATEWAY_API, **LEVELS[entry.level]}
+    spec = {"targetRefs": [ref], "strategy": entry.strategy, "proper": entry.spec}
+    return _object(f"{GROUP}/v1", "LawPolicy", metadata, spec)
+
+
+def _object(api_version: str, kind: str, metadata: Object, spec: Object) -> Object:
+    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec}
+
+
+@dataclass
+class Engine:
+    """An OPA that holds nothing, asked as if objects were there."""
+
+    runner: asyncio.Runner
+    opa: Opa
+
+    def path(self, objects: list[Object]) -> Object:
+        """What holds on the one path."""
+        question = {"targets": [RULE], "policyKind": KIND, "changes": {"upsert": objects}}
+        [row] = self.runner.run(self.opa.query("effective", question))
+        [path] = row["paths"]
+        found: Object = path
+        return found
+
+    def merged(self, stack: list[Entry], options: Object) -> Object:
+        """What a stack becomes."""
+        return self.path(objects_of(stack, options))

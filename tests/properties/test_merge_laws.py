@@ -1,0 +1,174 @@
+"""Laws of merging, by hypothesis, against the real OPA."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from bridge.modules.shipped import shipped_bundle
+from bridge.opa.client import Opa
+from bridge.opa.managed import ManagedOpa
+from bridge.resources import rego_root
+from tests.properties.stacks import Engine, Entry, entries, key_of, objects_of, patch_stacks, specs, stacks
+from tests.reference.answers import answer
+
+Object = dict[str, Any]
+
+# The ways to fold that have a law in common.
+ANY = st.sampled_from(
+    [
+        {},
+        {"sameLevel": "OldestWins"},
+        {"strategyFrom": "Challenger"},
+        {"mergesWith": "Closest"},
+        {"fold": "Stack"},
+        {"fold": "Stack", "sameLevel": "OldestWins"},
+        {"mergesWith": "Closest", "strategyFrom": "Challenger"},
+    ]
+)
+ALL_ARE_MERGED = st.sampled_from([{}, {"sameLevel": "OldestWins"}, {"strategyFrom": "Challenger"}])
+UPWARD = st.sampled_from([{}, {"sameLevel": "OldestWins"}])
+
+law = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
+
+
+@pytest.fixture(scope="module")
+def engine(opa_path: Path) -> Iterator[Engine]:
+    with asyncio.Runner() as runner:
+        managed = ManagedOpa(opa_path, {}, bundle=shipped_bundle(rego_root()))
+        runner.run(managed.__aenter__())
+        opa = Opa(managed.url)
+        runner.run(opa.__aenter__())
+        yield Engine(runner, opa)
+        runner.run(opa.__aexit__(None, None, None))
+        runner.run(managed.__aexit__(None, None, None))
+
+
+@law
+@given(stacks, ANY)
+def test_a_stack_becomes_what_the_reference_makes_of_it(engine: Engine, stack: list[Entry], options: Object) -> None:
+    objects = objects_of(stack, options)
+    [wanted] = answer(objects).effective.values()
+    path = engine.path(objects)
+    assert {name: path[name] for name in wanted} == wanted
+
+
+@law
+@given(stacks, ALL_ARE_MERGED, st.data())
+def test_an_equal_copy_of_a_policy_changes_no_spec(
+    engine: Engine, stack: list[Entry], options: Object, data: st.DataObject
+) -> None:
+    index = data.draw(st.integers(0, len(stack) - 1))
+    copied = [*stack[: index + 1], stack[index], *stack[index + 1 :]]
+    assert engine.merged(copied, options)["spec"] == engine.merged(stack, options)["spec"]
+
+
+@law
+@given(stacks, ANY, st.randoms(use_true_random=False))
+def test_the_order_of_objects_is_irrelevant(
+    engine: Engine, stack: list[Entry], options: Object, order: random.Random
+) -> None:
+    objects = objects_of(stack, options)
+    shuffled = order.sample(objects, len(objects))
+    assert engine.path(shuffled) == engine.path(objects)
+
+
+@law
+@given(stacks, ANY)
+def test_origins_rebuild_the_spec_exactly(engine: Engine, stack: list[Entry], options: Object) -> None:
+    path = engine.merged(stack, options)
+    spec_of = {key_of(index): entry.spec for index, entry in enumerate(stack)}
+    rebuilt: Object = {}
+    for pointer, policy in path["origins"].items():
+        put(rebuilt, names_in(pointer), value_at(spec_of[policy], names_in(pointer)))
+    assert rebuilt == path["spec"]
+
+
+@law
+@given(stacks, ANY)
+def test_outcomes_agree_with_origins(engine: Engine, stack: list[Entry], options: Object) -> None:
+    path = engine.merged(stack, options)
+    origins = path["origins"]
+    assert [entry["policy"] for entry in path["policies"]] == [key_of(index) for index in range(len(stack))]
+    for index, entry in enumerate(path["policies"]):
+        own = pointers_of(stack[index].spec)
+        kept = {pointer for pointer in own if origins.get(pointer) == entry["policy"]}
+        outcome = "Programmed" if kept == own else "PartiallyProgrammed" if kept else "Overridden"
+        assert entry["outcome"] == outcome
+        assert bool(entry["overriddenBy"]) == (outcome != "Programmed")
+        assert set(entry["overriddenBy"]) <= set(origins.values()) - {entry["policy"]}
+    assert {entry["policy"] for entry in path["policies"] if entry["outcome"] != "Overridden"} == set(origins.values())
+
+
+@law
+@given(stacks, UPWARD, st.sampled_from(["AtomicOverrides", "PatchOverrides"]), specs)
+def test_an_override_on_top_is_never_lost(
+    engine: Engine, stack: list[Entry], options: Object, strategy: str, spec: Object
+) -> None:
+    path = engine.merged([Entry(0, strategy, spec), *stack], options)
+    for pointer in pointers_of(spec):
+        names = names_in(pointer)
+        value = value_at(spec, names)
+        if value == {}:  # an object without fields says only that there is one
+            assert isinstance(value_at(path["spec"], names), dict)
+        else:
+            assert path["origins"][pointer] == key_of(0)
+            assert value_at(path["spec"], names) == value
+    if strategy == "AtomicOverrides":
+        assert set(path["origins"].values()) == {key_of(0)}
+
+
+@law
+@given(stacks, st.sampled_from(["PatchDefaults", "PatchOverrides"]), st.data())
+def test_a_policy_above_another_that_sets_nothing_changes_no_spec(
+    engine: Engine, stack: list[Entry], strategy: str, data: st.DataObject
+) -> None:
+    index = data.draw(st.integers(0, len(stack) - 1))
+    longer = [*stack[:index], Entry(stack[index].level, strategy, {}), *stack[index:]]
+    assert engine.merged(longer, {})["spec"] == engine.merged(stack, {})["spec"]
+
+
+@law
+@given(patch_stacks, ALL_ARE_MERGED, entries)
+def test_among_patches_a_policy_that_sets_nothing_changes_no_spec(
+    engine: Engine, stack: list[Entry], options: Object, anywhere: Entry
+) -> None:
+    nothing = Entry(anywhere.level, "PatchDefaults", {})
+    place = sum(entry.level <= nothing.level for entry in stack)
+    longer = [*stack[:place], nothing, *stack[place:]]
+    assert engine.merged(longer, options)["spec"] == engine.merged(stack, options)["spec"]
+
+
+def names_in(pointer: str) -> list[str]:
+    return [name.replace("~1", "/").replace("~0", "~") for name in pointer.split("/")[1:]]
+
+
+def value_at(spec: Any, names: list[str]) -> Any:
+    for name in names:
+        spec = spec.get(name) if isinstance(spec, dict) else None
+    return spec
+
+
+def put(spec: Object, names: list[str], value: Any) -> None:
+    """Set a value below objects that are made where they are missing; a null stands for a field that is not there."""
+    for name in names[:-1]:
+        spec = spec.setdefault(name, {})
+    if names and value is not None:
+        spec[names[-1]] = value
+
+
+def pointers_of(spec: Any, above: str = "") -> set[str]:
+    if not isinstance(spec, dict) or not spec:
+        return {above}
+    return {
+        pointer
+        for name, value in spec.items()
+        for pointer in pointers_of(value, f"{above}/{name.replace('~', '~0').replace('/', '~1')}")
+    }
