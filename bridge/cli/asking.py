@@ -110,6 +110,12 @@ async def refused_policy_kinds(opa: Opa) -> list[tuple[Key, str]]:
     ]
 
 
+async def undiscovered(opa: Opa) -> list[tuple[Key, str]]:
+    """The CRDs that are labelled as policy kinds and make none, each with the reason."""
+    found: dict[str, str] = await opa.query("undiscovered", {})
+    return [(parse_key(key), why) for key, why in sorted(found.items())]
+
+
 async def _explain_missing(opa: Opa, targets: Iterable[Key], error: QueryError) -> None:
     """Raise the better error where a target lacks the section that was asked for."""
     if error.code != "TargetNotFound":

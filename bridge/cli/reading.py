@@ -55,7 +55,7 @@ async def _read(source: Input, ask: Callable[[Engine], Awaitable[_Answer]]) -> t
 
 async def tell_problems(engine: Engine) -> bool:
     """Print what is wrong with manifests and with PolicyKinds, one line each; whether the input is at fault."""
-    from bridge.cli.asking import refused_policy_kinds
+    from bridge.cli.asking import refused_policy_kinds, undiscovered
 
     at_fault = tell_faults(engine)
     for key, message in await refused_policy_kinds(engine.opa):
@@ -64,6 +64,11 @@ async def tell_problems(engine: Engine) -> bool:
         at_fault = at_fault or position is not None
         level = "error" if position else "warning"
         print(f"{level}: {where}PolicyKind {key.name} is not in force: {message}", file=sys.stderr)
+    for key, message in await undiscovered(engine.opa):
+        # Its author may be somebody else, and a PolicyKind may describe it anyway: the input is not at fault.
+        position = engine.position(key)
+        where = f"{position[0]}:{position[1]}: " if position else ""
+        print(f"warning: {where}CRD {key.name} makes no policy kind: {message}", file=sys.stderr)
     return at_fault
 
 

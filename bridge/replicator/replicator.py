@@ -276,9 +276,9 @@ class Replicator:
 
     async def _tell_undiscovered(self) -> None:
         found: dict[str, str] = await self._writer.ask("undiscovered")
-        for kind, why in found.items():
-            if self._undiscovered.get(kind) != why:
-                log.warning("a CRD with the policy label gives no policy kind", kind=kind, why=why)
+        for crd, why in found.items():
+            if self._undiscovered.get(crd) != why:
+                log.warning("a CRD with the policy label makes no policy kind", crd=crd, why=why)
         self._undiscovered = found
 
     def _want(self, types: frozenset[str]) -> None:

@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from tests.e2e.conftest import ROOT, SHOP, Run
+from tests.integration.objects import crd
 
 BROKEN = """\
 kind: [
@@ -110,6 +111,17 @@ def test_the_namespace_bounds_what_is_shown(bridge: Run) -> None:
 def test_one_kind_can_be_asked_for_by_its_short_name(bridge: Run) -> None:
     answer = json.loads(bridge("effective", "--kind", "cp", "--manifests", SHOP, "-o", "json").stdout)
     assert {entry["policyKind"] for entry in answer} == {"example.com/ColorPolicy"}
+
+
+def test_a_crd_whose_label_is_no_class_is_told_where_it_stands(bridge: Run, tmp_path: Path) -> None:
+    file = tmp_path / "crd.yaml"
+    body = crd("oddpolicies", "OddPolicy", group="example.com")
+    body["metadata"]["labels"] = {"gateway.networking.k8s.io/policy": "Odd"}
+    file.write_text(yaml.safe_dump(body))
+    answer = bridge("status", "--manifests", file)
+    assert answer.returncode == 0
+    why = "label gateway.networking.k8s.io/policy: Odd is none of Direct, Inherited, true"
+    assert f"warning: {file}:1: CRD oddpolicies.example.com makes no policy kind: {why}" in _lines(answer.stderr)
 
 
 @pytest.mark.parametrize(

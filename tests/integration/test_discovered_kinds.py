@@ -165,7 +165,7 @@ async def test_a_label_that_means_nothing_is_told_once(opa_path: Path) -> None:
             source.put({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})
             source.put(labelled("blue.example.com", "Direct"))
             await until(lambda: _count(replicator), 3)
-    told = [entry for entry in logs if entry.get("kind") == "hue.example.com/HuePolicy"]
+    told = [entry for entry in logs if str(entry.get("crd")).endswith("/huepolicies.hue.example.com")]
     assert [entry["why"] for entry in told] == [f"label {LABEL}: Odd is none of Direct, Inherited, true"]
 
 

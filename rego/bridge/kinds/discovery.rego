@@ -104,23 +104,17 @@ _stages := {"": 0, "beta": 1, "alpha": 2}
 
 # METADATA
 # description: |
-#   Why a CRD with the label gives no policy kind by itself, by type; a label whose value is none of those that there are
-#   is told, not guessed.
-undiscovered[type] := sprintf("label %s: %s is none of Direct, Inherited, true", [policy_label, crds[type].label]) if {
+#   Why a CRD with the label makes no policy kind, by its key; a label whose value is none of those that there are is told,
+#   not guessed. Where a preset or a PolicyKind makes it one, there is nothing to tell.
+undiscovered[crd.key] := message if {
 	some type, crd in crds
 	crd.label != ""
-	crd.version != ""
+	not in_force[type]
+	message := _undiscovered(type)
+}
+
+_undiscovered(type) := "no version of it is served" if {
+	crds[type].version == ""
+} else := sprintf("label %s: %s is none of Direct, Inherited, true", [policy_label, crds[type].label]) if {
 	not labelled_class(type)
-}
-
-undiscovered[type] := "no version of it is served" if {
-	some type, crd in crds
-	crd.label != ""
-	crd.version == ""
-}
-
-undiscovered[type] := message if {
-	some type, _ in crds
-	labelled_class(type)
-	message := problem(merged(_layers(type, {})))
-}
+} else := problem(merged(_layers(type, {})))

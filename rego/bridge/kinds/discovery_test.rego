@@ -28,6 +28,8 @@ _found(objects) := found if {
 	found := kinds.in_force[_type] with input as {"changes": {"upsert": objects}}
 }
 
+_crd_key := "apiextensions.k8s.io/CustomResourceDefinition/-/ratepolicies.acme.io"
+
 _undiscovered(objects) := found if {
 	found := kinds.undiscovered with input as {"changes": {"upsert": objects}}
 }
@@ -149,14 +151,15 @@ test_of_several_served_versions_the_one_that_the_api_server_prefers_is_read if {
 test_a_label_that_is_none_of_those_that_there_are_is_told_not_guessed if {
 	message := "label gateway.networking.k8s.io/policy: yes is none of Direct, Inherited, true"
 	not _found([_crd("yes", _plain)])
-	_undiscovered([_crd("yes", _plain)]) == {_type: message}
+	_undiscovered([_crd("yes", _plain)]) == {_crd_key: message}
+	_undiscovered([_crd("yes", _plain), _rate_kind("rates", 1, {})]) == {}
 }
 
 # K1
 test_a_crd_that_serves_no_version_makes_no_policy_kind if {
 	unserved := object.union(_version("v1", _plain), {"served": false})
 	not _found([_crd_with("Direct", [unserved])])
-	_undiscovered([_crd_with("Direct", [unserved])]) == {_type: "no version of it is served"}
+	_undiscovered([_crd_with("Direct", [unserved])]) == {_crd_key: "no version of it is served"}
 }
 
 # K1

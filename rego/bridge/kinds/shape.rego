@@ -13,7 +13,7 @@ own_problems(spec) := array.concat(shape_problems(spec), unknown_fields(spec))
 unknown_fields(spec) := array.concat(
 	[sprintf("%s is no field of a PolicyKind", [field]) | some field in sort(object.keys(spec) - fields)],
 	[sprintf("%s: %s is no field of its entries", [list, field]) |
-		some list, known in _entry_fields
+		some list, known in entry_fields
 		some entry in spec[list]
 		some field in sort(object.keys(entry) - known)
 	],
@@ -21,7 +21,9 @@ unknown_fields(spec) := array.concat(
 	is_object(spec)
 } else := []
 
-_entry_fields := {
+# METADATA
+# description: Every field of the entries of a PolicyKind's lists.
+entry_fields := {
 	"targets": {"group", "kind", "sections", "role"},
 	"specPaths": {"path", "strategy", "strategyPath", "without"},
 }

@@ -39,7 +39,7 @@ policykinds := sort({concat("/", [kinds.policykind_type, "-", name]) |
 
 # METADATA
 # description: |
-#   `undiscovered`: by `<group>/<Kind>`, why a CRD with the label of policies gives no policy kind by itself.
+#   `undiscovered`: by the CRD's key, why a CRD with the label of policies makes no policy kind by itself.
 # entrypoint: true
 undiscovered := _input_problem if {
 	_input_problem

@@ -41,6 +41,7 @@ test_a_crd_whose_label_is_no_class_is_told if {
 			"spec": {"group": "acme.io", "names": {"kind": "Odd"}, "versions": [{"name": "v1", "served": true}]},
 		},
 	)
+	message := "label gateway.networking.k8s.io/policy: Odd is none of Direct, Inherited, true"
 	found := v1.undiscovered with input as testing.changed([crd])
-	found == {"acme.io/Odd": "label gateway.networking.k8s.io/policy: Odd is none of Direct, Inherited, true"}
+	found == {"apiextensions.k8s.io/CustomResourceDefinition/-/odds.acme.io": message}
 }
