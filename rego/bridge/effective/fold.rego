@@ -29,7 +29,19 @@ finished(side) := {"spec": plain.spec, "origins": plain.origins} if {
 _step(acc, policy) := merge.step(proper(policy).strategy, side(policy), acc) if is_string(policy)
 
 # One policy of its level (`acc.level`, while the level is not whole), and then perhaps the level and what is merged.
-_step(acc, op) := _met(op.across, acc, _joined(op, acc)) if is_object(op)
+_step(acc, op) := _met(op.across, acc, _joined(op, acc)) if {
+	is_object(op)
+	not op.told
+}
+
+# The same, with what there is to tell of it.
+_step(acc, op) := object.union(object.remove(next, told), object.filter(history, told)) if {
+	op.told
+	level := _joined(op, acc)
+	next := _met(op.across, acc, level)
+	history := with_steps(acc, op, level, next)
+	told := ["steps", "members", "joining"]
+}
 
 _joined(op, acc) := merge.combined(op.within[0], side(op.policy), acc.level)
 

@@ -11,7 +11,11 @@ import data.bridge.kinds
 #   already, `{strategy, upward}` (upward: the level is the established side); null where the level is not whole yet.
 fold_ops(policy_kind, attached) := array.reverse([entry.policy | some entry in attached]) if {
 	plain(policy_kind)
-} else := [op |
+} else := level_ops(policy_kind, attached)
+
+# METADATA
+# description: What `fold_ops` does, by level, whatever the kind.
+level_ops(policy_kind, attached) := [op |
 	sides := _in_fold_order(policy_kind, _folded_sides(policy_kind, _sides(policy_kind, attached)))
 	some index, side in sides
 	across := _across(policy_kind, side, _before(sides, index))

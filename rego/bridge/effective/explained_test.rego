@@ -1,0 +1,53 @@
+package bridge.effective_test
+
+import data.bridge.effective
+import data.bridge.testing
+
+_told_steps(fields, policies) := [[_named(step.established), _named(step.challenger), step.strategy, step.result] |
+	some step in entry.steps
+] if {
+	kind := testing.policykind(object.union(testing.color_kind, object.union({"kind": "HuePolicy"}, fields)))
+	objects := [object.union(testing.color("shop", policy[0], policy[1], [_levels[policy[2]]], policy[3]), {"kind": "HuePolicy"}) |
+		some policy in policies
+	]
+	grant := testing.grant("infra", "example.com", "HuePolicy", "shop", testing.gateway_group, "Gateway")
+	entry := effective.explained("example.com/HuePolicy", testing.cart_pay, "")[0] with input as testing.changed(array.concat(objects, [grant, kind]))
+}
+
+_three := [
+	["high", 1, "gateway", _over({"x": 1})],
+	["low", 2, "route", _patch({"x": 2, "y": 2})],
+	["rule", 3, "rule", {"y": null}],
+]
+
+test_each_step_is_told_in_the_order_of_the_fold if {
+	_told_steps({}, _three) == [
+		[["low"], ["rule"], "PatchDefaults", {"x": 2, "y": null}],
+		[["high"], ["low", "rule"], "PatchOverrides", {"x": 1, "y": null}],
+	]
+	_told_steps({"fold": "Stack"}, _three) == [
+		[["high"], ["low"], "PatchOverrides", {"x": 1, "y": 2}],
+		[["high", "low"], ["rule"], "PatchDefaults", {"x": 1, "y": null}],
+	]
+	_told_steps({"strategyFrom": "Challenger", "mergesWith": "Closest"}, _three) == [[
+		["low"],
+		["rule"],
+		"AtomicDefaults",
+		{"y": null},
+	]]
+	_told_steps({}, array.slice(_three, 0, 1)) == []
+}
+
+test_steps_within_a_level_come_before_that_of_the_level if {
+	_told_steps({"sameLevel": "OldestWins"}, _same_level) == [
+		[["old"], ["young"], "PatchOverrides", {"x": "old", "y": "old", "z": "young"}],
+		[["high"], ["old", "young"], "PatchDefaults", {"x": "old", "y": "old", "z": "young", "w": "high"}],
+	]
+}
+
+test_a_path_that_is_an_error_has_no_steps if {
+	attached := [{"policy": _key("low"), "target": testing.cart_route} | some _ in numbers.range(0, effective.fold_bound)]
+	entries := effective.explained("example.com/ColorPolicy", testing.cart_pay, "") with input as testing.changed([_low])
+		with effective.stack as attached
+	[[entry.error.code, entry.steps] | some entry in entries] == [["BoundExceeded", []]]
+}

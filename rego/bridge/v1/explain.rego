@@ -1,0 +1,39 @@
+package bridge.v1
+
+import data.bridge.attachment
+import data.bridge.effective as engine
+import data.bridge.hierarchy
+import data.bridge.lib.keys
+
+# METADATA
+# description: |
+#   `explain`: how what holds at `target` came about: for each effective target in or below it and each policy kind the
+#   same as `effective`, with each step of each fold, and what does not count with its reason: `attachments` of policies
+#   that name a node of a path, and `links` of the hierarchy above. A kind with nothing to tell is absent.
+# entrypoint: true
+explain := _input_problem if {
+	_input_problem
+} else := _target_problem if {
+	_target_problem
+} else := [told |
+	some [node, kind] in sort({[scope, kind] |
+		some kind in _policy_kinds
+		some scope in engine.scopes(kind, hierarchy.canonical(input.target))
+	})
+	told := {
+		"target": node,
+		"policyKind": kind,
+		"paths": engine.explained(kind, node, object.get(input, "sourceNamespace", "")),
+		"attachments": sort(attachment.refused(kind, node)),
+		"links": hierarchy.refused_links(node),
+	}
+	(count(told.paths) + count(told.attachments)) + count(told.links) > 0
+]
+
+_target_problem := _error("InvalidInput", "target must be a key, <group>/<Kind>/<namespace>/<name>[#<section>]") if {
+	not is_string(object.get(input, "target", null))
+} else := _error("InvalidInput", "target must be a key, <group>/<Kind>/<namespace>/<name>[#<section>]") if {
+	not keys.parse(input.target)
+} else := _error("TargetNotFound", sprintf("%s does not exist", [input.target])) if {
+	not hierarchy.canonical(input.target)
+}
