@@ -66,7 +66,7 @@ async def _answers(case: Case, opa: Opa) -> Answers:
     }
     policies = await opa.query("policies", {"changes": changes})
     statuses = await opa.query("status", {"policies": policies, "changes": changes})
-    objects = sorted({target.partition("#")[0] for targets in scopes.values() for target in targets})
+    objects = [str(key) for key in case.keys]
     affected = await opa.query("affected", {"objects": objects, "changes": changes})
     policykinds = [str(key) for key in case.keys if key.type_id == "policybridge.io/PolicyKind"]
     described = await opa.query("status", {"policies": policykinds, "changes": changes})
