@@ -74,9 +74,12 @@ class Place:
         spec = {"parentRefs": [{"name": gateway}], "rules": [{"name": "all"}]}
         await self.put("httproutes", "HTTPRoute", "shop", spec)
 
-    async def policy(self, name: str, hue: str, kind: str = "HTTPRoute", target: str = "shop", **more: Any) -> None:
+    async def policy(
+        self, name: str, hue: str, kind: str = "HTTPRoute", target: str = "shop", section: str = "", **more: Any
+    ) -> None:
         """A policy."""
         ref = {"group": "gateway.networking.k8s.io", "kind": kind, "name": target}
+        ref |= {"sectionName": section} if section else {}
         await self.put("huepolicies", "HuePolicy", name, {"targetRefs": [ref], "hue": hue, **more})
 
     async def conditions(self, name: str) -> dict[str, dict[str, Any]]:

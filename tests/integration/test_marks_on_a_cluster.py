@@ -1,0 +1,182 @@
+"""Marks on affected objects on a real API server: where they stand, beside what, and that they go."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.controlplane.plane import ControlPlane
+from tests.integration.objects import fresh_name
+from tests.integration.test_remediator_on_a_cluster import Place, at_work, place
+
+__all__ = ["place"]  # the fixture
+
+THEIRS = {
+    "type": "Accepted",
+    "status": "True",
+    "reason": "Accepted",
+    "message": "",
+    "lastTransitionTime": "2026-01-01T00:00:00Z",
+}
+
+
+async def until(look: Callable[[], Any], wanted: Any) -> None:
+    """Wait until a look at the cluster gives what is wanted."""
+    deadline = time.monotonic() + 20
+    while (shown := await asyncio.to_thread(look)) != wanted:
+        assert time.monotonic() < deadline, shown
+        await asyncio.sleep(0.05)
+
+
+class Marks:
+    """What objects of a place show of ours."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+
+    def _get(self, plural: str, name: str) -> Any:
+        return self._place.api.get(self._place.path(plural, name))
+
+    def _ours(self, conditions: list[dict[str, Any]]) -> list[str]:
+        return [f"{one['type']}: {one['message']}" for one in conditions if one["type"].endswith("Affected")]
+
+    def gateway(self, name: str = "public") -> list[str]:
+        """In status.conditions."""
+        return self._ours(self._get("gateways", name)["status"].get("conditions", []))
+
+    def listener(self, name: str = "public") -> list[str]:
+        """In the status of the first listener."""
+        listeners = self._get("gateways", name)["status"].get("listeners", [])
+        return [mark for listener in listeners for mark in self._ours(listener["conditions"])]
+
+    def parents(self) -> list[tuple[str, str, list[str]]]:
+        """The route's status.parents: Gateway, controller and types of conditions."""
+        return [
+            (one["parentRef"]["name"], one["controllerName"], [c["type"] for c in one["conditions"]])
+            for one in self._get("httproutes", "shop").get("status", {}).get("parents", [])
+        ]
+
+    def annotations(self, plural: str, name: str) -> dict[str, str]:
+        """All annotations."""
+        found: dict[str, str] = self._get(plural, name)["metadata"].get("annotations", {})
+        return found
+
+
+async def report(place: Place, plural: str, kind: str, name: str, status: dict[str, Any]) -> None:
+    """Write a status as the Gateways' controller does."""
+    path = place.path(plural, name)
+    body = {"apiVersion": "/".join(path.split("/")[2:4]), "kind": kind, "metadata": {"name": name}, "status": status}
+    await asyncio.to_thread(
+        place.api.request, "PATCH", f"{path}/status?fieldManager=them", body, "application/merge-patch+json"
+    )
+
+
+async def describe(place: Place, **fields: Any) -> None:
+    """Change the place's PolicyKind; a None takes a field away."""
+    path = f"/apis/policybridge.io/v1alpha1/policykinds/huepolicies.{place.group}"
+    await asyncio.to_thread(place.api.request, "PATCH", path, {"spec": fields}, "application/merge-patch+json")
+
+
+async def test_marks_stand_beside_what_others_wrote_and_go_with_the_policy(
+    control_plane: ControlPlane, opa_path: Path, place: Place
+) -> None:
+    marks, us = Marks(place), f"{place.group}/us"
+    mark = f"{place.group}/HuePolicyAffected"
+    parent_ref = {"group": "gateway.networking.k8s.io", "kind": "Gateway", "name": "public"}
+    their_entry = {"parentRef": parent_ref, "controllerName": "they/them", "conditions": [THEIRS]}
+    await report(place, "httproutes", "HTTPRoute", "shop", {"parents": [their_entry]})
+    await place.policy("wide", "blue", "Gateway", "public")
+    lease = fresh_name("lease")
+    async with at_work(control_plane, opa_path, lease) as bridge:
+        await until(marks.gateway, [f"{mark}: Affected by HuePolicy {place.namespace}/wide"])
+        await until(marks.parents, [("public", "they/them", ["Accepted"]), ("public", us, [mark])])
+        route = await place.get("httproutes", "shop")
+        assert route["status"]["parents"][0] == their_entry
+        (condition,) = route["status"]["parents"][1]["conditions"]
+        assert condition["observedGeneration"] == route["metadata"]["generation"]
+        await bridge.settled()
+    shown = [await place.get("httproutes", "shop"), await place.get("gateways", "public")]
+    async with at_work(control_plane, opa_path, lease) as again:
+        await again.settled()
+        assert again.remediator.writes == 0
+        assert [await place.get("httproutes", "shop"), await place.get("gateways", "public")] == shown
+        await place.route("inner")
+        await until(marks.gateway, [])
+        await until(marks.parents, [("public", "they/them", ["Accepted"])])
+        await place.route("public")
+        await until(marks.parents, [("public", "they/them", ["Accepted"]), ("public", us, [mark])])
+        await place.delete("huepolicies", "wide")
+        await until(marks.gateway, [])
+        await until(marks.parents, [("public", "they/them", ["Accepted"])])
+
+
+async def test_a_listener_is_marked_once_its_controller_has_begun_its_status(
+    control_plane: ControlPlane, opa_path: Path, place: Place
+) -> None:
+    marks = Marks(place)
+    await place.policy("narrow", "blue", "Gateway", "public", section="web")
+    async with at_work(control_plane, opa_path, fresh_name("lease")) as bridge:
+        await place.until("narrow", Accepted="Accepted", Programmed="Programmed")
+        await bridge.settled()
+        assert "listeners" not in (await place.get("gateways", "public"))["status"]
+        listener = {"name": "web", "attachedRoutes": 7, "supportedKinds": [], "conditions": [THEIRS]}
+        await report(place, "gateways", "Gateway", "public", {"listeners": [listener]})
+        await until(
+            marks.listener, [f"{place.group}/HuePolicyAffected: Affected by HuePolicy {place.namespace}/narrow"]
+        )
+        (shown,) = (await place.get("gateways", "public"))["status"]["listeners"]
+        assert {**shown, "conditions": shown["conditions"][:1]} == listener
+        await place.delete("huepolicies", "narrow")
+        await until(marks.listener, [])
+
+
+async def test_marks_go_with_their_policy_kind_and_follow_its_controllers_name(
+    control_plane: ControlPlane, opa_path: Path, place: Place
+) -> None:
+    marks = Marks(place)
+    message = f"Affected by HuePolicy {place.namespace}/wide"
+    await place.policy("wide", "blue", "Gateway", "public")
+    async with at_work(control_plane, opa_path, fresh_name("lease")):
+        await until(marks.gateway, [f"{place.group}/HuePolicyAffected: {message}"])
+        await describe(place, controllerName="moved.example.com/us")
+        await until(marks.gateway, [f"moved.example.com/HuePolicyAffected: {message}"])
+        await until(marks.parents, [("public", "moved.example.com/us", ["moved.example.com/HuePolicyAffected"])])
+        await describe(place, conditions="Enforced")
+        await place.until("wide", Accepted="Accepted", Enforced="Enforced")
+        path = f"/apis/policybridge.io/v1alpha1/policykinds/huepolicies.{place.group}"
+        await asyncio.to_thread(place.api.request, "DELETE", path)
+        await until(marks.gateway, [])
+        await until(marks.parents, [])
+        await asyncio.to_thread(place.api.request, "POST", path.rpartition("/")[0], kind_of(place))
+
+
+async def test_an_object_without_conditions_is_annotated_as_long_as_it_is_affected(
+    control_plane: ControlPlane, opa_path: Path, place: Place
+) -> None:
+    marks = Marks(place)
+    giver = {"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "namespace": "elsewhere"}
+    grant = {"from": [giver], "to": [{"group": "", "kind": "Service"}]}
+    await place.put("referencegrants", "ReferenceGrant", "open", grant)
+    path = place.path("referencegrants", "open")
+    theirs = {"metadata": {"annotations": {"theirs": "1"}}}
+    await asyncio.to_thread(place.api.request, "PATCH", path, theirs, "application/merge-patch+json")
+    await describe(place, **{"class": "Direct", "effectiveTarget": None, "specPaths": None})
+    await place.policy("audit", "blue", "ReferenceGrant", "open")
+    async with at_work(control_plane, opa_path, fresh_name("lease")):
+        annotation = f"{place.group}/HuePolicyAffected"
+        await until(lambda: marks.annotations("referencegrants", "open"), {"theirs": "1", annotation: "true"})
+        await place.delete("huepolicies", "audit")
+        await until(lambda: marks.annotations("referencegrants", "open"), {"theirs": "1"})
+
+
+def kind_of(place: Place) -> dict[str, Any]:
+    """A PolicyKind for the fixture to delete."""
+    return {
+        "apiVersion": "policybridge.io/v1alpha1",
+        "kind": "PolicyKind",
+        "metadata": {"name": f"huepolicies.{place.group}"},
+        "spec": {"group": place.group, "kind": "HuePolicy", "effectiveTarget": "Rule"},
+    }
