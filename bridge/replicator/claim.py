@@ -45,20 +45,23 @@ class Lost(OpaError):
 
 class _Marker(NamedTuple):
     owner: str
+    content: str  # what the documents were made from
     at: str  # empty: there is none
 
 
 class Claim:
     """Writes to one OPA on behalf of `owner` (which names one bridge; after a restart it is the same).
 
+    `content` names what the documents are made from (which cluster, by which Rego); empty: nobody can tell.
     `waiting` is called with the reason when OPA keeps a write or a question waiting, and with None when it goes on; it
     may raise, to give up. Methods wait for an OPA that is away; they raise Lost when it comes back as another one, and
     OpaError for what is not mended by waiting.
     """
 
-    def __init__(self, opa: Opa, owner: str = "", waiting: Waiting = lambda _: None) -> None:
+    def __init__(self, opa: Opa, owner: str = "", content: str = "", waiting: Waiting = lambda _: None) -> None:
         self._opa = opa
         self._owner = owner or uuid.uuid4().hex
+        self._content = content
         self._waiting = waiting
         self._stalled = False
         self._epoch = ""
@@ -66,8 +69,11 @@ class Claim:
         self._at = ""  # where the marker is now
         self._beginning = False
 
-    async def take(self) -> None:
-        """Wait until no other bridge fills this OPA. The next write begins an epoch of ours."""
+    async def take(self) -> bool:
+        """Wait until no other bridge fills this OPA. The next write begins an epoch of ours.
+
+        True where OPA has documents that were made from the very `content`, so that only differences need be written.
+        """
         seen, looks = "", 0
         while True:
             marker = _read(await self.ask(lambda: self._opa.get(MARKER)))
@@ -79,6 +85,7 @@ class Claim:
             seen = marker.at
             await asyncio.sleep(_LOOK)
         self._epoch, self._number, self._at, self._beginning = uuid.uuid4().hex, 0, marker.at, True
+        return bool(marker.at and self._content and marker.content == self._content)
 
     async def write(self, operations: Sequence[Operation], *, filled: bool) -> None:
         """Apply a JSON Patch exactly once. `filled` says whether OPA holds everything with it."""
@@ -87,7 +94,8 @@ class Claim:
         if self._at:
             steps.append({"op": "remove", "path": pointer(MARKER, "at", self._at)})
         if self._beginning:
-            marker = {"epoch": self._epoch, "owner": self._owner, "filled": filled, "at": {following: True}}
+            whose = {"epoch": self._epoch, "owner": self._owner, "content": self._content}
+            marker = {**whose, "filled": filled, "at": {following: True}}
             steps.append({"op": "add", "path": pointer(MARKER), "value": marker})
         else:
             steps.append({"op": "add", "path": pointer(MARKER, "at", following), "value": True})
@@ -176,7 +184,7 @@ def _passing(error: OpaError) -> bool:
 def _read(found: Any) -> _Marker:
     """The marker as a document has it; whatever somebody else has put there counts as none."""
     if not isinstance(found, dict):
-        return _Marker("", "")
+        return _Marker("", "", "")
     at = found.get("at")
     place = next(iter(at)) if isinstance(at, dict) and len(at) == 1 else ""
-    return _Marker(str(found.get("owner", "")), place)
+    return _Marker(str(found.get("owner", "")), str(found.get("content", "")), place)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import msgspec
@@ -19,10 +20,26 @@ INDEXES = ("attached", "children", "limited", "parents", "referrers", "selectors
 Entries = list[tuple[Path, Any]]  # an object's part of the index: path below `index`, and the value there
 
 
+Held = dict[str, dict[str, dict[str, dict[str, str]]]]  # versions by group, Kind, namespace and name
+Index = dict[str, dict[str, dict[str, Any]]]  # the document `index`
+
+
 class _Known(NamedTuple):
     version: str
-    essence: int
+    essence: int | None  # None: written by a bridge before this one
     paths: tuple[Path, ...]  # below `index`
+
+
+class Difference(NamedTuple):
+    """How far OPA is from what was written: objects of one type that it lacks, has too many, has in another version."""
+
+    type_id: str
+    missing: int
+    foreign: int
+    other: int
+
+
+_FLOORS: frozenset[Path] = frozenset({(OBJECTS,), (INDEX,), *((INDEX, name) for name in INDEXES)})
 
 
 class Documents:
@@ -31,7 +48,7 @@ class Documents:
     def __init__(self) -> None:
         self._known: dict[Key, _Known] = {}
         self._bytes = 0
-        self._skeleton = Skeleton(frozenset({(OBJECTS,), (INDEX,), *((INDEX, name) for name in INDEXES)}))
+        self._skeleton = Skeleton(_FLOORS)
 
     def __len__(self) -> int:
         return len(self._known)
@@ -51,6 +68,54 @@ class Documents:
         self._skeleton.begin({OBJECTS: {}, INDEX: {name: {} for name in INDEXES}})
         self._known.clear()
 
+    def adopt(self, held: Held, index: Index) -> None:
+        """Take what OPA has for written, and plan that index entries of objects that it lacks are removed."""
+        self._known.clear()
+        self._skeleton = Skeleton(_FLOORS)
+        self._skeleton.adopt((OBJECTS,), whole=False)
+        self._skeleton.adopt((INDEX,), whole=False)
+        for name in INDEXES:
+            self._skeleton.adopt((INDEX, name), whole=False)
+        paths: dict[str, list[Path]] = {}
+        for name, ends in index.items():
+            for end, declarers in ends.items():
+                for declarer in declarers:
+                    self._skeleton.adopt((INDEX, name, end, declarer))
+                    paths.setdefault(declarer, []).append((name, end))
+        for key, version in _flat(held):
+            self._skeleton.adopt((OBJECTS, *_place(key)))
+            self._known[key] = _Known(version, None, tuple(paths.pop(str(key), ())))
+        for declarer, left in paths.items():
+            for path in left:
+                self._skeleton.remove((INDEX, *path, declarer))
+
+    def differences(self, held: Held) -> list[Difference]:
+        """Where OPA has other objects, or other versions, than were written."""
+        found = dict(_flat(held))
+        counts: dict[str, list[int]] = {}
+        for key in self._known.keys() - found.keys():
+            counts.setdefault(key.type_id, [0, 0, 0])[0] += 1
+        for key in found.keys() - self._known.keys():
+            counts.setdefault(key.type_id, [0, 0, 0])[1] += 1
+        for key in found.keys() & self._known.keys():
+            if found[key] != self._known[key].version:
+                counts.setdefault(key.type_id, [0, 0, 0])[2] += 1
+        return [Difference(type_id, *counts[type_id]) for type_id in sorted(counts)]
+
+    def linked(self) -> dict[str, int]:
+        """The number of entries in each part of the index."""
+        counts = dict.fromkeys(INDEXES, 0)
+        for known in self._known.values():
+            for path in known.paths:
+                counts[path[0]] += 1
+        return counts
+
+    def learn(self, key: Key, obj: Object) -> None:
+        """Note the essence of an object that was adopted."""
+        known = self._known[key]
+        if known.essence is None:
+            self._known[key] = known._replace(essence=essence(obj))
+
     def keys_of(self, type_id: str) -> set[Key]:
         """The keys of all objects of one type (`<group>/<Kind>`)."""
         return {key for key in self._known if key.type_id == type_id}
@@ -61,7 +126,7 @@ class Documents:
         return known.version if known else None
 
     def essence(self, key: Key) -> int | None:
-        """The essence that was written of an object; None where OPA has no such object."""
+        """The essence that was written of an object; None where OPA has no such object, or it was adopted."""
         known = self._known.get(key)
         return known.essence if known else None
 
@@ -119,6 +184,14 @@ def entries_of(raw: list[dict[str, Any]]) -> Entries:
     """The answer of the query `links` for one object as index entries."""
     # The same keys stand in the paths of many objects: each is kept once.
     return [(tuple(map(sys.intern, entry["path"])), entry["value"]) for entry in raw]
+
+
+def _flat(held: Held) -> Iterator[tuple[Key, str]]:
+    for group, kinds in held.items():
+        for kind, namespaces in kinds.items():
+            for namespace, names in namespaces.items():
+                for name, version in names.items():
+                    yield Key(group, kind, namespace, name), version
 
 
 def _place(key: Key) -> Path:

@@ -25,6 +25,8 @@ PIECE = 10_000  # objects of a fill that are written at once, so that memory hol
 ROOM = 2 * PIECE  # changes that may wait to be written; then the source waits
 PATIENCE = SLOW  # seconds that an OPA, or a type's first listing, may take until somebody is told
 PROBE = 2.0  # seconds between two looks at OPA
+AUDIT = 60.0  # seconds between two audits, which look at all that OPA has
+_AUDIT_SHARE = 200  # an audit is followed by so many times its own duration, at least
 _FIRST_WAIT = 0.1  # seconds before a fill that has failed is tried again; the waits double
 _LONGEST_WAIT = 10.0
 POLICY_KIND = "policybridge.io/PolicyKind"
@@ -37,17 +39,18 @@ class Replicator:
 
     `types` are the kinds (`<group>/<Kind>`) that are always replicated; policy kinds in force join them. Listeners are
     told after OPA holds a change. `filled` is set while OPA holds everything that the source has told, and answers.
-    `owner` names this bridge to others that would fill the same OPA; after a restart it is the same.
+    `owner` names this bridge to others that would fill the same OPA; after a restart it is the same. `content` names
+    what the documents are made from (which cluster, by which Rego): what OPA has of the same content is gone on with.
     """
 
-    def __init__(self, source: Source, opa: Opa, types: Iterable[str], owner: str = "") -> None:
+    def __init__(self, source: Source, opa: Opa, types: Iterable[str], *, owner: str = "", content: str = "") -> None:
         self.filled = asyncio.Event()
         self.troubles: dict[str, str] = {}
         self._source = source
         self._opa = opa
         self._types = frozenset(types)
         self._wanted = self._types  # with the policy kinds in force
-        self._writer = Writer(opa, Claim(opa, owner, self._waits_for_opa))
+        self._writer = Writer(opa, Claim(opa, owner, content, self._waits_for_opa))
         self._pending = Pending(self._writer.documents.keys_of)
         self._wake = asyncio.Event()
         self._room = asyncio.Event()  # for changes that come
@@ -127,9 +130,14 @@ class Replicator:
 
     async def _keep_filled(self) -> None:
         wait = _FIRST_WAIT
+        again = False
         while True:
             await self._modules_in_force()
             try:
+                if await self._writer.begin() or again:
+                    # What is gone can be told from what OPA holds, and that is known from here on.
+                    self._start_over()
+                again = True
                 with without_collector():
                     await self._fill()
                 wait = _FIRST_WAIT
@@ -143,7 +151,6 @@ class Replicator:
                 self._tell(Notice(refilling=True))
                 await asyncio.sleep(wait)
                 wait = min(2 * wait, _LONGEST_WAIT)
-                self._start_over()
 
     def _waits_for_opa(self, error: OpaError | None) -> None:
         if error is None:
@@ -187,7 +194,6 @@ class Replicator:
 
     async def _fill(self) -> None:
         """Everything that the source tells first, in few operations with large values."""
-        await self._writer.begin()
         await self._gathered()
         await self._write_all()
         await self._describe()
@@ -237,7 +243,7 @@ class Replicator:
     async def _follow_up(self) -> None:
         """Write changes as they come; look at OPA now and then."""
         clock = asyncio.get_running_loop().time
-        look = clock() + PROBE
+        look, audit = clock() + PROBE, clock() + AUDIT
         while True:
             self._wake.clear()
             if not len(self._pending) and not self._doubt:
@@ -250,6 +256,9 @@ class Replicator:
                 self._doubt = False
                 await self._writer.probe()
                 look = clock() + PROBE
+            if (began := clock()) >= audit:
+                await self._writer.audit()
+                audit = clock() + max(AUDIT, _AUDIT_SHARE * (clock() - began))
             await self._write_next()
 
     async def _write_next(self) -> None:

@@ -42,6 +42,13 @@ class Skeleton:
         self._fresh[id(node)] = (node, value)
         return node
 
+    def adopt(self, path: Path, *, whole: bool = True) -> None:
+        """Take for known that a document is at `path` (or, if not `whole`, one with members that may be changed)."""
+        node = self._root
+        for name in path[:-1]:
+            node = node.setdefault(name, {})
+        node[path[-1]] = None if whole else {}
+
     def put(self, path: Path, value: Any) -> None:
         """Plan a document at `path`, in place of what is there."""
         node = self._root

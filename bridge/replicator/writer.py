@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import structlog
+
 from bridge.model.changes import Object
 from bridge.model.keys import Key
 from bridge.opa.client import Opa
-from bridge.replicator.claim import Claim
-from bridge.replicator.documents import Documents
+from bridge.replicator.claim import Claim, Lost
+from bridge.replicator.documents import INDEX, Documents, Index
 from bridge.replicator.linking import Linking
 from bridge.replicator.skeleton import Path
+
+log = structlog.get_logger(__name__)
 
 MOST_OPERATIONS = 500  # a write: OPA's cost grows with their square, and everybody else waits meanwhile
 MOST_BYTES = 32 << 20  # a write: OPA takes 256 MiB, and its memory peaks at several times the body
@@ -33,12 +37,24 @@ class Writer:
         self._claim = claim
         self._filled = False
         self._begun = False
+        self._astray = False  # OPA's index is not what it should be: it is of no use
 
-    async def begin(self) -> None:
-        """The next write replaces all that OPA has. Another bridge that fills it is waited for."""
-        await self._claim.take()
+    async def begin(self) -> bool:
+        """Begin with what OPA has, where that was made from the same: then True. Else the next write replaces it all.
+
+        Another bridge that fills this OPA is waited for.
+        """
+        usable = await self._claim.take() and not self._astray
         self._filled = self._begun = False
-        self.documents.begin()
+        if usable:
+            held = await self.ask("held")
+            index: Index | None = await self._claim.ask(lambda: self._opa.get(INDEX))
+            self.documents.adopt(held, index or {})
+            log.info("goes on with what OPA holds", objects=len(self.documents))
+        else:
+            self.documents.begin()
+        self._astray = False
+        return usable
 
     async def finish(self) -> None:
         """Mark what was written since `begin` as whole."""
@@ -50,6 +66,18 @@ class Writer:
         """Move the marker, which shows that OPA holds what was written, and others that somebody fills it."""
         if self._begun:
             await self._send()
+
+    async def audit(self) -> None:
+        """Compare OPA's objects and the size of its index with what was written. Raises Lost where they differ."""
+        different = self.documents.differences(await self.ask("held"))
+        for type_id, missing, foreign, other in different:
+            log.error("OPA lacks what was written", type=type_id, missing=missing, foreign=foreign, other=other)
+        linked, wanted = await self.ask("linked"), self.documents.linked()
+        self._astray = any(linked.get(name, 0) != count for name, count in wanted.items())
+        if self._astray:
+            log.error("OPA's index is not what was written", has=linked, written=wanted)
+        if different or self._astray:
+            raise Lost("an audit found that OPA does not hold what was written: somebody else has changed it")
 
     async def ask(self, query: str) -> Any:
         """The answer to a query without input, from an OPA that holds what was written."""
@@ -74,6 +102,8 @@ class Writer:
                     deletes.append(key)
             elif not known or known != obj["metadata"].get("resourceVersion"):
                 upserts[key] = obj
+            else:
+                self.documents.learn(key, obj)
         links = await self._claim.ask(lambda: self.linking.of(upserts))
         written: dict[Key, Before] = {}
         for key in (*deletes, *upserts):

@@ -94,7 +94,8 @@ async def _started(settings: Settings, report: Report | None) -> AsyncIterator[a
         world = await stack.enter_async_context(open_world(settings))
         # Probes are served from here on, and OPA may have to be built first: until then nothing is ready.
         ready: dict[str, Callable[[], str]] = {"replicator": lambda: "OPA is not started yet"}
-        bundles = BundleEndpoint(shipped_bundle(rego_root()))
+        bundle = shipped_bundle(rego_root())
+        bundles = BundleEndpoint(bundle)
         bridge_url = await stack.enter_async_context(_listening(settings, bundles, ready))
         own = None
         opa_url = settings.opa_url
@@ -107,7 +108,9 @@ async def _started(settings: Settings, report: Report | None) -> AsyncIterator[a
         opa = await stack.enter_async_context(Opa(opa_url, token=_token(settings.opa_token_file)))
         # Where it listens tells bridges on one host apart, and stays the same when a bridge is started anew.
         owner = f"{socket.gethostname()}:{bridge_url.rpartition(':')[2]}"
-        replicator = Replicator(world.source, opa, (*ALWAYS, *settings.types), owner)
+        replicator = Replicator(
+            world.source, opa, (*ALWAYS, *settings.types), owner=owner, content=f"{world.name} {bundle.revision}"
+        )
         bundles.on_fresh_start(replicator.doubt)
         remediator = Remediator(opa, world.sink, Budget(settings.status_writes_per_second, BURST))
         replicator.listen(remediator.note)

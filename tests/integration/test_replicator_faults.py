@@ -37,15 +37,20 @@ class Bridge:
 
     async def filled(self) -> None:
         """Wait until it says so."""
-        async with asyncio.timeout(20):
-            await self.replicator.filled.wait()
+        waiting = asyncio.create_task(self.replicator.filled.wait())
+        await asyncio.wait({self.task, waiting}, timeout=20, return_when=asyncio.FIRST_COMPLETED)
+        if self.task.done():
+            self.task.result()
+        assert waiting.done()
 
 
 @asynccontextmanager
-async def bridge(url: str, objects: list[Object], owner: str = "", timeout: float = 30.0) -> AsyncIterator[Bridge]:
+async def bridge(
+    url: str, objects: list[Object] | ScriptedSource, owner: str = "", content: str = "", timeout: float = 30.0
+) -> AsyncIterator[Bridge]:
     async with Opa(url, timeout=timeout) as opa:
-        source = ScriptedSource(objects)
-        filling = Replicator(source, opa, TYPES, owner)
+        source = objects if isinstance(objects, ScriptedSource) else ScriptedSource(objects)
+        filling = Replicator(source, opa, TYPES, owner=owner, content=content)
         notices = Notices(source, filling)
         task = asyncio.create_task(filling.run())
         try:
@@ -67,9 +72,13 @@ async def faulty(opa: ManagedOpa) -> AsyncIterator[FaultyOpa]:
         yield proxy
 
 
-async def held(url: str) -> set[str]:
+async def at(url: str, path: str) -> Any:
     async with Opa(url) as opa:
-        groups: dict[str, Any] = await opa.get("objects") or {}
+        return await opa.get(path)
+
+
+async def held(url: str) -> set[str]:
+    groups: dict[str, Any] = await at(url, "objects") or {}
     return {
         f"{group}/{kind}/{namespace}/{name}"
         for group, kinds in groups.items()
@@ -121,8 +130,7 @@ async def test_a_write_that_arrives_late_changes_nothing_any_more(faulty: Faulty
         one.source.put(service("a", spec={"number": 2}))
         await one.notices.until_written()
         await asyncio.sleep(1.5)
-        async with Opa(faulty.url) as opa:
-            assert (await opa.get("objects/core/Service/shop/a") or {})["spec"] == {"number": 2}
+        assert (await at(faulty.url, "objects/core/Service/shop/a"))["spec"] == {"number": 2}
         assert one.source.relisted == 0
 
 
@@ -218,3 +226,65 @@ async def test_no_write_has_much_more_operations_than_opa_takes_quickly(faulty: 
         sizes = [len(operations) for operations in faulty.changes()]
         assert sum(sizes) > 2 * MOST_OPERATIONS
         assert max(sizes) < MOST_OPERATIONS + 20
+
+
+async def test_a_bridge_that_was_killed_goes_on_with_what_opa_holds(faulty: FaultyOpa) -> None:
+    objects = [service("a"), service("b"), route("one", "a"), route("two", "a")]
+    async with bridge(faulty.url, objects, "me:1", "cluster rego") as first:
+        await first.filled()
+        index = await at(faulty.url, "index")
+    faulty.patches.clear()
+    changed = route("two", "b")
+    source = ScriptedSource([*objects, changed])
+    assert source.objects[key_of(changed)]["metadata"]["resourceVersion"] == "5"
+    source.delete(key_of(service("b")))
+    source.put(service("c"))
+    async with bridge(faulty.url, source, "me:1", "cluster rego") as again:
+        await again.filled()
+        assert await held(faulty.url) == keys(service("a"), service("c"), route("one"), route("two"))
+        touched = {operation["path"] for operations in faulty.changes() for operation in operations}
+        assert not any("/one" in path or path.endswith("/a") for path in touched)
+        again.source.put(route("two", "a"), service("b"))
+        again.source.delete(key_of(service("c")))
+        await again.notices.until_written()
+        assert await at(faulty.url, "index") == index
+
+
+async def test_what_was_made_by_other_rego_or_from_another_cluster_is_replaced(faulty: FaultyOpa) -> None:
+    async with bridge(faulty.url, [service("a")], "me:1", "cluster rego") as first:
+        await first.filled()
+    faulty.patches.clear()
+    async with bridge(faulty.url, [service("a")], "me:1", "cluster other-rego") as again:
+        await again.filled()
+        assert {"/objects", "/index"} <= {op["path"] for operations in faulty.changes() for op in operations}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param([{"op": "remove", "path": "/objects/core/Service/shop/a"}], id="an object is gone"),
+        pytest.param(
+            [{"op": "add", "path": "/objects/core/Service/shop/z", "value": service("z")}], id="one is foreign"
+        ),
+        pytest.param(
+            [{"op": "add", "path": "/objects/core/Service/shop/a/metadata/resourceVersion", "value": "0"}],
+            id="one has another version",
+        ),
+        pytest.param([{"op": "add", "path": "/index/parents", "value": {}}], id="the index is empty"),
+    ],
+)
+async def test_an_audit_finds_and_mends_what_somebody_has_changed_in_opa(
+    opa: ManagedOpa, monkeypatch: pytest.MonkeyPatch, change: list[dict[str, Any]]
+) -> None:
+    monkeypatch.setattr(replicator, "AUDIT", 0.2)
+    async with (
+        bridge(opa.url, [service("a"), route("one", "a")], content="cluster rego") as one,
+        Opa(opa.url) as direct,
+    ):
+        await one.filled()
+        before = await direct.get("objects"), await direct.get("index")
+        await asyncio.sleep(1)
+        assert not any(notice.refilling for notice in one.notices.seen)
+        await direct.patch(change)
+        await one.notices.until_filled()
+        assert (await direct.get("objects"), await direct.get("index")) == before

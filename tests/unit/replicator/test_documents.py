@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from bridge.model.changes import Object
 from bridge.model.keys import Key, key_of
-from bridge.replicator.documents import INDEXES, Documents, Entries, entries_of, essence
+from bridge.replicator.documents import INDEXES, Difference, Documents, Entries, Held, entries_of, essence
 from tests.unit.replicator.json_patch import applied
 
 NAMES = st.sampled_from(["one", "two", "three"])
@@ -21,6 +21,74 @@ def service(name: str, **metadata: Any) -> Object:
 
 def empty() -> dict[str, Any]:
     return {"objects": {}, "index": {name: {} for name in INDEXES}}
+
+
+def _stepped(
+    documents: Documents,
+    held: dict[str, Any],
+    model: dict[Key, tuple[Object, Entries]],
+    steps: list[tuple[str, str, Entries]],
+) -> dict[str, Any]:
+    for what, name, entries in [*steps, ("plan", "", [])]:
+        key = key_of(service(name))
+        if what == "put":
+            documents.put(key, service(name), entries)
+            model[key] = (service(name), entries)
+        elif what == "remove":
+            documents.remove(key)
+            model.pop(key, None)
+        else:
+            held = applied(held, documents.take_plan())
+    return held
+
+
+@given(STEPS, STEPS)
+def test_who_adopts_what_opa_holds_goes_on_as_if_it_had_written_that(
+    before: list[tuple[str, str, Entries]], after: list[tuple[str, str, Entries]]
+) -> None:
+    first = Documents()
+    first.begin()
+    model: dict[Key, tuple[Object, Entries]] = {}
+    held = _stepped(first, {}, model, before)
+    second = Documents()
+    second.adopt(_versions(held), held["index"])
+    assert second.differences(_versions(held)) == []
+    assert second.linked() == first.linked()
+    assert _stepped(second, held, model, after) == _expected(model)
+
+
+def test_index_entries_of_objects_that_are_not_there_are_removed_when_opa_is_adopted() -> None:
+    held = empty()
+    held["index"]["parents"] = {"x": {"gone": 1, str(key_of(service("one"))): 2}, "y": {"gone": 1}}
+    held["objects"] = {"core": {"Service": {"shop": {"one": service("one")}}}}
+    documents = Documents()
+    documents.adopt(_versions(held), held["index"])
+    after = applied(held, documents.take_plan())
+    assert after["index"]["parents"] == {"x": {str(key_of(service("one"))): 2}}
+
+
+def test_differences_are_counted_by_type() -> None:
+    documents = Documents()
+    documents.begin()
+    for name in ("one", "two"):
+        documents.put(key_of(service(name)), service(name, resourceVersion="1"), [])
+    found = documents.differences(
+        {"core": {"Service": {"shop": {"two": "2", "three": "1"}}, "Pod": {"shop": {"a": ""}}}}
+    )
+    assert found == [Difference("core/Pod", 0, 1, 0), Difference("core/Service", 1, 1, 1)]
+
+
+def _versions(held: dict[str, Any]) -> Held:
+    return {
+        group: {
+            kind: {
+                namespace: {name: obj["metadata"].get("resourceVersion", "") for name, obj in names.items()}
+                for namespace, names in namespaces.items()
+            }
+            for kind, namespaces in kinds.items()
+        }
+        for group, kinds in held["objects"].items()
+    }
 
 
 @given(STEPS)

@@ -1,0 +1,21 @@
+package bridge.v1
+
+# METADATA
+# description: |
+#   `held`: the resourceVersion of every object that OPA holds (empty where it has none), by group, Kind, namespace and
+#   name. The replicator compares it with what it wrote. Written so that OPA looks into no object as a whole.
+# entrypoint: true
+held := {group: {kind: {namespace: {name: version |
+	version := object.get(data.objects[group][kind][namespace][name].metadata, "resourceVersion", "")
+} |
+	data.objects[group][kind][namespace]
+} |
+	data.objects[group][kind]
+} |
+	data.objects[group]
+}
+
+# METADATA
+# description: "`linked`: the number of entries in each part of `data.index`, to compare with what was written."
+# entrypoint: true
+linked := {part: count([1 | _ = data.index[part][_][_]]) | data.index[part]}

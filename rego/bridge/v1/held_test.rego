@@ -1,0 +1,28 @@
+package bridge.v1_test
+
+import data.bridge.v1
+
+_held_service(version) := {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a", "resourceVersion": version}}
+
+_held_objects := {"core": {
+	"Service": {"shop": {"a": _held_service("1"), "b": _held_service("2")}, "infra": {"c": {"metadata": {"name": "c"}}}},
+	"Namespace": {"-": {"shop": _held_service("3")}},
+}}
+
+test_held_gives_the_version_of_every_object if {
+	v1.held == {"core": {
+		"Service": {"shop": {"a": "1", "b": "2"}, "infra": {"c": ""}},
+		"Namespace": {"-": {"shop": "3"}},
+	}} with data.objects as _held_objects
+}
+
+test_nothing_is_held_before_a_fill if {
+	v1.held == {} with data.objects as {}
+}
+
+test_linked_counts_the_entries_of_each_part if {
+	v1.linked == {"parents": 3, "children": 0} with data.index as {
+		"parents": {"x": {"a": [], "b": false}, "y": {"a": []}},
+		"children": {},
+	}
+}
