@@ -60,18 +60,20 @@ lint: $(STAMP) ## ruff, mypy, import-linter
 
 rego-lint:
 	@echo "rego: check"
-	@$(OPA) check --strict --ignore '*.yaml' rego
+	@$(OPA) check --strict --ignore '*.yaml' rego examples/extensions
 	@echo "rego: fmt"
-	@$(OPA) fmt --list --fail rego >&2 || { echo "rego: these files are not formatted; 'make fmt' mends it" >&2; exit 1; }
+	@$(OPA) fmt --list --fail rego examples/extensions >&2 || { echo "rego: these files are not formatted; 'make fmt' mends it" >&2; exit 1; }
 
 rego-test: rego-lint ## Rego alone: opa check, fmt and test, with coverage
 	@echo "rego: test"
 	@$(OPA) test --timeout 60s --ignore '*.yaml' --coverage --format json rego | $(PY) -m tests.rego_report --threshold $(REGO_COVERAGE)
+	@$(OPA) test --timeout 60s --ignore '*.yaml' --run '^data\.examples\.' rego examples/extensions >/dev/null || \
+		{ $(OPA) test --ignore '*.yaml' --run '^data\.examples\.' rego examples/extensions; exit 1; }
 
 fmt: $(STAMP) ## Format Python and Rego
 	@$(BIN)/ruff check --quiet --fix . || true
 	@$(BIN)/ruff format --quiet .
-	@$(OPA) fmt --write rego
+	@$(OPA) fmt --write rego examples/extensions
 
 lock: ## Write requirements.lock anew, with the newest versions that pyproject.toml allows
 	@rm -rf .make/lock && mkdir -p .make

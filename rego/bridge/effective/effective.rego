@@ -53,4 +53,4 @@ _kind_of(attached) := keys.parse(attached[0].policy).type
 
 _bound_message(attached, root) := sprintf("%d policies meet here; at most %d can be merged", [count(attached), fold_bound]) if {
 	root != hierarchy.path_bound_mark
-} else := "The hierarchy above this target is deeper than paths can be, or an extension's links make a cycle"
+} else := "The hierarchy above this target is deeper than paths can be"

@@ -1,5 +1,6 @@
 package bridge.effective
 
+import data.bridge.hierarchy
 import data.bridge.lib.keys
 import data.bridge.lookup
 
@@ -12,13 +13,19 @@ import data.bridge.lookup
 rows(policy_kind, node) := [row |
 	some source in sources(policy_kind, node)
 	some [path, attached] in distinct_stacks(policy_kind, node, source)
-	scope := concat("", [scope_name(path), _from(source)])
+	scope := concat("", [scope_name(path), _cut(path), _from(source)])
 	above := above_route(path)
 	some told in _told(attached, path[0])
 	marks := marks_of(policy_kind, node, above, told)
 	some ancestor in ancestors(policy_kind, path, told.targets)
 	row := object.union(told, {"ancestor": ancestor, "scope": scope, "marks": marks})
 ]
+
+# A path that was cut says so (semantics P7).
+_cut(path) := sprintf(" (cut: links of an extension lead back to %s)", [node]) if {
+	lookup.extended_exist
+	node := hierarchy.cut(path)
+} else := ""
 
 _from("") := ""
 

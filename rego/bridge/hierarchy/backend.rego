@@ -14,7 +14,7 @@ backend_key(ref, namespace) := keys.format(
 
 # METADATA
 # description: The ports of a Service, in its order.
-ports(service_key) := lookup.get(service_key).spec.ports if keys.parse(service_key).type == "core/Service"
+ports(service_key) := lookup.get(service_key).spec.ports if levels[keys.parse(service_key).type].section == "Port"
 
 # METADATA
 # description: |
@@ -63,6 +63,13 @@ _reaches_port(above, node) if {
 is_port(node) if {
 	startswith(node, "core/Service/")
 	contains(node, "#")
+}
+
+# What an extension module links to a Service leads to all its ports.
+_reaches_port(above, node) if {
+	lookup.extended_exist
+	some parent in array.slice(above, count(above) - 3, count(above))
+	parent in extension_parents(keys.parse(node).object)
 }
 
 _port_numbers(node) := {port.port |

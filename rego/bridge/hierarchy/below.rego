@@ -8,13 +8,17 @@ import data.bridge.lookup
 #   An object and all objects below it, by declared links, whether they count or not: what a change of the object may
 #   concern. A Namespace holds its objects, and a backend is a frontend too (semantics K4). Bounded like paths; what a link
 #   declares crosses one object a step.
-objects_below(object_key) := ((((itself | one) | two) | three) | four) | five if {
-	itself := _both_roles(object_key)
-	one := _directly_below(itself)
+objects_below(object_key) := union({zero, one, two, three, four, five, six, seven, eight, nine}) if {
+	zero := _both_roles(object_key)
+	one := _directly_below(zero)
 	two := _directly_below(one)
 	three := _directly_below(two)
 	four := _directly_below(three)
 	five := _directly_below(four)
+	six := _directly_below(five)
+	seven := _directly_below(six)
+	eight := _directly_below(seven)
+	nine := _directly_below(eight)
 }
 
 _directly_below(object_keys) := {child |
@@ -36,7 +40,7 @@ _both_roles(object_key) := {object_key, frontend(object_key)} if {
 # The objects of a namespace that have a place in the hierarchy, and so a Namespace above them.
 _held_by(namespace) := {key |
 	some type, at in levels
-	at.object in {"Gateway", "ListenerSet", "Route", "Backend"}
+	not at.object in {"GatewayClass", "Namespace"}
 	some name, _ in lookup.objects_in(type, namespace)
 	some key in _both_roles(concat("/", [type, namespace, name]))
-}
+} | {key | some object_key in lookup.held(namespace); some key in _both_roles(object_key)}

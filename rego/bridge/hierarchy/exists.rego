@@ -15,8 +15,12 @@ exists(object_key) if {
 }
 
 # METADATA
-# description: Types of objects that no API server knows, as a PolicyKind says by `virtual` of a target (semantics T2).
+# description: |
+#   Types of objects that no API server knows, as an extension module says, or a PolicyKind by `virtual` of a target
+#   (semantics T2).
 virtual(type) if type in _virtual_types
+
+_virtual_types contains type if some type in extension_virtual
 
 _virtual_types contains concat("/", [target.group, target.kind]) if {
 	some name in kinds.names

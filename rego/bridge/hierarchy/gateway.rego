@@ -18,11 +18,12 @@ listeners(object_key) := named if {
 
 # The class of a Gateway stands above it.
 _declared_edges(type, obj) := {[class, keys.of(obj)]} if {
-	type == "gateway.networking.k8s.io/Gateway"
+	object_level(type) == "Gateway"
 	class := keys.format(gateway_api, "GatewayClass", "", obj.spec.gatewayClassName)
 }
 
 _object_parents("Gateway", gateway) := {class |
 	some class in lookup.declared_parents(gateway)
+	startswith(class, "gateway.networking.k8s.io/GatewayClass/")
 	exists(class)
 }

@@ -11,8 +11,14 @@ import data.bridge.lookup
 gateway_api := "gateway.networking.k8s.io"
 
 # METADATA
-# description: The level of a type's objects, and that of their sections. A type that is not listed is a backend.
-levels := {
+# description: |
+#   The level of a type's objects, and that of their sections. A type that is not listed is a backend. Extension modules
+#   list further ones.
+levels := _shipped_levels if {
+	count(extension_levels) == 0
+} else := object.union(object.remove(extension_levels, object.keys(_shipped_levels)), _shipped_levels)
+
+_shipped_levels := {
 	"gateway.networking.k8s.io/GatewayClass": {"object": "GatewayClass"},
 	"gateway.networking.k8s.io/Gateway": {"object": "Gateway", "section": "Listener"},
 	"gateway.networking.k8s.io/ListenerSet": {"object": "ListenerSet", "section": "Listener"},

@@ -1,6 +1,7 @@
 package bridge.hierarchy
 
 import data.bridge.lib.keys
+import data.bridge.lookup
 
 # METADATA
 # description: |
@@ -8,7 +9,11 @@ import data.bridge.lib.keys
 parents(node) := {keys.parse(node).object} if {
 	contains(node, "#")
 } else := _object_parents(level(node), node) if {
+	not lookup.extended_exist
+} else := _object_parents(level(node), node) | extension_parents(node) if {
 	true
+} else := extension_parents(node) if {
+	lookup.extended_exist
 } else := set()
 
 # METADATA
@@ -25,7 +30,13 @@ path_bound_mark := "…"
 #   ways with the same keys are one (semantics P1). A parent that does not exist or a link that does not count is left
 #   out (P2). With `held`, the Namespace of a Gateway, ListenerSet, route, frontend or backend stands directly above it (P3).
 #   One function a step, because Rego has no recursion; OPA computes each step once for all targets.
-paths(node, held) := _paths_16(node, held)
+paths(node, held) := _paths_16(node, held) if {
+	not lookup.extended_exist
+} else := _walked_held(node, held) if {
+	not is_port(node)
+} else := _extend(_walked_held(keys.parse(node).object, held), node, held)
+
+_walked_held(node, held) := {[at | some on in path; some at in _step(on, held)] | some path in walked(node)}
 
 _paths_16(node, held) := _extend({above | some parent in parents(node); some above in _paths_15(parent, held)}, node, held)
 
@@ -79,7 +90,6 @@ _step(node, held) := [node] if {
 } else := [namespace, node] if {
 	parts := keys.parse(node)
 	parts.namespace != "-"
-	level(node) in {"Gateway", "ListenerSet", "Route", "Frontend", "Backend"}
 	not _same_namespace_above(node)
 	namespace := keys.format("", "Namespace", "", parts.namespace)
 	exists(namespace)

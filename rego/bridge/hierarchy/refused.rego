@@ -19,13 +19,16 @@ _start(node) := node if {
 } else := keys.parse(node).object
 
 # The objects above by declaration, and the object itself. Bounded like `objects_below`.
-_declared_upward(object_key) := ((((({object_key} | one) | two) | three) | four) | five) | six if {
+_declared_upward(object_key) := union({{object_key}, one, two, three, four, five, six, seven, eight, nine}) if {
 	one := _directly_above({object_key})
 	two := _directly_above(one)
 	three := _directly_above(two)
 	four := _directly_above(three)
 	five := _directly_above(four)
 	six := _directly_above(five)
+	seven := _directly_above(six)
+	eight := _directly_above(seven)
+	nine := _directly_above(eight)
 }
 
 _directly_above(object_keys) := {parent |
@@ -34,16 +37,29 @@ _directly_above(object_keys) := {parent |
 }
 
 _refused(child) := {link |
-	some link in _refused_at(level(child), child)
+	some link in (_refused_at(level(child), child) | _refused_extended(child))
 	link.reason != ""
 }
 
+_refused_extended(child) := {_refusal_of(parent, child, _extended_refusal(parent, child)) |
+	some parent in lookup.extended(child)
+}
+
+_extended_refusal(parent, child) := "ParentNotFound" if {
+	not canonical(parent)
+} else := "ChildNotFound" if {
+	not canonical(child)
+} else := "Cycle" if {
+	child in _declared_upward(_whole_key(parent))
+} else := ""
+
 _refused_at("Gateway", gateway) := {_refusal_of(class, gateway, _missing(class)) |
 	some class in lookup.declared_parents(gateway)
+	level(class) == "GatewayClass"
 }
 
 _refused_at("ListenerSet", listener_set) := {_refusal_of(gateway, listener_set, listener_set_refusal(listener_set, gateway)) |
-	some gateway in lookup.declared_parents(listener_set)
+	gateway := _gateway_of(lookup.get(listener_set))
 }
 
 _refused_at("Backend", backend) := {_refusal_of(route_key, backend, _backend_refusal(route_key, backend)) |

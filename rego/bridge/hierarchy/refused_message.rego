@@ -6,7 +6,7 @@ import data.bridge.lib.keys
 _refusal_message(link) := sprintf("%s does not exist", [_named(link.parent)]) if {
 	link.reason == "ParentNotFound"
 } else := sprintf("%s does not exist", [_named(link.child)]) if {
-	link.reason == "BackendNotFound"
+	link.reason in {"BackendNotFound", "ChildNotFound"}
 } else := sprintf("no ReferenceGrant in namespace %s lets %s name %s", [
 	keys.parse(link.child).namespace,
 	_named(link.parent),
@@ -26,6 +26,11 @@ _refusal_message(link) := sprintf("%s does not exist", [_named(link.parent)]) if
 	keys.parse(link.child).namespace,
 ]) if {
 	link.reason == "NotAllowedByListeners"
+} else := sprintf("%s stands below %s already: an extension's links make a cycle, and paths are cut there", [
+	_named(link.parent),
+	_named(link.child),
+]) if {
+	link.reason == "Cycle"
 } else := sprintf("%s allows no ListenerSet from namespace %s: see its allowedListeners", [
 	_named(link.parent),
 	keys.parse(link.child).namespace,

@@ -16,15 +16,15 @@ sections(object_key) := {keys.section(object_key, name) | some name in section_n
 # METADATA
 # description: The section names of an object, in the object's order.
 section_names(object_key) := [listener.name | some listener in listeners(object_key)] if {
-	object_level(keys.parse(object_key).type) in {"Gateway", "ListenerSet"}
+	levels[keys.parse(object_key).type].section == "Listener"
 }
 
 section_names(object_key) := rule_names(object_key) if {
-	object_level(keys.parse(object_key).type) == "Route"
+	levels[keys.parse(object_key).type].section == "Rule"
 }
 
 section_names(object_key) := port_names(object_key) if {
-	keys.parse(object_key).type == "core/Service"
+	levels[keys.parse(object_key).type].section == "Port"
 }
 
 # METADATA
@@ -46,6 +46,12 @@ canonical(key) := key if {
 	parts := keys.parse(key)
 	parts.role == ""
 	name := section_spellings(parts.object)[parts.section]
+} else := key if {
+	# Of an object that nobody holds any section may be named.
+	parts := keys.parse(key)
+	parts.role == ""
+	has_sections(parts.type)
+	virtual(parts.type)
 }
 
 # METADATA

@@ -24,7 +24,7 @@ unknown_fields(spec) := array.concat(
 # METADATA
 # description: Every field of the entries of a PolicyKind's lists.
 entry_fields := {
-	"targets": {"group", "kind", "sections", "role"},
+	"targets": {"group", "kind", "sections", "role", "virtual"},
 	"specPaths": {"path", "strategy", "strategyPath", "without"},
 }
 

@@ -11,6 +11,23 @@ declared_parents(key) := _declared("parents", key)
 declared_children(key) := _declared("children", key)
 
 # METADATA
+# description: |
+#   Some extension module makes links. Made once a query, so that where none does nobody looks for them.
+extended_exist if {
+	some _ in data.index.extended
+}
+
+extended_exist if _changed.extended
+
+# METADATA
+# description: The nodes that an extension module puts above an object or frontend, whether they exist or not.
+extended(node) := _declared("extended", node)
+
+# METADATA
+# description: The objects of a namespace, of kinds that have no level, which some link names.
+held(namespace) := _declared("held", namespace)
+
+# METADATA
 # description: The policies of a kind (`<group>/<Kind>`) that name exactly this key as a target.
 naming(policy_kind, key) := {policy | some policy, _ in data.index.attached[policy_kind][key]} if {
 	count(touched) == 0
@@ -79,6 +96,6 @@ _changed_entries[path[0]][path[1]][concat("\n", array.slice(path, 2, 4))] contai
 	some value in _values(path[0], declarer, entry.value)
 }
 
-_values(index, _, value) := value if index in {"parents", "children"}
+_values(_, _, value) := value if is_array(value)
 
-_values(index, declarer, _) := [declarer] if not index in {"parents", "children"}
+_values(_, declarer, value) := [declarer] if not is_array(value)

@@ -1,0 +1,56 @@
+package bridge.hierarchy
+
+# METADATA
+# description: |
+#   The paths to an object or frontend where extension modules make links, without Namespaces: as `paths`, but each way is
+#   walked from the target up, so that a cycle is seen. It is cut at the first key that would repeat, and the path starts
+#   below that (semantics P7). No recursion in Rego, so the steps are written out.
+walked(node) := union({
+	_ends(a), _ends(b), _ends(c), _ends(d), _ends(e), _ends(f), _ends(g), _ends(h),
+	_ends(i), _ends(j), _ends(k), _ends(l), _ends(m), _ends(n), _ends(o), _ends(p),
+	{array.concat([path_bound_mark], path) | some path in q},
+}) if {
+	a := {[node]}
+	b := _up(a)
+	c := _up(b)
+	d := _up(c)
+	e := _up(d)
+	f := _up(e)
+	g := _up(f)
+	h := _up(g)
+	i := _up(h)
+	j := _up(i)
+	k := _up(j)
+	l := _up(k)
+	m := _up(l)
+	n := _up(m)
+	o := _up(n)
+	p := _up(o)
+	q := _up(p)
+}
+
+_up(paths_so_far) := {array.concat([parent], path) |
+	some path in paths_so_far
+	some parent in parents(path[0])
+	not parent in path
+}
+
+# Those that end here: nothing stands above, or what does is on the path already.
+_ends(paths_so_far) := {path |
+	some path in paths_so_far
+	_nothing_new_above(path)
+}
+
+_nothing_new_above(path) if count(parents(path[0])) == 0
+
+_nothing_new_above(path) if cut(path)
+
+# METADATA
+# description: |
+#   The node at which a path was cut because extension modules make a cycle: it stands above the path's start, and on the
+#   path. Undefined where the path is whole.
+cut(path) := repeated[0] if {
+	start := [node | some node in array.slice(path, 0, 2); level(node) != "Namespace"][0]
+	repeated := sort([parent | some parent in parents(start); parent in path])
+	count(repeated) > 0
+}

@@ -1,0 +1,20 @@
+package bridge.v1
+
+import data.bridge.hierarchy
+import data.bridge.lib.keys
+
+# METADATA
+# description: |
+#   `extension_problems`: what extension modules of the hierarchy give that has another shape than they should have, and is
+#   therefore ignored, `{module, message}`. With `objects` the links that they make of these are looked at too.
+# entrypoint: true
+extension_problems := _error("InvalidInput", "objects must be a list of objects with apiVersion, kind and metadata.name") if {
+	input.objects
+	not _is_list("objects")
+} else := [{"module": pair[0], "message": pair[1]} | some pair in sort(hierarchy.extension_problems | _link_problems)]
+
+_link_problems := {problem |
+	some obj in object.get(input, "objects", [])
+	some problem in hierarchy.extension_link_problems(obj)
+	keys.of(obj)
+}
