@@ -15,6 +15,7 @@ from bridge.model.changes import Object
 from bridge.model.keys import Key, key_of
 from bridge.resources import rego_root
 from bridge.sources.manifests import ManifestSource
+from bridge.sources.yaml_documents import Document, read_documents
 
 HERE = Path(__file__).parent
 POLICY_LABEL = "gateway.networking.k8s.io/policy"
@@ -119,7 +120,9 @@ class Case:
 
     @cached_property
     def _raw(self) -> list[Object]:
-        return [doc for doc in yaml.safe_load_all(self.manifest.read_text()) if doc]
+        return [
+            document.value for document in read_documents(self.manifest.read_text()) if isinstance(document, Document)
+        ]
 
 
 @cache

@@ -139,7 +139,7 @@ def _kubectl(kubectl: Path, plane: ControlPlane, folder: Path) -> Callable[[list
         flags = [f"--kubeconfig={plane.kubeconfig}", f"--cache-dir={folder / 'kubectl'}"]
         done = subprocess.run(
             [kubectl, *flags, "apply", "--server-side", "-f", "-"],
-            input=yaml.safe_dump_all(objects).encode(),
+            input=json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}).encode(),
             env={name: value for name, value in os.environ.items() if name != "KUBECONFIG"},
             capture_output=True,
             check=False,
