@@ -6,17 +6,19 @@ import argparse
 import asyncio
 
 from bridge.runtime.logs import configure_logs
-from tests.bench import cluster, opa_alone
+from tests.bench import cluster, opa_alone, stacks, wide
 from tests.bench.figures import figure, machine, progress
 
-PARTS = {"opa": opa_alone.measure, "cluster": cluster.measure}
+PARTS = {"opa": opa_alone.measure, "stacks": stacks.measure, "wide": wide.measure, "cluster": cluster.measure}
 
 
 def main() -> None:
     """Read the options and measure."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parser.add_argument("--routes", type=int, default=10_000, help="HTTPRoutes of the load (default: 10000)")
-    parser.add_argument("--only", choices=sorted(PARTS), help="measure this part alone; opa needs no API server")
+    parser.add_argument(
+        "--only", choices=sorted(PARTS), help="measure this part alone; only cluster needs an API server"
+    )
     options = parser.parse_args()
     configure_logs("warning", "console")  # on standard error; standard output is for figures alone
     about = machine()

@@ -21,7 +21,7 @@ from bridge.replicator.replicator import Replicator
 from bridge.resources import rego_root
 from bridge.tools import ensure
 from tests.bench.figures import figure, opa_below, progress
-from tests.bench.load import Load, as_created
+from tests.bench.load import Load, as_created, custom_resources, policy_kind
 from tests.bench.queries import all_rules, one_target
 
 WHERE = "opa_alone"
@@ -53,8 +53,23 @@ class MemorySource:
 @asynccontextmanager
 async def filled_opa(load: Load) -> AsyncIterator[str]:
     """An OPA that holds the load; gives its URL. Prints how long the fill took."""
+    async with _filled(load.objects()) as (url, took, count):
+        figure("fill_from_memory", took, "s", routes=load.routes, objects=count, where=WHERE)
+        yield url
+
+
+@asynccontextmanager
+async def opa_with(load: Load, policies: Iterable[Object]) -> AsyncIterator[str]:
+    """An OPA that holds the load's routes and what they stand below, with these policies alone; gives its URL."""
+    objects = (*custom_resources(), policy_kind(), *load.bases(), *load.http_routes(), *policies)
+    async with _filled(objects) as (url, _, _):
+        yield url
+
+
+@asynccontextmanager
+async def _filled(objects: Iterable[Object]) -> AsyncIterator[tuple[str, float, int]]:
     executable = await asyncio.to_thread(ensure, "opa")
-    source = MemorySource([as_created(obj) for obj in load.objects()])
+    source = MemorySource([as_created(obj) for obj in objects])
     async with (
         ManagedOpa(executable.path, {}, bundle=shipped_bundle(rego_root())) as managed,
         Opa(managed.url, timeout=300) as opa,
@@ -65,9 +80,7 @@ async def filled_opa(load: Load) -> AsyncIterator[str]:
         try:
             async with asyncio.timeout(300):
                 await replicator.filled.wait()
-            took = time.perf_counter() - began
-            figure("fill_from_memory", took, "s", routes=load.routes, objects=len(replicator), where=WHERE)
-            yield managed.url
+            yield managed.url, time.perf_counter() - began, len(replicator)
         finally:
             running.cancel()
             await asyncio.gather(running, return_exceptions=True)
