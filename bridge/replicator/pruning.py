@@ -10,13 +10,15 @@ from bridge.model.changes import Object
 
 _CRD = "CustomResourceDefinition"
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+_CRD_KEEPS = ("type", "enum", "x-kubernetes-preserve-unknown-fields")  # what discovery reads beside the names
 _CRD_DEPTH = 8  # property names this deep tell the shape of a policy's spec and status
 
 
 def prune(obj: Object) -> Object:
     """The object without managedFields and kubectl's last-applied annotation; a Secret keeps names and type alone.
 
-    A CustomResourceDefinition keeps the property names and types of its schemas. What came in is not changed.
+    A CustomResourceDefinition keeps of its schemas the property names and what `_CRD_KEEPS` lists. What came in is not
+    changed.
     """
     metadata = {name: value for name, value in obj["metadata"].items() if name != "managedFields"}
     annotations = metadata.get("annotations")
@@ -53,7 +55,7 @@ def _version(version: Any) -> Any:
 def _skeleton(schema: Any, depth: int) -> Object:
     if not isinstance(schema, dict) or depth == 0:
         return {}
-    kept: Object = {"type": schema["type"]} if "type" in schema else {}
+    kept: Object = {name: schema[name] for name in _CRD_KEEPS if name in schema}
     if isinstance(properties := schema.get("properties"), dict):
         kept["properties"] = {name: _skeleton(part, depth - 1) for name, part in properties.items()}
     if "items" in schema:

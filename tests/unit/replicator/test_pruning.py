@@ -90,6 +90,16 @@ def test_an_odd_crd_is_taken(spec: Any) -> None:
     assert prune(_crd(spec))["kind"] == "CustomResourceDefinition"
 
 
+def test_a_crd_keeps_what_discovery_reads_of_its_schemas() -> None:
+    kind = {"type": "string", "enum": ["Gateway"], "maxLength": 63}
+    schema = {"properties": {"kind": kind, "open": {"x-kubernetes-preserve-unknown-fields": True}}}
+    pruned = prune(_crd({"versions": [{"name": "v1", "schema": {"openAPIV3Schema": schema}}]}))
+    assert pruned["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"] == {
+        "kind": {"type": "string", "enum": ["Gateway"]},
+        "open": {"x-kubernetes-preserve-unknown-fields": True},
+    }
+
+
 def test_a_crd_without_a_spec_is_taken() -> None:
     crd = _crd(None)
     del crd["spec"]
