@@ -77,6 +77,9 @@ class SmallWorld:
         self.objects[key] = obj
         return key
 
+    def _labels(self) -> dict[str, str]:
+        return self._maybe("team", self._random.choice(("red", "blue")), 0.7)
+
     def _some(self, options: Any, low: int, high: int) -> list[Any]:
         return self._random.sample(options, self._random.randint(low, min(high, len(options))))
 
@@ -113,7 +116,7 @@ class SmallWorld:
             for listener, port in self._some([("web", 80), ("safe", 443), ("odd", 8080)], 1, 3)
         ]
         spec = {"gatewayClassName": pick(("main", "main", "other")), "listeners": listeners}
-        return _object(f"{GATEWAY_API}/v1", "Gateway", name, namespace, spec=spec)
+        return _object(f"{GATEWAY_API}/v1", "Gateway", name, namespace, spec=spec, labels=self._labels())
 
     def _route(self, name: str, namespace: str) -> Object:
         pick = self._random.choice
@@ -137,7 +140,7 @@ class SmallWorld:
             **self._maybe("hostnames", [pick(("shop.example.com", "blog.example.com", "other.test"))]),
             "rules": rules,
         }
-        return _object(f"{GATEWAY_API}/v1", "HTTPRoute", name, namespace, spec=spec)
+        return _object(f"{GATEWAY_API}/v1", "HTTPRoute", name, namespace, spec=spec, labels=self._labels())
 
     def _backend_ref(self) -> dict[str, Any]:
         pick = self._random.choice
@@ -154,7 +157,7 @@ class SmallWorld:
             {"port": port, **self._maybe("name", word, 0.7)}
             for port, word in self._some([(80, "plain"), (443, "secret")], 1, 2)
         ]
-        return _object("v1", "Service", name, namespace, spec={"ports": ports})
+        return _object("v1", "Service", name, namespace, spec={"ports": ports}, labels=self._labels())
 
     def _thing(self, name: str) -> Object:
         return _object("example.com/v1", "Thing", name, "shop")
@@ -195,6 +198,8 @@ class SmallWorld:
             "conditions": "Programmed" if plain else pick(("Programmed", "Enforced")),
             **self._maybe("gatewayControllers", ["example.com/gateways"], 0 if plain else 0.4),
         }
+        if not plain:
+            spec |= self._maybe("sameLevel", pick(("Conflict", "ConflictOnOverlap")), 0.6 if direct else 0.3)
         if not direct:
             spec["effectiveTarget"] = level if plain else pick((level, level, *LEVELS))
             spec["defaultStrategy"] = "PatchDefaults"
@@ -206,6 +211,9 @@ class SmallWorld:
     def _policy(self, kind: str) -> Object:
         pick = self._random.choice
         spec: dict[str, Any] = {"targetRefs": [self._target_ref() for _ in range(self._random.choice((1, 1, 1, 2, 3)))]}
+        if self._random.random() < 0.3:
+            spec["targetSelectors"] = [self._selector() for _ in range(pick((1, 1, 2)))]
+            spec |= self._maybe("targetRefs", [], 0.6)
         if kind != "DirectPolicy":
             spec["strategy"] = pick(STRATEGIES) if self._random.random() < 0.95 else "Nonsense"
         for field in self._some(["a", "b", "c"], 0, 3):
@@ -214,6 +222,18 @@ class SmallWorld:
         obj["metadata"]["creationTimestamp"] = f"2026-01-01T00:00:0{self._random.randint(0, 3)}Z"
         obj["metadata"] |= self._maybe("deletionTimestamp", "2026-01-02T00:00:00Z", 0.05)
         return obj
+
+    def _selector(self) -> dict[str, Any]:
+        pick = self._random.choice
+        group, kind, _ = pick([target for target in TARGET_KINDS if target[1] not in {"Namespace", "Thing"}])
+        chosen = pick(
+            (
+                {"matchLabels": {"team": pick(("red", "blue"))}},
+                {"matchExpressions": [{"key": "team", "operator": pick(("Exists", "DoesNotExist"))}]},
+                {},
+            )
+        )
+        return {"group": "" if group == "core" else group, "kind": kind, **chosen}
 
     def _target_ref(self) -> dict[str, Any]:
         pick = self._random.choice
@@ -237,6 +257,7 @@ class SmallWorld:
             "name": pick((*names[kind], *names[kind], "missing")),
             **self._maybe("namespace", pick(NAMESPACES), 0.4 if kind not in {"Namespace", "GatewayClass"} else 0),
             **self._maybe("sectionName", pick(sections.get(kind, ("any",))), 0.35 if kind in sections else 0.03),
+            **self._maybe("className", pick(("main", "other")), 0.15),
         }
 
 

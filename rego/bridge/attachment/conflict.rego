@@ -13,7 +13,7 @@ conflict(policy_key, ref) := {"reason": "Conflicted", "message": message} if {
 	policy_kind := keys.parse(policy_key).type
 	kinds.get(policy_kind).sameLevel in {"Conflict", "ConflictOnOverlap"}
 	node := place(policy_kind, ref.key)
-	contenders := [other | some other in _contenders(policy_kind, node); _for_same_requests(policy_key, other)]
+	contenders := _contenders(policy_kind, node, _requests_from(policy_key))
 	holders := _holders(kinds.get(policy_kind).sameLevel, contenders)
 	not policy_key in holders
 	policy_key in contenders
@@ -24,18 +24,20 @@ conflict(policy_key, ref) := {"reason": "Conflicted", "message": message} if {
 	)])
 }
 
-# The policies of a kind that would be accepted at a node if they were alone there, the oldest first.
-_contenders(policy_kind, node) := [policy |
+# The policies of a kind that would be accepted at a node if they were alone there, the oldest first. `source`: those that
+# count for the same requests.
+_contenders(policy_kind, node, source) := [policy |
 	some [_, _, policy] in sort({[lookup.age(policy), keys.alphabetical(policy), policy] |
 		some [policy, ref] in _refs_to(policy_kind, node)
+		_requests_from(policy) == source
 		own_verdict(policy, ref).reason == "Accepted"
 	})
 ]
 
 # A consumer's policy counts for other requests than a producer's or another consumer's (semantics P6).
-_for_same_requests(policy_key, _) if not kinds.for_consumers(keys.parse(policy_key).type)
-
-_for_same_requests(policy_key, other) if keys.parse(policy_key).namespace == keys.parse(other).namespace
+_requests_from(policy_key) := keys.parse(policy_key).namespace if {
+	kinds.for_consumers(keys.parse(policy_key).type)
+} else := ""
 
 _holders("Conflict", contenders) := {contenders[0]}
 

@@ -1,5 +1,6 @@
 package bridge.status
 
+import data.bridge.attachment
 import data.bridge.effective
 import data.bridge.hierarchy
 import data.bridge.kinds
@@ -38,7 +39,7 @@ _rows_of_targeting(policy_kind, object_key) := {row |
 }
 
 _targeting(policy_kind, object_key) := {policy |
-	some policy in lookup.targeting(object_key)
+	some policy in attachment.targeting(object_key)
 	keys.parse(policy).type == policy_kind
 }
 

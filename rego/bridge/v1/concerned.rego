@@ -133,7 +133,7 @@ _heard contains policy if some policy in _concerned_policies
 
 _heard contains policy if {
 	some object_key in _concerned_objects
-	some policy in lookup.targeting(object_key)
+	some policy in attachment.targeting(object_key)
 	kinds.of_policy(policy)
 }
 
