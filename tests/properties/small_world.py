@@ -14,7 +14,7 @@ THING = "example.com/Thing"  # a backend of an implementation's own
 NAMESPACES = ("infra", "shop", "blog")
 STRATEGIES = ("AtomicDefaults", "AtomicOverrides", "PatchDefaults", "PatchOverrides")
 POLICY_KINDS = ("RulePolicy", "BackendPolicy", "DirectPolicy")
-LEVELS = ("GatewayClass", "Gateway", "Listener", "Route", "Rule", "Backend", "Port")
+LEVELS = ("GatewayClass", "Gateway", "Listener", "Route", "Rule", "Backend", "Port", "Target", "Target")
 TARGET_KINDS = (
     ("core", "Namespace", False),
     (GATEWAY_API, "GatewayClass", False),

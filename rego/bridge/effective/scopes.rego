@@ -11,6 +11,8 @@ import data.bridge.lib.keys
 #   anew when the node's object changes, and what a person means who names a Gateway or a route.
 scopes(policy_kind, node) := _direct_scopes(policy_kind, node) if {
 	kinds.direct(policy_kind)
+} else := _declared_scopes(policy_kind, node) if {
+	kinds.acts_where_declared(policy_kind)
 } else := {node} if {
 	acts_at(policy_kind, node)
 } else := _scopes_below(policy_kind, node) if {
@@ -25,6 +27,30 @@ _scopes_below(policy_kind, object_key) := {scope |
 	some key in hierarchy.objects_below(object_key)
 	kinds.acts_on(policy_kind, keys.parse(key).type)
 	some scope in hierarchy.nodes_at(key, kinds.get(policy_kind).effectiveTarget)
+}
+
+# The effective targets of an Inherited kind that acts at its declared targets (semantics C1, effectiveTarget Target): the
+# node, which a policy may have named before, and below it all that a policy names.
+_declared_scopes(policy_kind, node) := {scope |
+	some key in hierarchy.objects_below(keys.parse(node).object)
+	kinds.acts_on(policy_kind, keys.parse(key).type)
+	some scope in _direct_scopes(policy_kind, key)
+	_is_declared(policy_kind, node, scope)
+}
+
+_is_declared(_, node, node)
+
+_is_declared(policy_kind, node, scope) if {
+	scope != node
+	count(attachment.attached(policy_kind, scope)) > 0
+	_at_or_below(scope, node)
+}
+
+_at_or_below(_, node) if not contains(node, "#")
+
+_at_or_below(scope, node) if {
+	contains(node, "#")
+	_within(scope, node)
 }
 
 # The effective targets of a Direct kind at a node, itself and, of an object, its sections (semantics C2).
@@ -60,7 +86,7 @@ reached(policy_key) := {scope |
 #   The effective targets below the objects that a policy is attached to, or to a section of which. No less than what it
 #   reaches, and cheaper where many policies share an object, because no path is walked.
 may_reach(policy_key) := reached(policy_key) if {
-	kinds.direct(keys.parse(policy_key).type)
+	kinds.acts_at_targets(keys.parse(policy_key).type)
 } else := {scope |
 	some object_key in {keys.parse(node).object | some node in attachment.targets(policy_key)}
 	some scope in _scopes_below(keys.parse(policy_key).type, object_key)
@@ -69,21 +95,30 @@ may_reach(policy_key) := reached(policy_key) if {
 # METADATA
 # description: A node is one that a policy kind may act at.
 acts_at(policy_kind, node) if {
-	not kinds.direct(policy_kind)
+	not kinds.acts_at_targets(policy_kind)
 	hierarchy.has_place(keys.parse(node).object)
 	hierarchy.level(node) == kinds.get(policy_kind).effectiveTarget
 	kinds.acts_on(policy_kind, keys.parse(node).type)
 }
 
 acts_at(policy_kind, node) if {
-	kinds.direct(policy_kind)
+	kinds.acts_at_targets(policy_kind)
 	not contains(node, "#")
 	kinds.may_target(policy_kind, keys.parse(node).type)
+	_may_act_on(policy_kind, keys.parse(node).type)
 	attachment.place(policy_kind, node) == node
 }
 
 acts_at(policy_kind, node) if {
-	kinds.direct(policy_kind)
+	kinds.acts_at_targets(policy_kind)
 	contains(node, "#")
 	kinds.may_target_sections(policy_kind, keys.parse(node).type)
+	_may_act_on(policy_kind, keys.parse(node).type)
+}
+
+_may_act_on(policy_kind, _) if kinds.direct(policy_kind)
+
+_may_act_on(policy_kind, type) if {
+	kinds.acts_where_declared(policy_kind)
+	kinds.acts_on(policy_kind, type)
 }

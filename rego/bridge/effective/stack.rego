@@ -11,7 +11,17 @@ import data.bridge.lookup
 #   The policies of a kind on a path, the established ones first: by level, higher first; then by age, older first;
 #   then by namespace/name (GEP-713, "Established and challenger policy specs"; semantics F1). A policy that is
 #   attached at two places of the path stands here twice (P4). Each entry is `{policy, target}`.
-stack(policy_kind, path) := all_attached if {
+stack(policy_kind, path) := counting if {
+	counting := _counting(policy_kind, path)
+	not kinds.acts_where_declared(policy_kind)
+} else := counting if {
+	# No effective target but where a policy of its own counts (semantics C1).
+	counting := _counting(policy_kind, path)
+	some entry in counting
+	entry.target == path[count(path) - 1]
+} else := []
+
+_counting(policy_kind, path) := all_attached if {
 	all_attached := [entry | some node in path; some entry in _at_level(policy_kind, node)]
 	count([1 | some entry in all_attached; entry.classes]) == 0
 } else := [object.remove(entry, ["classes"]) |

@@ -22,7 +22,6 @@ _class_problems(spec) := [message |
 		[_direct_fold(spec), "class Direct merges nothing: strategyFrom, mergesWith, fold and wrappers need class Inherited"],
 		[_two_folds(spec), "fold: Stack carries the strategy of the higher one of a pair, strategyFrom: Challenger takes the lower one's: have one of them"],
 		[_nameless_manage(spec), "controllerName is missing: mode Manage writes statuses in its name, <domain>/<name>"],
-		[_inherited_target(spec), "effectiveTarget Target needs class Direct: an Inherited kind acts at one level"],
 		[_has_field(spec, "custom"), "custom: this version has no custom strategies"],
 	]
 	wrong
@@ -89,11 +88,6 @@ _two_folds(spec) if {
 _nameless_manage(spec) if {
 	spec.mode == "Manage"
 	not regex.match(`^[^/]+/.+$`, object.get(spec, "controllerName", ""))
-} else := false
-
-_inherited_target(spec) if {
-	_class(spec) == "Inherited"
-	spec.effectiveTarget == "Target"
 } else := false
 
 _has_field(spec, field) if {

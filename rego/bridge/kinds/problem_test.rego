@@ -67,7 +67,6 @@ test_policies_of_a_direct_kind_for_one_target_are_in_conflict if {
 }
 
 test_what_this_version_does_not_do_is_refused_not_ignored if {
-	_with({"effectiveTarget": "Target"}) == ["effectiveTarget Target needs class Direct: an Inherited kind acts at one level"]
 	_with({"custom": "rates"}) == ["custom: this version has no custom strategies"]
 }
 

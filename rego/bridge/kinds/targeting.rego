@@ -60,6 +60,21 @@ acts_on(policy_kind, type) if split(type, "/")[1] in get(policy_kind).effectiveK
 direct(policy_kind) if get(policy_kind).class == "Direct"
 
 # METADATA
+# description: |
+#   A policy kind is Inherited and acts at its declared targets: what stands above one merges into it, and what no policy
+#   names is none (semantics C1, effectiveTarget Target).
+acts_where_declared(policy_kind) if {
+	get(policy_kind).effectiveTarget == "Target"
+	not direct(policy_kind)
+}
+
+# METADATA
+# description: A policy kind acts at its declared targets, of class Direct or as `acts_where_declared`.
+acts_at_targets(policy_kind) if direct(policy_kind)
+
+acts_at_targets(policy_kind) if acts_where_declared(policy_kind)
+
+# METADATA
 # description: A policy kind's paths name Namespaces, because its policies may target them (semantics P3).
 names_namespaces(policy_kind) if {
 	may_target(policy_kind, "core/Namespace")
