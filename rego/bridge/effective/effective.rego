@@ -18,7 +18,7 @@ _entry(path, attached) := object.union({"path": path}, _merged(attached)) if {
 } else := {
 	"path": path,
 	"error": {"code": "BoundExceeded", "message": _bound_message(attached, path[0])},
-	"policies": [object.union(entry, {"strategy": proper(entry.policy).strategy}) | some entry in attached],
+	"policies": _unmerged(attached),
 }
 
 _foldable(attached, root) if {
@@ -26,8 +26,13 @@ _foldable(attached, root) if {
 	count(attached) <= fold_bound
 }
 
+_unmerged(attached) := [object.union(entry, {"strategy": proper(entry.policy).strategy}) | some entry in attached]
+
 # A function of the stack alone, so that OPA merges once for all targets that share it.
-_merged(attached) := {"spec": result.spec, "origins": result.origins, "policies": policies} if {
+_merged(attached) := {"error": merged.error, "policies": _unmerged(attached)} if {
+	merged := folded(fold_ops(_kind_of(attached), attached))
+	merged.error
+} else := {"spec": result.spec, "origins": result.origins, "policies": policies} if {
 	order := [entry.policy | some entry in attached]
 	merged := folded(fold_ops(_kind_of(attached), attached))
 	result := finished(merged)

@@ -43,12 +43,14 @@ _step_across(op, members, joined, next) := [told |
 	told := _step_told(_first(how.upward, joined, members), _first(how.upward, members, joined), how, next.side)
 ]
 
-_step_told(established, challenger, how, side) := {
-	"established": established,
-	"challenger": challenger,
-	"strategy": how.strategy,
-	"result": merge.listed(side).spec,
-}
+_step_told(established, challenger, how, side) := object.union(
+	{"established": established, "challenger": challenger, "strategy": how.strategy},
+	_result(side),
+)
+
+_result(side) := {"error": side.error} if side.error
+
+_result(side) := {"result": merge.listed(side).spec} if not side.error
 
 _first(true, one, _) := one
 

@@ -32,6 +32,7 @@ plain(policy_kind) if {
 	not _by_level(policy_kind)
 	not kind.rules
 	not kind.strategyRules
+	not kind.custom
 }
 
 # The sides that meet, the established ones first; each a list of policies, the older first. Under OldestWins a level is

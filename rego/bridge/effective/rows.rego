@@ -42,18 +42,23 @@ _told(attached, root) := [told |
 	}
 ] if {
 	_foldable(attached, root)
+	not _merged(attached).error
 } else := [told |
 	some policy in {placed.policy | some placed in attached}
 	told := {
 		"policy": policy,
 		"targets": _targets_on(attached, policy),
 		"outcome": "Failed",
-		"by": [_bound_message(attached, root)],
+		"by": [_failure(attached, root)],
 	}
 ]
 
 # A policy may be attached at two places of a path (semantics P4).
 _targets_on(attached, policy) := [placed.target | some placed in attached; placed.policy == policy]
+
+_failure(attached, root) := _merged(attached).error.message if {
+	_foldable(attached, root)
+} else := _bound_message(attached, root)
 
 # METADATA
 # description: |

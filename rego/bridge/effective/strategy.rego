@@ -18,9 +18,13 @@ strategy(policy_key) := _meant(keys.parse(policy_key).type, place.strategy, valu
 
 # METADATA
 # description: |
-#   What a policy's pairs are merged by where it has the say, `{strategy, rules}`. The rules that go with what it says at
+#   What a policy's pairs are merged by where it has the say, `{strategy, rules}`; for Custom also `custom`, the name of its
+#   package and the policy kind. The rules that go with what it says at
 #   strategyPath replace the kind's, for both specs of the pair (semantics F7).
-how(policy_key) := {"strategy": strategy(policy_key).strategy, "rules": merge_rules(policy_key)}
+how(policy_key) := object.union(
+	{"strategy": strategy(policy_key).strategy, "rules": merge_rules(policy_key)},
+	{"custom": [kinds.of_policy(policy_key).custom, keys.parse(policy_key).type] | strategy(policy_key).strategy == "Custom"},
+)
 
 # METADATA
 # description: The rules of a policy's own strategy, by which its spec has its leaves (semantics F7, F8).
@@ -57,8 +61,10 @@ _suits(policy_kind, "None") if kinds.direct(policy_kind)
 
 _suits(policy_kind, name) if {
 	not kinds.direct(policy_kind)
-	name != "None"
+	not name in {"None", "Custom"}
 }
+
+_suits(policy_kind, "Custom") if kinds.get(policy_kind).custom
 
 _same_name(text, name, _) if text == name
 

@@ -73,10 +73,10 @@ _default_strategy(spec) := assumed if {
 
 # METADATA
 # description: The strategies that a policy of the kind can name, or come to by its wrapper.
-supported(spec) := {place.strategy | some place in spec.specPaths} | {name |
+supported(spec) := ({place.strategy | some place in spec.specPaths} | {name |
 	some meaning in spec.strategies
 	some name in _names(strategy_of(meaning))
-}
+}) | {"Custom" | spec.custom}
 
 # METADATA
 # description: The strategy that a value at strategyPath means, `{strategy, merge}` or a name alone (semantics F7).

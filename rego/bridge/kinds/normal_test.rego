@@ -76,6 +76,8 @@ test_the_assumed_strategy_is_the_first_of_gep_713s_order_that_the_kind_supports 
 		[{"strategies": {"atomic": "Atomic", "merge": "Patch"}}, "AtomicDefaults"],
 		[{"strategies": {"over": "PatchOverrides", "top": "AtomicOverrides"}}, "AtomicOverrides"],
 		[{"specPaths": [{"path": "/spec", "strategy": "PatchOverrides"}]}, "PatchOverrides"],
+		[{"custom": "rates"}, "Custom"],
+		[{"custom": "rates", "strategies": {"merge": "Patch"}}, "PatchDefaults"],
 		[{"strategies": {"merge": "Patch"}, "defaultStrategy": "PatchOverrides"}, "PatchOverrides"],
 		[{}, "AtomicDefaults"],
 	] {

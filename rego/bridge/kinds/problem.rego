@@ -22,7 +22,7 @@ _class_problems(spec) := [message |
 		[_direct_fold(spec), "class Direct merges nothing: strategyFrom, mergesWith, fold and wrappers need class Inherited"],
 		[_two_folds(spec), "fold: Stack carries the strategy of the higher one of a pair, strategyFrom: Challenger takes the lower one's: have one of them"],
 		[_nameless_manage(spec), "controllerName is missing: mode Manage writes statuses in its name, <domain>/<name>"],
-		[_has_field(spec, "custom"), "custom: this version has no custom strategies"],
+		[_nameless_custom(spec), "strategy Custom needs custom: the name of its package in bridge.strategies"],
 	]
 	wrong
 ]
@@ -85,13 +85,14 @@ _two_folds(spec) if {
 	spec.strategyFrom == "Challenger"
 } else := false
 
+_nameless_custom(spec) if {
+	"Custom" in _strategies(spec)
+	not spec.custom
+} else := false
+
 _nameless_manage(spec) if {
 	spec.mode == "Manage"
 	not regex.match(`^[^/]+/.+$`, object.get(spec, "controllerName", ""))
-} else := false
-
-_has_field(spec, field) if {
-	object.get(spec, field, null) != null
 } else := false
 
 _class(spec) := object.get(spec, "class", "Inherited")

@@ -54,7 +54,7 @@ test_a_value_that_a_field_does_not_have_is_told_with_those_that_it_has if {
 	_with({"fanout": null}) == ["fanout: null is none of EffectiveTargets, DeclaredTargets, None"]
 	_with({"defaultStrategy": "Foo"}) == [concat("", [
 		"defaultStrategy: Foo is none of ",
-		"AtomicDefaults, AtomicOverrides, None, PatchDefaults, PatchOverrides",
+		"AtomicDefaults, AtomicOverrides, Custom, None, PatchDefaults, PatchOverrides",
 	])]
 }
 
@@ -64,10 +64,6 @@ test_policies_of_a_direct_kind_for_one_target_are_in_conflict if {
 		"class Direct has no sameLevel but Conflict and ConflictOnOverlap: ",
 		"of two policies for one target the older has it",
 	])]
-}
-
-test_what_this_version_does_not_do_is_refused_not_ignored if {
-	_with({"custom": "rates"}) == ["custom: this version has no custom strategies"]
 }
 
 # C2
@@ -94,4 +90,13 @@ test_the_stack_process_takes_no_strategy_from_the_challenger if {
 	] {
 		_with(fields) == []
 	}
+}
+
+# F9
+test_the_strategy_custom_needs_the_name_of_its_package if {
+	every fields in [{"defaultStrategy": "Custom"}, {"strategies": {"own": "Custom"}}, {"specPaths": [{"path": "/spec", "strategy": "Custom"}]}] {
+		_with(fields) == ["strategy Custom needs custom: the name of its package in bridge.strategies"]
+		_with(object.union(fields, {"custom": "rates"})) == []
+	}
+	_with({"class": "Direct", "custom": "rates"}) == ["class Direct has no strategy but None"]
 }

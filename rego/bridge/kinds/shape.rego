@@ -81,6 +81,7 @@ _name(spec, "kind") if regex.match(`^[A-Za-z][A-Za-z0-9]*$`, spec.kind)
 
 _shapes := {
 	"controllerName": "a string",
+	"custom": "the name of a package, letters, digits and _",
 	"targets": "a list of {group, kind, sections, role, virtual}",
 	"effectiveKinds": "a list of kinds",
 	"gatewayControllers": "a list of controller names",
@@ -90,6 +91,8 @@ _shapes := {
 }
 
 _fits("a string", value) if is_string(value)
+
+_fits("the name of a package, letters, digits and _", value) if regex.match(`^[A-Za-z_][A-Za-z0-9_]*$`, value)
 
 _fits("a list of {group, kind, sections, role, virtual}", value) if {
 	is_array(value)

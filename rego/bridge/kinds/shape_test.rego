@@ -40,6 +40,8 @@ test_a_field_that_is_no_such_thing_is_told_so if {
 		[{"merge": {"listKeys": ["/a"]}}, merges],
 		[{"effectiveKinds": "HTTPRoute"}, "effectiveKinds must be a list of kinds"],
 		[{"effectiveKinds": [3]}, "effectiveKinds must be a list of kinds"],
+		[{"custom": "acme.rates"}, "custom must be the name of a package, letters, digits and _"],
+		[{"custom": 3}, "custom must be the name of a package, letters, digits and _"],
 		[{"controllerName": 3}, "controllerName must be a string"],
 	] {
 		_with(row[0]) == [row[1]]

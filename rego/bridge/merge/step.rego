@@ -13,6 +13,7 @@ strategies := {
 	"AtomicOverrides": "Atomic overrides",
 	"PatchDefaults": "Patch defaults",
 	"PatchOverrides": "Patch overrides",
+	"Custom": "Custom",
 }
 
 # METADATA
@@ -21,8 +22,13 @@ assumed_order := ["AtomicDefaults", "PatchDefaults", "AtomicOverrides", "PatchOv
 
 # METADATA
 # description: |
-#   One step by what a pair goes by, `{strategy, rules}`: Patch under rules merges keyed sides (semantics F8).
-combined(how, established, challenger) := step(how.strategy, established, challenger) if {
+#   One step by what a pair goes by, `{strategy, rules}`: Patch under rules merges keyed sides (semantics F8). A side that
+#   is `{error}` stays one (semantics F9).
+combined(how, established, challenger) := [side | some side in [established, challenger]; side.error][0] if {
+	true
+} else := custom(how, established, challenger) if {
+	how.strategy == "Custom"
+} else := step(how.strategy, established, challenger) if {
 	not how.strategy in {"PatchDefaults", "PatchOverrides"}
 } else := step(how.strategy, under(established, []), under(challenger, [])) if {
 	how.rules == []

@@ -17,6 +17,7 @@ test_every_strategy_has_gep_713s_name if {
 		"AtomicOverrides": "Atomic overrides",
 		"PatchDefaults": "Patch defaults",
 		"PatchOverrides": "Patch overrides",
+		"Custom": "Custom",
 	}
 }
 
