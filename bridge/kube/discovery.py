@@ -18,13 +18,18 @@ _AGGREGATED = ",".join(
     ]
 )
 _NEEDED_VERBS = frozenset({"list", "watch"})
+_NONE: Mapping[str, str] = {}
 
 
 class Discovery:
-    """The types that can be listed and watched, as the API server served them when last asked (`refresh`)."""
+    """The types that can be listed and watched, as the API server served them when last asked (`refresh`).
 
-    def __init__(self, client: KubeClient) -> None:
+    `versions` are those that types must be served in, by the type's id; others are taken in the preferred one.
+    """
+
+    def __init__(self, client: KubeClient, versions: Mapping[str, str] | None = None) -> None:
         self._client = client
+        self._versions = versions or {}
         self._types: dict[str, ResourceType] = {}
         self._unknown: set[str] = set()
 
@@ -46,7 +51,7 @@ class Discovery:
             answer = await self._client.get(root, accept=_AGGREGATED)
             try:
                 if answer["kind"] == "APIGroupDiscoveryList":
-                    found, stale = read_aggregated(answer)
+                    found, stale = read_aggregated(answer, self._versions)
                 else:
                     found, stale = await self._ask_each(root, answer)
             except (KeyError, TypeError, AttributeError) as error:
@@ -69,14 +74,16 @@ class Discovery:
             except ApiError:  # one broken group must not hide the others
                 unknown.add(group)
             else:
-                types = read_resources(group, version, resources) | types
+                types = read_resources(group, version, resources, self._versions) | types
         return types, unknown
 
 
-def read_aggregated(answer: Mapping[str, Any]) -> tuple[dict[str, ResourceType], set[str]]:
+def read_aggregated(
+    answer: Mapping[str, Any], versions: Mapping[str, str] = _NONE
+) -> tuple[dict[str, ResourceType], set[str]]:
     """The types of an APIGroupDiscoveryList, and the groups that it knows too little about.
 
-    Its versions are in the order of preference, so the first that has a kind wins.
+    Its versions are in the order of preference, so the first that has a kind wins, or the one that `versions` names.
     """
     types: dict[str, ResourceType] = {}
     stale: set[str] = set()
@@ -90,17 +97,21 @@ def read_aggregated(answer: Mapping[str, Any]) -> tuple[dict[str, ResourceType],
                 if kind and set(resource.get("verbs") or ()) >= _NEEDED_VERBS:
                     namespaced = resource["scope"] == "Namespaced"
                     found = ResourceType(name, version["version"], kind, resource["resource"], namespaced)
-                    types.setdefault(found.id, found)
+                    if versions.get(found.id, found.version) == found.version:
+                        types.setdefault(found.id, found)
     return types, stale
 
 
-def read_resources(group: str, version: str, answer: Mapping[str, Any]) -> dict[str, ResourceType]:
+def read_resources(
+    group: str, version: str, answer: Mapping[str, Any], versions: Mapping[str, str] = _NONE
+) -> dict[str, ResourceType]:
     """The types of an APIResourceList. A name with a slash is a subresource."""
     types: dict[str, ResourceType] = {}
     for resource in answer["resources"]:
         if "/" not in resource["name"] and set(resource.get("verbs") or ()) >= _NEEDED_VERBS:
             found = ResourceType(group, version, resource["kind"], resource["name"], resource["namespaced"])
-            types.setdefault(found.id, found)
+            if versions.get(found.id, version) == version:
+                types.setdefault(found.id, found)
     return types
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Iterable, Iterator
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
 
@@ -43,6 +43,7 @@ from bridge.kube.lines import LineSplitter
 from bridge.kube.pace import Backoff, Pace
 from bridge.model.changes import Change, Deleted, Listed, Listing, Object, Trouble, Upserted
 from bridge.model.keys import key_of
+from bridge.model.selection import EVERYTHING, Selection
 from bridge.model.types import ResourceType
 
 _PAGE_TIMEOUT = 60.0  # seconds for one page of a list
@@ -73,23 +74,46 @@ class _Position:
         return False
 
 
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """What is asked of whom."""
+
+    client: KubeClient
+    resource: ResourceType
+    pace: Pace
+    namespace: str
+    parameters: Mapping[str, str]
+
+    @property
+    def path(self) -> str:
+        return self.resource.collection(self.namespace)
+
+
 async def list_and_watch(
-    client: KubeClient, resource: ResourceType, pace: Pace = _STANDARD_PACE
+    client: KubeClient,
+    resource: ResourceType,
+    pace: Pace = _STANDARD_PACE,
+    *,
+    selection: Selection = EVERYTHING,
+    namespace: str = "",
 ) -> AsyncGenerator[Change, None]:
     """Everything that happens to the objects of one type, as the change stream describes it.
+
+    Of `selection` the selectors count; with `namespace` only the objects in it are read, and listings say so.
 
     The listing is the beginning of the watch where the API server can do that (`sendInitialEvents`), else pages. One
     that breaks off is followed by a new one, which begins with `Listing` again. After a Trouble, an Upserted without
     objects says that the watch is open again. Errors do not end the iterator, with one exception: it raises NotFound
     when the API server does not serve the type (now, or any more).
     """
+    target = _Target(client, resource, pace, namespace, selection.parameters)
     position = _Position(streams=pace.streams)
     backoff = Backoff(pace)
     trouble = ""
     while True:
         error: KubeError | None = None
         listing = not position.version
-        steps = (_watch if position.version or position.streams else _list)(client, resource, position, pace)
+        steps = (_watch if position.version or position.streams else _list)(target, position)
         opened: float | None = None  # when the watch was open; None for a listing
         changed = False
         try:
@@ -125,43 +149,42 @@ async def _pause(backoff: Backoff, error: KubeError | None, *, lasted: bool) -> 
         await asyncio.sleep(backoff.after(error))
 
 
-async def _list(
-    client: KubeClient, resource: ResourceType, position: _Position, pace: Pace
-) -> AsyncGenerator[Change | None, None]:
+async def _list(target: _Target, position: _Position) -> AsyncGenerator[Change | None, None]:
     """One whole listing. Its first change comes with the first page: a list that is refused has not begun."""
-    params = {"limit": str(pace.page)}
+    resource = target.resource
+    params = {**target.parameters, "limit": str(target.pace.page)}
     while True:
-        body = await client.request("GET", resource.path, params=params, timeout=_PAGE_TIMEOUT)
-        page = read_page(body, resource.path)
+        body = await target.client.request("GET", target.path, params=params, timeout=_PAGE_TIMEOUT)
+        page = read_page(body, target.path)
         if "continue" not in params:
-            yield Listing(resource.id)
+            yield Listing(resource.id, target.namespace)
         if page.items:
             yield Upserted(resource.id, tuple(object_of(item, resource) for item in page.items))
         if not page.metadata.token:
             position.version = page.metadata.resource_version
-            yield Listed(resource.id)
+            yield Listed(resource.id, target.namespace)
             return
         params["continue"] = page.metadata.token
 
 
-async def _watch(
-    client: KubeClient, resource: ResourceType, position: _Position, pace: Pace
-) -> AsyncGenerator[Change | None, None]:
+async def _watch(target: _Target, position: _Position) -> AsyncGenerator[Change | None, None]:
     """What one stream says, after a None that says it is open. A stream that breaks ends as one that is closed.
 
     Where there is no position yet it begins with the whole listing; broken off in that, it raises Unreachable.
     """
+    pace = target.pace
     params = {"watch": "true", "allowWatchBookmarks": "true", "timeoutSeconds": str(pace.watch_seconds())}
+    params |= target.parameters
     if position.version:
         params["resourceVersion"] = position.version
     else:
         params |= {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
     splitter = LineSplitter()
     silence = pace.silence if position.version else min(pace.silence, pace.first_silence)
-    async with client.stream(resource.path, params, silence=silence) as read:
+    async with target.client.stream(target.path, params, silence=silence) as read:
         yield None
         if not position.version:
-            yield Listing(resource.id)
+            yield Listing(target.resource.id, target.namespace)
         while True:
             try:
                 piece = await read()
@@ -171,13 +194,15 @@ async def _watch(
                 return  # whether the server is away, the next attempt tells
             if not piece:
                 if not position.version:
-                    raise Unreachable(f"{client.server} ended the list of {resource.path} before its end")
+                    raise Unreachable(f"{target.client.server} ended the list of {target.path} before its end")
                 return
-            for change in _changes(map(read_event, splitter.feed(piece)), resource, position):
+            for change in _changes(map(read_event, splitter.feed(piece)), target.resource, position, target.namespace):
                 yield change
 
 
-def _changes(events: Iterable[Event], resource: ResourceType, position: _Position) -> Iterator[Change]:
+def _changes(
+    events: Iterable[Event], resource: ResourceType, position: _Position, namespace: str = ""
+) -> Iterator[Change]:
     """The changes that these events make. Neighbours become one Upserted, with the newest state of each object.
 
     `position` is moved on when they have been taken, and not before the initial events have ended. Raises the error
@@ -206,7 +231,7 @@ def _changes(events: Iterable[Event], resource: ResourceType, position: _Positio
                     yield Upserted(resource.id, tuple(upserted.values()))
                     upserted = {}
                 listing = False
-                yield Listed(resource.id)
+                yield Listed(resource.id, namespace)
         if not listing:
             version = metadata.get("resourceVersion") or version
     if upserted:

@@ -2,8 +2,9 @@
 
     Listing(type) -> Upserted(type, objects)* -> Listed(type) -> (Upserted | Deleted)* -> Listing(type) ...
 
-What a source has not upserted between a `Listing` and its `Listed` is gone. `Trouble` says why a type (or a file)
-delivers nothing at present; the type's next event ends it, and `Mended` ends one of a file.
+What a source has not upserted between a `Listing` and its `Listed` is gone. Both may be about one namespace only,
+within the listing of the whole type or after it. `Trouble` says why a type (or a file) delivers nothing at present; the
+type's next event ends it, and `Mended` ends one of a file.
 """
 
 from __future__ import annotations
@@ -20,9 +21,10 @@ Object = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A source begins to tell the whole present state of one type (`<group>/<Kind>`)."""
+    """A source begins to tell the whole present state of one type (`<group>/<Kind>`), in all namespaces or in one."""
 
     type_id: str
+    namespace: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +45,10 @@ class Deleted:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """The whole present state of one type has been told."""
+    """The whole present state of one type has been told, in all namespaces or in one."""
 
     type_id: str
+    namespace: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +56,15 @@ class Trouble:
     """Why a type (or a file of manifests) delivers nothing now, in one line that says what would mend it.
 
     `subject` is the type's id, or `file:line` of a manifest. `retried` tells whether the source goes on trying. With
-    `unknown` nobody can say now what the type has (the API server is away), so it must not count as empty.
+    `unknown` nobody can say now what the type has (the API server is away), so it must not count as empty; with
+    `absent` the API server does not serve the type, which is no trouble unless somebody wants it.
     """
 
     subject: str
     message: str
     retried: bool = True
     unknown: bool = False
+    absent: bool = False
 
 
 @dataclass(frozen=True, slots=True)

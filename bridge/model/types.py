@@ -33,9 +33,15 @@ class ResourceType:
         root = "/api" if self.group == CORE else f"/apis/{self.group}"
         return f"{root}/{self.version}/{self.plural}"
 
+    def collection(self, namespace: str) -> str:
+        """The URL path of all its objects in one namespace; empty: in all."""
+        if not namespace:
+            return self.path
+        root, _, plural = self.path.rpartition("/")
+        return f"{root}/namespaces/{namespace}/{plural}"
+
     def object_path(self, namespace: str, name: str) -> str:
         """The URL path of one object. `namespace` is ignored for a cluster-scoped type."""
         if not self.namespaced:
             return f"{self.path}/{name}"
-        root, _, plural = self.path.rpartition("/")
-        return f"{root}/namespaces/{namespace}/{plural}/{name}"
+        return f"{self.collection(namespace)}/{name}"

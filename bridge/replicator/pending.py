@@ -21,7 +21,8 @@ class Pending:
     held: Callable[[str], set[Key]]
     _objects: dict[Key, Object | None] = field(default_factory=dict)  # None: gone
     _taken: frozenset[Key] = frozenset()  # the last batch, which OPA may not hold yet
-    _seen: dict[str, set[Key]] = field(default_factory=dict)  # of each type that is being listed
+    _seen: dict[tuple[str, str], set[Key]] = field(default_factory=dict)  # of each type and namespace being listed
+    prune: Callable[[Object], Object] = prune
 
     def __len__(self) -> int:
         return len(self._objects)
@@ -29,24 +30,26 @@ class Pending:
     def take_in(self, change: Change) -> None:
         """Note one change of a source; raises KeyError for an object without kind or name."""
         match change:
-            case Listing(type_id):
-                self._seen[type_id] = set()
+            case Listing(type_id, namespace):
+                self._seen[type_id, namespace] = set()
             case Upserted(type_id, objects):
-                seen = self._seen.get(type_id)
+                seen = [keys for (listed, _), keys in self._seen.items() if listed == type_id]
                 for obj in objects:
                     key = key_of(obj)
-                    self._objects[key] = prune(obj)
-                    if seen is not None:
-                        seen.add(key)
+                    self._objects[key] = self.prune(obj)
+                    for keys in seen:
+                        keys.add(key)
             case Deleted(_, key):
                 self._objects[key] = None
-            case Listed(type_id):
-                seen = self._seen.pop(type_id, set())
-                known = {key for key in (*self._objects, *self._taken) if key.type_id == type_id}
-                for key in (self.held(type_id) | known) - seen:
-                    self._objects[key] = None
+            case Listed(type_id, namespace):
+                gone = self._known(type_id, namespace) - self._seen.pop((type_id, namespace), set())
+                self._objects.update(dict.fromkeys(gone))
             case Trouble() | Mended():
                 pass
+
+    def _known(self, type_id: str, namespace: str) -> set[Key]:
+        waiting = {key for key in (*self._objects, *self._taken) if key.type_id == type_id}
+        return {key for key in self.held(type_id) | waiting if namespace in {"", key.namespace}}
 
     def objects(self) -> Mapping[Key, Object | None]:
         """What waits; None stands for an object that is gone."""

@@ -2,16 +2,73 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from bridge.model.changes import Object
+from bridge.model.keys import group_of
+from bridge.model.selection import Fields
+from bridge.opa.paths import segments_of
 
 _CRD = "CustomResourceDefinition"
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _CRD_KEEPS = ("type", "enum", "x-kubernetes-preserve-unknown-fields")  # what discovery reads beside the names
 _CRD_DEPTH = 8  # property names this deep tell the shape of a policy's spec and status
+
+
+def pruning(fields: Mapping[str, Fields]) -> Callable[[Object], Object]:
+    """A `prune` that further takes off what `fields` says of each type (`<group>/<Kind>`)."""
+
+    def shaped(obj: Object) -> Object:
+        chosen = fields.get(f"{group_of(obj['apiVersion'])}/{obj['kind']}")
+        pruned = prune(obj)
+        return choose(pruned, chosen) if chosen else pruned
+
+    return shaped
+
+
+def choose(obj: Object, fields: Fields) -> Object:
+    """An object with only those of its fields that are wanted; what came in is not changed."""
+    if fields.keep is not None:
+        kept: Object = {name: obj[name] for name in ("apiVersion", "kind", "metadata")}
+        for path in fields.keep:
+            found = _at(obj, segments_of(path))
+            if found is not None:
+                kept = _with(kept, segments_of(path), found)
+        return kept
+    if fields.drop is not None:
+        for path in fields.drop:
+            obj = _without(obj, segments_of(path))
+        return obj
+    if "status" not in obj:
+        return obj
+    conditions = _at(obj, ["status", "conditions"])
+    return {**obj, "status": {} if conditions is None else {"conditions": conditions}}
+
+
+def _at(value: Any, path: Sequence[str]) -> Any:
+    for name in path:
+        mapping = parsed(value)
+        value = mapping.get(name) if isinstance(mapping, dict) else None
+    return value
+
+
+def _with(obj: Object, path: Sequence[str], value: Any) -> Object:
+    name, *rest = path
+    below = parsed(obj.get(name))
+    return {**obj, name: _with(below if isinstance(below, dict) else {}, rest, value) if rest else value}
+
+
+def _without(obj: Object, path: Sequence[str]) -> Object:
+    name, *rest = path
+    if name not in obj:
+        return obj
+    if not rest:
+        return {other: value for other, value in obj.items() if other != name}
+    below = parsed(obj[name])
+    return {**obj, name: _without(below, rest)} if isinstance(below, dict) else obj
 
 
 def prune(obj: Object) -> Object:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import structlog
 
@@ -15,6 +15,7 @@ from bridge.opa.errors import OpaError, OpaUndefined
 from bridge.replicator.claim import SLOW, Claim
 from bridge.replicator.collecting import without_collector
 from bridge.replicator.pending import Pending
+from bridge.replicator.pruning import prune
 from bridge.replicator.writer import Writer
 from bridge.sources.base import Source
 
@@ -41,9 +42,21 @@ class Replicator:
     told after OPA holds a change. `filled` is set while OPA holds everything that the source has told, and answers.
     `owner` names this bridge to others that would fill the same OPA; after a restart it is the same. `content` names
     what the documents are made from (which cluster, by which Rego): what OPA has of the same content is gone on with.
+    `asked` are types that somebody has named: that one of them is not served is a warning. `prune` takes off what OPA
+    shall not have.
     """
 
-    def __init__(self, source: Source, opa: Opa, types: Iterable[str], *, owner: str = "", content: str = "") -> None:
+    def __init__(
+        self,
+        source: Source,
+        opa: Opa,
+        types: Iterable[str],
+        *,
+        owner: str = "",
+        content: str = "",
+        asked: Iterable[str] = (),
+        prune: Callable[[Object], Object] = prune,
+    ) -> None:
         self.filled = asyncio.Event()
         self.troubles: dict[str, str] = {}
         self._source = source
@@ -51,14 +64,15 @@ class Replicator:
         self._types = frozenset(types)
         self._wanted = self._types  # with the policy kinds in force
         self._writer = Writer(opa, Claim(opa, owner, content, self._waits_for_opa))
-        self._pending = Pending(self._writer.documents.keys_of)
+        self._pending = Pending(self._writer.documents.keys_of, prune=prune)
+        self._asked = frozenset(asked)
         self._wake = asyncio.Event()
         self._room = asyncio.Event()  # for changes that come
         self._doubt = False  # whether OPA holds what was written
         self._whole = False  # OPA was filled
         self._listeners: list[Listener] = []
         self._awaited: set[str] = set()  # types that the first fill still waits for
-        self._listing: set[str] = set()
+        self._listing: set[tuple[str, str]] = set()  # types, with the namespace where it is about one
         self._started: set[str] = set()
         self._absent: set[str] = set()  # types that cannot be had, as the source has told
         self._exhausted = False
@@ -100,24 +114,26 @@ class Replicator:
 
     def _note(self, change: Change) -> None:
         match change:
-            case Listing(type_id):
-                self._listing.add(type_id)
+            case Listing(type_id, namespace):
+                self._listing.add((type_id, namespace))
                 self._started.add(type_id)
                 self._absent.discard(type_id)
                 self._end_trouble(type_id)
-            case Listed(type_id) if type_id in self._started:
-                self._listing.discard(type_id)
-                self._awaited.discard(type_id)
+            case Listed(type_id, namespace) if type_id in self._started:
+                self._listing.discard((type_id, namespace))
+                if not namespace:
+                    self._awaited.discard(type_id)
                 self._end_trouble(type_id)
             case Upserted(type_id) | Deleted(type_id) if type_id in self._started:
                 self._end_trouble(type_id)
-            case Trouble(subject, message, unknown=unknown):
-                self._listing.discard(subject)
+            case Trouble(subject, message, unknown=unknown, absent=absent):
+                self._listing = {place for place in self._listing if place[0] != subject}
                 if not unknown:
                     self._absent.add(subject)
                     self._awaited.discard(subject)
                 if self.troubles.get(subject) != message:
-                    log.warning("delivers nothing", subject=subject, why=message)
+                    quiet = absent and subject not in self._asked
+                    (log.debug if quiet else log.warning)("delivers nothing", subject=subject, why=message)
                 self.troubles[subject] = message
             case Mended(subject):
                 self._end_trouble(subject)
@@ -126,7 +142,7 @@ class Replicator:
 
     def _end_trouble(self, subject: str) -> None:
         if self.troubles.pop(subject, None):
-            log.info("is mended", subject=subject)
+            log.info("delivers again", subject=subject)
 
     async def _keep_filled(self) -> None:
         wait = _FIRST_WAIT
@@ -213,7 +229,7 @@ class Replicator:
         said: set[str] = set()
         clock = asyncio.get_running_loop().time
         look = clock() + PROBE
-        while missing := self._awaited | self._listing:
+        while missing := self._awaited | {type_id for type_id, _ in self._listing}:
             self._wake.clear()
             if clock() > look:
                 await self._writer.probe()

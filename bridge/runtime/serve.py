@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import os
 import signal
 import socket
@@ -11,22 +12,25 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 import structlog
 from aiohttp import web
 
 from bridge.modules.endpoint import BundleEndpoint
 from bridge.modules.shipped import shipped_bundle
+from bridge.opa.bundle import Bundle
 from bridge.opa.client import Opa
 from bridge.opa.config import opa_config
 from bridge.remediator.queue import Budget
 from bridge.remediator.remediator import Remediator
 from bridge.remediator.sink import StatusSink
+from bridge.replicator.pruning import pruning
 from bridge.replicator.replicator import Replicator
 from bridge.resources import rego_root
 from bridge.runtime.engine import Engine
 from bridge.runtime.own_opa import OwnOpa
 from bridge.runtime.probes import add_probes
-from bridge.runtime.settings import Settings
+from bridge.runtime.settings import Settings, TypeSettings
 from bridge.runtime.types import ALWAYS
 from bridge.runtime.world import World, open_world
 from bridge.tools import ensure
@@ -107,9 +111,16 @@ async def _started(settings: Settings, report: Report | None) -> AsyncIterator[a
             opa_url = own.url
         opa = await stack.enter_async_context(Opa(opa_url, token=_token(settings.opa_token_file)))
         # Where it listens tells bridges on one host apart, and stays the same when a bridge is started anew.
+        asked = [one.type for one in settings.selected_types]
         owner = f"{socket.gethostname()}:{bridge_url.rpartition(':')[2]}"
         replicator = Replicator(
-            world.source, opa, (*ALWAYS, *settings.types), owner=owner, content=f"{world.name} {bundle.revision}"
+            world.source,
+            opa,
+            (*ALWAYS, *asked),
+            owner=owner,
+            content=_content(world, bundle, settings),
+            asked=asked,
+            prune=pruning({one.type: one.fields for one in settings.selected_types if _shapes(one)}),
         )
         bundles.on_fresh_start(replicator.doubt)
         remediator = Remediator(opa, world.sink, Budget(settings.status_writes_per_second, BURST))
@@ -149,6 +160,17 @@ async def _work(
                     await asyncio.wait_for(remediator.settled(), SETTLING)
             running.engine.problems = world.problems()
             await report(running)
+
+
+def _content(world: World, bundle: Bundle, settings: Settings) -> str:
+    """What OPA's documents are made from: of which world, by which Rego, with what left out."""
+    chosen = hashlib.sha256(msgspec.json.encode(settings.types)).hexdigest()[:16]
+    return f"{world.name} {bundle.revision} {chosen}"
+
+
+def _shapes(chosen: TypeSettings) -> bool:
+    """Whether fields of a type may be left out: what the shipped rules read of a type stays, unless it is asked for."""
+    return chosen.type not in ALWAYS or chosen.keep is not None or chosen.drop is not None
 
 
 @contextlib.asynccontextmanager

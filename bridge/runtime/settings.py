@@ -11,11 +11,48 @@ from typing import Any, get_type_hints
 import msgspec
 import yaml
 
+from bridge.model.selection import Fields, Selection
+
 PREFIX = "BRIDGE_"  # of environment variables: BRIDGE_OPA_URL sets opa_url
 
 
 class SettingsError(Exception):
     """A setting that is unknown, of the wrong type, or out of its range. Says which, where, and what would do."""
+
+
+class TypeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
+    """One entry of the setting `types`: which objects of a type, and which of their fields (`bridge.model.selection`).
+
+    `type` is `<group>/<Kind>`; selectors are the API server's own; `keep` and `drop` are JSON Pointers.
+    """
+
+    type: str
+    version: str = ""
+    namespaces: tuple[str, ...] = ()
+    label_selector: str = ""
+    field_selector: str = ""
+    keep: tuple[str, ...] | None = None
+    drop: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what no type can say."""
+        if self.type.count("/") != 1:
+            raise ValueError(f"types: {self.type!r} is no <group>/<Kind>")
+        if self.keep is not None and self.drop is not None:
+            raise ValueError(f"types: {self.type} has keep and drop; one of them says it all")
+        for path in (*(self.keep or ()), *(self.drop or ())):
+            if not path.startswith("/") or path in {"/", "/apiVersion", "/kind", "/metadata", "/metadata/name"}:
+                raise ValueError(f"types: {self.type}: {path!r} is no field to keep or drop, such as /status")
+
+    @property
+    def selection(self) -> Selection:
+        """Which objects."""
+        return Selection(self.version, self.namespaces, self.label_selector, self.field_selector)
+
+    @property
+    def fields(self) -> Fields:
+        """Which fields."""
+        return Fields(self.keep, self.drop)
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -35,7 +72,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     opa_token_file: str | None = None
     opa_port: int | None = None
     listen: str = "127.0.0.1:8282"
-    types: tuple[str, ...] = ()
+    types: tuple[str | TypeSettings, ...] = ()
     status_writes_per_second: float = 50.0
     lease_namespace: str = "default"
     lease_name: str = "policy-bridge"
@@ -53,9 +90,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         if self.opa_port is not None and not 0 < self.opa_port < 65536:
             raise ValueError(f"opa_port {self.opa_port} is no port: 1 to 65535")
         split_address(self.listen)
-        for type_id in self.types:
-            if type_id.count("/") != 1:
-                raise ValueError(f"types: {type_id!r} is no <group>/<Kind>")
+        named = [one.type for one in self.selected_types]
+        for type_id in named:
+            if named.count(type_id) > 1:
+                raise ValueError(f"types: {type_id} is named twice")
+
+    @property
+    def selected_types(self) -> tuple[TypeSettings, ...]:
+        """The setting `types`, each in its long form."""
+        return tuple(TypeSettings(type=one) if isinstance(one, str) else one for one in self.types)
 
     @property
     def listen_address(self) -> tuple[str, int]:

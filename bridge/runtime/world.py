@@ -72,7 +72,7 @@ async def _cluster(settings: Settings) -> AsyncIterator[World]:
     from bridge.sources.cluster import ClusterSource
 
     async with await KubeClient.connect(settings.kubeconfig, settings.context) as client:
-        source = ClusterSource(client)
+        source = ClusterSource(client, {one.type: one.selection for one in settings.selected_types})
         identity = f"{socket.gethostname()}-{os.getpid()}"
         lease = Lease(client, settings.lease_namespace, settings.lease_name, identity, on_change=_tell_lease)
         sink = ClusterSink(client, source.resource, lambda: lease.held)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Coroutine, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -13,7 +13,8 @@ from bridge.kube.discovery import Discovery
 from bridge.kube.errors import KubeError, NotFound
 from bridge.kube.listwatch import list_and_watch
 from bridge.kube.pace import Pace
-from bridge.model.changes import Change, Listed, Listing, Trouble
+from bridge.model.changes import Change, Listed, Listing, Mended, Trouble
+from bridge.model.selection import EVERYTHING, Selection
 from bridge.model.types import ResourceType
 
 _ROOM = 64  # changes that may wait for the reader; then the watches wait too
@@ -39,13 +40,25 @@ class _Running:
 class ClusterSource:
     """A `Source` over an API server.
 
+    `selections` say, by type id, which objects are delivered; of other types all are. With namespaces, each is listed
+    and watched on its own, so that rights in these namespaces are enough.
+
     A type that is not served gets a Trouble and is looked for again, at least every `poll` seconds, and at once after
     `rediscover`. When a type is no longer wanted, or its CRD is gone, an empty listing removes what it delivered.
     """
 
-    def __init__(self, client: KubeClient, *, pace: Pace = _STANDARD_PACE, poll: float = 5.0) -> None:
+    def __init__(
+        self,
+        client: KubeClient,
+        selections: Mapping[str, Selection] | None = None,
+        *,
+        pace: Pace = _STANDARD_PACE,
+        poll: float = 5.0,
+    ) -> None:
         self._client = client
-        self._discovery = Discovery(client)
+        self._selections = selections or {}
+        versions = {type_id: one.version for type_id, one in self._selections.items() if one.version}
+        self._discovery = Discovery(client, versions)
         self._pace = pace
         self._poll = poll
         self._queue: asyncio.Queue[tuple[int, Change | _Failed]] = asyncio.Queue(_ROOM)
@@ -178,7 +191,11 @@ class ClusterSource:
             await self._tell(type_id, f"the API server cannot say now what group {group} has: see its APIService")
             return
         await self._remove_all(type_id)
-        await self._tell(type_id, f"the API server does not serve {type_id}: install the CRD that defines it")
+        version = self._selections.get(type_id, EVERYTHING).version
+        served = f"{type_id} in version {version}" if version else type_id
+        await self._tell(
+            type_id, f"the API server does not serve {served}: install the CRD that defines it", absent=True
+        )
 
     async def _forget(self, type_id: str) -> None:
         await self._stop(type_id)
@@ -192,25 +209,48 @@ class ClusterSource:
             await self._queue.put((epoch, Listing(type_id)))
             await self._queue.put((epoch, Listed(type_id)))
 
-    async def _tell(self, type_id: str, message: str, *, unknown: bool = False) -> None:
+    async def _tell(self, type_id: str, message: str, *, unknown: bool = False, absent: bool = False) -> None:
         if self._told.get(type_id) != message:
             self._told[type_id] = message
-            await self._queue.put((self._epoch, Trouble(type_id, message, unknown=unknown)))
+            await self._queue.put((self._epoch, Trouble(type_id, message, unknown=unknown, absent=absent)))
 
     async def _follow(self, type_id: str, resource: ResourceType, epoch: int) -> None:
         """Deliver one type until the API server no longer serves it."""
-        try:
-            async with aclosing(list_and_watch(self._client, resource, self._pace)) as changes:
+        selection = self._selections.get(type_id, EVERYTHING)
+        namespaces = selection.namespaces if resource.namespaced else ()
+        begun = set(namespaces)
+        if namespaces:
+            await self._put(epoch, Listing(type_id))
+
+        async def deliver(namespace: str) -> None:
+            following = list_and_watch(self._client, resource, self._pace, selection=selection, namespace=namespace)
+            async with aclosing(following) as changes:
                 async for change in changes:
-                    if not isinstance(change, Trouble):
-                        self._delivered.add(type_id)
-                        self._ever.add(type_id)
-                    await self._queue.put((epoch, change))
+                    await self._put(epoch, change)
+                    if isinstance(change, Listed) and change.namespace in begun:
+                        begun.remove(change.namespace)
+                        if not begun:
+                            await self._put(epoch, Listed(type_id))
+
+        tasks = [asyncio.create_task(deliver(namespace)) for namespace in namespaces or ("",)]
+        try:
+            await asyncio.gather(*tasks)
         except NotFound:
             # Whether the type is gone, or is not ready to be served, is discovery's to say.
             await asyncio.sleep(_AFTER_LOSS)
             self._running.pop(type_id, None)
             self._wake.set()
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _put(self, epoch: int, change: Change) -> None:
+        if not isinstance(change, Trouble):
+            type_id = change.subject if isinstance(change, Mended) else change.type_id
+            self._delivered.add(type_id)
+            self._ever.add(type_id)
+        await self._queue.put((epoch, change))
 
     async def _guarded(self, work: Coroutine[None, None, None]) -> None:
         try:

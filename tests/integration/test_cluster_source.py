@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from bridge.kube.client import KubeClient
-from bridge.model.changes import Change, Listed, Listing, Trouble, Upserted
+from bridge.model.changes import Change, Deleted, Listed, Listing, Trouble, Upserted
+from bridge.model.selection import Selection
 from bridge.sources.base import Source
 from bridge.sources.cluster import ClusterSource
 from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane
@@ -79,7 +80,9 @@ async def test_a_crd_that_appears_later_is_delivered(
         await reader.until_listed(thing)
         await put_thing(control_plane, group, namespace, "first")
         await reader.until_named("first")
-    assert told == Trouble(thing, f"the API server does not serve {thing}: install the CRD that defines it")
+    assert told == Trouble(
+        thing, f"the API server does not serve {thing}: install the CRD that defines it", absent=True
+    )
 
 
 async def test_rediscovery_need_not_wait_for_the_next_poll(
@@ -165,6 +168,70 @@ async def test_a_forbidden_type_delays_nobody(
             await grant_reading(control_plane.api, ("", "configmaps"), ("gateway.networking.k8s.io", "httproutes"))
             await reader.until_listed(HTTP_ROUTE)
     assert [type(change) for change in forbidden] == [Trouble]
+
+
+async def grant_in(plane: ControlPlane, namespace: str) -> None:
+    """The user `limited` may read ConfigMaps of one namespace."""
+    rbac = f"/apis/rbac.authorization.k8s.io/v1/namespaces/{namespace}"
+    rule = {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["list", "watch"]}
+    about = {"apiVersion": "rbac.authorization.k8s.io/v1", "metadata": {"name": "reader"}}
+    user = {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "limited"}
+    ref = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "reader"}
+    binding = {**about, "kind": "RoleBinding", "subjects": [user], "roleRef": ref}
+    await asyncio.to_thread(plane.api.apply, f"{rbac}/roles/reader", {**about, "kind": "Role", "rules": [rule]})
+    await asyncio.to_thread(plane.api.apply, f"{rbac}/rolebindings/reader", binding)
+
+
+async def test_namespaces_are_read_each_on_its_own_with_rights_in_these_alone(
+    control_plane: ControlPlane, tmp_path: Path
+) -> None:
+    first, second, other = [await make_namespace(control_plane.api) for _ in range(3)]
+    for namespace in (first, second, other):
+        await put_config_map(control_plane.api, namespace, f"in-{namespace}", {})
+    for namespace in (first, second):
+        await grant_in(control_plane, namespace)
+    kubeconfig = control_plane.write_kubeconfig(tmp_path / "kubeconfig", LIMITED_TOKEN)
+    async with await KubeClient.connect(kubeconfig) as limited:
+        source = ClusterSource(limited, {CONFIG_MAP: Selection(namespaces=(first, second))})
+        source.want({CONFIG_MAP})
+        async with reading(source.changes()) as reader:
+            changes = await reader.until_listed(CONFIG_MAP)
+            await put_config_map(control_plane.api, second, "later", {})
+            await reader.until_named("later")
+    assert changes[0] == Listing(CONFIG_MAP)
+    assert {f"in-{first}", f"in-{second}"} == set(names(changes))
+    assert {change.namespace for change in changes if isinstance(change, Listed)} == {"", first, second}
+
+
+async def test_selectors_leave_out_what_they_do_not_select(control_plane: ControlPlane, client: KubeClient) -> None:
+    namespace = await make_namespace(control_plane.api)
+    for name in ("one", "two", "three"):
+        await put_config_map(control_plane.api, namespace, name, {})
+    fields = f"metadata.namespace={namespace},metadata.name!=two"
+    source = ClusterSource(client, {CONFIG_MAP: Selection(field_selector=fields, label_selector="!left")})
+    source.want({CONFIG_MAP})
+    async with reading(source.changes()) as reader:
+        assert set(names(await reader.until_listed(CONFIG_MAP))) == {"one", "three"}
+        body = {"metadata": {"labels": {"left": "yes"}}}
+        path = f"/api/v1/namespaces/{namespace}/configmaps/three"
+        await asyncio.to_thread(control_plane.api.request, "PATCH", path, body, "application/merge-patch+json")
+        changes = await reader.until_named("three")
+    assert isinstance(changes[-1], Deleted)
+
+
+async def test_a_type_is_read_in_the_version_that_is_asked_for(
+    control_plane: ControlPlane, client: KubeClient, group: str
+) -> None:
+    thing = f"{group}/Thing"
+    namespace = await make_namespace(control_plane.api)
+    await apply_crd(control_plane.api, crd("things", "Thing", group=group, versions=("v1", "v1beta1")))
+    await put_thing(control_plane, group, namespace, "first")
+    source = ClusterSource(client, {thing: Selection(version="v1beta1")})
+    source.want({thing})
+    async with reading(source.changes()) as reader:
+        changes = await reader.until_named("first")
+    assert isinstance(changes[-1], Upserted)
+    assert changes[-1].objects[0]["apiVersion"] == f"{group}/v1beta1"
 
 
 async def test_a_type_that_is_no_longer_wanted_is_removed(control_plane: ControlPlane, client: KubeClient) -> None:

@@ -167,3 +167,26 @@ def test_objects_are_pruned() -> None:
     obj["metadata"]["managedFields"] = [{}]
     pending.take_in(Upserted(TYPE, (obj,)))
     assert pending.take_out(1) == {key("a"): service("a")}
+
+
+def test_a_listing_of_one_namespace_removes_only_what_is_gone_there() -> None:
+    held = {key("a"), key("b"), Key("core", "Service", "infra", "c")}
+    pending = Pending(lambda _: set(held))
+    for change in (Listing(TYPE, "shop"), Upserted(TYPE, (service("a"),)), Listed(TYPE, "shop")):
+        pending.take_in(change)
+    assert {one: obj is None for one, obj in pending.objects().items()} == {key("a"): False, key("b"): True}
+
+
+def test_a_listing_of_a_namespace_within_that_of_the_type_counts_for_both() -> None:
+    held = {key("a"), key("b"), Key("core", "Service", "infra", "c")}
+    pending = Pending(lambda _: set(held))
+    for change in (
+        Listing(TYPE),
+        Listing(TYPE, "shop"),
+        Upserted(TYPE, (service("a"),)),
+        Listed(TYPE, "shop"),
+        Listed(TYPE),
+    ):
+        pending.take_in(change)
+    gone = {one for one, obj in pending.objects().items() if obj is None}
+    assert gone == {key("b"), Key("core", "Service", "infra", "c")}

@@ -4,7 +4,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from bridge.replicator.pruning import prune
+from bridge.model.selection import Fields
+from bridge.replicator.pruning import choose, prune, pruning
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
@@ -120,3 +121,47 @@ def _crd(spec: Any) -> dict[str, Any]:
         "spec": spec,
         "status": {"conditions": []},
     }
+
+
+THING = {
+    "apiVersion": "example.com/v1",
+    "kind": "Thing",
+    "metadata": {"name": "a", "labels": {"x": "y"}},
+    "spec": msgspec.Raw(b'{"large": {"a": 1, "b": 2}, "small": 3}'),
+    "status": msgspec.Raw(b'{"conditions": [], "other": 1}'),
+}
+SPEC = {"large": {"a": 1, "b": 2}, "small": 3}
+
+
+@pytest.mark.parametrize(
+    ("fields", "left"),
+    [
+        (Fields(), {"spec": SPEC, "status": {"conditions": []}}),
+        (Fields(drop=()), {"spec": SPEC, "status": {"conditions": [], "other": 1}}),
+        (Fields(drop=("/spec/large/a", "/status")), {"spec": {"large": {"b": 2}, "small": 3}}),
+        (Fields(drop=("/spec/large/nothing/there", "/none", "/status")), {"spec": SPEC}),
+        (Fields(keep=("/spec/small", "/spec/large/b", "/spec/none")), {"spec": {"small": 3, "large": {"b": 2}}}),
+        (Fields(keep=()), {}),
+    ],
+)
+def test_what_is_wanted_of_an_object_stays(fields: Fields, left: dict[str, Any]) -> None:
+    whole = {name: THING[name] for name in ("apiVersion", "kind", "metadata")}
+    assert _parsed(choose(THING, fields)) == {**whole, **left}
+    assert "status" in THING
+
+
+def test_metadata_may_be_dropped_in_part() -> None:
+    assert choose(THING, Fields(drop=("/metadata/labels",)))["metadata"] == {"name": "a"}
+
+
+def test_fields_are_chosen_by_type_and_a_secret_gives_nothing_in_any_case() -> None:
+    shape = pruning({"example.com/Thing": Fields(keep=()), "core/Secret": Fields(keep=("/data",))})
+    assert "spec" not in shape(THING)
+    other = {**THING, "kind": "Other"}
+    assert shape(other) == other
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}, "data": {"key": "eA=="}}
+    assert "data" not in shape(secret)
+
+
+def _parsed(obj: dict[str, Any]) -> Any:
+    return msgspec.json.decode(msgspec.json.encode(obj))

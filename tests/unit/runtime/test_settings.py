@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 
+from bridge.model.selection import Fields, Selection
 from bridge.runtime.settings import Settings, SettingsError, load_settings
 
 
@@ -90,3 +91,37 @@ def test_what_no_type_can_say_is_refused(flags: dict[str, Any], said: str) -> No
 
 def test_an_ipv6_address_has_brackets() -> None:
     assert load_settings(flags={"listen": "[::1]:80"}, environ={}).listen_address == ("::1", 80)
+
+
+def test_types_may_say_which_objects_and_which_fields(tmp_path: Path) -> None:
+    text = """
+types:
+- apps/Deployment
+- type: core/ConfigMap
+  version: v1
+  namespaces: [shop, infra]
+  labelSelector: app=web
+  fieldSelector: metadata.name!=x
+  drop: [/data/large]
+"""
+    short, long = load_settings(file_of(tmp_path, text), environ={}).selected_types
+    assert (short.type, short.selection, short.fields) == ("apps/Deployment", Selection(), Fields())
+    assert long.type == "core/ConfigMap"
+    assert long.selection == Selection("v1", ("shop", "infra"), "app=web", "metadata.name!=x")
+    assert long.fields == Fields(drop=("/data/large",))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("types: [Deployment]", "is no <group>/<Kind>"),
+        ("types: [{type: a/B, keep: [/x], drop: [/y]}]", "has keep and drop"),
+        ("types: [{type: a/B, drop: [status]}]", "no field to keep or drop"),
+        ("types: [{type: a/B, drop: [/metadata/name]}]", "no field to keep or drop"),
+        ("types: [a/B, {type: a/B}]", "named twice"),
+        ("types: [{type: a/B, selector: x}]", "selector"),
+    ],
+)
+def test_types_that_make_no_sense_are_told(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(SettingsError, match=said):
+        load_settings(file_of(tmp_path, text), environ={})
