@@ -8,6 +8,8 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from collections.abc import Iterable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -24,15 +26,30 @@ from tests.reference.answers import answer
 Object = dict[str, Any]
 
 
-async def engine_answers(opa: Opa, changes: dict[str, Any]) -> dict[str, Any]:
+def path_name(source: str, kind: str, path: Iterable[str]) -> str:
+    """How an answer is named where the two differ."""
+    return f"{kind} {' > '.join(path)}" + (f" (from {source})" if source else "")
+
+
+def sources_of(objects: list[Object]) -> list[str]:
+    """Where requests come from, as far as that matters: anywhere, and for a mesh one namespace, some time each (P6)."""
+    meshes = any(
+        ref.get("kind") == "Service" for obj in objects for ref in obj.get("spec", {}).get("parentRefs") or []
+    ) or any(obj["spec"].get("crossNamespace") == "Consumer" for obj in objects if obj["kind"] == "PolicyKind")
+    namespaces = sorted({obj["metadata"].get("namespace", "") for obj in objects} - {""})
+    return ["", namespaces[len(objects) % len(namespaces)]] if meshes and namespaces else [""]
+
+
+async def engine_answers(opa: Opa, changes: dict[str, Any], sources: list[str]) -> dict[str, Any]:
     """What the engine says, each answer under a name that the reference's has too."""
     found: dict[str, Any] = {}
     scopes = await opa.query("scopes", changes)
-    for kind, targets in scopes.items():
-        for row in await opa.query("effective", {"targets": targets, "policyKind": kind, **changes}):
+    for source, kind in product(sources, scopes):
+        question = {"targets": scopes[kind], "policyKind": kind, "sourceNamespace": source, **changes}
+        for row in await opa.query("effective", question):
             for path in row["paths"]:
                 body = {name: value for name, value in path.items() if name != "path"}
-                found[f"{row['policyKind']} {' > '.join(path['path'])}"] = body
+                found[path_name(source, row["policyKind"], path["path"])] = body
     policies = await opa.query("policies", changes)
     for status in await opa.query("status", {"policies": policies, **changes}):
         if status["policyKind"] == "policybridge.io/PolicyKind":
@@ -44,19 +61,21 @@ async def engine_answers(opa: Opa, changes: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def reference_answers(objects: list[Object]) -> dict[str, Any]:
+def reference_answers(objects: list[Object], sources: list[str]) -> dict[str, Any]:
     """What the reference says, in the same form."""
     answers = answer(objects)
     found: dict[str, Any] = dict(answers.conditions)
-    for (kind, _, path), body in answers.effective.items():
-        found[f"{kind} {' > '.join(path)}"] = body
+    for (source, kind, path), body in answers.effective.items():
+        if source in sources:
+            found[path_name(source, kind, path)] = body
     return found
 
 
-async def differences(opa: Opa, objects: list[Object]) -> dict[str, str]:
+async def differences(opa: Opa, objects: list[Object], sources: list[str] | None = None) -> dict[str, str]:
     """Where the two differ, by policy or by policy kind and path, and how; empty where they agree."""
-    engine = await engine_answers(opa, {"changes": {"upsert": objects}})
-    reference = reference_answers(objects)
+    asked = sources or sources_of(objects)
+    engine = await engine_answers(opa, {"changes": {"upsert": objects}}, asked)
+    reference = reference_answers(objects, asked)
     return {
         name: f"  reference: {reference.get(name)}\n  engine:    {engine.get(name)}"
         for name in sorted({*engine, *reference})
@@ -66,15 +85,16 @@ async def differences(opa: Opa, objects: list[Object]) -> dict[str, str]:
 
 async def shrunken(opa: Opa, objects: list[Object], seed: int) -> str:
     """The fewest objects (by leaving out one after the other) where the first difference is one still, and that."""
+    sources = sources_of(objects)
     first = next(iter(await differences(opa, objects)))
     again = True
     while again:
         again = False
         for obj in list(objects):
             fewer = [other for other in objects if other is not obj]
-            if first in await differences(opa, fewer):
+            if first in await differences(opa, fewer, sources):
                 objects, again = fewer, True
-    how = (await differences(opa, objects))[first]
+    how = (await differences(opa, objects, sources))[first]
     plain = json.loads(json.dumps(objects))  # without the anchors that YAML makes of shared values
     return f"seed {seed}, {len(objects)} objects:\n{yaml.safe_dump_all(plain)}\n{first}\n{how}"
 

@@ -19,8 +19,8 @@ SERVICES = ("cart", "stock")
 # What the engine refuses no more. A feature that lands is named here, and random clusters have it from then on.
 FEATURES = frozenset(
     {
-        *("Challenger", "Closest", "ConflictOnOverlap", "OldestWins", "Stack"),
-        *("ForeignRouteKinds", "ListenerSet", "Mesh", "Selectors", "ClassName"),
+        *("Challenger", "Closest", "ConflictOnOverlap", "Enforced", "OldestWins", "Stack"),
+        *("ClassName", "Consumer", "ForeignRouteKinds", "ListenerSet", "Mesh", "Selectors"),
     }
 )
 

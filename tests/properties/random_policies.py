@@ -56,7 +56,9 @@ def _policy_kind(draw: Drawing, name: str) -> Object:
         "mode": "Manage",
         "controllerName": f"{GROUP}/controller",
         "class": "Direct" if draw.chance(0.2) else "Inherited",
-        "crossNamespace": draw.pick(("ReferenceGrant", "ReferenceGrant", "Forbidden")),
+        "crossNamespace": draw.pick(
+            ("ReferenceGrant", "ReferenceGrant", "Forbidden", "Consumer" if draw.has("Consumer", 0.7) else "Forbidden")
+        ),
         "statusShape": "Conditions",
     }
     if draw.chance(0.8):

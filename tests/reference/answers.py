@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 from tests.reference.attachment import ACCEPTED, Attachment, attachments_of
@@ -17,7 +18,7 @@ from tests.reference.policies import Policy, read_policy
 
 @dataclass
 class Answers:
-    """All texts are keys. `effective` by policy kind, target and path; `verdicts` by policy, one for each ref."""
+    """All texts are keys. `effective` by source namespace, policy kind and path; `verdicts` by policy, one a ref."""
 
     effective: dict[tuple[str, str, tuple[str, ...]], dict[str, Any]]
     verdicts: dict[str, list[str]]
@@ -32,11 +33,13 @@ def answer(objects: list[Spec]) -> Answers:
         policies = [read_policy(kind, obj) for obj in cluster.of_kind(kind.group, kind.kind)]
         attachments = attachments_of(cluster, kind, policies)
         outcomes: dict[str, list[str]] = {str(policy.node): [] for policy in policies}
-        for target in effective_targets(cluster, kind):
-            for path in paths_to(cluster, target, kind):
-                found = effective_policy(cluster, kind, attachments, path)
+        # O4 counts all paths: those of P6, that exist for requests from one namespace alone, too.
+        for source, target in product(["", *cluster.namespaces()], effective_targets(cluster, kind)):
+            counting = [attachment for attachment in attachments if attachment.counts_for(kind, source)]
+            for path in paths_to(cluster, target, kind, source):
+                found = effective_policy(cluster, kind, counting, path)
                 if found:
-                    answers.effective[kind.name, str(target), tuple(map(str, path))] = found
+                    answers.effective[source, kind.name, tuple(map(str, path))] = found
                     for entry in found["policies"]:
                         outcomes[entry["policy"]].append(entry["outcome"])
         for policy in policies:

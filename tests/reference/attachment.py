@@ -22,6 +22,16 @@ class Attachment:
     verdict: str
     class_name: str = ""
 
+    def counts_for(self, kind: PolicyKind, source_namespace: str) -> bool:
+        """P6: under `crossNamespace: Consumer` a ref to another namespace counts for requests from the policy's own."""
+        return requests_of(kind, self.policy, self.target) in {"", source_namespace}
+
+
+def requests_of(kind: PolicyKind, policy: Policy, target: Node) -> str:
+    """From which namespace the requests are that a policy on a target counts for; empty: from any (P6)."""
+    crosses = "-" not in {policy.node.namespace, target.namespace} and policy.node.namespace != target.namespace
+    return policy.node.namespace if crosses and kind.crosses == "Consumer" else ""
+
 
 def attachments_of(cluster: Cluster, kind: PolicyKind, policies: list[Policy]) -> list[Attachment]:
     """Every ref of every policy of a kind, oldest policies first."""
@@ -81,7 +91,8 @@ def _judge(cluster: Cluster, kind: PolicyKind, policy: Policy, ref: Spec, target
     if not _scope_fits(kind, policy, ref, target):
         return INVALID
     crosses = target.namespace not in {"-", policy.node.namespace}
-    if crosses and policy.node.namespace != "-" and not is_granted(cluster, policy.node, target):
+    needs_grant = crosses and policy.node.namespace != "-" and kind.crosses == "ReferenceGrant"
+    if needs_grant and not is_granted(cluster, policy.node, target):
         return NOT_FOUND
     if target.whole not in cluster.objects or (target.section and not cluster.find_section(target)):
         return NOT_FOUND
@@ -93,7 +104,7 @@ def _scope_fits(kind: PolicyKind, policy: Policy, ref: Spec, target: Node) -> bo
         return target.namespace != "-" or (target.group, target.kind) in CLUSTER_SCOPED
     if target.namespace == "-":  # T3: none but its own Namespace
         return (target.group, target.kind, target.name) == ("core", "Namespace", policy.node.namespace)
-    return target.namespace == policy.node.namespace or kind.option("crossNamespace", "Forbidden") == "ReferenceGrant"
+    return target.namespace == policy.node.namespace or kind.crosses != "Forbidden"
 
 
 def _loses(kind: PolicyKind, policy: Policy, target: Node, older: list[Attachment]) -> bool:
@@ -104,6 +115,9 @@ def _loses(kind: PolicyKind, policy: Policy, target: Node, older: list[Attachmen
         if (other.verdict, other.target) == (ACCEPTED, target)
         and not other.policy.is_deleted
         and other.policy.node != policy.node
+        # P6: what counts for the requests of one namespace must not take a target from those who serve all. F5 does not
+        # say this; the other reading lets any older consumer take a producer's target away.
+        and requests_of(kind, other.policy, target) == requests_of(kind, policy, target)
     ]
     if kind.same_level == "Conflict":
         return bool(rivals)

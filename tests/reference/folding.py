@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.reference.kinds import PolicyKind, age
-from tests.reference.merging import Leaf, Tree, annotate, patch
+from tests.reference.merging import Tree, annotate, patch
 from tests.reference.policies import Policy
 
 Place = tuple[int, Policy]  # the level on the path, 0 is the root; and a policy attached there
@@ -19,7 +19,7 @@ def fold(kind: PolicyKind, places: list[Place]) -> Tree:
     if kind.both_wrappers:
         return _both(places)
     if kind.is_direct:
-        return _direct(places)
+        return _direct(kind, places)
     places = ordered(places)
     stack = [(policy.strategy, annotate(policy.spec, policy.node)) for _, policy in places]
     if kind.same_level == "OldestWins":
@@ -110,19 +110,17 @@ def _both(places: list[Place]) -> Tree:
     return result
 
 
-def _direct(places: list[Place]) -> Tree:
-    """C2: a ref with a section beats one without; disjoint specs at one target are united."""
+def _direct(kind: PolicyKind, places: list[Place]) -> Tree:
+    """C2: a ref with a section beats one without; disjoint specs at one target are united.
+
+    Specs that are not disjoint, or several under Conflict, meet there only for the requests of one consumer (P6). The
+    oldest then beats the others, as None has it.
+    """
     lowest = max(level for level, _ in places)
-    result: Tree | None = None
-    for level, policy in ordered(places):
-        if level == lowest:
-            tree = annotate(policy.spec, policy.node)
-            result = tree if result is None else _unite(result, tree)
-    assert result is not None
+    trees = [annotate(policy.spec, policy.node) for level, policy in ordered(places) if level == lowest]
+    if kind.same_level == "Conflict":
+        return trees[0]
+    result = trees[-1]
+    for tree in reversed(trees[:-1]):
+        result = patch(result, tree)
     return result
-
-
-def _unite(left: Tree, right: Tree) -> Tree:
-    if isinstance(left, Leaf):
-        return left
-    return patch(left, right)

@@ -84,10 +84,7 @@ def _gateway_of(cluster: Cluster, listener_set: Spec) -> Node | None:
 
 
 def _frontends_above(cluster: Cluster, route: Spec) -> list[Node]:
-    """Services that a route of their namespace names as its parents; a port that it names must be there.
-
-    P6: the paths of a consumer route, in another namespace, exist only for its own `sourceNamespace`.
-    """
+    """Services that a route names as its parents; a port that it names must be there."""
     found = set()
     for ref in route["spec"].get("parentRefs") or []:
         parent = _parent(route, ref)
@@ -95,7 +92,7 @@ def _frontends_above(cluster: Cluster, route: Spec) -> list[Node]:
         if (parent.group, parent.kind) != ("core", "Service") or service is None:
             continue
         ports = {port["port"] for port in service["spec"]["ports"]}
-        if parent.namespace == node_of(route).namespace and ref.get("port") in {None, *ports}:
+        if ref.get("port") in {None, *ports}:
             found.add(parent._replace(role="frontend"))
     return sorted(found)
 
@@ -127,15 +124,18 @@ def _names(route: Spec, ref: Spec) -> Node:
     return Node(group_of(ref.get("group") or ""), ref.get("kind", "Service"), namespace, ref["name"])
 
 
-def paths_to(cluster: Cluster, node: Node, kind: PolicyKind) -> set[Path]:
-    """Every path from a root to this node, with the Namespaces where policies of this kind may target them."""
+def paths_to(cluster: Cluster, node: Node, kind: PolicyKind, source: str = "") -> set[Path]:
+    """Every path from a root to this node, with the Namespaces where policies of this kind may target them.
+
+    `source` is the namespace that requests come from, where that is known (P6).
+    """
     if kind.is_direct:
         # C2: the declared target with one path, itself. What a section's path is the rule does not say; the section
         # stands below its object (design, Hierarchy), and a ref to the object counts there.
         return {(node.whole, node)} if node.section else {(node,)}
     return {
         _with_namespaces(cluster, path) if kind.may_target("core", "Namespace") else path
-        for path in _walk(cluster, node)
+        for path in _walk(cluster, node, source)
     }
 
 
@@ -156,16 +156,31 @@ def is_of_class(cluster: Cluster, kind: PolicyKind, path: Path, class_name: str)
     )
 
 
-def _walk(cluster: Cluster, node: Node) -> set[Path]:
+def _walk(cluster: Cluster, node: Node, source: str = "") -> set[Path]:
     if level_of(node) == "Port":
-        return _walk_to_port(cluster, node)
+        return _walk_to_port(cluster, node, source)
     parents = parents_of(cluster, node)
-    if not parents:
-        return {(node,)}
-    return {(*path, node) for parent in parents for path in _walk(cluster, parent)}
+    there = [parent for parent in parents if not parent.role or _route_is_for(cluster, parent, node, source)]
+    found = {(*path, node) for parent in there for path in _walk(cluster, parent, source)}
+    if level_of(node) == "Backend":
+        # A backend is a scope of its own where no rule leads to it, also for want of requests from a namespace (P2).
+        return found or {(node,)}
+    return found if parents else {(node,)}
 
 
-def _walk_to_port(cluster: Cluster, port: Node) -> set[Path]:
+def _route_is_for(cluster: Cluster, frontend: Node, route: Node, source: str) -> bool:
+    """P6: a consumer route is for its own namespace's requests, and for these it replaces the producer's."""
+    if route.namespace != frontend.namespace:
+        return route.namespace == source
+    return source == frontend.namespace or not any(
+        frontend in _frontends_above(cluster, other)
+        for kind in ROUTES
+        for other in cluster.of_kind(GATEWAY_API, kind)
+        if node_of(other).namespace == source
+    )
+
+
+def _walk_to_port(cluster: Cluster, port: Node, source: str) -> set[Path]:
     """A rule's traffic goes to the port that its backendRef names: only through such a rule a path leads to the port.
 
     The rules do not say this (P1, P2); it is what Gateway API allows. A port that no rule names starts at its Service.
@@ -173,7 +188,7 @@ def _walk_to_port(cluster: Cluster, port: Node) -> set[Path]:
     numbers = {body["port"] for name, body in sections_of(cluster.objects[port.whole]) if name == port.section}
     found = {
         (*above, port)
-        for above in _walk(cluster, port.whole)
+        for above in _walk(cluster, port.whole, source)
         if len(above) > 1 and numbers & _ports_named(cluster, above[-2], port.whole)
     }
     return found or {(port.whole, port)}

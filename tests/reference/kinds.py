@@ -113,6 +113,11 @@ class PolicyKind:
         return str(self.spec.get(name, default))
 
     @property
+    def crosses(self) -> str:
+        """What makes a ref to another namespace count: a ReferenceGrant, being a Consumer's, or nothing (Forbidden)."""
+        return self.option("crossNamespace", "Forbidden")
+
+    @property
     def same_level(self) -> str:
         """F5."""
         return self.option("sameLevel", "Conflict" if self.is_direct else "OlderEstablished")

@@ -103,6 +103,10 @@ class Cluster:
                 return node._replace(section=name)
         return None
 
+    def namespaces(self) -> list[str]:
+        """Every namespace that holds an object."""
+        return sorted({node.namespace for node in self.objects} - {"-"})
+
     def labels(self, namespace: str) -> dict[str, str]:
         """The labels of a Namespace. One that is not among the objects has its name, as on any API server (P2)."""
         obj = self.objects.get(Node("core", "Namespace", "-", namespace), {"metadata": {}})

@@ -13,7 +13,7 @@ conflict(policy_key, ref) := {"reason": "Conflicted", "message": message} if {
 	policy_kind := keys.parse(policy_key).type
 	kinds.get(policy_kind).sameLevel in {"Conflict", "ConflictOnOverlap"}
 	node := place(policy_kind, ref.key)
-	contenders := _contenders(policy_kind, node, _requests_from(policy_key))
+	contenders := _contenders(policy_kind, node, _requests_from(policy_key, node))
 	holders := _holders(kinds.get(policy_kind).sameLevel, contenders)
 	not policy_key in holders
 	policy_key in contenders
@@ -29,14 +29,18 @@ conflict(policy_key, ref) := {"reason": "Conflicted", "message": message} if {
 _contenders(policy_kind, node, source) := [policy |
 	some [_, _, policy] in sort({[lookup.age(policy), keys.alphabetical(policy), policy] |
 		some [policy, ref] in _refs_to(policy_kind, node)
-		_requests_from(policy) == source
+		_requests_from(policy, node) == source
 		own_verdict(policy, ref).reason == "Accepted"
 	})
 ]
 
-# A consumer's policy counts for other requests than a producer's or another consumer's (semantics P6).
-_requests_from(policy_key) := keys.parse(policy_key).namespace if {
+# A consumer's policy counts for other requests than a producer's or another consumer's (semantics P6): those from its
+# namespace. Policies of the target's own namespace and cluster-scoped ones count for all requests, "".
+_requests_from(policy_key, node) := namespace if {
 	kinds.for_consumers(keys.parse(policy_key).type)
+	namespace := keys.parse(policy_key).namespace
+	not namespace in {"-", keys.parse(node).namespace}
+	keys.parse(node).namespace != "-"
 } else := ""
 
 _holders("Conflict", contenders) := {contenders[0]}

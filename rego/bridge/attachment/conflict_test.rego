@@ -60,3 +60,32 @@ test_the_loser_of_one_target_keeps_its_others if {
 		_accepted,
 	]
 }
+
+_hops(namespace, name, minute) := testing.created(
+	testing.with_spec(
+		testing.resource("example.com/v1", "HopPolicy", namespace, name),
+		{"targetRefs": [object.union(_cart_ref, {"namespace": "shop"})], "hops": minute},
+	),
+	minute,
+)
+
+# F5, P6
+test_policies_that_count_for_other_requests_do_not_contend if {
+	kind := testing.policykind({
+		"group": "example.com",
+		"kind": "HopPolicy",
+		"class": "Direct",
+		"crossNamespace": "Consumer",
+		"targets": [{"group": "", "kind": "Service"}],
+	})
+	for_all := [kind, _hops("", "everywhere", 1), _hops("team", "theirs", 2)]
+	_verdicts(_hops("shop", "own", 3), for_all) == [[
+		"Conflicted",
+		"Service shop/cart belongs to the older HopPolicy everywhere",
+	]]
+	_verdicts(_hops("other", "for-their-requests", 3), for_all) == [_accepted]
+	_verdicts(_hops("team", "again", 3), for_all) == [[
+		"Conflicted",
+		"Service shop/cart belongs to the older HopPolicy team/theirs",
+	]]
+}
