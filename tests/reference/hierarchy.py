@@ -162,9 +162,6 @@ def _walk(cluster: Cluster, node: Node, source: str = "") -> set[Path]:
     parents = parents_of(cluster, node)
     there = [parent for parent in parents if not parent.role or _route_is_for(cluster, parent, node, source)]
     found = {(*path, node) for parent in there for path in _walk(cluster, parent, source)}
-    if level_of(node) == "Backend":
-        # A backend is a scope of its own where no rule leads to it, also for want of requests from a namespace (P2).
-        return found or {(node,)}
     return found if parents else {(node,)}
 
 
