@@ -19,7 +19,7 @@ import yaml
 from bridge.model.changes import Object
 from bridge.model.keys import key_of
 from tests.controlplane.plane import ControlPlane
-from tests.scenarios.cases import Case, cases_without_modules
+from tests.scenarios.cases import Case, all_cases, cases_without_modules, loadable
 from tests.scenarios.checking import Answers, check, refusal
 from tests.scenarios.custom_resources import custom_resources, plural_of
 
@@ -102,7 +102,7 @@ def cluster(
             assert process.wait(20) == 0, (folder / "bridge.log").read_text()
 
 
-@pytest.mark.parametrize("case", cases_without_modules(), ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [loadable(case) for case in all_cases()])
 def test_a_scenario_holds_on_a_cluster(case: Case, cluster: Cluster) -> None:
     deadline = time.monotonic() + PATIENCE
     while True:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from bridge.model.keys import key_of
-from tests.scenarios.cases import Case, cases_without_modules
+from tests.scenarios.cases import Case, all_cases, cases_without_modules, loadable
 from tests.scenarios.checking import Answers, check
 
 BRIDGE = Path(sys.executable).parent / "bridge"
@@ -55,7 +55,7 @@ def statuses(opa_path: Path) -> dict[str, dict[str, Any]]:
     return {str(key_of(obj)): obj["metadata"] | obj.get("status", {}) for obj in bridge(opa_path, "status").answer}
 
 
-@pytest.mark.parametrize("case", cases_without_modules(), ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [loadable(case) for case in all_cases()])
 def test_a_scenario_holds_on_a_folder_of_manifests(
     case: Case, effective: Printed, statuses: dict[str, dict[str, Any]], opa_path: Path
 ) -> None:
