@@ -16,7 +16,7 @@ accepted(policy_key) := {"type": "Accepted", "status": "True", "reason": "Accept
 	message := _accepted_message([verdict | some verdict in heard; verdict.reason != "Accepted"])
 } else := {"type": "Accepted", "status": "False", "reason": first.reason, "message": first.message} if {
 	first := attachment.verdicts(policy_key)[0]
-} else := {"type": "Accepted", "status": "False", "reason": "Invalid", "message": attachment.invalid(policy_key)}
+}
 
 _accepted_message(refused) := "Policy has been accepted" if count(refused) == 0
 

@@ -2,7 +2,6 @@ package bridge.status
 
 import data.bridge.attachment
 import data.bridge.effective
-import data.bridge.hierarchy
 import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.lookup
@@ -37,7 +36,7 @@ _reached(policy_key, tallies) := [{"ancestor": key, "conditions": conditions(pol
 _reached_keys(tallies) := {tally.ancestor | some tally in tallies} - {""}
 
 # Each ref with what it comes to by itself, once for each target.
-_idle(policy_key, tallies) := [{"ancestor": entries[key][0].key, "conditions": entries[key][0].conditions} |
+_idle(policy_key, tallies) := [{"ancestor": key, "conditions": _joined(entries[key])} |
 	some key in [found | some index, found in order; not found in array.slice(order, 0, index)]
 ] if {
 	idle := [entry |
@@ -52,7 +51,7 @@ _idle(policy_key, tallies) := [{"ancestor": entries[key][0].key, "conditions": e
 # Of an accepted ref all paths lead to no ancestor, if it has any.
 _idle_entry(policy_key, verdict, tallies) := {"key": node, "conditions": conditions(policy_key, own)} if {
 	verdict.reason == "Accepted"
-	node := hierarchy.canonical(verdict.ref.key)
+	node := attachment.place(keys.parse(policy_key).type, verdict.ref.key)
 	own := [tally | some tally in tallies; node in tally.targets]
 	count(_reached_keys(own)) == 0
 }
@@ -61,6 +60,15 @@ _idle_entry(policy_key, verdict, _) := {"key": verdict.ref.key, "conditions": [o
 	verdict.reason != "Accepted"
 	condition := {"type": "Accepted", "status": "False", "reason": verdict.reason, "message": verdict.message}
 }
+
+# What no object can be named for stands under the policy's own name, and an entry has one Accepted: it says all of them.
+_joined(entries) := [object.union(condition, {"message": fitted(concat("; ", messages))}) |
+	some condition in entries[0].conditions
+] if {
+	messages := [entry.conditions[0].message | some entry in entries; count(entry.conditions) == 1]
+	count(messages) == count(entries)
+	count({message | some message in messages}) > 1
+} else := entries[0].conditions
 
 _with_count(shown, left_out) := shown if left_out <= 0
 

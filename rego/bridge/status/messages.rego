@@ -2,8 +2,8 @@ package bridge.status
 
 import data.bridge.attachment
 import data.bridge.effective
-import data.bridge.hierarchy
 import data.bridge.kinds
+import data.bridge.lib.keys
 
 # METADATA
 # description: |
@@ -31,7 +31,7 @@ _by_target(policy_key, set, tallies) := [sprintf("Of its targets %s", [concat(",
 	told := array.concat(array.slice(texts, 0, 10), _and_more(count(texts) - 10))
 } else := []
 
-_accepted_targets(policy_key) := sort({hierarchy.canonical(verdict.ref.key) |
+_accepted_targets(policy_key) := sort({attachment.place(keys.parse(policy_key).type, verdict.ref.key) |
 	some verdict in attachment.verdicts(policy_key)
 	verdict.reason == "Accepted"
 })
