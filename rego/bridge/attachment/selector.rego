@@ -32,31 +32,29 @@ _selector_entry(place, raw) := {"place": place, "flaw": message} if {
 # description: |
 #   The objects that a selector of a policy selects, as refs in the order of their names, as if the policy named each. A
 #   cluster-scoped policy selects cluster-scoped objects.
-selected_refs(policy_key, type, text) := [object_ref(key) |
+selected_refs(policy_key, type, text) := [object_ref(concat("/", [type, namespace, name])) |
 	namespace := keys.parse(policy_key).namespace
-	some name in sort([name | some name, _ in lookup.objects_in(type, namespace)])
-	key := concat("/", [type, namespace, name])
-	selects(text, key)
+	selected := {name |
+		some name, obj in lookup.objects_in(type, namespace)
+		_selects(text, _labels(type, name, object.get(obj.metadata, "labels", {})))
+	}
+	some name in sort(selected)
 ]
 
 # METADATA
 # description: A ref to a whole object.
 object_ref(object_key) := {"object": object_key, "section": "", "key": object_key}
 
-# METADATA
-# description: What a selector selects by, as its text, selects an object that exists.
-selects(text, object_key) if hierarchy.selects(_parsed(text), _labels(object_key))
+# What a selector selects by, as its text, selects these labels, which many objects share: OPA decides once for all of them.
+_selects(text, labels) if hierarchy.selects(_parsed(text), labels)
 
 _parsed(text) := json.unmarshal(text)
 
-_labels(object_key) := hierarchy.namespace_labels(keys.parse(object_key).name) if {
-	keys.parse(object_key).type == "core/Namespace"
-} else := labels if {
-	labels := lookup.get(object_key).metadata.labels
-	is_object(labels)
-} else := {} if {
-	lookup.get(object_key)
-}
+_labels(type, name, written) := hierarchy.namespace_labels(name) if {
+	type == "core/Namespace"
+} else := written if {
+	is_object(written)
+} else := {}
 
 # METADATA
 # description: |
@@ -64,8 +62,9 @@ _labels(object_key) := hierarchy.namespace_labels(keys.parse(object_key).name) i
 #   their namespace, and nothing where there are none.
 selecting(object_key) := {policy |
 	parts := keys.parse(object_key)
+	labels := _labels(parts.type, parts.name, object.get(lookup.get(object_key).metadata, "labels", {}))
 	some [policy, text] in lookup.selecting(parts.namespace, parts.type)
-	selects(text, object_key)
+	_selects(text, labels)
 }
 
 # METADATA
