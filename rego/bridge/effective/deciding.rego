@@ -17,6 +17,8 @@ deciders(policy_kind, attached, placed) := [sprintf("%s%s", [keys.short(winner),
 _reason(policy_kind, attached, loser, winner) := ", which is closer" if {
 	kinds.get(policy_kind).mergesWith == "Closest"
 	not loser in {policy | some side in _folded_sides(policy_kind, _sides(policy_kind, attached)); some policy in side}
+} else := sprintf(" (%s)", [merge.strategies[both_deciding(loser, winner, _by_standing(attached, {loser, winner})[0])]]) if {
+	both(policy_kind)
 } else := ", which names the section" if {
 	# Under None only one that names the section wins over another (semantics C2); that says more than its name.
 	_deciding(policy_kind, attached, {loser, winner}) == "None"

@@ -34,7 +34,7 @@ _merged(attached) := {"error": merged.error, "policies": _unmerged(attached)} if
 	merged.error
 } else := {"spec": result.spec, "origins": result.origins, "policies": policies} if {
 	order := [entry.policy | some entry in attached]
-	merged := folded(fold_ops(_kind_of(attached), attached))
+	merged := _by_policies(_kind_of(attached), folded(fold_ops(_kind_of(attached), attached)))
 	result := finished(merged)
 	fate := _fate(order, merged)
 	policies := [row |
@@ -49,6 +49,10 @@ _merged(attached) := {"error": merged.error, "policies": _unmerged(attached)} if
 		}
 	]
 }
+
+_by_policies(policy_kind, side) := without_parts(side) if {
+	both(policy_kind)
+} else := side
 
 _fate(policies, merged) := outcomes(policies, merged.origins) if {
 	plain(keys.parse(policies[0]).type)

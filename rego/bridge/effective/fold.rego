@@ -43,9 +43,13 @@ _step(acc, op) := object.union(object.remove(next, told), object.filter(history,
 	told := ["steps", "members", "joining"]
 }
 
-_joined(op, acc) := merge.combined(op.within[0], side(op.policy), acc.level)
+_joined(op, acc) := merge.combined(op.within[0], _op_side(op), acc.level)
 
-_joined(op, _) := side(op.policy) if count(op.within) == 0
+_joined(op, _) := _op_side(op) if count(op.within) == 0
+
+_op_side(op) := part_side(op.policy, op.part) if {
+	op.part
+} else := side(op.policy)
 
 _met([], acc, level) := object.union(object.remove(acc, ["level"]), {"level": level})
 

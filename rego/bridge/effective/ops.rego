@@ -15,7 +15,9 @@ fold_ops(policy_kind, attached) := array.reverse([entry.policy | some entry in a
 
 # METADATA
 # description: What `fold_ops` does, by level, whatever the kind.
-level_ops(policy_kind, attached) := [op |
+level_ops(policy_kind, attached) := both_ops(policy_kind, _folded_sides(policy_kind, _sides(policy_kind, attached))) if {
+	both(policy_kind)
+} else := [op |
 	sides := _in_fold_order(policy_kind, _folded_sides(policy_kind, _sides(policy_kind, attached)))
 	some index, side in sides
 	across := _across(policy_kind, side, _before(sides, index))

@@ -6,6 +6,7 @@
 package bridge.effective
 
 import data.bridge.kinds
+import data.bridge.lib.keys
 import data.bridge.lib.leaves
 import data.bridge.lookup
 import data.bridge.merge
@@ -14,12 +15,14 @@ import data.bridge.merge
 # description: |
 #   A policy's spec proper (what is left of its spec without targets and strategy), with its strategy:
 #   `{spec, strategy, pointers}`, or `{error}` where the policy is Invalid (semantics F6, F7, T2).
-proper(policy_key) := {"error": "Policy has no spec"} if {
+proper(policy_key) := both_proper(policy_key) if {
+	both(keys.parse(policy_key).type)
+} else := {"error": "Policy has no spec"} if {
 	not _place(policy_key)
 } else := {"error": sprintf("%s is no object", [_place(policy_key).path])} if {
 	not is_object(_value(policy_key))
 } else := {"error": message} if {
-	beside := _beside(policy_key)
+	beside := _beside(policy_key, _place(policy_key))
 	count(beside) > 0
 	message := sprintf("Fields beside %s: %s. A policy has one wrapper and nothing beside it", [
 		_place(policy_key).path,
@@ -41,7 +44,9 @@ _spec(policy_key) := json.remove(object.remove(_value(policy_key), place.drop), 
 
 # METADATA
 # description: A policy's own spec proper as a side of a step, in the form that its rules make of it.
-side(policy_key) := merge.side(policy_key, _spec(policy_key), leaves.pointers(_spec(policy_key))) if {
+side(policy_key) := both_side(policy_key) if {
+	both(keys.parse(policy_key).type)
+} else := merge.side(policy_key, _spec(policy_key), leaves.pointers(_spec(policy_key))) if {
 	merge_rules(policy_key) == []
 } else := merge.keyed(_spec(policy_key), {"": policy_key}, merge_rules(policy_key))
 
@@ -57,11 +62,15 @@ _at(policy_key, segments) := object.get(lookup.get(policy_key), segments, null)
 
 # What a policy has beside its wrapper, a second wrapper (by its path) or fields other than refs and strategy
 # (semantics F6, wrappers: One; T2).
-_beside(policy_key) := {path |
-	some path, segments in _place(policy_key).rivals
+_beside(policy_key, place) := {path |
+	some path, segments in place.rivals
 	_at(policy_key, segments) != null
-} | {field |
-	holder := _place(policy_key).holder
+} | fields_beside(policy_key, place)
+
+# METADATA
+# description: The fields beside a policy's wrapper that are no wrapper, ref or strategy.
+fields_beside(policy_key, place) := {field |
+	holder := place.holder
 	some field, value in object.remove(_at(policy_key, holder.segments), holder.allowed)
 	value != null
 }

@@ -63,6 +63,10 @@ test_a_null_wrapper_or_field_is_none if {
 	}
 }
 
+test_a_null_wrapper_is_no_tombstone_of_a_bare_spec if {
+	_proper({"overrides": null, "theme": "dark"}) == {"spec": {"theme": "dark"}, "strategy": "AtomicDefaults", "pointers": {"/theme"}}
+}
+
 test_a_spec_that_is_no_object_is_an_error if {
 	_proper({"overrides": ["dark"]}) == {"error": "/spec/overrides is no object"}
 	odd := testing.with_spec(testing.resource("example.com/v1", "ColorPolicy", "shop", "warm"), ["dark"])

@@ -7,7 +7,9 @@ import data.bridge.merge
 # METADATA
 # description: |
 #   The strategy of a policy, `{strategy}`, or `{error}` where what it names is unknown (semantics F7, T2).
-strategy(policy_key) := _meant(keys.parse(policy_key).type, place.strategy, value) if {
+strategy(policy_key) := {"strategy": _strongest(policy_key)} if {
+	both(keys.parse(policy_key).type)
+} else := _meant(keys.parse(policy_key).type, place.strategy, value) if {
 	place := _place(policy_key)
 	count(place.strategySegments) > 0
 	value := _at(policy_key, place.strategySegments)

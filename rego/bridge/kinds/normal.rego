@@ -10,6 +10,7 @@ normal(type, spec) := object.union_n([
 	_defaults,
 	_class_defaults[object.get(spec, "class", "Inherited")],
 	{"defaultStrategy": _default_strategy(spec)},
+	{"sameLevel": "OldestWins" | spec.wrappers == "Both"},
 	object.remove(spec, ["targets"]),
 	{"group": split(type, "/")[0], "places": places(object.get(spec, "specPaths", _defaults.specPaths))},
 	{"targets": targets | targets := _targets(spec)},
@@ -66,7 +67,10 @@ _default_strategy(spec) := "None" if spec.class == "Direct"
 
 _default_strategy(spec) := assumed if {
 	object.get(spec, "class", "Inherited") == "Inherited"
+	not spec.wrappers == "Both"
 	assumed := [name | some name in merge.assumed_order; name in supported(spec)][0]
+} else := "PatchDefaults" if {
+	spec.wrappers == "Both"
 } else := "AtomicDefaults" if {
 	object.get(spec, "class", "Inherited") == "Inherited"
 }

@@ -85,3 +85,9 @@ test_the_assumed_strategy_is_the_first_of_gep_713s_order_that_the_kind_supports 
 		kinds.normal("acme.io/RatePolicy", object.union(_least, spec)).defaultStrategy == wanted
 	}
 }
+
+# F6
+test_both_wrappers_bring_their_own_defaults if {
+	normal := kinds.normal("acme.io/RatePolicy", object.union(_least, {"wrappers": "Both"}))
+	[normal.sameLevel, normal.defaultStrategy] == ["OldestWins", "PatchDefaults"]
+}

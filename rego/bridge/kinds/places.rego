@@ -17,7 +17,7 @@ places(spec_paths) := [place |
 		"segments": segments,
 		"strategy": object.get(entry, "strategy", ""),
 		"strategySegments": leaves.segments(object.get(entry, "strategyPath", "")),
-		"drop": _never_proper(entry),
+		"drop": array.concat(_never_proper(entry), _wrappers_in(spec_paths, segments)),
 		"inner": [relative | count(relative) > 1],
 		"rivals": {other.path: leaves.segments(other.path) |
 			some other in spec_paths
@@ -48,12 +48,14 @@ _inside(path, other) if startswith(concat("", [path, "/"]), concat("", [other, "
 _holder(spec_paths, segments) := {"segments": above, "allowed": allowed} if {
 	above := array.slice(segments, 0, count(segments) - 1)
 	bare := [entry | some entry in spec_paths; leaves.segments(entry.path) == above][0]
-	wrappers := [name |
-		some entry in spec_paths
-		path := leaves.segments(entry.path)
-		count(path) == count(above) + 1
-		array.slice(path, 0, count(above)) == above
-		name := path[count(above)]
-	]
-	allowed := array.concat(_never_proper(bare), wrappers)
+	allowed := array.concat(_never_proper(bare), _wrappers_in(spec_paths, above))
 } else := {}
+
+# The fields of a bare spec that are wrappers; one that is null is none.
+_wrappers_in(spec_paths, above) := [name |
+	some entry in spec_paths
+	path := leaves.segments(entry.path)
+	count(path) == count(above) + 1
+	array.slice(path, 0, count(above)) == above
+	name := path[count(above)]
+]

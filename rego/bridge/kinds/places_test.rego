@@ -33,7 +33,7 @@ test_a_bare_spec_has_no_rival_and_a_strategy_inside_it_is_not_proper if {
 		"segments": ["spec"],
 		"strategy": "",
 		"strategySegments": ["spec", "merge", "type"],
-		"drop": array.concat(_refs, ["note"]),
+		"drop": array.concat(_refs, ["note", "overrides", "defaults"]),
 		"inner": [["merge", "type"]],
 		"rivals": {},
 		"holder": {},

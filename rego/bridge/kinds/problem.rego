@@ -22,6 +22,10 @@ _class_problems(spec) := [message |
 		[_direct_fold(spec), "class Direct merges nothing: strategyFrom, mergesWith, fold and wrappers need class Inherited"],
 		[_two_folds(spec), "fold: Stack carries the strategy of the higher one of a pair, strategyFrom: Challenger takes the lower one's: have one of them"],
 		[_nameless_manage(spec), "controllerName is missing: mode Manage writes statuses in its name, <domain>/<name>"],
+		[_both_atomic(spec), "wrappers: Both merges by field: strategies in specPaths must be PatchDefaults or PatchOverrides"],
+		[_both_named(spec), "wrappers: Both has no strategies, strategyPath, defaultStrategy or custom: a wrapper gives the direction, Patch the rest"],
+		[_both_level(spec), "wrappers: Both needs sameLevel OldestWins: within a level the oldest wins"],
+		[_both_fold(spec), "wrappers: Both has an order of its own: strategyFrom and fold must be left out"],
 		[_nameless_custom(spec), "strategy Custom needs custom: the name of its package in bridge.strategies"],
 	]
 	wrong
@@ -44,7 +48,7 @@ _values := {
 	"strategyFrom": ["Established", "Challenger"],
 	"mergesWith": ["All", "Closest"],
 	"fold": ["BottomUp", "Stack"],
-	"wrappers": ["One"],
+	"wrappers": ["One", "Both"],
 	"conditions": ["Programmed", "Enforced"],
 	"statusShape": ["Conditions", "Ancestors"],
 	"ancestorLevel": hierarchy.level_names,
@@ -83,6 +87,33 @@ _direct_fold(spec) if {
 _two_folds(spec) if {
 	spec.fold == "Stack"
 	spec.strategyFrom == "Challenger"
+} else := false
+
+# The historic form: each policy has overrides and defaults, by field, in one order (semantics F6).
+_both_atomic(spec) if {
+	spec.wrappers == "Both"
+	some place in spec.specPaths
+	not object.get(place, "strategy", "PatchDefaults") in {"PatchDefaults", "PatchOverrides"}
+} else := false
+
+_both_named(spec) if {
+	spec.wrappers == "Both"
+	some said in array.concat(
+		[value | some field in ["strategies", "defaultStrategy", "custom"]; value := spec[field]],
+		[place.strategyPath | some place in spec.specPaths],
+	)
+	not said in {{}, "PatchDefaults"}
+} else := false
+
+_both_level(spec) if {
+	spec.wrappers == "Both"
+	object.get(spec, "sameLevel", "OldestWins") != "OldestWins"
+} else := false
+
+_both_fold(spec) if {
+	spec.wrappers == "Both"
+	some field, usual in {"strategyFrom": "Established", "fold": "BottomUp"}
+	object.get(spec, field, usual) != usual
 } else := false
 
 _nameless_custom(spec) if {

@@ -100,3 +100,29 @@ test_the_strategy_custom_needs_the_name_of_its_package if {
 	}
 	_with({"class": "Direct", "custom": "rates"}) == ["class Direct has no strategy but None"]
 }
+
+# F6
+test_a_kind_with_both_wrappers_has_one_order_by_field if {
+	wrapped := {"wrappers": "Both", "specPaths": [
+		{"path": "/spec/override", "strategy": "PatchOverrides"},
+		{"path": "/spec/default", "strategy": "PatchDefaults"},
+		{"path": "/spec"},
+	]}
+	_with(wrapped) == []
+	_with(object.union(wrapped, {"sameLevel": "OldestWins", "mergesWith": "Closest", "merge": {"units": ["/a"]}})) == []
+	every row in [
+		[{"specPaths": [{"path": "/spec/override", "strategy": "AtomicOverrides"}]}, "merges by field"],
+		[{"specPaths": [{"path": "/spec", "strategyPath": "/spec/strategy"}]}, "has no strategies"],
+		[{"strategies": {"a": "Patch"}}, "has no strategies"],
+		[{"defaultStrategy": "PatchOverrides"}, "has no strategies"],
+		[{"custom": "rates"}, "has no strategies"],
+		[{"sameLevel": "OlderEstablished"}, "needs sameLevel OldestWins"],
+		[{"strategyFrom": "Challenger"}, "has an order of its own"],
+		[{"fold": "Stack"}, "has an order of its own"],
+	] {
+		[fields, part] := row
+		messages := _with(object.union(wrapped, fields))
+		count(messages) == 1
+		contains(messages[0], part)
+	}
+}
