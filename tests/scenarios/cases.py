@@ -83,7 +83,8 @@ class Case:
     def owns(self, entry: dict[str, Any]) -> bool:
         """An effective policy is of its kinds and on its objects: presets are shared by scenarios."""
         held = {str(key) for key in self.keys}
-        return entry["policyKind"] in self.policy_kinds and entry["target"].partition("#")[0] in held
+        mine = entry["policyKind"] in self.policy_kinds
+        return mine and (entry["policyKind"] not in PRESETS or entry["target"].partition("#")[0] in held)
 
     @cached_property
     def policies(self) -> dict[str, str]:
