@@ -66,6 +66,11 @@ class Case:
         return {one["sourceNamespace"] for one in told if isinstance(one, dict) and "sourceNamespace" in one}
 
     @cached_property
+    def explained(self) -> set[str]:
+        """The keys of the targets of which it is expected what does not count."""
+        return {self.key(outcome["uncounted"]["target"]) for outcome in self.outcomes if "uncounted" in outcome}
+
+    @cached_property
     def refused(self) -> set[str]:
         """The names of its PolicyKinds that are not to come into force."""
         return {outcome["refused"]["policyKind"] for outcome in self.outcomes if "refused" in outcome}

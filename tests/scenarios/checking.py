@@ -7,6 +7,8 @@ short there, `<Kind>/<name>#<section>`; policies are named by their names (`<Kin
   requests from a namespace. A scenario with such an outcome expects no other effective policy anywhere.
 - `unreached: <target>` or `{target, sourceNamespace}`: no effective policy holds there; and none that nobody expects
   anywhere.
+- `uncounted: {target, policyKind?, links?, policies?}`: what `explain` says does not count there, all links as
+  `{parent, child, reason}`, all attachments as `{policy, reason}`. The command line has no explain yet.
 - `status: {policy, ancestor?, Accepted, Programmed, mentions?, message?, silent?}`: all conditions of a policy, as
   `<status>/<reason>`; what their messages mention, what Accepted's message is word for word, what no message mentions.
 - `status: {policy, none: true}`: no status is written.
@@ -34,6 +36,7 @@ CONDITION_TYPES = ("Accepted", "Programmed", "Enforced", "PartiallyEnforced", "O
 class Answers:
     """`effective` as the query gives it; by key each policy's status, and what each affected object shows.
 
+    `explained`: by target what the query `explain` gives; None where it cannot be asked.
     `by_source`: `effective` as it is with a sourceNamespace.
     `shown`: `{conditions, listeners, parents}` as they stand in a status, and `annotations`.
     `refused`: by its resource's name the Accepted condition of each PolicyKind that is not in force.
@@ -44,6 +47,7 @@ class Answers:
     shown: dict[str, dict[str, Any]]
     refused: dict[str, dict[str, Any]] = field(default_factory=dict)
     by_source: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    explained: dict[str, list[dict[str, Any]]] | None = None
 
     def for_source(self, namespace: str) -> list[dict[str, Any]]:
         """What is effective for requests from a namespace; without one what is the same for all."""
@@ -64,6 +68,8 @@ def check(case: Case, answers: Answers) -> None:
             expected_paths.append(_check_effective(case, says, outcome["effective"], answers))
         if "unreached" in outcome:
             _check_unreached(case, says, outcome["unreached"], answers)
+        if "uncounted" in outcome and answers.explained is not None:
+            _check_uncounted(case, says, outcome["uncounted"], answers.explained)
         if "status" in outcome:
             _check_status(case, says, outcome["status"], answers)
         if "affected" in outcome:
@@ -111,6 +117,19 @@ def _check_unreached(case: Case, says: str, expected: str | dict[str, Any], answ
     held = answers.for_source(about.get("sourceNamespace", ""))
     there = [entry for entry in held if entry["target"] == case.key(about["target"])]
     assert not there, f"{says}: {there}"
+
+
+def _check_uncounted(
+    case: Case, says: str, expected: dict[str, Any], explained: dict[str, list[dict[str, Any]]]
+) -> None:
+    kind, target = case.kind(expected.get("policyKind", "")), case.key(expected["target"])
+    told = [entry for entry in explained[target] if (entry["policyKind"], entry["target"]) == (kind, target)]
+    links = [(link["parent"], link["child"], link["reason"]) for entry in told for link in entry["links"]]
+    wanted = [(case.key(link["parent"]), case.key(link["child"]), link["reason"]) for link in expected.get("links", [])]
+    assert sorted(links) == sorted(wanted), f"{says}: {told}"
+    attachments = [(other["policy"], other["reason"]) for entry in told for other in entry["attachments"]]
+    lost = [(case.policies[other["policy"]], other["reason"]) for other in expected.get("policies", [])]
+    assert sorted(attachments) == sorted(lost), f"{says}: {told}"
 
 
 def _check_status(case: Case, says: str, expected: dict[str, Any], answers: Answers) -> None:

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+import urllib.request
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -47,6 +48,15 @@ class Cluster:
         done = subprocess.run(command, capture_output=True, check=False)
         assert done.returncode == 0, done.stderr.decode()
         return json.loads(done.stdout)
+
+    def explain(self, target: str) -> list[dict[str, Any]]:
+        """What the bridge's OPA says of how an effective policy came about."""
+        body = json.dumps({"input": {"target": target}}).encode()
+        url = f"{self.opa_url}/v1/data/bridge/v1/explain"
+        request = urllib.request.Request(url, body, {"Content-Type": "application/json"})  # noqa: S310 (on loopback)
+        with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310
+            told: list[dict[str, Any]] = json.load(answer)["result"]
+        return told
 
     def shown(self, obj: Object) -> dict[str, Any]:
         """What the API server has of an object now: its metadata, and over it its status."""
@@ -130,7 +140,8 @@ def _answers(case: Case, cluster: Cluster) -> Answers:
         namespace: [entry for entry in cluster.bridge("effective", "--source-namespace", namespace) if case.owns(entry)]
         for namespace in case.sources
     }
-    return Answers(effective, statuses, shown, refused, by_source)
+    explained = {target: cluster.explain(target) for target in case.explained}
+    return Answers(effective, statuses, shown, refused, by_source, explained)
 
 
 def _kubectl(kubectl: Path, plane: ControlPlane, folder: Path) -> Callable[[list[Object]], None]:

@@ -76,6 +76,7 @@ async def _answers(case: Case, opa: Opa) -> Answers:
         {entry["object"]: _shown(entry) for entry in affected},
         {entry["policy"].rpartition("/")[2]: c for entry in described if (c := refusal(entry["conditions"]))},
         by_source,
+        {key: await opa.query("explain", {"target": key, "changes": changes}) for key in case.explained},
     )
 
 
