@@ -1,21 +1,24 @@
 package bridge.effective
 
 import data.bridge.hierarchy
-import data.bridge.kinds
 import data.bridge.lib.keys
 
 # METADATA
 # description: |
-#   Where it is to be said that a policy affects something, by what became of it on a path to a node: `[object, place]`
-#   each. Its declared targets on the path and, by `fanout`, the object or listener that holds the effective target
-#   (GEP-713, "Target object status"; semantics S4). An Overridden policy affects nothing.
-marks_of(policy_kind, node, above, told) := [] if {
+#   Where it is to be said that a policy affects something, by what became of it on a path: `[object, place]` each. Its
+#   declared `targets` on the path and `held`, the places that hold the effective target (GEP-713, "Target object status";
+#   semantics S4). An Overridden policy affects nothing.
+marks(fanout, above, held, told) := [] if {
 	not told.outcome in {"Programmed", "PartiallyProgrammed"}
-} else := sort({mark | some held in array.concat([node], told.targets); some mark in places(held, above)}) if {
-	kinds.get(policy_kind).fanout == "EffectiveTargets"
-} else := sort({mark | some target in told.targets; some mark in places(target, above)}) if {
-	kinds.get(policy_kind).fanout == "DeclaredTargets"
-} else := []
+} else := [] if {
+	fanout == "None"
+} else := sort(held | {mark | some target in told.targets; some mark in places(target, above)})
+
+# METADATA
+# description: The places that are to tell of an effective target, for a kind with this `fanout`.
+held_at("EffectiveTargets", node, above) := places(node, above)
+
+held_at(fanout, _, _) := set() if fanout != "EffectiveTargets"
 
 # METADATA
 # description: |
@@ -31,9 +34,9 @@ places(node, above) := {[parts.object, parts.section]} if {
 
 # METADATA
 # description: The node directly above the route of a path, without Namespaces; empty where the path has none.
-above_route(path) := upper[count(upper) - 1] if {
+above_route(path) := above if {
 	some index, node in path
 	hierarchy.level(node) == "Route"
-	upper := [above | some above in array.slice(path, 0, index); hierarchy.level(above) != "Namespace"]
-	count(upper) > 0
+	nearest := array.slice(path, max([0, index - 2]), index)
+	above := [upper | some upper in array.reverse(nearest); hierarchy.level(upper) != "Namespace"][0]
 } else := ""

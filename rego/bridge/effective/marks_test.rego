@@ -4,15 +4,9 @@ import data.bridge.effective
 import data.bridge.testing
 
 _fanned(fanout, outcome) := marks if {
-	marks := effective.marks_of(
-		"example.com/ColorPolicy",
-		testing.cart_pay,
-		testing.listener_http,
-		{"outcome": outcome, "targets": [testing.listener_http, "core/Namespace/-/shop"]},
-	) with input as {"changes": {"upsert": array.concat(
-		[obj | some obj in testing.world; obj.metadata.name != "colorpolicy"],
-		[testing.policykind(object.union(testing.color_kind, {"fanout": fanout}))],
-	)}}
+	told := {"outcome": outcome, "targets": [testing.listener_http, "core/Namespace/-/shop"]}
+	held := effective.held_at(fanout, testing.cart_pay, testing.listener_http) with input as testing.changed([])
+	marks := effective.marks(fanout, testing.listener_http, held, told)
 }
 
 # S4, GEP-713 "Target object status"

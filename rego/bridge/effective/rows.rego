@@ -1,6 +1,7 @@
 package bridge.effective
 
 import data.bridge.hierarchy
+import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.lookup
 
@@ -11,14 +12,16 @@ import data.bridge.lookup
 #   those that override it with the strategy that decided, `scope` names the path, and the source that it is for where that
 #   is not any, `marks` are the places that are to say that it affects them. What statuses are counted from.
 rows(policy_kind, node) := [row |
+	fanout := kinds.get(policy_kind).fanout
 	some source in sources(policy_kind, node)
 	some [path, attached] in distinct_stacks(policy_kind, node, source)
 	scope := concat("", [scope_name(path), _cut(path), _from(source)])
 	above := above_route(path)
+	held := held_at(fanout, node, above)
 	some told in _told(attached, path[0])
-	marks := marks_of(policy_kind, node, above, told)
+	places_told := marks(fanout, above, held, told)
 	some ancestor in ancestors(policy_kind, path, told.targets)
-	row := object.union(told, {"ancestor": ancestor, "scope": scope, "marks": marks})
+	row := object.union(told, {"ancestor": ancestor, "scope": scope, "marks": places_told})
 ]
 
 # A path that was cut says so (semantics P7).
