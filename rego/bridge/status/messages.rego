@@ -3,7 +3,6 @@ package bridge.status
 import data.bridge.attachment
 import data.bridge.effective
 import data.bridge.kinds
-import data.bridge.lib.keys
 
 # METADATA
 # description: |
@@ -24,17 +23,12 @@ group_bound := 8
 
 # What became of each accepted target: its paths are those that name it (semantics O4).
 _by_target(policy_key, set, tallies) := [sprintf("Of its targets %s", [concat(", ", told)])] if {
-	nodes := _accepted_targets(policy_key)
+	nodes := sort(attachment.targets(policy_key))
 	count(nodes) > 1
 	outcomes := {node: overall([tally | some tally in tallies; node in tally.targets]) | some node in nodes}
 	texts := [sprintf("%s is %s", [effective.node_name(node), _outcome_names[set][outcomes[node]]]) | some node in nodes]
 	told := array.concat(array.slice(texts, 0, 10), _and_more(count(texts) - 10))
 } else := []
-
-_accepted_targets(policy_key) := sort({attachment.place(keys.parse(policy_key).type, verdict.ref.key) |
-	some verdict in attachment.verdicts(policy_key)
-	verdict.reason == "Accepted"
-})
 
 _outcome_names := {
 	"Programmed": {
