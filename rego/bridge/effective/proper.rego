@@ -29,6 +29,14 @@ proper(policy_key) := both_proper(policy_key) if {
 		concat(", ", sort(beside)),
 	])
 } else := {"error": message} if {
+	place := _place(policy_key)
+	second := sort(_second_strategies(policy_key, place))[0]
+	message := sprintf("A strategy at %s does not count beside %s: a policy names one strategy%s", [
+		leaves.pointer(second),
+		place.path,
+		concat("", [sprintf(", at %s", [leaves.pointer(place.strategySegments)]) | count(place.strategySegments) > 0]),
+	])
+} else := {"error": message} if {
 	message := strategy(policy_key).error
 } else := {
 	"spec": spec,
@@ -66,6 +74,14 @@ _beside(policy_key, place) := {path |
 	some path, segments in place.rivals
 	_at(policy_key, segments) != null
 } | fields_beside(policy_key, place)
+
+# Where a policy names a strategy that would be another place's (GEP-713, "Selecting a merge strategy at runtime"; T2).
+_second_strategies(policy_key, place) := {other.strategySegments |
+	some other in kinds.of_policy(policy_key).places
+	not other.strategySegments in [[], place.strategySegments]
+	_at(policy_key, other.strategySegments) != null
+	array.slice(other.strategySegments, 0, count(place.segments)) != place.segments
+}
 
 # METADATA
 # description: The fields beside a policy's wrapper that are no wrapper, ref or strategy.

@@ -46,6 +46,17 @@ test_a_second_wrapper_or_a_field_beside_one_is_an_error if {
 	}
 }
 
+# T2, GEP-713 "Selecting a merge strategy at runtime"
+test_a_second_strategy_beside_a_wrapper_is_an_error if {
+	every inside in [{}, {"strategy": "atomic"}] {
+		_proper({"overrides": inside, "strategy": "patch"}) == {"error": concat("", [
+			"A strategy at /spec/strategy does not count beside /spec/overrides: ",
+			"a policy names one strategy, at /spec/overrides/strategy",
+		])}
+	}
+	_proper({"overrides": {}, "strategy": null}).strategy == "AtomicOverrides"
+}
+
 # F6
 test_two_wrappers_are_an_error_where_the_kind_has_no_bare_spec if {
 	wrapped := object.union(testing.color_kind, {"specPaths": array.slice(testing.color_kind.specPaths, 0, 2)})
