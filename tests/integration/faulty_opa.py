@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -53,7 +54,7 @@ class FaultyOpa:
         async def pass_on() -> web.Response:
             headers = {name: request.headers[name] for name in ("Content-Type",) if name in request.headers}
             url = self._target + request.path_qs
-            async with self._session.request(request.method, url, data=body, headers=headers) as answer:
+            async with self._session.request(request.method, url, data=io.BytesIO(body), headers=headers) as answer:
                 content = await answer.read()
                 return web.Response(status=answer.status, body=content, content_type=answer.content_type)
 

@@ -21,18 +21,25 @@ class ScriptedSource:
     """Delivers `objects` as a cluster would, with a resourceVersion for each state.
 
     With `silent` types no listing is told until `tell`; with `versions` False objects have none, as in manifests.
+    Versions begin after `begin`; objects that have one keep it.
     """
 
-    def __init__(self, objects: Iterable[Object] = (), *, silent: Iterable[str] = (), versions: bool = True) -> None:
+    def __init__(
+        self, objects: Iterable[Object] = (), *, silent: Iterable[str] = (), versions: bool = True, begin: int = 0
+    ) -> None:
         self.objects: dict[Key, Object] = {}
         self.wanted: frozenset[str] = frozenset()
         self.wants: list[frozenset[str]] = []  # what was wanted, each time
         self.relisted = 0
         self._versions = versions
         self._silent = set(silent)
-        self._version = 0
+        self.version = begin
         self._queue: asyncio.Queue[Change] = asyncio.Queue()
-        self.put(*objects)
+        for obj in objects:
+            if begin:
+                self.objects[key_of(obj)] = obj
+            else:
+                self.put(obj)
 
     def want(self, type_ids: AbstractSet[str]) -> None:
         """Tell types that are newly wanted, and take back those that are no longer."""
@@ -73,8 +80,8 @@ class ScriptedSource:
         """Create or change objects."""
         for obj in objects:
             key = key_of(obj)
-            self._version += 1
-            version = {"resourceVersion": str(self._version)} if self._versions else {}
+            self.version += 1
+            version = {"resourceVersion": str(self.version)} if self._versions else {}
             self.objects[key] = {**obj, "metadata": {**obj["metadata"], **version}}
             if key.type_id in self.wanted - self._silent:
                 self.say(Upserted(key.type_id, (self.objects[key],)))

@@ -1,0 +1,220 @@
+"""A real cluster under load, a bridge's replicating half on it, and a reader that looks at OPA all the time."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from bridge.kube.client import KubeClient
+from bridge.model.changes import Object
+from bridge.model.keys import key_of
+from bridge.model.notice import Notice
+from bridge.modules.shipped import shipped_bundle
+from bridge.opa.client import Opa
+from bridge.opa.errors import OpaError
+from bridge.replicator.replicator import Replicator
+from bridge.resources import rego_root
+from bridge.sources.cluster import ClusterSource
+from tests.controlplane.api import ApiError
+from tests.controlplane.plane import ControlPlane
+from tests.faults.comparing import differences
+from tests.integration.objects import make_namespace
+
+BUNDLE = shipped_bundle(rego_root())
+PATIENCE = 60.0  # seconds until OPA must be equal to the API server
+GATEWAY_API = "gateway.networking.k8s.io"
+LISTED = {
+    "core/ConfigMap": "/api/v1/configmaps",
+    "core/Namespace": "/api/v1/namespaces",
+    f"{GATEWAY_API}/HTTPRoute": f"/apis/{GATEWAY_API}/v1/httproutes",
+}
+
+
+def objects_of(plane: ControlPlane, listed: dict[str, str]) -> list[Object]:
+    """All objects of some types (by type id, the path), as the API server has them."""
+    found: list[Object] = []
+    for path in listed.values():
+        answer = plane.api.get(path)
+        kind = answer["kind"].removesuffix("List")
+        found += [{**item, "apiVersion": answer["apiVersion"], "kind": kind} for item in answer["items"]]
+    return found
+
+
+async def until_equal(plane: ControlPlane, opa: Opa, listed: dict[str, str] = LISTED) -> None:
+    """Wait until OPA holds exactly what the API server has, with its links."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            told = await differences(opa, await asyncio.to_thread(objects_of, plane, listed))
+        except (OpaError, OSError) as error:
+            told = [str(error)]
+        if not told:
+            return
+        assert time.monotonic() < deadline, told[:10]
+        await asyncio.sleep(0.2)
+
+
+@dataclass
+class Load:
+    """Objects that are made, changed and deleted without end. A name is used once."""
+
+    plane: ControlPlane
+    namespace: str
+    seed: int = 1
+    deleted: set[str] = field(default_factory=set)
+    made: int = 0
+    _stopped: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """At work within the block, until `stop`."""
+        tasks = [asyncio.create_task(self._work(number)) for number in range(2)]
+        try:
+            yield
+        finally:
+            self.stop()
+            await asyncio.gather(*tasks)
+
+    def stop(self) -> None:
+        """Begin nothing more."""
+        self._stopped.set()
+
+    async def _work(self, worker: int) -> None:
+        chance = random.Random(self.seed + worker)
+        living: list[str] = []
+        number = 0
+        while not self._stopped.is_set():
+            number += 1
+            with contextlib.suppress(OSError, ApiError):  # the API server may be away just now
+                await asyncio.to_thread(self._step, chance, living, f"w{worker}-{self.seed}-{number}")
+                self.made += 1
+
+    def _step(self, chance: random.Random, living: list[str], fresh: str) -> None:
+        what = chance.random()
+        name = chance.choice(living) if living and what > 0.4 else fresh
+        if what > 0.8 and living:
+            self.plane.api.request("DELETE", self._path(name))
+            living.remove(name)
+            self.deleted.add(name)
+            return
+        self.plane.api.apply(self._path(name), _route(name, chance.randrange(4)))
+        if name is fresh:
+            living.append(fresh)
+
+    def _path(self, name: str) -> str:
+        return f"/apis/{GATEWAY_API}/v1/namespaces/{self.namespace}/httproutes/{name}"
+
+
+def _route(name: str, backends: int) -> Object:
+    rules = [{"backendRefs": [{"name": f"service-{number}", "port": 80} for number in range(backends)]}]
+    spec = {"parentRefs": [{"name": f"gateway-{backends % 2}"}], "rules": rules}
+    return {"apiVersion": f"{GATEWAY_API}/v1", "kind": "HTTPRoute", "metadata": {"name": name}, "spec": spec}
+
+
+async def load_of(plane: ControlPlane, seed: int = 1) -> Load:
+    """A load in a namespace of its own."""
+    return Load(plane, await make_namespace(plane.api), seed)
+
+
+@dataclass
+class Reader:
+    """Looks at OPA all the time, and keeps what nobody may ever see."""
+
+    opa_url: str
+    load: Load
+    wrong: list[str] = field(default_factory=list)
+    looks: int = 0
+
+    @asynccontextmanager
+    async def looking(self) -> AsyncIterator[None]:
+        """At work within the block; at its end, nothing wrong was seen."""
+        task = asyncio.create_task(self._look())
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+        assert self.wrong == []
+        assert self.looks > 5
+
+    async def _look(self) -> None:
+        seen: set[str] = set()
+        gone: set[str] = set()
+        async with Opa(self.opa_url, timeout=5.0) as opa:
+            while True:
+                deleted = set(self.load.deleted)
+                try:
+                    routes, parents = await self._snapshot(opa)
+                except OpaError:
+                    await asyncio.sleep(0.05)
+                    continue
+                self._check_links(routes, parents)
+                self.wrong += [f"{name} has come back" for name in gone & routes.keys()]
+                seen |= routes.keys()
+                gone |= (deleted & seen) - routes.keys()
+                self.looks += 1
+                await asyncio.sleep(0.01)
+
+    async def _snapshot(self, opa: Opa) -> tuple[dict[str, Object], dict[str, Any]]:
+        """The routes and their links, from one transaction of OPA."""
+        routes = f'object.get(data.objects, ["{GATEWAY_API}", "HTTPRoute", "{self.load.namespace}"], {{}})'
+        query = {"query": f'routes = {routes}; parents = object.get(data.index, ["parents"], {{}})'}
+        answer = msgspec.json.decode(await opa._send_read("POST", "/v1/query", query))
+        found = (answer.get("result") or [{"routes": {}, "parents": {}}])[0]
+        return found["routes"], found["parents"]
+
+    def _check_links(self, routes: dict[str, Object], parents: dict[str, Any]) -> None:
+        linked: dict[str, set[str]] = {}
+        for child, by in parents.items():
+            for declarer in by:
+                linked.setdefault(declarer, set()).add(child)
+        for obj in routes.values():
+            refs = {ref["name"] for rule in obj["spec"]["rules"] for ref in rule.get("backendRefs", ())}
+            key = str(key_of(obj))
+            found = {child for child in linked.get(key, ()) if child.startswith("core/Service")}
+            if found != {f"core/Service/{self.load.namespace}/{name}" for name in refs}:
+                self.wrong.append(f"{key} without its links")
+
+
+@dataclass
+class Bridge:
+    """The replicating half of a bridge at work. `fills` counts how often OPA was filled."""
+
+    replicator: Replicator
+    source: ClusterSource
+    task: asyncio.Task[None]
+    fills: int = 0
+
+    async def filled(self) -> None:
+        """Wait until it says that OPA holds everything."""
+        async with asyncio.timeout(PATIENCE):
+            await self.replicator.filled.wait()
+
+    def note(self, notice: Notice) -> None:
+        """A listener."""
+        self.fills += notice.refilled
+
+
+@asynccontextmanager
+async def bridge(kubeconfig: Path, opa_url: str, types: list[str], owner: str = "test") -> AsyncIterator[Bridge]:
+    """A bridge's replicating half on a cluster and an OPA."""
+    async with await KubeClient.connect(kubeconfig) as client, Opa(opa_url, timeout=10.0) as opa:
+        source = ClusterSource(client, poll=0.5)
+        replicator = Replicator(source, opa, types, owner=owner, content="test")
+        one = Bridge(replicator, source, asyncio.create_task(replicator.run()))
+        replicator.listen(one.note)
+        try:
+            yield one
+            assert not one.task.done(), one.task.exception()
+        finally:
+            one.task.cancel()
+            await asyncio.gather(one.task, return_exceptions=True)

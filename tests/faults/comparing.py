@@ -1,0 +1,45 @@
+"""OPA compared with where its objects come from, object by object, and its index with the links of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from bridge.model.changes import Object
+from bridge.model.keys import key_of
+from bridge.opa.client import Opa
+from bridge.replicator.documents import INDEXES
+from bridge.replicator.pruning import prune
+
+
+async def differences(opa: Opa, objects: Iterable[Object]) -> list[str]:
+    """What OPA lacks, has too much, or has otherwise; empty when it holds exactly these objects with their links."""
+    wanted = {str(key_of(obj)): prune(obj) for obj in objects}
+    found = held(await opa.get("objects") or {})
+    told = [f"lacks {key}" for key in sorted(wanted.keys() - found.keys())]
+    told += [f"still has {key}" for key in sorted(found.keys() - wanted.keys())]
+    told += [f"has another {key}" for key in sorted(wanted.keys() & found.keys()) if wanted[key] != found[key]]
+    if not told and await opa.get("index") != await index_of(opa, found.values()):
+        told.append("has an index that is not that of its objects")
+    return told
+
+
+def held(groups: dict[str, Any]) -> dict[str, Object]:
+    """The document `objects`, by key."""
+    return {
+        f"{group}/{kind}/{namespace}/{name}": obj
+        for group, kinds in groups.items()
+        for kind, namespaces in kinds.items()
+        for namespace, named in namespaces.items()
+        for name, obj in named.items()
+    }
+
+
+async def index_of(opa: Opa, objects: Iterable[Object]) -> dict[str, Any]:
+    """The index that belongs to objects."""
+    index: dict[str, Any] = {name: {} for name in INDEXES}
+    for key, entries in (await opa.query("links", {"objects": list(objects)})).items():
+        for entry in entries:
+            part, end = entry["path"]
+            index[part].setdefault(end, {})[key] = entry["value"]
+    return index

@@ -1,0 +1,154 @@
+"""Faults of OPA while a cluster is busy. Each test ends with OPA equal to the API server, object by object."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from bridge.opa.client import Opa
+from bridge.opa.managed import ManagedOpa
+from tests.bench.figures import opa_below
+from tests.controlplane.plane import ControlPlane
+from tests.faults.cluster import BUNDLE, LISTED, Reader, bridge, load_of, until_equal
+from tests.integration.faulty_opa import Fault, FaultyOpa, lose, lose_answer, refuse
+
+pytestmark = pytest.mark.long
+
+
+@pytest.fixture
+async def opa(opa_path: Path) -> AsyncIterator[ManagedOpa]:
+    async with ManagedOpa(opa_path, {}, bundle=BUNDLE) as managed:
+        yield managed
+
+
+def kill_opa(opa: ManagedOpa) -> int:
+    """Kill it as the kernel does when memory is short; gives its port."""
+    victim = opa_below(os.getpid())
+    assert victim is not None
+    os.kill(victim, signal.SIGKILL)
+    return int(opa.url.rpartition(":")[2])
+
+
+@pytest.mark.parametrize("moment", ["at rest", "in a fill", "in a burst"])
+async def test_opa_is_killed(control_plane: ControlPlane, opa: ManagedOpa, opa_path: Path, moment: str) -> None:
+    load = await load_of(control_plane, seed=10)
+    async with bridge(control_plane.kubeconfig, opa.url, list(LISTED)) as one, load.running():
+        if moment != "in a fill":
+            await one.filled()
+            async with Reader(opa.url, load).looking():
+                await asyncio.sleep(2)
+        if moment == "at rest":
+            load.stop()
+            await asyncio.sleep(1)
+        port = kill_opa(opa)
+        await opa.exited()
+        async with ManagedOpa(opa_path, {}, bundle=BUNDLE, port=port) as again, Opa(again.url) as direct:
+            await asyncio.sleep(2)
+            load.stop()
+            await until_equal(control_plane, direct)
+            await one.filled()
+
+
+async def test_opa_is_frozen_in_a_burst(control_plane: ControlPlane, opa: ManagedOpa) -> None:
+    load = await load_of(control_plane, seed=20)
+    async with bridge(control_plane.kubeconfig, opa.url, list(LISTED)) as one, Opa(opa.url) as direct:
+        await one.filled()
+        frozen = opa_below(os.getpid())
+        assert frozen is not None
+        async with load.running(), Reader(opa.url, load).looking():
+            await asyncio.sleep(1)
+            os.kill(frozen, signal.SIGSTOP)
+            await asyncio.sleep(12)  # longer than the bridge waits for an answer
+            os.kill(frozen, signal.SIGCONT)
+            await asyncio.sleep(2)
+        await until_equal(control_plane, direct)
+        await one.filled()
+        assert one.fills == 1  # nothing was listed again
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        pytest.param(lose, id="lost"),
+        pytest.param(lose_answer, id="answer lost"),
+        pytest.param(refuse(500), id="500"),
+        pytest.param(refuse(429), id="429"),
+    ],
+)
+async def test_writes_fail_in_a_burst(control_plane: ControlPlane, opa: ManagedOpa, fault: Fault) -> None:
+    load = await load_of(control_plane, seed=30)
+    async with (
+        FaultyOpa(opa.url).serving() as faulty,
+        Opa(opa.url) as direct,
+        bridge(control_plane.kubeconfig, faulty.url, list(LISTED)) as one,
+    ):
+        await one.filled()
+        async with load.running(), Reader(opa.url, load).looking():
+            for _ in range(6):
+                await asyncio.sleep(0.3)
+                faulty.fault = fault
+                await asyncio.sleep(0.2)
+                faulty.fault = None
+        await until_equal(control_plane, direct)
+        await one.filled()
+        assert one.fills == 1
+
+
+async def test_a_bridge_is_killed_at_twenty_moments_of_a_load(
+    control_plane: ControlPlane, opa: ManagedOpa, tmp_path: Path, unused_tcp_port: int
+) -> None:
+    load = await load_of(control_plane, seed=40)
+    settings = tmp_path / "bridge.yaml"
+    settings.write_text("types: [core/ConfigMap]\n")
+    command = [str(Path(sys.executable).parent / "bridge"), "run", "--config", str(settings), "--opa", opa.url]
+    command += ["--kubeconfig", str(control_plane.kubeconfig), "--listen", f"127.0.0.1:{unused_tcp_port}"]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("BRIDGE_")}
+    listed = {
+        **LISTED,
+        "core/Service": "/api/v1/services",
+        **{
+            f"{group}/{kind}": f"/apis/{group}/v1/{plural}"
+            for group, kind, plural in (
+                ("apiextensions.k8s.io", "CustomResourceDefinition", "customresourcedefinitions"),
+                ("gateway.networking.k8s.io", "Gateway", "gateways"),
+                ("gateway.networking.k8s.io", "GatewayClass", "gatewayclasses"),
+            )
+        },
+    }
+    async with Opa(opa.url) as direct:
+        async with load.running(), Reader(opa.url, load).looking():
+            for moment in range(20):
+                with (tmp_path / "log").open("ab") as log:
+                    process = await asyncio.create_subprocess_exec(*command, stderr=log, env=environment)
+                    await asyncio.sleep(0.8 + 0.17 * moment)
+                    process.kill()
+                    await process.wait()
+        with (tmp_path / "log").open("ab") as log:
+            process = await asyncio.create_subprocess_exec(*command, stderr=log, env=environment)
+            try:
+                await until_equal(control_plane, direct, listed)
+            finally:
+                process.terminate()
+                await process.wait()
+
+
+async def test_of_two_bridges_on_one_opa_one_goes_on_when_the_other_is_gone(
+    control_plane: ControlPlane, opa: ManagedOpa
+) -> None:
+    load = await load_of(control_plane, seed=50)
+    async with Opa(opa.url) as direct, bridge(control_plane.kubeconfig, opa.url, list(LISTED), "first") as first:
+        await first.filled()
+        async with bridge(control_plane.kubeconfig, opa.url, list(LISTED), "second") as second:
+            async with load.running(), Reader(opa.url, load).looking():
+                await asyncio.sleep(8)
+                assert not second.replicator.filled.is_set()
+                first.task.cancel()
+                await second.filled()
+            await until_equal(control_plane, direct)
+        first.task = asyncio.create_task(asyncio.sleep(60))
