@@ -67,7 +67,7 @@ def reference_answers(objects: list[Object], sources: list[str]) -> dict[str, An
     found: dict[str, Any] = dict(answers.conditions)
     for (source, kind, path), body in answers.effective.items():
         if source in sources:
-            found[path_name(source, kind, path)] = body
+            found[path_name(source, kind, path)] = {name: body[name] for name in ("spec", "origins", "policies")}
     return found
 
 

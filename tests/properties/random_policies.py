@@ -82,7 +82,7 @@ def _policy_kind(draw: Drawing, name: str) -> Object:
 
 
 def _inherited(draw: Drawing) -> Object:
-    level = draw.pick(LEVELS)
+    level = draw.pick(LEVELS) if not draw.has("Target", 0.15) else "Target"
     return {
         "effectiveTarget": level,
         **(draw.maybe("effectiveKinds", EFFECTIVE_KINDS.get(level), 0.2) if level in EFFECTIVE_KINDS else {}),
@@ -90,7 +90,16 @@ def _inherited(draw: Drawing) -> Object:
         "strategies": {"atomic": "Atomic", "merge": "Patch", "mine": "PatchOverrides"},
         **draw.maybe("defaultStrategy", draw.pick(STRATEGIES)),
         **_merging(draw),
+        **({"merge": _merge_rules(draw)} if draw.has("MergeRules", 0.4) else {}),
         **({"conditions": "Enforced"} if draw.has("Enforced", 0.3) else {}),
+    }
+
+
+def _merge_rules(draw: Drawing) -> Object:
+    return {
+        **draw.maybe("units", draw.pick((["/a"], ["/b~1c"], ["/*/f"], ["/a/*/d"]))),
+        **draw.maybe("listKeys", draw.pick(({"/a": "n"}, {"/*": "n"}, {"/b~1c/f/*": "n"}))),
+        **draw.maybe("append", draw.pick((["/a"], ["/~0", "/b~1c"], ["/*/f/g"]))),
     }
 
 
@@ -139,8 +148,19 @@ def _body(draw: Drawing, kind: Object) -> Object:
 def _proper(draw: Drawing) -> Object:
     """A spec proper: nested, with tombstones, empty objects and arrays; sometimes empty."""
     values: tuple[Any, ...] = (1, 2, "x", None, False, {}, [], [1, None], [{"k": None}], {"d": 1}, {"e": 2, "d": None})
+    if draw.has("MergeRules", 0.4):
+        values = (*values, *(_items(draw) for _ in range(6)))
     deep = {"f": {"g": draw.pick(values), **draw.maybe("h", draw.pick(values))}}
     return {name: draw.pick((*values, deep)) for name in draw.some(("a", "b/c", "~"), 0, 3)}
+
+
+def _items(draw: Drawing) -> list[Object]:
+    """A list that may be merged by its items' names, sometimes one that can not."""
+    items = [
+        {"n": name, **draw.maybe("d", draw.pick((1, None, {"e": 1}))), **draw.maybe("f", draw.pick((2, [], [3])))}
+        for name in draw.some(("x", "y", "z"), 0, 3)
+    ]
+    return [*items, *draw.pick(([], [], [], [], [{"n": "x"}], [{"d": 4}], [5]))]
 
 
 def _target_ref(draw: Drawing, namespace: str) -> Object:

@@ -42,10 +42,33 @@ _leaves = st.one_of(
     st.sampled_from(["x", True, 1.5]),
     st.lists(st.one_of(st.none(), st.integers(0, 2), st.just({"k": None})), max_size=2),
 )
+_items = st.lists(
+    st.fixed_dictionaries(
+        {"n": st.sampled_from(["x", "y", "z"])},
+        optional={"a": st.sampled_from([1, 2, None, {"b": 1}, {"b": None}]), "b": st.sampled_from([{}, [], [1], [2]])},
+    ),
+    max_size=3,
+)
 _values = st.recursive(_leaves, lambda inner: st.dictionaries(_names, inner, max_size=3), max_leaves=6)
+merge_rules = st.fixed_dictionaries(
+    {},
+    optional={
+        "units": st.sampled_from([["/a"], ["/a/*"], ["/c~0~1d/*/a", "/a/b"]]),
+        "listKeys": st.sampled_from([{"/a": "n"}, {"/*": "n"}, {"/b/a": "n", "/*": "n"}]),
+        "append": st.sampled_from([["/a"], ["/b", "/*/a"], ["/*/*/b"]]),
+    },
+)
+_mergeable = st.dictionaries(
+    _names, st.one_of(_items, st.dictionaries(_names, _items, max_size=2), _values), max_size=3
+)
 specs = st.dictionaries(_names, _values, max_size=3)
 entries = st.builds(Entry, st.integers(0, len(LEVELS) - 1), st.sampled_from(STRATEGIES), specs)
 stacks = st.lists(entries, min_size=1, max_size=6).map(lambda found: sorted(found, key=lambda entry: entry.level))
+mergeable_stacks = st.lists(
+    st.builds(Entry, st.integers(0, len(LEVELS) - 1), st.sampled_from(STRATEGIES[1:] + STRATEGIES[2:]), _mergeable),
+    min_size=1,
+    max_size=5,
+).map(lambda found: sorted(found, key=lambda entry: entry.level))
 patches = st.builds(Entry, st.integers(0, len(LEVELS) - 1), st.sampled_from(["PatchDefaults", "PatchOverrides"]), specs)
 patch_stacks = st.lists(patches, min_size=1, max_size=6).map(lambda found: sorted(found, key=lambda entry: entry.level))
 

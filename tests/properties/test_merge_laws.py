@@ -16,7 +16,18 @@ from bridge.modules.shipped import shipped_bundle
 from bridge.opa.client import Opa
 from bridge.opa.managed import ManagedOpa
 from bridge.resources import rego_root
-from tests.properties.stacks import Engine, Entry, entries, key_of, objects_of, patch_stacks, specs, stacks
+from tests.properties.stacks import (
+    Engine,
+    Entry,
+    entries,
+    key_of,
+    merge_rules,
+    mergeable_stacks,
+    objects_of,
+    patch_stacks,
+    specs,
+    stacks,
+)
 from tests.reference.answers import answer
 
 Object = dict[str, Any]
@@ -55,9 +66,16 @@ def engine(opa_path: Path) -> Iterator[Engine]:
 @given(stacks, ANY)
 def test_a_stack_becomes_what_the_reference_makes_of_it(engine: Engine, stack: list[Entry], options: Object) -> None:
     objects = objects_of(stack, options)
-    [wanted] = answer(objects).effective.values()
-    path = engine.path(objects)
-    assert {name: path[name] for name in wanted} == wanted
+    assert fields_of(engine.path(objects)) == fields_of(wanted(objects))
+
+
+@law
+@given(mergeable_stacks, ANY, merge_rules)
+def test_lists_and_units_become_what_the_reference_makes_of_them(
+    engine: Engine, stack: list[Entry], options: Object, rules: Object
+) -> None:
+    objects = objects_of(stack, {**options, "merge": rules})
+    assert fields_of(engine.path(objects)) == fields_of(wanted(objects))
 
 
 @law
@@ -144,6 +162,16 @@ def test_among_patches_a_policy_that_sets_nothing_changes_no_spec(
     place = sum(entry.level <= nothing.level for entry in stack)
     longer = [*stack[:place], nothing, *stack[place:]]
     assert engine.merged(longer, options)["spec"] == engine.merged(stack, options)["spec"]
+
+
+def wanted(objects: list[Object]) -> Object:
+    """What the reference makes of the one path."""
+    [path] = [path for (source, _, _), path in answer(objects).effective.items() if not source]
+    return path
+
+
+def fields_of(path: Object) -> list[Any]:
+    return [path["spec"], path["origins"], path["policies"]]
 
 
 def names_in(pointer: str) -> list[str]:

@@ -10,7 +10,7 @@ from tests.reference.attachment import ACCEPTED, Attachment, attachments_of
 from tests.reference.folding import fold, ordered
 from tests.reference.hierarchy import Path, effective_targets, is_of_class, paths_to
 from tests.reference.kinds import PolicyKind, kinds_in
-from tests.reference.merging import leaves, plain
+from tests.reference.merging import origins, plain
 from tests.reference.objects import Cluster, Node, Spec
 from tests.reference.outcomes import conditions, outcome_of
 from tests.reference.policies import Policy, read_policy
@@ -38,7 +38,7 @@ def answer(objects: list[Spec]) -> Answers:
             counting = [attachment for attachment in attachments if attachment.counts_for(kind, source)]
             for path in paths_to(cluster, target, kind, source):
                 found = effective_policy(cluster, kind, counting, path)
-                if found:
+                if found and is_effective(kind, found, target):
                     answers.effective[source, kind.name, tuple(map(str, path))] = found
                     for entry in found["policies"]:
                         outcomes[entry["policy"]].append(entry["outcome"])
@@ -48,6 +48,12 @@ def answer(objects: list[Spec]) -> Answers:
             if not policy.is_deleted:
                 answers.conditions[str(policy.node)] = conditions(kind, verdicts, outcomes[str(policy.node)])
     return answers
+
+
+def is_effective(kind: PolicyKind, found: dict[str, Any], target: Node) -> bool:
+    """Where an Inherited kind acts at its declared targets, one of its policies names the target (decision 28)."""
+    declared = kind.effective_target == "Target" and not kind.is_direct
+    return not declared or str(target) in found["places"]
 
 
 def effective_policy(
@@ -67,11 +73,10 @@ def effective_policy(
     if not places:
         return None
     tree = fold(kind, places)
-    origins = leaves(tree)
     listed: dict[Node, dict[str, Any]] = {}
     for level, policy in ordered(places):
         if policy.node not in listed:  # P4: once, and where it stands highest, as the list is in that order
-            outcome, by = outcome_of(policy, origins)
+            outcome, by = outcome_of(policy, tree)
             listed[policy.node] = {
                 "policy": str(policy.node),
                 "target": str(path[level]),
@@ -81,8 +86,9 @@ def effective_policy(
             }
     return {
         "spec": plain(tree),
-        "origins": {pointer: str(policy) for pointer, policy in origins.items()},
+        "origins": {pointer: str(policy) for pointer, policy in origins(tree).items()},
         "policies": list(listed.values()),
+        "places": {str(path[level]) for level, _ in places},
     }
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tests.reference.gateway_api import is_granted, selects
 from tests.reference.kinds import PolicyKind, age
-from tests.reference.merging import annotate, leaves
+from tests.reference.merging import leaves
 from tests.reference.objects import CLUSTER_SCOPED, Cluster, Node, Spec, group_of
 from tests.reference.policies import Policy
 
@@ -45,8 +45,7 @@ def attachments_of(cluster: Cluster, kind: PolicyKind, policies: list[Policy]) -
             verdict = _judge(cluster, kind, policy, ref, target)
             if verdict == ACCEPTED:
                 target = cluster.find_section(target) or target if target.section else target
-                if kind.is_frontend(target.group, target.kind):
-                    target = target._replace(role="frontend")
+                target = kind.in_its_role(target)
                 if not policy.is_deleted and _loses(kind, policy, target, found):
                     verdict = CONFLICTED
             found.append(Attachment(policy, target, verdict, ref.get("className", "")))
@@ -128,6 +127,6 @@ def _overlap(policy: Policy, rival: Policy) -> bool:
     """F5 says "equals or contains"; whichever of the two contains the other, both cannot hold, so either way counts."""
     return any(
         mine == theirs or theirs.startswith(f"{mine}/") or mine.startswith(f"{theirs}/")
-        for mine in leaves(annotate(policy.spec, policy.node))
-        for theirs in leaves(annotate(rival.spec, rival.node))
+        for mine in leaves(policy.trees[0])
+        for theirs in leaves(rival.trees[0])
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.reference.kinds import PolicyKind, age
-from tests.reference.merging import Tree, annotate, patch
+from tests.reference.merging import Tree, patch
 from tests.reference.policies import Policy
 
 Place = tuple[int, Policy]  # the level on the path, 0 is the root; and a policy attached there
@@ -21,7 +21,7 @@ def fold(kind: PolicyKind, places: list[Place]) -> Tree:
     if kind.is_direct:
         return _direct(kind, places)
     places = ordered(places)
-    stack = [(policy.strategy, annotate(policy.spec, policy.node)) for _, policy in places]
+    stack = [(policy.strategy, policy.trees[0]) for _, policy in places]
     if kind.same_level == "OldestWins":
         stack = [_one_level(places, level) for level in sorted({level for level, _ in places})]
     if kind.option("mergesWith", "All") == "Closest":
@@ -41,9 +41,9 @@ def step(strategy: str, established: Tree, challenger: Tree) -> Tree:
     if strategy == "AtomicOverrides":
         return established
     if strategy == "PatchDefaults":
-        return patch(established, challenger)
+        return patch(established, challenger, target_first=True)
     if strategy == "PatchOverrides":
-        return patch(challenger, established)
+        return patch(challenger, established, target_first=False)
     raise ValueError(strategy)
 
 
@@ -83,9 +83,7 @@ def _one_level(places: list[Place], level: int) -> tuple[str, Tree]:
     defaults of the oldest would beat what stands on lower levels.
     """
     stack: Stack = [
-        (policy.strategy.replace("Defaults", "Overrides"), annotate(policy.spec, policy.node))
-        for at, policy in places
-        if at == level
+        (policy.strategy.replace("Defaults", "Overrides"), policy.trees[0]) for at, policy in places if at == level
     ]
     oldest = next(policy for at, policy in places if at == level)
     return oldest.strategy, _bottom_up(stack)
@@ -95,8 +93,7 @@ def _both(places: list[Place]) -> Tree:
     """F6: A override > B override > C override > C default > B default > A default; oldest wins on one level."""
     overrides, defaults = [], []
     for level, policy in places:
-        for part in policy.parts:
-            tree = annotate(part.spec, policy.node)
+        for part, tree in zip(policy.parts, policy.trees, strict=True):
             if part.strategy.endswith("Overrides"):
                 overrides.append((level, age(policy.obj), tree))
             else:
@@ -106,7 +103,7 @@ def _both(places: list[Place]) -> Tree:
     ]
     result = strongest_first[-1]
     for tree in reversed(strongest_first[:-1]):
-        result = patch(result, tree)
+        result = patch(result, tree, target_first=False)
     return result
 
 
@@ -117,10 +114,10 @@ def _direct(kind: PolicyKind, places: list[Place]) -> Tree:
     oldest then beats the others, as None has it.
     """
     lowest = max(level for level, _ in places)
-    trees = [annotate(policy.spec, policy.node) for level, policy in ordered(places) if level == lowest]
+    trees = [policy.trees[0] for level, policy in ordered(places) if level == lowest]
     if kind.same_level == "Conflict":
         return trees[0]
     result = trees[-1]
     for tree in reversed(trees[:-1]):
-        result = patch(result, tree)
+        result = patch(result, tree, target_first=False)
     return result

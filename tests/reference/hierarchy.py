@@ -225,11 +225,13 @@ def effective_targets(cluster: Cluster, kind: PolicyKind) -> list[Node]:
         # C2: the declared targets, and their sections "where a target has sections". Read as the field `sections` of
         # the PolicyKind's target: for a kind that knows of no sections the object is one whole.
         return sorted(
-            node._replace(role="frontend") if kind.is_frontend(node.group, node.kind) else node
+            kind.in_its_role(node)
             for node in nodes
             if kind.may_target(node.group, node.kind)
             and (not node.section or kind.may_target_sections(node.group, node.kind))
         )
+    if kind.effective_target == "Target":  # decision 28: what policies name, with what is above it merged into that
+        return sorted(map(kind.in_its_role, nodes))
     policies = {(other.group, other.kind) for other in kind.all_kinds}
     return sorted(
         node

@@ -51,8 +51,12 @@ class PolicyKind:
         entry = self.entry(group, kind)
         if entry is None or (group, kind) != ("core", "Service"):
             return False
-        backend = self.is_direct or self.effective_target in {"Backend", "Port"}
+        backend = self.effective_target in {"Backend", "Port", "Target"}
         return bool(entry.get("role", "Backend" if backend else "Frontend") == "Frontend")
+
+    def in_its_role(self, node: Node) -> Node:
+        """The node that a policy means that names this one."""
+        return node._replace(role="frontend") if self.is_frontend(node.group, node.kind) else node
 
     def may_target(self, group: str, kind: str) -> bool:
         """Whether a policy may name objects of this kind."""

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from tests.reference.kinds import PolicyKind
-from tests.reference.merging import annotate, leaves
+from tests.reference.merging import Tree, leaves
 from tests.reference.objects import Node
 from tests.reference.policies import Policy
 
 PROGRAMMED, PARTIALLY, OVERRIDDEN = "Programmed", "PartiallyProgrammed", "Overridden"
 
 
-def outcome_of(policy: Policy, origins: dict[str, Node]) -> tuple[str, list[Node]]:
-    """The outcome at a path whose effective spec has these origins, and who overrides it there."""
-    own = {pointer for part in policy.parts for pointer in leaves(annotate(part.spec, policy.node))}
+def outcome_of(policy: Policy, effective: Tree) -> tuple[str, list[Node]]:
+    """The outcome at a path with this effective spec, and who overrides it there."""
+    origins = leaves(effective)
+    own = {pointer for tree in policy.trees for pointer in leaves(tree)}
     lost = {pointer for pointer in own if origins.get(pointer) != policy.node}
     if not lost:
         return PROGRAMMED, []

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.reference.kinds import GRANULARITIES, REFS, STRATEGIES, PolicyKind, direction_of
+from tests.reference.merging import Tree, annotate
 from tests.reference.objects import Node, Spec, node_of
 
 
@@ -24,7 +25,13 @@ class Policy:
     obj: Spec
     node: Node
     parts: tuple[Part, ...]
+    rules: Spec
     problem: str = ""
+
+    @property
+    def trees(self) -> list[Tree]:
+        """Its specs with itself as their origin, merged as its kind says (F8)."""
+        return [annotate(part.spec, self.node, self.rules) for part in self.parts]
 
     @property
     def strategy(self) -> str:
@@ -82,7 +89,9 @@ def read_policy(kind: PolicyKind, obj: Spec) -> Policy:
         problems.append(_two_at_once(kind, obj, there))
     if not parts:
         parts = [Part({}, kind.default_strategy)]
-    return Policy(obj, node, tuple(parts), next((problem for problem in problems if problem), ""))
+    return Policy(
+        obj, node, tuple(parts), kind.spec.get("merge", {}), next((problem for problem in problems if problem), "")
+    )
 
 
 def _part(kind: PolicyKind, obj: Spec, entry: Spec) -> tuple[Part, str]:

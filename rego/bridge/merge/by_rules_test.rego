@@ -36,6 +36,12 @@ test_a_unit_is_taken_whole_from_one if {
 	}
 }
 
+# O3
+test_an_empty_patch_leaves_an_empty_spec_to_whom_it_is_by_rules_too if {
+	_defaults({}, {}) == {"spec": {}, "origins": {"": "e"}}
+	_overrides({}, {}) == {"spec": {}, "origins": {"": "c"}}
+}
+
 # F8, RFC 7386 "units": what a null takes away, it takes away whole.
 test_a_null_takes_a_unit_away if {
 	_defaults({"limits": {"a": {"n": 1}}}, {"limits": {"a": null}}) == {

@@ -5,8 +5,11 @@ import data.bridge.lib.leaves
 # METADATA
 # description: |
 #   Two keyed sides of the same rules, patched (semantics F8): a list merged by key has the patch's items first, an appended
-#   one the established one's (`first`). Where one side has such a list and the other an object, the patch's stands.
-patched_by_rules(target, patch, first) := {
+#   one the established one's (`first`). Where one side has such a list and the other an object, the patch's stands. A patch
+#   that is empty sets nothing, not even an empty spec (semantics O3).
+patched_by_rules(target, patch, first) := target if {
+	patch.spec == {}
+} else := {
 	"spec": spec,
 	"origins": {pointer: object.get(patch.origins, pointer, object.get(target.origins, pointer, null)) |
 		some pointer in leaves.pointers(spec)
