@@ -12,6 +12,7 @@ stacks(policy_kind, node, source) := [[path, attached] |
 	some path in _paths_for(policy_kind, node, source)
 	attached := [entry | some entry in stack(policy_kind, path); _counts_for(policy_kind, entry, source)]
 	count(attached) > 0
+	_acts_at_the_end(policy_kind, path, attached)
 ] if {
 	kinds.for_consumers(policy_kind)
 } else := [[path, attached] |
@@ -19,6 +20,14 @@ stacks(policy_kind, node, source) := [[path, attached] |
 	attached := stack(policy_kind, path)
 	count(attached) > 0
 ]
+
+# A kind that acts where it is declared acts at a target only for requests for which a policy on that counts (semantics C1).
+_acts_at_the_end(policy_kind, _, _) if not kinds.acts_where_declared(policy_kind)
+
+_acts_at_the_end(_, path, attached) if {
+	some entry in attached
+	entry.target == path[count(path) - 1]
+}
 
 # Most paths have no frontend, and then they are the same for every source.
 _paths_for(policy_kind, node, source) := {path |

@@ -124,3 +124,18 @@ test_a_consumers_policy_and_a_producers_are_in_no_conflict if {
 	}
 	attached == {_own_key, _mine_key}
 }
+
+# C1, P6
+test_a_consumers_policy_makes_its_target_effective_for_its_own_namespace_alone if {
+	at_target := _mesh_kind({"effectiveTarget": "Target", "targets": [
+		{"kind": "Service", "role": "Frontend"},
+		{"group": testing.gateway_group, "kind": "HTTPRoute", "sections": true},
+	]})
+	refs := [object.union(testing.section_ref("HTTPRoute", "mesh", "all"), {"namespace": "shop"})]
+	policies := [_retry("shop", "own", [_cart_frontend_ref]), _retry("app", "mine", refs)]
+	objects := array.concat([at_target, _mesh_service, _mesh_route("shop")], policies)
+	every row in [["", []], ["app", [{"from": "app"}]], ["blog", []]] {
+		paths := effective.at("example.com/RetryPolicy", _mesh_rule("shop"), row[0]) with input as {"changes": {"upsert": objects}}
+		[path.spec | some path in paths] == row[1]
+	}
+}
