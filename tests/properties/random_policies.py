@@ -105,6 +105,8 @@ def _merge_rules(draw: Drawing) -> Object:
 
 def _merging(draw: Drawing) -> Object:
     """How policies of a kind meet, of what the engine can."""
+    if draw.has("Both", 0.15):
+        return {"wrappers": "Both", "specPaths": WRAPPED}
     same_level = draw.pick(("OlderEstablished", "OlderEstablished", "Conflict", "OldestWins", "ConflictOnOverlap"))
     options: tuple[tuple[str, Object], ...] = (
         ("Challenger", {"strategyFrom": "Challenger"}),
@@ -138,6 +140,8 @@ def _body(draw: Drawing, kind: Object) -> Object:
     if not wrappers or draw.chance(0.5):
         names = (*STRATEGIES, *STRATEGIES, *STRATEGIES, "atomic", "merge", "mine", "nonsense")
         return _proper(draw) | draw.maybe("strategy", draw.pick(names), 0.75)
+    if kind.get("wrappers") == "Both" and draw.chance(0.6):
+        return {wrapper: _proper(draw) for wrapper in wrappers} | draw.maybe("a", 4, 0.3)
     wrapper = draw.pick(wrappers)
     body: Object = {wrapper: _proper(draw) | draw.maybe("strategy", draw.pick(("atomic", "merge")))}
     if draw.chance(0.08):
