@@ -56,8 +56,13 @@ class Case:
     @cached_property
     def outcomes(self) -> list[dict[str, Any]]:
         """What is expected, one sentence and one check each."""
-        found: list[dict[str, Any]] = yaml.safe_load((self.folder / "expected.yaml").read_text())["outcomes"]
+        found: list[dict[str, Any]] = self._expected["outcomes"]
         return found
+
+    @property
+    def title(self) -> str:
+        """What it shows, in a sentence."""
+        return str(self._expected["title"])
 
     @cached_property
     def sources(self) -> set[str]:
@@ -124,6 +129,11 @@ class Case:
         named = {kind for kind in self.policy_kinds if text in {"", kind, kind.partition("/")[2]}}
         assert len(named) == 1, f"{self.name}: {text or 'the policy kind'} is one of {sorted(self.policy_kinds)}"
         return named.pop()
+
+    @cached_property
+    def _expected(self) -> dict[str, Any]:
+        expected: dict[str, Any] = yaml.safe_load((self.folder / "expected.yaml").read_text())
+        return expected
 
     @cached_property
     def _raw(self) -> list[Object]:
