@@ -17,6 +17,9 @@ def ordered(places: list[Place]) -> list[Place]:
 def fold(kind: PolicyKind, places: list[Place]) -> Tree:
     """The effective spec of these policies, of which there is one at least."""
     if kind.both_wrappers:
+        if kind.option("mergesWith", "All") == "Closest":
+            lowest_two = sorted({level for level, _ in places})[-2:]
+            places = [place for place in places if place[0] in lowest_two]
         return _both(places)
     if kind.is_direct:
         return _direct(kind, places)

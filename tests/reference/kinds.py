@@ -93,9 +93,11 @@ class PolicyKind:
 
     @property
     def default_strategy(self) -> str:
-        """The strategy of a policy that names none."""
+        """The strategy of a policy that names none; F6: under Both a bare spec is a default."""
         if self.is_direct:
             return "None"
+        if self.both_wrappers:
+            return "PatchDefaults"
         if "defaultStrategy" in self.spec:
             return str(self.spec["defaultStrategy"])
         supported = {entry.get("strategy") for entry in self.spec_paths}

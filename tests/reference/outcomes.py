@@ -13,7 +13,7 @@ PROGRAMMED, PARTIALLY, OVERRIDDEN = "Programmed", "PartiallyProgrammed", "Overri
 def outcome_of(policy: Policy, effective: Tree) -> tuple[str, list[Node]]:
     """The outcome at a path with this effective spec, and who overrides it there."""
     origins = leaves(effective)
-    own = {pointer for tree in policy.trees for pointer in leaves(tree)}
+    own = set(leaves(policy.whole))
     lost = {pointer for pointer in own if origins.get(pointer) != policy.node}
     if not lost:
         return PROGRAMMED, []

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.reference.kinds import GRANULARITIES, REFS, STRATEGIES, PolicyKind, direction_of
-from tests.reference.merging import Tree, annotate
+from tests.reference.merging import Tree, annotate, patch
 from tests.reference.objects import Node, Spec, node_of
 
 
@@ -34,9 +34,18 @@ class Policy:
         return [annotate(part.spec, self.node, self.rules) for part in self.parts]
 
     @property
+    def whole(self) -> Tree:
+        """What it says, whether as default or as override: the default patched by the override (F6)."""
+        defaults_first = sorted(zip(self.parts, self.trees, strict=True), key=lambda part: part[0].strategy)
+        result = defaults_first[0][1]
+        for _, tree in defaults_first[1:]:
+            result = patch(result, tree, target_first=False)
+        return result
+
+    @property
     def strategy(self) -> str:
-        """The strategy of its spec."""
-        return self.parts[0].strategy
+        """The strategy of its spec; with both wrappers that of its override."""
+        return max(part.strategy for part in self.parts) if len(self.parts) > 1 else self.parts[0].strategy
 
     @property
     def spec(self) -> Any:
@@ -77,16 +86,15 @@ def read_policy(kind: PolicyKind, obj: Spec) -> Policy:
     node = node_of(obj)
     there = [entry for entry in kind.spec_paths if at(obj, entry["path"]) is not ABSENT]
     parts, problems = [], []
-    for entry in there if kind.both_wrappers else there[:1]:
+    wrappers = [entry for entry in there if entry["path"] != "/spec"]
+    # F6: a spec is bare where it has no wrapper. What stands beside one is Invalid under Both as under One.
+    for entry in (wrappers or there) if kind.both_wrappers else there[:1]:
         part, problem = _part(kind, obj, entry)
-        if kind.both_wrappers and entry["path"] == "/spec" and len(there) > 1 and not part.spec:
-            continue  # the wrappers' own surroundings: there is no bare spec beside them
         parts.append(part)
         problems.append(problem)
     if obj.get("spec", {}).get("targetRef") and obj["spec"].get("targetRefs"):
         problems.append("targetRef beside targetRefs")
-    if not kind.both_wrappers:
-        problems.append(_two_at_once(kind, obj, there))
+    problems.append(_two_at_once(kind, obj, there))
     if not parts:
         parts = [Part({}, kind.default_strategy)]
     return Policy(
@@ -134,11 +142,11 @@ def _strategy(kind: PolicyKind, obj: Spec, entry: Spec) -> tuple[str, str]:
 def _two_at_once(kind: PolicyKind, obj: Spec, there: list[Spec]) -> str:
     """F6: a second wrapper, or fields beside a wrapper other than refs and strategy."""
     wrappers = [entry["path"] for entry in there if entry["path"] != "/spec"]
-    if len(wrappers) > 1:
+    if len(wrappers) > 1 and not kind.both_wrappers:
         return "two wrappers"
     if wrappers:
         strategies = {(entry.get("strategyPath") or "").removeprefix("/spec/") for entry in kind.spec_paths}
-        beside = set(obj["spec"]) - {wrappers[0].removeprefix("/spec/")} - set(REFS) - strategies
+        beside = set(obj["spec"]) - {path.removeprefix("/spec/") for path in wrappers} - set(REFS) - strategies
         if beside:
             return f"{sorted(beside)} beside {wrappers[0]}"
     return ""
