@@ -71,10 +71,15 @@ def reference_answers(objects: list[Object], sources: list[str]) -> dict[str, An
     return found
 
 
-async def differences(opa: Opa, objects: list[Object], sources: list[str] | None = None) -> dict[str, str]:
-    """Where the two differ, by policy or by policy kind and path, and how; empty where they agree."""
+async def differences(
+    opa: Opa, objects: list[Object], sources: list[str] | None = None, *, held: bool = False
+) -> dict[str, str]:
+    """Where the two differ, by policy or by policy kind and path, and how; empty where they agree.
+
+    `held`: OPA holds the objects. Else it is asked as if it did.
+    """
     asked = sources or sources_of(objects)
-    engine = await engine_answers(opa, {"changes": {"upsert": objects}}, asked)
+    engine = await engine_answers(opa, {} if held else {"changes": {"upsert": objects}}, asked)
     reference = reference_answers(objects, asked)
     return {
         name: f"  reference: {reference.get(name)}\n  engine:    {engine.get(name)}"
