@@ -41,7 +41,7 @@ place(policy_kind, key) := hierarchy.canonical(key) if {
 }
 
 # METADATA
-# description: The nodes that a policy is attached to by its accepted refs.
+# description: The nodes that a policy is attached to by its accepted refs; none while it is being deleted (semantics T5).
 targets(policy_key) := {place(keys.parse(policy_key).type, ref.key) |
 	_takes_part(policy_key)
 	some ref in declared(policy_key)

@@ -14,7 +14,9 @@ fold_ops(policy_kind, attached) := array.reverse([entry.policy | some entry in a
 } else := level_ops(policy_kind, attached)
 
 # METADATA
-# description: What `fold_ops` does, by level, whatever the kind.
+# description: |
+#   What `fold_ops` does, by level, whatever the kind. Its strategyFrom and mergesWith say in which direction and how far
+#   (semantics F4).
 level_ops(policy_kind, attached) := both_ops(policy_kind, _folded_sides(policy_kind, _sides(policy_kind, attached))) if {
 	both(policy_kind)
 } else := [op |

@@ -60,7 +60,9 @@ object_level(type) := object.get(levels, [type, "object"], "Backend")
 has_sections(type) if levels[type].section
 
 # METADATA
-# description: Types that are known to be cluster-scoped, by what they are or by their CRD's scope.
+# description: |
+#   Types that are known to be cluster-scoped, by what they are or by their CRD's scope. Only cluster-scoped policies may
+#   target them, but for a policy's own Namespace (semantics T3).
 cluster_scoped(type) if type in {"core/Namespace", "gateway.networking.k8s.io/GatewayClass"}
 
 cluster_scoped(type) if {

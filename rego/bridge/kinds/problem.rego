@@ -8,7 +8,9 @@ import data.bridge.merge
 problem(spec) := problems(spec)[0] if count(problems(spec)) > 0
 
 # METADATA
-# description: All that is wrong with a policy kind's description, in a stable order.
+# description: |
+#   All that is wrong with a policy kind's description, in a stable order; for one that an Inherited kind has None
+#   (semantics C3).
 problems(spec) := shape_problems(spec) if {
 	count(shape_problems(spec)) > 0
 } else := array.concat(_class_problems(spec), _value_problems(spec))

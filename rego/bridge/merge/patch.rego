@@ -5,9 +5,9 @@ import data.bridge.lib.leaves
 # METADATA
 # description: |
 #   RFC 7386's MergePatch of two sides, except that a null stays in the result as a tombstone until the fold ends
-#   (semantics F3), which makes it the union of nested objects. A leaf of the result came from the patch
-#   if the patch has a leaf there, else from the target. A patch that is empty sets nothing, not even an empty spec
-#   (semantics O3).
+#   (semantics F3), which makes it the union of nested objects. A leaf of the result came from the patch if the patch has
+#   a leaf there, an equal one too, else from the target (semantics O2). A patch that is empty sets nothing, not even an
+#   empty spec (semantics O3).
 patched(target, patch) := target if {
 	patch.spec == {}
 } else := {"spec": spec, "origins": origins} if {
