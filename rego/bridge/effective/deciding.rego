@@ -9,14 +9,22 @@ import data.bridge.merge
 #   Who overrides a policy of a stack, in the words of messages, with what decided: GEP-713's name of the strategy that
 #   merged the two (semantics S1).
 deciders(policy_kind, attached, placed) := [sprintf("%s%s", [keys.short(winner), reason]) |
+	merged := _folded_part(policy_kind, attached)
 	some winner in placed.overriddenBy
-	reason := _reason(policy_kind, attached, placed.policy, winner)
+	reason := _reason(policy_kind, merged, placed.policy, winner)
 ]
+
+# The end of a stack that is merged.
+_folded_part(policy_kind, attached) := attached if {
+	kinds.get(policy_kind).mergesWith == "All"
+} else := array.slice(attached, count(attached) - number, count(attached)) if {
+	number := sum([count(side) | some side in _folded_sides(policy_kind, _sides(policy_kind, attached))])
+}
 
 # Under Closest a policy that is not merged at all loses to those that are (semantics F4).
 _reason(policy_kind, attached, loser, winner) := ", which is closer" if {
 	kinds.get(policy_kind).mergesWith == "Closest"
-	not loser in {policy | some side in _folded_sides(policy_kind, _sides(policy_kind, attached)); some policy in side}
+	not loser in {entry.policy | some entry in attached}
 } else := sprintf(" (%s)", [merge.strategies[both_deciding(loser, winner, _by_standing(attached, {loser, winner})[0])]]) if {
 	both(policy_kind)
 } else := ", which names the section" if {
@@ -35,14 +43,17 @@ _deciding(policy_kind, attached, pair) := in_favour_of_the_older(strategy(upper)
 } else := strategy(_oldest_beside(policy_kind, attached, upper)).strategy if {
 	_upward(policy_kind)
 	upper := _by_standing(attached, pair)[0]
-} else := strategy(_oldest_beside(policy_kind, attached, lower)).strategy if {
+} else := strategy(sides[lowest][0]).strategy if {
 	kinds.get(policy_kind).strategyFrom == "Challenger"
-	lower := _by_standing(attached, pair)[1]
-} else := strategy(sides[index - 1][0]).strategy if {
-	lower := _by_standing(attached, pair)[1]
 	sides := _sides(policy_kind, attached)
-	index := max([place | some place, side in sides; lower in side])
+	lowest := _lowest_of(sides, pair)
+} else := strategy(sides[lowest - 1][0]).strategy if {
+	sides := _sides(policy_kind, attached)
+	lowest := _lowest_of(sides, pair)
 }
+
+# Going down, the last place of a policy that stands at two counts (semantics P4).
+_lowest_of(sides, pair) := max([place | some place, side in sides; some policy in side; policy in pair])
 
 _by_standing(attached, pair) := [policy |
 	some index, entry in attached

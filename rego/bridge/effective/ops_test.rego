@@ -24,8 +24,9 @@ _held(fields, policies) := {
 
 _told_of(fields, policies) := [entry, rows] if {
 	kind := testing.policykind(object.union(testing.color_kind, object.union({"kind": "HuePolicy"}, fields)))
-	objects := [object.union(testing.color("shop", policy[0], policy[1], [_levels[policy[2]]], policy[3]), {"kind": "HuePolicy"}) |
+	objects := [object.union(testing.color("shop", policy[0], policy[1], refs, policy[3]), {"kind": "HuePolicy"}) |
 		some policy in policies
+		refs := [_levels[level] | some level in split(policy[2], ",")]
 	]
 	grant := testing.grant("infra", "example.com", "HuePolicy", "shop", testing.gateway_group, "Gateway")
 	entry := effective.at("example.com/HuePolicy", testing.cart_pay, "")[0] with input as testing.changed(array.concat(objects, [grant, kind]))
