@@ -57,14 +57,25 @@ class _Position:
 
     version: str = ""
     streams: bool = True
+    missing_since: float | None = None
     refused: bool = False  # the API server is older than such streams, or they are switched off
 
+    def _still_hoped_for(self, pace: Pace) -> bool:
+        """Whether a type that is not served may be there in a moment, because it was there a moment ago."""
+        now = time.monotonic()
+        if self.missing_since is None:
+            self.missing_since = now
+        return bool(self.version) and now - self.missing_since < pace.patience_for_missing
+
     def after(self, error: KubeError, pace: Pace) -> bool:
-        """What to go on from after an error; True where the next attempt need not wait.
+        """What to go on from after an error; True where the next attempt need not wait. Raises NotFound.
 
         Pages, which any API server has, are asked for where a streamed listing was refused or broke off.
         """
-        if isinstance(error, Expired):
+        if isinstance(error, NotFound):
+            if not self._still_hoped_for(pace):
+                raise error
+        elif isinstance(error, Expired):
             self.version = ""
             self.streams = pace.streams and not self.refused
         elif not self.version and self.streams and not isinstance(error, Forbidden | Unauthorized):
@@ -119,6 +130,7 @@ async def list_and_watch(
         try:
             async with aclosing(steps) as changes:
                 async for change in changes:
+                    position.missing_since = None
                     if change is None:
                         opened = time.monotonic()
                         if trouble and not listing:  # only then it is news that a watch is open
@@ -127,13 +139,14 @@ async def list_and_watch(
                         changed = True
                         yield change
                     trouble = ""
-        except NotFound:
-            raise
         except KubeError as failure:
             if position.after(failure, pace):
                 continue
             error = failure
-            if not isinstance(error, Expired) and (message := explain(error, resource, client.origin)) != trouble:
+            if (
+                not isinstance(error, Expired | NotFound)
+                and (message := explain(error, resource, client.origin)) != trouble
+            ):
                 trouble = message
                 yield Trouble(resource.id, message, unknown=isinstance(error, Unreachable | Unauthorized))
         if opened is not None or error is not None:  # after pages the watch begins at once

@@ -15,7 +15,8 @@ class Pace:
     A watch is asked to end after `watch` seconds, a tenth more or less, so that the watches of all types (and of all
     bridges) do not end together. A stream without a byte for `silence` seconds counts as dead: the API server sends a
     bookmark every minute. A listing is streamed unless `streams` is False, and is asked for in pages of `page` objects
-    when the stream stays silent for `first_silence` seconds, or is refused.
+    when the stream stays silent for `first_silence` seconds, or is refused. A type that was there a moment ago counts
+    as gone when it is not served for `patience_for_missing` seconds: an API server that starts knows no CRDs yet.
     """
 
     page: int = 500
@@ -25,7 +26,8 @@ class Pace:
     streams: bool = True
     first_wait: float = 0.1
     longest_wait: float = 10.0
-    longest_wait_for_server: float = 1.0
+    longest_wait_for_server: float = 0.5
+    patience_for_missing: float = 2.0
 
     def watch_seconds(self) -> int:
         """For how long to ask for the next watch."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from sys import intern
 from typing import Any
 
 CORE = "core"  # how the core API group, whose name is empty, is written
@@ -76,4 +77,6 @@ def key_of(obj: Mapping[str, Any]) -> Key:
     Raises KeyError when apiVersion, kind or metadata.name is missing.
     """
     metadata = obj["metadata"]
-    return Key(group_of(obj["apiVersion"]), obj["kind"], metadata.get("namespace") or CLUSTER, metadata["name"])
+    namespace = metadata.get("namespace") or CLUSTER
+    # Many keys share these: each text is kept once.
+    return Key(intern(group_of(obj["apiVersion"])), obj["kind"], intern(namespace), metadata["name"])

@@ -48,12 +48,12 @@ class Linking:
         return found
 
     async def ahead(self, waiting: Mapping[Key, Object | None]) -> bool:
-        """Ask for a batch of what waits, where a whole one does; False where there was none."""
+        """Ask for a batch of what waits, where a whole one does (or several at once); False where there was none."""
         fresh = ((key, obj) for key, obj in waiting.items() if obj is not None and not self._has(key, obj))
-        batch = dict(islice(fresh, BATCH))
+        batch = dict(islice(fresh, AT_ONCE * BATCH))
         if len(batch) < BATCH:
             return False
-        found = await self._ask(list(batch.values()))
+        found = await self.of(batch)
         self._ahead.update({key: (obj, found.get(key, [])) for key, obj in batch.items()})
         return True
 
@@ -70,6 +70,8 @@ class Linking:
             return await self._ask(objects)
 
     async def _ask(self, objects: list[Object]) -> dict[Key, Entries]:
+        # What an object reports is no part of what it declares, and often the larger part.
+        declared = [{name: value for name, value in obj.items() if name != "status"} for obj in objects]
         # One object whose links cannot be made must not keep the others out: it goes in without them.
-        answers = await in_parts(self._opa, "links", "objects", objects, {}, lambda obj: str(key_of(obj)))
+        answers = await in_parts(self._opa, "links", "objects", declared, {}, lambda obj: str(key_of(obj)))
         return {parse_key(key): entries_of(raw) for _, answer in answers for key, raw in answer.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +32,8 @@ class OwnOpa:
         """Start it. Raises OpaStartError with what OPA said, PortTaken where its port is taken."""
         self.url = await self._opa.start()
 
-    async def keep(self) -> None:
-        """Start it again whenever it ends, until cancelled."""
+    async def keep(self, ended: Callable[[], None]) -> None:
+        """Start it again whenever it ends, until cancelled. `ended` is called each time that it runs again."""
         delay = FIRST_DELAY
         port = int(self.url.rpartition(":")[2])
         while True:
@@ -47,6 +48,7 @@ class OwnOpa:
                 self._opa = ManagedOpa(self._executable, self._config, port=port)
                 try:
                     await self._opa.start()
+                    ended()
                     break
                 except OpaStartError as error:
                     log.error("OPA does not start", why=str(error))

@@ -151,7 +151,7 @@ async def _work(
         tasks.create_task(remediator.run())
         tasks.create_task(world.run())
         if own:
-            tasks.create_task(own.keep())
+            tasks.create_task(own.keep(replicator.doubt))
         if report:
             await replicator.filled.wait()
             if world.sink.may_write():

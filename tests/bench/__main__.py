@@ -6,10 +6,16 @@ import argparse
 import asyncio
 
 from bridge.runtime.logs import configure_logs
-from tests.bench import cluster, opa_alone, stacks, wide
+from tests.bench import cluster, opa_alone, replication, stacks, wide
 from tests.bench.figures import figure, machine, progress
 
-PARTS = {"opa": opa_alone.measure, "stacks": stacks.measure, "wide": wide.measure, "cluster": cluster.measure}
+PARTS = {
+    "opa": opa_alone.measure,
+    "stacks": stacks.measure,
+    "wide": wide.measure,
+    "cluster": cluster.measure,
+    "replication": replication.measure,
+}
 
 
 def main() -> None:

@@ -72,15 +72,14 @@ async def _create_each(session: aiohttp.ClientSession, waiting: Iterator[Object]
     return count
 
 
-async def patch(session: aiohttp.ClientSession, obj: Object, change: Object) -> int:
-    """Merge a change into an object; gives its generation."""
+async def patch(session: aiohttp.ClientSession, obj: Object, change: Object) -> Object:
+    """Merge a change into an object; gives it as it is then."""
     path = f"{collection(obj)}/{obj['metadata']['name']}"
     async with session.patch(path, data=json.dumps(change), headers={"Content-Type": _MERGE_PATCH}) as response:
-        answer = await response.json()
+        answer: Object = await response.json()
         if response.status != 200:
             raise RuntimeError(f"{path}: {answer}")
-    generation: int = answer["metadata"]["generation"]
-    return generation
+    return answer
 
 
 @dataclass(slots=True)

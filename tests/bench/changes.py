@@ -35,10 +35,10 @@ async def route_policies(
         policy = route_policy(route, route)
         wanted = accent(0x100000 + number)
         wrapper = "defaults" if "defaults" in policy["spec"] else "overrides"
-        generation = await patch(api, policy, {"spec": {wrapper: {"colors": {"accent": wanted}}}})
+        changed = await patch(api, policy, {"spec": {wrapper: {"colors": {"accent": wanted}}}})
         answered = time.perf_counter()
         async with asyncio.timeout(_PATIENCE):
-            reported = asyncio.create_task(watched.until_observed(policy, generation))
+            reported = asyncio.create_task(watched.until_observed(policy, changed["metadata"]["generation"]))
             await _until_accent(opa, sidecar.opa_url, rule_key(route, "[1]"), wanted)
             effective.append((time.perf_counter() - answered) * 1e3)
             status.append((await reported - answered) * 1e3)

@@ -31,13 +31,13 @@ FLOOR_PUT = "/v1/data/floor"
 async def measure(routes: int) -> None:
     """Measure everything on a cluster with this many routes."""
     load = Load(routes)
-    async with _cluster(load) as plane, session_of(plane) as api:
-        floor = await _floor(api, load)
+    async with cluster_of(load) as plane, session_of(plane) as api:
+        floor = await fill_floor(api, load)
         async with watching(api, POLICIES, GATEWAYS) as watched:
             began = time.perf_counter()
             async with running_bridge(plane) as sidecar, aiohttp.ClientSession() as opa:
-                _fill(sidecar, floor, load)
-                _memory(sidecar, load, "after_fill")
+                fill_of(sidecar, floor, load, WHERE)
+                memory_of(sidecar, load, "after_fill", WHERE)
                 policies = sum(1 for _ in load.policies())
                 with step("every policy gets its first status"):
                     shown = await watched.until_all_observed(policies, 1_200)
@@ -48,12 +48,12 @@ async def measure(routes: int) -> None:
                 await all_rules(opa, sidecar.opa_url, sidecar.opa_pid, load, WHERE, "effective")
                 await route_policies(api, opa, sidecar, watched, load)
                 await gateway_policy(api, opa, sidecar, watched, load)
-                _memory(sidecar, load, "after_changes")
+                memory_of(sidecar, load, "after_changes", WHERE)
 
 
 @asynccontextmanager
-async def _cluster(load: Load) -> AsyncIterator[ControlPlane]:
-    """A control plane that holds the load."""
+async def cluster_of(load: Load, *, policies: bool = True) -> AsyncIterator[ControlPlane]:
+    """A control plane that holds the load, with or without its policies."""
     etcd, server = await asyncio.gather(*(asyncio.to_thread(ensure, name) for name in ("etcd", "kube-apiserver")))
     crds = await asyncio.to_thread(ensure_crds)
     with tempfile.TemporaryDirectory(prefix="policy-bridge-bench-") as folder:
@@ -67,14 +67,17 @@ async def _cluster(load: Load) -> AsyncIterator[ControlPlane]:
                     own = custom_resources()
                     await create(api, own)
                     await asyncio.to_thread(plane.api.wait_for_crds, {crd["metadata"]["name"] for crd in own})
-                    for group in (load.bases(), load.http_routes(), [policy_kind()], load.policies()):
-                        await create(api, group)
+                    await create(api, load.bases())
+                    await create(api, load.http_routes())
+                    if policies:
+                        await create(api, [policy_kind()])
+                        await create(api, load.policies())
             yield plane
         finally:
             await asyncio.to_thread(plane.stop)
 
 
-async def _floor(api: aiohttp.ClientSession, load: Load) -> float:
+async def fill_floor(api: aiohttp.ClientSession, load: Load) -> float:
     """One raw LIST of the routes and one raw PUT of them into an OPA: what a fill cannot beat. Seconds."""
     routes, listed = await list_raw(api, ROUTES, PAGE)
     if len(routes) != load.routes:
@@ -96,17 +99,19 @@ async def _floor(api: aiohttp.ClientSession, load: Load) -> float:
     return listed + put
 
 
-def _fill(sidecar: Sidecar, floor: float, load: Load) -> None:
-    more = {"routes": load.routes, "where": WHERE}
+def fill_of(sidecar: Sidecar, floor: float, load: Load, where: str) -> None:
+    """The time that the bridge's start took, and its ratio to the floor."""
+    more = {"routes": load.routes, "where": where}
     figure("fill_from_process_start", sidecar.filled, "s", **more)
     figure("fill_from_first_list", sidecar.filled - sidecar.listing, "s", **more)
     figure("fill_to_floor_ratio", (sidecar.filled - sidecar.listing) / floor, "ratio", floor_seconds=floor, **more)
 
 
-def _memory(sidecar: Sidecar, load: Load, when: str) -> None:
+def memory_of(sidecar: Sidecar, load: Load, when: str, where: str) -> None:
+    """The memory of the bridge and of its OPA now."""
     for name, pid in (("bridge", sidecar.pid), ("opa", sidecar.opa_pid)):
         used = memory(pid) if pid else None
         if used is None:
             progress(f"the memory of {name} cannot be read here")
         else:
-            figure(f"memory_{name}_{when}", used, "MiB", routes=load.routes, where=WHERE)
+            figure(f"memory_{name}_{when}", used, "MiB", routes=load.routes, where=where)

@@ -27,6 +27,7 @@ class Sidecar:
     """A running bridge. Times are seconds from its start: when it began to list, and when OPA was filled."""
 
     pid: int
+    url: str = ""
     opa_url: str = ""
     listing: float = 0.0
     filled: float = 0.0
@@ -76,7 +77,7 @@ async def _read(stream: asyncio.StreamReader | None, sidecar: Sidecar, filled: a
         sidecar.said.append(line.decode(errors="replace").strip())
         if event.get("event") == "running":
             sidecar.listing = time.perf_counter() - began
-            sidecar.opa_url = event["opa"]
+            sidecar.url, sidecar.opa_url = event["bridge"], event["opa"]
         elif event.get("event") == "OPA is filled":
             sidecar.filled = time.perf_counter() - began
             filled.set()
