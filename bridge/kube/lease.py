@@ -48,7 +48,8 @@ class Lease:
     """Takes part in the election: `run` it as a task, and ask `held` before each write.
 
     `identity` must be this process's own. `on_change` is called when `held` or `trouble` has changed. The event `taken`
-    is set as long as the Lease is held.
+    is set as long as the Lease is held. What the holder puts into `notes` is written as annotations of the Lease with
+    the next renewal, for those who hold it later.
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class Lease:
         self.identity = identity
         self.taken = asyncio.Event()
         self.holder = ""  # whose it was when last seen
+        self.notes: dict[str, str] = {}
         self._client = client
         self._term = term
         self._on_change = on_change
@@ -86,6 +88,11 @@ class Lease:
     def trouble(self) -> str | None:
         """Why the Lease cannot be taken or renewed, in one line that says what would mend it; None if it can."""
         return self._trouble
+
+    @property
+    def noted(self) -> dict[str, str]:
+        """The annotations of the Lease as last seen."""
+        return dict((self._seen or {}).get("metadata", {}).get("annotations") or {})
 
     async def run(self) -> None:
         """Take the Lease when it is free and renew it, until cancelled; then release it."""
@@ -134,7 +141,7 @@ class Lease:
         body = {
             "apiVersion": "coordination.k8s.io/v1",
             "kind": "Lease",
-            "metadata": {"name": self.name, "namespace": self.namespace},
+            "metadata": {"name": self.name, "namespace": self.namespace, "annotations": self.notes},
             "spec": self._spec({}),
         }
         sent = time.monotonic()
@@ -145,7 +152,8 @@ class Lease:
         self._take(lease, sent)
 
     async def _write(self, lease: dict[str, Any]) -> None:
-        body = {**lease, "spec": self._spec(lease["spec"])}
+        metadata = {**lease["metadata"], "annotations": {**self.noted, **self.notes}}
+        body = {**lease, "metadata": metadata, "spec": self._spec(lease["spec"])}
         sent = time.monotonic()
         try:
             answer = await self._client.put(f"{self._path}/{self.name}", body, timeout=self._timeout)
@@ -179,6 +187,7 @@ class Lease:
 
     def _lose(self) -> None:
         self._held_until = 0.0
+        self.notes.clear()  # what the next holder notes counts
         if self._expiry is not None:
             self._expiry.cancel()
             self._expiry = None

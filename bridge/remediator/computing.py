@@ -9,6 +9,7 @@ from bridge.model.notice import Notice
 from bridge.opa.client import Opa
 from bridge.opa.parts import in_parts
 from bridge.remediator.ledger import Dirty, Ledger
+from bridge.remediator.sink import Names
 
 TARGETS_BATCH = 1_000  # effective targets a query
 
@@ -20,7 +21,7 @@ class Computing:
         self._opa = opa
         self._ledger = ledger
         self._kinds: Mapping[str, Any] = {}  # those in mode Manage, as the ledger's rows were computed from them
-        self.former: list[dict[str, str]] = []  # of kinds that were: their conditions may still be shown somewhere
+        self.former: list[Names] = []  # of kinds that were: their conditions may still be shown somewhere
 
     async def settle(self, notice: Notice, dirty: Dirty) -> None:
         """Compute what a change concerns; puts the policies and objects whose status may differ now into `dirty`.
@@ -40,6 +41,16 @@ class Computing:
             await self._compute(kinds, scopes, dirty)
         self._kinds = kinds
 
+    def names(self) -> list[Names]:
+        """Under which names objects may be marked: those of the kinds in force, and of those that were."""
+        present = [_names(kind) for _, kind in sorted(self._kinds.items())]
+        return [names for index, names in enumerate(present) if names not in present[:index]] + self.former
+
+    async def retire(self, names: Iterable[Names], dirty: Dirty) -> None:
+        """Take in names of kinds that were, and put what is marked under them into `dirty`."""
+        self.former.extend(names)
+        dirty.objects.update(await self._opa.query("marked", {"former": self.former}))
+
     async def _kinds_in_force(self) -> dict[str, Any]:
         # The document that queries use, not the rule behind it: an update of it comes with a notice of its own.
         kinds = await self._opa.get("kinds") or {}
@@ -48,9 +59,7 @@ class Computing:
     def _retire(self, kinds: Mapping[str, Any]) -> None:
         """Remember the names under which kinds told of themselves that are not in force any more."""
         present = [_names(kind) for kind in kinds.values()]
-        for kind in self._kinds.values():
-            if _names(kind) not in (*present, *self.former):
-                self.former.append(_names(kind))
+        self.former += [names for names in self.names() if names not in (*present, *self.former)]
 
     async def _everything(self, kinds: Mapping[str, Any], dirty: Dirty) -> None:
         self._ledger.clear()
@@ -93,5 +102,5 @@ class Computing:
                         dirty.update(self._ledger.replace(kind, target, rows.get(target, ())))
 
 
-def _names(kind: Mapping[str, Any]) -> dict[str, str]:
+def _names(kind: Mapping[str, Any]) -> Names:
     return {"controllerName": kind["controllerName"], "kind": kind["kind"]}

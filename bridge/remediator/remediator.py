@@ -28,6 +28,7 @@ log = structlog.get_logger(__name__)
 STATUS_BATCH = 100  # policies or objects a query
 WRITERS = 8  # writes under way at once
 AWAY_DELAY = 0.5  # seconds before OPA is asked again
+REMEMBER_PERIOD = 1.0  # seconds between looks at what is to be remembered for a later bridge
 
 
 class Remediator:
@@ -72,6 +73,7 @@ class Remediator:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._compute())
             tasks.create_task(self._write())
+            tasks.create_task(self._remember())
 
     async def _compute(self) -> None:
         dirty = Dirty()
@@ -112,6 +114,24 @@ class Remediator:
                 self._queue.add(batch)
             self._busy -= 1
 
+    async def _remember(self) -> None:
+        """Keep the names under which objects are marked for a later bridge; clear away what former kinds have left."""
+        while True:
+            recalled, names = list(self._sink.recall()), self._computing.names()
+            if self._may_write() and recalled != names:
+                self._busy += 1
+                gone = [former for former in recalled if former not in names]
+                dirty = Dirty()
+                try:
+                    await self._computing.retire(gone, dirty)
+                except OpaError as error:
+                    log.info("marks of former policy kinds wait for OPA", why=str(error))
+                else:
+                    self._sink.remember(self._computing.names())
+                    self._queue.add(("object", key) for key in sorted(dirty.objects))
+                self._busy -= 1
+            await asyncio.sleep(REMEMBER_PERIOD)
+
     async def _write_batch(self, batch: Sequence[Item], limit: asyncio.Semaphore) -> None:
         filling = self._filling
         try:
@@ -136,7 +156,9 @@ class Remediator:
 
     def _note_idle(self) -> None:
         if self._whole == self._filling and not self._busy and not self._notices and not len(self._queue):
-            self._computing.former.clear()  # nothing of theirs is shown any more
+            if self._computing.former:  # nothing of theirs is shown any more
+                self._computing.former.clear()
+                self._sink.remember(self._computing.names())
             self._idle.set()
 
     async def _plan(self, batch: Iterable[Item]) -> dict[Item, tuple[Patch, str]]:

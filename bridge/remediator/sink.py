@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from bridge.model.keys import Key
 
 Patch = Mapping[str, Any]  # {status: its fields} or {metadata: {annotations}}, a merge patch (RFC 7386)
+Names = Mapping[str, str]  # {controllerName, kind}, from which the conditions of a policy kind have their types
 
 
 class Conflict(Exception):
@@ -40,6 +41,14 @@ class StatusSink(Protocol):
         """Whether this bridge is the one that writes now."""
         ...
 
+    def recall(self) -> Sequence[Names]:
+        """What `remember` was told last, by this bridge or one before it."""
+        ...
+
+    def remember(self, names: Sequence[Names]) -> None:
+        """Keep the names under which objects are marked, so that the marks can be found when their kinds are gone."""
+        ...
+
 
 class MemorySink:
     """Statuses of a folder of manifests: kept here, never written to the files."""
@@ -47,6 +56,7 @@ class MemorySink:
     def __init__(self) -> None:
         self.statuses: dict[Key, dict[str, Any]] = {}
         self.annotations: dict[Key, dict[str, Any]] = {}
+        self._names: Sequence[Names] = ()
 
     async def write(self, key: Key, patch: Patch, resource_version: str) -> None:  # noqa: ARG002
         """Keep the patch; there is no one else to conflict with."""
@@ -65,3 +75,11 @@ class MemorySink:
     def may_write(self) -> bool:
         """Nobody else writes here."""
         return True
+
+    def recall(self) -> Sequence[Names]:
+        """What was marked before is not shown by any file."""
+        return self._names
+
+    def remember(self, names: Sequence[Names]) -> None:
+        """Keep them as long as this process lives, like the marks themselves."""
+        self._names = tuple(names)

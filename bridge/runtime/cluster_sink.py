@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from bridge.kube import errors
 from bridge.kube.client import KubeClient
+from bridge.kube.lease import Lease
 from bridge.kube.patches import patch_object
 from bridge.model.keys import Key
 from bridge.model.types import ResourceType
-from bridge.remediator.sink import Conflict, Gone, Patch, WriteRefused
+from bridge.remediator.sink import Conflict, Gone, Names, Patch, WriteRefused
+
+MARKED = "policybridge.io/marked"  # annotation of the Lease: under which names objects are marked, as JSON
 
 
 class ClusterSink:
-    """A StatusSink over an API server. `resource` tells how a type is served, `held` whether this bridge may write."""
+    """A StatusSink over an API server. `resource` tells how a type is served; only the holder of the Lease writes."""
 
-    def __init__(
-        self, client: KubeClient, resource: Callable[[str], ResourceType | None], held: Callable[[], bool]
-    ) -> None:
+    def __init__(self, client: KubeClient, resource: Callable[[str], ResourceType | None], lease: Lease) -> None:
         self._client = client
         self._resource = resource
-        self._held = held
+        self._lease = lease
 
     async def write(self, key: Key, patch: Patch, resource_version: str) -> None:
         """Patch the status subresource, or the object's metadata, from the version that the patch was computed from."""
@@ -56,4 +58,16 @@ class ClusterSink:
 
     def may_write(self) -> bool:
         """Whether the Lease is held."""
-        return self._held()
+        return self._lease.held
+
+    def recall(self) -> Sequence[Names]:
+        """What the Lease's annotation says; nothing where somebody else has written there."""
+        try:
+            names = json.loads({**self._lease.noted, **self._lease.notes}.get(MARKED, "[]"))
+            return [{"controllerName": str(name["controllerName"]), "kind": str(name["kind"])} for name in names]
+        except (ValueError, TypeError, KeyError):
+            return []
+
+    def remember(self, names: Sequence[Names]) -> None:
+        """Put them on the Lease, which lives as long as marks may be there, with its next renewal."""
+        self._lease.notes[MARKED] = json.dumps(list(names))

@@ -75,7 +75,7 @@ async def _cluster(settings: Settings) -> AsyncIterator[World]:
         source = ClusterSource(client, {one.type: one.selection for one in settings.selected_types})
         identity = f"{socket.gethostname()}-{os.getpid()}"
         lease = Lease(client, settings.lease_namespace, settings.lease_name, identity, on_change=_tell_lease)
-        sink = ClusterSink(client, source.resource, lambda: lease.held)
+        sink = ClusterSink(client, source.resource, lease)
 
         def noticed(notice: Notice) -> None:
             if any(key.kind == "CustomResourceDefinition" for key in notice.keys):

@@ -11,7 +11,7 @@ from bridge.model.changes import Change, Deleted, Listed, Listing, Object, Upser
 from bridge.model.keys import Key, key_of
 from bridge.model.notice import Notice
 from bridge.remediator.plan import patched
-from bridge.remediator.sink import Conflict, Gone, Patch
+from bridge.remediator.sink import Conflict, Gone, MemorySink, Patch
 from bridge.replicator.replicator import Replicator
 
 BARRIER = "core/ConfigMap"  # a type that no rule reads: an object of it marks a place in the stream
@@ -98,10 +98,11 @@ class ScriptedSource:
             self._queue.put_nowait(change)
 
 
-class ScriptedSink:
+class ScriptedSink(MemorySink):
     """Statuses go into the source's objects, as an API server would have it, and come back as changes."""
 
     def __init__(self, source: ScriptedSource) -> None:
+        super().__init__()
         self.writes: list[tuple[Key, dict[str, Any]]] = []
         self.held = True
         self._source = source

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from bridge.runtime.cluster_sink import MARKED
 from tests.controlplane.plane import ControlPlane
 from tests.integration.objects import fresh_name
 from tests.integration.test_remediator_on_a_cluster import Place, at_work, place
@@ -153,6 +154,24 @@ async def test_marks_go_with_their_policy_kind_and_follow_its_controllers_name(
         await asyncio.to_thread(place.api.request, "POST", path.rpartition("/")[0], kind_of(place))
 
 
+async def test_marks_of_a_policy_kind_that_was_deleted_while_no_bridge_ran_go_with_the_next_one(
+    control_plane: ControlPlane, opa_path: Path, place: Place
+) -> None:
+    marks, lease = Marks(place), fresh_name("lease")
+    await place.policy("wide", "blue", "Gateway", "public")
+    async with at_work(control_plane, opa_path, lease):
+        await until(marks.gateway, [f"{place.group}/HuePolicyAffected: Affected by HuePolicy {place.namespace}/wide"])
+        await until(marks.parents, [("public", f"{place.group}/us", [f"{place.group}/HuePolicyAffected"])])
+        await until(lambda: f"{place.group}/us" in remembered(place, lease), True)
+    path = f"/apis/policybridge.io/v1alpha1/policykinds/huepolicies.{place.group}"
+    await asyncio.to_thread(place.api.request, "DELETE", path)
+    async with at_work(control_plane, opa_path, lease):
+        await until(marks.gateway, [])
+        await until(marks.parents, [])
+        await until(lambda: f"{place.group}/us" in remembered(place, lease), False)
+    await asyncio.to_thread(place.api.request, "POST", path.rpartition("/")[0], kind_of(place))
+
+
 async def test_an_object_without_conditions_is_annotated_as_long_as_it_is_affected(
     control_plane: ControlPlane, opa_path: Path, place: Place
 ) -> None:
@@ -170,6 +189,13 @@ async def test_an_object_without_conditions_is_annotated_as_long_as_it_is_affect
         await until(lambda: marks.annotations("referencegrants", "open"), {"theirs": "1", annotation: "true"})
         await place.delete("huepolicies", "audit")
         await until(lambda: marks.annotations("referencegrants", "open"), {"theirs": "1"})
+
+
+def remembered(place: Place, lease: str) -> str:
+    """What a Lease says of the names under which objects are marked."""
+    found = place.api.get(f"/apis/coordination.k8s.io/v1/namespaces/default/leases/{lease}")
+    text: str = found["metadata"].get("annotations", {}).get(MARKED, "")
+    return text
 
 
 def kind_of(place: Place) -> dict[str, Any]:

@@ -148,6 +148,17 @@ class Bridge:
                 await self.remediator.settled()
 
 
+class _HeldBack(ClusterSink):
+    """A sink that writes only if `held` says so too."""
+
+    def __init__(self, client: KubeClient, resource: Any, lease: Lease, held: Callable[[], bool] | None) -> None:
+        super().__init__(client, resource, lease)
+        self._held = held
+
+    def may_write(self) -> bool:
+        return super().may_write() and (self._held is None or self._held())
+
+
 @asynccontextmanager
 async def at_work(
     plane: ControlPlane, opa_path: Path, lease_name: str, held: Callable[[], bool] | None = None
@@ -158,7 +169,7 @@ async def at_work(
         opa = await stack.enter_async_context(Opa(managed.url))
         source = ClusterSource(client)
         lease = Lease(client, "default", lease_name, fresh_name("bridge"), term=TERM)
-        sink = ClusterSink(client, source.resource, held or (lambda: lease.held))
+        sink = _HeldBack(client, source.resource, lease, held)
         replicator = Replicator(source, opa, ALWAYS)
         remediator = Remediator(opa, sink, Budget(1000, 1000))
         replicator.listen(remediator.note)
