@@ -21,7 +21,7 @@ Entries = list[tuple[Path, Any]]  # an object's part of the index: path below `i
 
 
 Held = dict[str, dict[str, dict[str, dict[str, str]]]]  # versions by group, Kind, namespace and name
-Index = dict[str, dict[str, dict[str, Any]]]  # the document `index`
+Index = dict[str, Any]  # the document `index`: parts of it are deeper than others
 
 
 class _Known(NamedTuple):
@@ -77,11 +77,9 @@ class Documents:
         for name in INDEXES:
             self._skeleton.adopt((INDEX, name), whole=False)
         paths: dict[str, list[Path]] = {}
-        for name, ends in index.items():
-            for end, declarers in ends.items():
-                for declarer in declarers:
-                    self._skeleton.adopt((INDEX, name, end, declarer))
-                    paths.setdefault(declarer, []).append((name, end))
+        for entry in _leaves(index):
+            self._skeleton.adopt((INDEX, *entry))
+            paths.setdefault(entry[-1], []).append(entry[:-1])
         for key, version in _flat(held):
             self._skeleton.adopt((OBJECTS, *_place(key)))
             self._known[key] = _Known(version, None, tuple(paths.pop(str(key), ())))
@@ -192,6 +190,14 @@ def _flat(held: Held) -> Iterator[tuple[Key, str]]:
             for namespace, names in namespaces.items():
                 for name, version in names.items():
                     yield Key(group, kind, namespace, name), version
+
+
+def _leaves(index: Index, above: Path = ()) -> Iterator[Path]:
+    for name, value in index.items():
+        if isinstance(value, dict):
+            yield from _leaves(value, (*above, name))
+        else:
+            yield *above, name
 
 
 def _place(key: Key) -> Path:

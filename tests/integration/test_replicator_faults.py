@@ -23,7 +23,7 @@ from bridge.replicator.writer import MOST_OPERATIONS
 from tests.bench.figures import opa_below
 from tests.integration.faulty_opa import Fault, FaultyOpa, arrive_late, lose, lose_answer, once, refuse
 from tests.integration.scripted import Notices, ScriptedSource
-from tests.integration.test_replicator import BUNDLE, TYPES, keys, route, service, until
+from tests.integration.test_replicator import BUNDLE, POLICY_KIND, TYPES, color, keys, route, service, until
 
 
 @dataclass
@@ -248,6 +248,29 @@ async def test_a_bridge_that_was_killed_goes_on_with_what_opa_holds(faulty: Faul
         again.source.delete(key_of(service("c")))
         await again.notices.until_written()
         assert await at(faulty.url, "index") == index
+
+
+async def test_policies_that_share_a_target_are_gone_on_with_and_audited(
+    opa: ManagedOpa, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They stand deeper in the index than links do."""
+    monkeypatch.setattr(replicator, "AUDIT", 0.2)
+    objects = [service("cart"), POLICY_KIND, color("red"), color("blue")]
+    async with bridge(opa.url, objects, "me:1", "cluster rego") as first:
+        await first.filled()
+        index = await at(opa.url, "index")
+        await asyncio.sleep(1)
+        assert not any(notice.refilling for notice in first.notices.seen)
+    async with bridge(opa.url, objects, "me:1", "cluster rego") as again:
+        await again.filled()
+        again.source.delete(key_of(color("red")))
+        again.source.put(service("cart", tier="front"))
+        await again.notices.until_written()
+        again.source.put(color("red"))
+        await again.notices.until_written()
+        assert await at(opa.url, "index") == index
+        await asyncio.sleep(1)
+        assert not any(notice.refilling for notice in again.notices.seen)
 
 
 async def test_what_was_made_by_other_rego_or_from_another_cluster_is_replaced(faulty: FaultyOpa) -> None:

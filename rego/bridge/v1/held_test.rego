@@ -26,3 +26,11 @@ test_linked_counts_the_entries_of_each_part if {
 		"children": {},
 	}
 }
+
+test_linked_counts_each_policy_at_a_target_and_by_a_selector if {
+	v1.linked == {"attached": 3, "selectors": 2, "limited": 1} with data.index as {
+		"attached": {"example.com/P": {"x": {"p": true, "q": true}, "y": {"p": true}}},
+		"selectors": {"shop": {"core/Service": {"{}": {"p": true, "q": true}}}},
+		"limited": {"example.com/P": {"p": true}},
+	}
+}

@@ -9,9 +9,13 @@ from bridge.replicator.documents import INDEXES, Difference, Documents, Entries,
 from tests.unit.replicator.json_patch import applied
 
 NAMES = st.sampled_from(["one", "two", "three"])
-ENTRIES = st.lists(
-    st.tuples(st.tuples(st.sampled_from(["children", "parents"]), NAMES), st.integers()), unique_by=lambda e: e[0]
+# Parts of the index are as deep as policies, their targets and their selectors make them.
+PLACES = (
+    st.tuples(st.sampled_from(["children", "parents"]), NAMES)
+    | st.tuples(st.just("attached"), NAMES, NAMES)
+    | st.tuples(st.just("selectors"), NAMES, NAMES, NAMES)
 )
+ENTRIES = st.lists(st.tuples(PLACES, st.integers()), unique_by=lambda e: e[0])
 STEPS = st.lists(st.tuples(st.sampled_from(["put", "remove", "plan"]), NAMES, ENTRIES), max_size=40)
 
 
@@ -118,8 +122,11 @@ def _expected(model: dict[Key, tuple[Object, Entries]]) -> dict[str, Any]:
     found = empty()
     for key, (obj, entries) in model.items():
         found["objects"].setdefault("core", {}).setdefault("Service", {}).setdefault("shop", {})[key.name] = obj
-        for (index, other), value in entries:
-            found["index"][index].setdefault(other, {})[str(key)] = value
+        for path, value in entries:
+            part = found["index"]
+            for name in path:
+                part = part.setdefault(name, {})
+            part[str(key)] = value
     return found
 
 
