@@ -27,7 +27,7 @@ _scopes_below(policy_kind, object_key) := {scope |
 	some key in hierarchy.objects_below(object_key)
 	kinds.acts_on(policy_kind, keys.parse(key).type)
 	some scope in hierarchy.nodes_at(key, kinds.get(policy_kind).effectiveTarget)
-}
+} | _unnamed_backends(policy_kind, object_key)
 
 # The effective targets of an Inherited kind that acts at its declared targets (semantics C1, effectiveTarget Target): the
 # node, which a policy may have named before, and below it all that a policy names.
@@ -90,35 +90,4 @@ may_reach(policy_key) := reached(policy_key) if {
 } else := {scope |
 	some object_key in {keys.parse(node).object | some node in attachment.targets(policy_key)}
 	some scope in _scopes_below(keys.parse(policy_key).type, object_key)
-}
-
-# METADATA
-# description: A node is one that a policy kind may act at.
-acts_at(policy_kind, node) if {
-	not kinds.acts_at_targets(policy_kind)
-	hierarchy.has_place(keys.parse(node).object)
-	hierarchy.level(node) == kinds.get(policy_kind).effectiveTarget
-	kinds.acts_on(policy_kind, keys.parse(node).type)
-}
-
-acts_at(policy_kind, node) if {
-	kinds.acts_at_targets(policy_kind)
-	not contains(node, "#")
-	kinds.may_target(policy_kind, keys.parse(node).type)
-	_may_act_on(policy_kind, keys.parse(node).type)
-	attachment.place(policy_kind, node) == node
-}
-
-acts_at(policy_kind, node) if {
-	kinds.acts_at_targets(policy_kind)
-	contains(node, "#")
-	kinds.may_target_sections(policy_kind, keys.parse(node).type)
-	_may_act_on(policy_kind, keys.parse(node).type)
-}
-
-_may_act_on(policy_kind, _) if kinds.direct(policy_kind)
-
-_may_act_on(policy_kind, type) if {
-	kinds.acts_where_declared(policy_kind)
-	kinds.acts_on(policy_kind, type)
 }

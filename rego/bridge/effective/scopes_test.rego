@@ -61,16 +61,3 @@ test_a_policy_reaches_the_scopes_below_its_accepted_refs if {
 	reached := effective.reached(_key("warm")) with input as testing.changed([policy])
 	reached == {testing.cart_pay}
 }
-
-test_a_kind_acts_at_its_level_or_where_it_is_direct_at_targets if {
-	acting := [[kind, node] |
-		some kind in ["example.com/ColorPolicy", "example.com/TimeoutPolicy"]
-		some node in [testing.cart_route, testing.cart_pay, "core/Service/shop/cart", "core/Service/shop/cart#http"]
-		effective.acts_at(kind, node) with input as testing.changed([])
-	]
-	acting == [
-		["example.com/ColorPolicy", testing.cart_pay],
-		["example.com/TimeoutPolicy", "core/Service/shop/cart"],
-		["example.com/TimeoutPolicy", "core/Service/shop/cart#http"],
-	]
-}

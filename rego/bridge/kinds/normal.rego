@@ -48,13 +48,13 @@ _targets(spec) := [object.union(entry, {field: value | some field, value in targ
 	spec.targets
 }
 
-# Which kinds count at the effective level; default: the target kinds of that level, else all (semantics P5). What is
-# targeted as a mesh frontend is above routes, not a backend (K4).
+# Which kinds count at the effective level; default: the target kinds of that level, with their groups, else all
+# (semantics P5). What is targeted as a mesh frontend is above routes, not a backend (K4).
 _effective_kinds(spec) := spec.effectiveKinds
 
 _effective_kinds(spec) := of_level if {
 	not spec.effectiveKinds
-	of_level := {target.kind |
+	of_level := {type |
 		some target in spec.targets
 		object.get(target, "role", "Backend") == "Backend"
 		type := concat("/", [keys.group_name(object.get(target, "group", "")), target.kind])

@@ -56,10 +56,10 @@ test_the_target_kinds_of_the_effective_level_are_those_that_count if {
 	frontend := {"group": "", "kind": "Service", "role": "Frontend"}
 	every row in [
 		[{"targets": array.concat(targets, [frontend]), "effectiveTarget": "Backend"}, null],
-		[{"targets": [frontend, {"group": "acme.io", "kind": "Bucket"}], "effectiveTarget": "Backend"}, {"Bucket"}],
-		[{"targets": targets, "effectiveTarget": "Route"}, {"HTTPRoute"}],
-		[{"targets": targets, "effectiveTarget": "Rule"}, {"HTTPRoute"}],
-		[{"targets": targets, "effectiveTarget": "Listener"}, {"Gateway"}],
+		[{"targets": [frontend, {"group": "acme.io", "kind": "Bucket"}], "effectiveTarget": "Backend"}, {"acme.io/Bucket"}],
+		[{"targets": targets, "effectiveTarget": "Route"}, {"gateway.networking.k8s.io/HTTPRoute"}],
+		[{"targets": targets, "effectiveTarget": "Rule"}, {"gateway.networking.k8s.io/HTTPRoute"}],
+		[{"targets": targets, "effectiveTarget": "Listener"}, {"gateway.networking.k8s.io/Gateway"}],
 		[{"targets": targets, "effectiveTarget": "Backend"}, null],
 		[{"targets": targets, "effectiveTarget": "Route", "effectiveKinds": ["GRPCRoute"]}, ["GRPCRoute"]],
 		[{}, null],

@@ -82,10 +82,10 @@ _name(spec, "kind") if regex.match(`^[A-Za-z][A-Za-z0-9]*$`, spec.kind)
 _shapes := {
 	"controllerName": "a string",
 	"custom": "the name of a package, letters, digits and _",
-	"targets": "a list of {group, kind, sections, role, virtual}",
-	"effectiveKinds": "a list of kinds",
-	"gatewayControllers": "a list of controller names",
-	"specPaths": "a list of {path, strategy, strategyPath, without}, paths as JSON pointers",
+	"targets": "a list of one or more {group, kind, sections, role, virtual}",
+	"effectiveKinds": "a list of one or more kinds",
+	"gatewayControllers": "a list of one or more controller names",
+	"specPaths": "a list of one or more {path, strategy, strategyPath, without}, paths as JSON pointers",
 	"strategies": "an object of strategies by name, each a strategy or {strategy, merge}",
 	"merge": "{units, listKeys, append}: lists of JSON pointers, and by JSON pointer the key of a list's items",
 }
@@ -94,8 +94,9 @@ _fits("a string", value) if is_string(value)
 
 _fits("the name of a package, letters, digits and _", value) if regex.match(`^[A-Za-z_][A-Za-z0-9_]*$`, value)
 
-_fits("a list of {group, kind, sections, role, virtual}", value) if {
+_fits("a list of one or more {group, kind, sections, role, virtual}", value) if {
 	is_array(value)
+	count(value) > 0
 	every target in value {
 		is_string(target.kind)
 		is_string(object.get(target, "group", ""))
@@ -105,21 +106,23 @@ _fits("a list of {group, kind, sections, role, virtual}", value) if {
 	}
 }
 
-_fits("a list of kinds", value) if {
+_fits("a list of one or more kinds", value) if {
 	is_array(value)
+	count(value) > 0
 	every kind in value {
 		is_string(kind)
 	}
 }
 
-_fits("a list of controller names", value) if {
+_fits("a list of one or more controller names", value) if {
 	is_array(value)
+	count(value) > 0
 	every name in value {
 		is_string(name)
 	}
 }
 
-_fits("a list of {path, strategy, strategyPath, without}, paths as JSON pointers", value) if {
+_fits("a list of one or more {path, strategy, strategyPath, without}, paths as JSON pointers", value) if {
 	is_array(value)
 	count(value) > 0
 	every place in value {

@@ -14,8 +14,8 @@ test_a_description_names_its_kind if {
 }
 
 test_a_field_that_is_no_such_thing_is_told_so if {
-	targets := "targets must be a list of {group, kind, sections, role, virtual}"
-	places := "specPaths must be a list of {path, strategy, strategyPath, without}, paths as JSON pointers"
+	targets := "targets must be a list of one or more {group, kind, sections, role, virtual}"
+	places := "specPaths must be a list of one or more {path, strategy, strategyPath, without}, paths as JSON pointers"
 	strategies := "strategies must be an object of strategies by name, each a strategy or {strategy, merge}"
 	merges := concat("", [
 		"merge must be {units, listKeys, append}: lists of JSON pointers, ",
@@ -38,8 +38,11 @@ test_a_field_that_is_no_such_thing_is_told_so if {
 		[{"merge": {"append": "/a"}}, merges],
 		[{"merge": {"listKeys": {"/a": 3}}}, merges],
 		[{"merge": {"listKeys": ["/a"]}}, merges],
-		[{"effectiveKinds": "HTTPRoute"}, "effectiveKinds must be a list of kinds"],
-		[{"effectiveKinds": [3]}, "effectiveKinds must be a list of kinds"],
+		[{"effectiveKinds": "HTTPRoute"}, "effectiveKinds must be a list of one or more kinds"],
+		[{"effectiveKinds": [3]}, "effectiveKinds must be a list of one or more kinds"],
+		[{"effectiveKinds": []}, "effectiveKinds must be a list of one or more kinds"],
+		[{"gatewayControllers": []}, "gatewayControllers must be a list of one or more controller names"],
+		[{"targets": []}, "targets must be a list of one or more {group, kind, sections, role, virtual}"],
 		[{"custom": "acme.rates"}, "custom must be the name of a package, letters, digits and _"],
 		[{"custom": 3}, "custom must be the name of a package, letters, digits and _"],
 		[{"controllerName": 3}, "controllerName must be a string"],

@@ -53,7 +53,23 @@ _target_entry(policy_kind, type) := [entry |
 # description: Objects of a type, or their sections, count at the policy kind's effective level (semantics P5).
 acts_on(policy_kind, _) if not get(policy_kind).effectiveKinds
 
-acts_on(policy_kind, type) if split(type, "/")[1] in get(policy_kind).effectiveKinds
+acts_on(policy_kind, type) if {
+	some name in [type, split(type, "/")[1]]
+	name in get(policy_kind).effectiveKinds
+}
+
+# METADATA
+# description: |
+#   The types of backends that a policy kind names among its targets though they have no level: an object of one is an
+#   effective target before any rule names it (semantics P2, P5).
+backend_types(policy_kind) := {type |
+	get(policy_kind).effectiveTarget == "Backend"
+	some target in get(policy_kind).targets
+	type := concat("/", [target.group, target.kind])
+	not hierarchy.levels[type]
+	object.get(target, "role", "Backend") == "Backend"
+	acts_on(policy_kind, type)
+}
 
 # METADATA
 # description: A policy kind is of class Direct (semantics C2).

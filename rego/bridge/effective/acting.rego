@@ -1,0 +1,56 @@
+package bridge.effective
+
+import data.bridge.attachment
+import data.bridge.hierarchy
+import data.bridge.kinds
+import data.bridge.lib.keys
+import data.bridge.lookup
+
+# METADATA
+# description: A node is one that a policy kind may act at.
+acts_at(policy_kind, node) if {
+	not kinds.acts_at_targets(policy_kind)
+	_has_place(policy_kind, keys.parse(node).object)
+	hierarchy.level(node) == kinds.get(policy_kind).effectiveTarget
+	kinds.acts_on(policy_kind, keys.parse(node).type)
+}
+
+acts_at(policy_kind, node) if {
+	kinds.acts_at_targets(policy_kind)
+	not contains(node, "#")
+	kinds.may_target(policy_kind, keys.parse(node).type)
+	_may_act_on(policy_kind, keys.parse(node).type)
+	attachment.place(policy_kind, node) == node
+}
+
+acts_at(policy_kind, node) if {
+	kinds.acts_at_targets(policy_kind)
+	contains(node, "#")
+	kinds.may_target_sections(policy_kind, keys.parse(node).type)
+	_may_act_on(policy_kind, keys.parse(node).type)
+}
+
+_has_place(_, object_key) if hierarchy.has_place(object_key)
+
+_has_place(policy_kind, object_key) if {
+	keys.parse(object_key).type in kinds.backend_types(policy_kind)
+	hierarchy.exists(object_key)
+}
+
+_may_act_on(policy_kind, _) if kinds.direct(policy_kind)
+
+_may_act_on(policy_kind, type) if {
+	kinds.acts_where_declared(policy_kind)
+	kinds.acts_on(policy_kind, type)
+}
+
+# The backends of kinds that a policy kind names, at an object or held by a Namespace, whether a rule names them or not.
+_unnamed_backends(policy_kind, object_key) := {concat("/", [type, parts.name, name]) |
+	parts := keys.parse(object_key)
+	parts.type == "core/Namespace"
+	some type in kinds.backend_types(policy_kind)
+	some name, _ in lookup.objects_in(type, parts.name)
+} | {object_key |
+	keys.parse(object_key).type in kinds.backend_types(policy_kind)
+	hierarchy.exists(object_key)
+}
