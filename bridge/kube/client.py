@@ -167,8 +167,29 @@ class KubeClient:
         headers: dict[str, str],
         limits: aiohttp.ClientTimeout,
     ) -> aiohttp.ClientResponse:
-        if authorization := await self._access.authorization():
-            headers["Authorization"] = authorization
+        authorization = await self._access.authorization()
+        try:
+            return await self._send_as(authorization, method, path, params, body, headers, limits)
+        except Unauthorized:
+            # A token that has expired may have a successor already: then nobody need hear of it.
+            self._access.refused()
+            renewed = await self._access.authorization()
+            if renewed == authorization:
+                raise
+            return await self._send_as(renewed, method, path, params, body, headers, limits)
+
+    async def _send_as(
+        self,
+        authorization: str | None,
+        method: str,
+        path: str,
+        params: Mapping[str, str] | None,
+        body: bytes | None,
+        headers: dict[str, str],
+        limits: aiohttp.ClientTimeout,
+    ) -> aiohttp.ClientResponse:
+        if authorization:
+            headers = {**headers, "Authorization": authorization}
         configuration = self._access.configuration
         options: dict[str, Any] = {}
         if configuration.tls_server_name:
@@ -189,10 +210,7 @@ class KubeClient:
             )
             if response.status < 300:
                 return response
-            error = api_error(response.status, await response.read(), response.headers.get("Retry-After"))
-        if isinstance(error, Unauthorized):
-            self._access.refused()
-        raise error
+            raise api_error(response.status, await response.read(), response.headers.get("Retry-After"))
 
     async def _session(self) -> aiohttp.ClientSession:
         """The library's connection pool, made anew when a plugin has given us another client certificate."""

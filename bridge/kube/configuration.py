@@ -42,7 +42,7 @@ class Access:
         return value.strip() if value else None  # token files end with a line break, a header must not
 
     def refused(self) -> None:
-        """Tell that the API server did not accept the credentials: the next request looks for new ones at once."""
+        """Tell that the API server did not accept the credentials: `authorization` then looks for new ones at once."""
         self._refused = True
 
     async def _refresh(self, configuration: Any) -> None:

@@ -302,3 +302,16 @@ async def test_an_empty_type_is_listed_too(control_plane: ControlPlane, client: 
     type_id = POD_TEMPLATES.id
     async with reading(list_and_watch(client, POD_TEMPLATES)) as reader:
         assert await reader.until_listed(type_id) == [Listing(type_id), Listed(type_id)]
+
+
+async def test_a_token_that_expired_is_replaced_without_a_word_where_its_file_has_another(
+    control_plane: ControlPlane, tmp_path: Path
+) -> None:
+    token = tmp_path / "token"
+    token.write_text("expired")
+    kubeconfig = control_plane.write_kubeconfig(tmp_path / "kubeconfig", "@")
+    kubeconfig.write_text(kubeconfig.read_text().replace('"token": "@"', f'"tokenFile": "{token}"'))
+    async with await KubeClient.connect(kubeconfig) as client:
+        token.write_text(control_plane.token)
+        async with reading(list_and_watch(client, POD_TEMPLATES)) as reader:
+            assert await reader.until_listed(POD_TEMPLATES.id) == [Listing(POD_TEMPLATES.id), Listed(POD_TEMPLATES.id)]
