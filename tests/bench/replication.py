@@ -100,8 +100,14 @@ async def _burst(api: aiohttp.ClientSession, opa: Opa, load: Load) -> None:
     began = time.perf_counter()
     await asyncio.gather(*(work() for _ in range(AT_ONCE)))
     ended = time.perf_counter()
-    for route, version in answered.items():
-        await _until_has(opa, route, version)
+
+    async def all_there() -> bool:
+        held = (await opa.query("held", {}))[GATEWAY_API]["HTTPRoute"]
+        return all(
+            int(held[namespace_of(route)][f"route-{route}"]) >= int(version) for route, version in answered.items()
+        )
+
+    await _until(all_there)
     more = {"changes": len(answered), "seconds": ended - began, "routes": load.routes, "where": WHERE}
     figure("burst_lag", time.perf_counter() - ended, "s", **more)
     figure("burst_writes", await _writes(opa) - before, "writes", **more)
