@@ -2,6 +2,7 @@ package bridge.attachment
 
 import data.bridge.hierarchy
 import data.bridge.kinds
+import data.bridge.lookup
 
 # METADATA
 # description: |
@@ -20,6 +21,12 @@ limits(policy_kind, node) := {policy: classes |
 	}
 	classes := {ref.class | some ref in accepted}
 }
+
+# METADATA
+# description: Some policy of a kind has a ref with a className.
+limited(policy_kind) if {
+	count(lookup.limited(policy_kind)) > 0
+} else := false
 
 # METADATA
 # description: A path of a policy kind runs through one of these classes. A Direct kind's paths are those of its target.

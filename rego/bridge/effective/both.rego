@@ -8,7 +8,9 @@ import data.bridge.merge
 #   The historic form (GEP-713, first version, "Hierarchy"; semantics F6, wrappers: Both): every wrapper that a policy has
 #   counts in its direction, and a bare spec is a default. So a policy has up to two parts, `override` and `default`, and
 #   by field A override > B override > C override > C default > B default > A default.
-both(policy_kind) if kinds.get(policy_kind).wrappers == "Both"
+both(policy_kind) if {
+	kinds.get(policy_kind).wrappers == "Both"
+} else := false
 
 # METADATA
 # description: The places of a policy's parts, `override` and `default`, by part.

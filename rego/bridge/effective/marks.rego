@@ -34,9 +34,14 @@ places(node, above) := {[parts.object, parts.section]} if {
 
 # METADATA
 # description: The node directly above the route of a path, without Namespaces; empty where the path has none.
-above_route(path) := above if {
+above_route(path) := _lowest(array.slice(path, count(path) - 4, count(path) - 2)) if {
+	hierarchy.level(path[count(path) - 1]) == "Rule"
+} else := _lowest(array.slice(path, index - 2, index)) if {
 	some index, node in path
 	hierarchy.level(node) == "Route"
-	nearest := array.slice(path, max([0, index - 2]), index)
-	above := [upper | some upper in array.reverse(nearest); hierarchy.level(upper) != "Namespace"][0]
+} else := ""
+
+# The lowest of the two nodes above a route that is no Namespace.
+_lowest(nodes) := [node | some node in array.reverse(nodes); hierarchy.level(node) != "Namespace"][0] if {
+	true
 } else := ""

@@ -37,7 +37,7 @@ plain(policy_kind) if {
 	not kind.rules
 	not kind.strategyRules
 	not kind.custom
-}
+} else := false
 
 # The sides that meet, the established ones first; each a list of policies, the older first. Under OldestWins a level is
 # one side (semantics F5), and so are the disjoint specs of one target under ConflictOnOverlap where nothing else unites
@@ -57,12 +57,12 @@ _same_level(attached, index, entry) if {
 	attached[index].target == entry.target
 }
 
-_by_level(policy_kind) if kinds.get(policy_kind).sameLevel == "OldestWins"
-
 _by_level(policy_kind) if {
+	kinds.get(policy_kind).sameLevel == "OldestWins"
+} else if {
 	kinds.direct(policy_kind)
 	kinds.get(policy_kind).sameLevel == "ConflictOnOverlap"
-}
+} else := false
 
 # The sides that are merged; higher ones are overridden (semantics F4, mergesWith).
 _folded_sides(policy_kind, sides) := sides if {

@@ -40,7 +40,7 @@ _paths_for(policy_kind, node, source) := {path |
 _meshed(policy_kind, node) if {
 	some path in paths(policy_kind, node)
 	contains(concat("", path), "@frontend")
-}
+} else := false
 
 # A policy that names another namespace counts only for requests from its own.
 _counts_for(_, entry, source) if keys.parse(entry.policy).namespace in {"-", source}
@@ -55,9 +55,9 @@ sources(policy_kind, node) := array.concat([""], sort(_consumers(policy_kind, no
 	_by_source(policy_kind, node)
 } else := [""]
 
-_by_source(policy_kind, _) if kinds.for_consumers(policy_kind)
-
-_by_source(policy_kind, node) if _meshed(policy_kind, node)
+_by_source(policy_kind, node) if {
+	kinds.for_consumers(policy_kind)
+} else := _meshed(policy_kind, node)
 
 _consumers(policy_kind, node) := {namespace |
 	some path in paths(policy_kind, node)

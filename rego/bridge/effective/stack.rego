@@ -21,27 +21,37 @@ stack(policy_kind, path) := counting if {
 	entry.target == path[count(path) - 1]
 } else := []
 
-_counting(policy_kind, path) := all_attached if {
-	all_attached := [entry | some node in path; some entry in _at_level(policy_kind, node)]
-	count([1 | some entry in all_attached; entry.classes]) == 0
-} else := [object.remove(entry, ["classes"]) |
-	some node in path
-	some entry in _at_level(policy_kind, node)
+# In two parts, because many paths share their upper one and OPA makes that once for them.
+_counting(policy_kind, path) := array.concat(
+	_at_nodes(policy_kind, array.slice(path, 0, count(path) - 2)),
+	_at_nodes(policy_kind, array.slice(path, count(path) - 2, count(path))),
+) if {
+	not attachment.limited(policy_kind)
+} else := [entry |
+	some entry in _at_nodes(policy_kind, path)
 	_counts(policy_kind, path, entry)
 ]
 
-# The policies at one node, the older first, with the `classes` that it is limited to there. The same for all paths through it.
-_at_level(policy_kind, node) := [object.union({"policy": policy, "target": node}, limit) |
-	limits := attachment.limits(policy_kind, node)
-	some [_, _, policy] in sort({[lookup.age(policy), keys.alphabetical(policy), policy] |
-		some policy in attachment.attached(policy_kind, node)
-	})
-	limit := {"classes": classes | classes := limits[policy]}
+_at_nodes(policy_kind, nodes) := [entry | some node in nodes; some entry in _at_level(policy_kind, node)]
+
+# The policies at one node, the older first. The same for all paths through it.
+_at_level(policy_kind, node) := [{"policy": policy, "target": node} |
+	some policy in _by_age(attachment.attached(policy_kind, node))
 ]
 
-_counts(_, _, entry) if not entry.classes
+_by_age(policies) := [policy | some policy in policies] if {
+	count(policies) < 2
+} else := [policy |
+	some [_, _, policy] in sort({[lookup.age(policy), keys.alphabetical(policy), policy] | some policy in policies})
+]
 
-_counts(policy_kind, path, entry) if attachment.runs_through(policy_kind, path, entry.classes)
+# Some policies are limited to paths through classes where they are attached (semantics T1).
+_counts(policy_kind, path, entry) if {
+	limits := attachment.limits(policy_kind, entry.target)
+	attachment.runs_through(policy_kind, path, limits[entry.policy])
+} else if {
+	not attachment.limits(policy_kind, entry.target)[entry.policy]
+}
 
 # METADATA
 # description: |

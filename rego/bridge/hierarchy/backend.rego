@@ -63,7 +63,7 @@ _reaches_port(above, node) if {
 is_port(node) if {
 	startswith(node, "core/Service/")
 	contains(node, "#")
-}
+} else := false
 
 # What an extension module links to a Service leads to all its ports.
 _reaches_port(above, node) if {

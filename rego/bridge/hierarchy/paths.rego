@@ -72,9 +72,10 @@ _paths_1(node, held) := _extend({above | some parent in parents(node); some abov
 
 _paths_0(node, _) := {[path_bound_mark, node]}
 
-_extend(aboves, node, held) := {array.concat(above, _step(node, held)) | some above in aboves} if {
+_extend(aboves, node, held) := {array.concat(above, step) | some above in aboves} if {
 	not is_port(node)
 	count(aboves) > 0
+	step := _step(node, held)
 } else := {_step(node, held)} if {
 	not is_port(node)
 } else := extended if {

@@ -2,7 +2,8 @@ package bridge.kinds
 
 import data.bridge.hierarchy
 
-# Functions here take the policy kind's name and no more, so that OPA can keep their results.
+# Functions here take the policy kind's name and no more, so that OPA can keep their results. Those that are asked for every
+# node and path say false in so many words, because OPA keeps no result of a function that has none.
 
 # METADATA
 # description: A policy kind's declared targets may be objects of a type (semantics T2); where it lists none, of any.
@@ -42,7 +43,9 @@ _role(policy_kind, type) := _target_entry(policy_kind, type).role if {
 
 # METADATA
 # description: Policies of a kind that name another namespace count only for requests from their own (semantics P6).
-for_consumers(policy_kind) if get(policy_kind).crossNamespace == "Consumer"
+for_consumers(policy_kind) if {
+	get(policy_kind).crossNamespace == "Consumer"
+} else := false
 
 _target_entry(policy_kind, type) := [entry |
 	some entry in get(policy_kind).targets
@@ -73,7 +76,9 @@ backend_types(policy_kind) := {type |
 
 # METADATA
 # description: A policy kind is of class Direct (semantics C2).
-direct(policy_kind) if get(policy_kind).class == "Direct"
+direct(policy_kind) if {
+	get(policy_kind).class == "Direct"
+} else := false
 
 # METADATA
 # description: |
@@ -82,13 +87,13 @@ direct(policy_kind) if get(policy_kind).class == "Direct"
 acts_where_declared(policy_kind) if {
 	get(policy_kind).effectiveTarget == "Target"
 	not direct(policy_kind)
-}
+} else := false
 
 # METADATA
 # description: A policy kind acts at its declared targets, of class Direct or as `acts_where_declared`.
-acts_at_targets(policy_kind) if direct(policy_kind)
-
-acts_at_targets(policy_kind) if acts_where_declared(policy_kind)
+acts_at_targets(policy_kind) if {
+	direct(policy_kind)
+} else := acts_where_declared(policy_kind)
 
 # METADATA
 # description: A policy kind's paths name Namespaces, because its policies may target them (semantics P3).

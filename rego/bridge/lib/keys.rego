@@ -66,6 +66,9 @@ alphabetical(key) := concat("/", [namespace(key), parse(key).name])
 
 # METADATA
 # description: How messages name an object, `<namespace>/<name>`, or its name alone where it is cluster-scoped.
-short(key) := parse(key).name if parse(key).namespace == "-"
-
-short(key) := concat("/", [parse(key).namespace, parse(key).name]) if parse(key).namespace != "-"
+short(key) := parts.name if {
+	parts := parse(key)
+	parts.namespace == "-"
+} else := concat("/", [parts.namespace, parts.name]) if {
+	parts := parse(key)
+}
