@@ -12,7 +12,7 @@ import data.bridge.lookup
 #   kind's path is its target alone (C2), so its ancestors are what stands above that by links that count. A path through
 #   another controller's Gateway has none, "", where `gatewayControllers` says whose Gateways count.
 ancestors(policy_kind, path, targets) := {""} if {
-	kinds.get(policy_kind).statusShape != "Ancestors"
+	not _has_ancestors(policy_kind)
 } else := found if {
 	found := {node | some node in path; _is_ancestor(policy_kind, node)}
 	count(found) > 0
@@ -29,6 +29,10 @@ ancestors(policy_kind, path, targets) := {""} if {
 		count(above) > 0
 	][0]
 } else := {target | some target in targets}
+
+_has_ancestors(policy_kind) if {
+	kinds.get(policy_kind).statusShape == "Ancestors"
+} else := false
 
 # METADATA
 # description: A Direct kind keeps its statuses for objects above its targets, so what happens there concerns it.
@@ -66,35 +70,34 @@ _is_of_controllers(policy_kind, gateway) if {
 # description: |
 #   How messages name a path, its nodes from the top; a GatewayClass, a Namespace and an object that its own section
 #   follows are left out, because they say nothing more.
-scope_name(path) := concat(" > ", array.concat(_names(upper, _is_section_of(lower[0], upper)), _names(lower, false))) if {
+scope_name(path) := concat(" > ", array.concat(_names_above(upper, lower[0]), _names(lower))) if {
 	count(path) > 2
 	upper := array.slice(path, 0, count(path) - 2)
 	lower := array.slice(path, count(path) - 2, count(path))
-} else := concat(" > ", _names(path, false))
+} else := concat(" > ", _names(path))
 
-# The names of the nodes of a path or of its upper part, which OPA makes once for all paths that share it. `followed`: a
-# section of the last node comes next, so it goes without saying.
-_names(path, followed) := [text |
-	some index, node in path
-	some text in _step_name(node, concat("", array.slice(path, index + 1, index + 2)))
-	not _left_out(index, path, followed)
+# The names of the upper part of a path, which OPA makes once for all paths that share it. Its last node goes without
+# saying where what comes `next` is a section of it.
+_names_above(upper, next) := _names(array.slice(upper, 0, count(upper) - 1)) if {
+	_is_section_of(next, upper[count(upper) - 1])
+} else := _names(upper)
+
+# Most paths end with an object and a section of it.
+_names(nodes) := [node_name(section)] if {
+	[object, section] := nodes
+	_is_section_of(section, object)
+} else := [text |
+	some index, node in nodes
+	some text in _step_name(node, concat("", array.slice(nodes, index + 1, index + 2)))
 ]
-
-_left_out(index, path, followed) if {
-	followed
-	index == count(path) - 1
-}
-
-_is_section_of(node, path) if {
-	startswith(node, concat("", [path[count(path) - 1], "#"]))
-} else := false
 
 _step_name(node, next) := [] if {
 	hierarchy.level(node) in {"GatewayClass", "Namespace"}
 } else := [] if {
-	contains(next, "#")
-	keys.parse(next).object == node
+	_is_section_of(next, node)
 } else := [node_name(node)]
+
+_is_section_of(next, node) if startswith(next, concat("", [node, "#"]))
 
 # METADATA
 # description: |

@@ -27,14 +27,19 @@ _reason(policy_kind, attached, loser, winner) := ", which is closer" if {
 	not loser in {entry.policy | some entry in attached}
 } else := sprintf(" (%s)", [merge.strategies[both_deciding(loser, winner, _by_standing(attached, {loser, winner})[0])]]) if {
 	both(policy_kind)
-} else := ", which names the section" if {
-	# Under None only one that names the section wins over another (semantics C2); that says more than its name.
-	_deciding(policy_kind, attached, {loser, winner}) == "None"
-} else := sprintf(" (%s)", [merge.strategies[_deciding(policy_kind, attached, {loser, winner})]])
+} else := _by_strategy(_deciding(policy_kind, attached, {loser, winner}))
+
+# Under None only one that names the section wins over another (semantics C2); that says more than its name.
+_by_strategy("None") := ", which names the section"
+
+_by_strategy(name) := sprintf(" (%s)", [merge.strategies[name]]) if name != "None"
 
 # The strategy by which two policies of a stack were merged. The pair's established one has the say, or under
 # strategyFrom the challenger, or under Stack the side just above the challenger, whose strategy what is merged carries.
-_deciding(policy_kind, attached, pair) := in_favour_of_the_older(strategy(upper).strategy) if {
+_deciding(policy_kind, attached, pair) := proper(established).strategy if {
+	plain(policy_kind)
+	established := [entry.policy | some entry in attached; entry.policy in pair][0]
+} else := in_favour_of_the_older(strategy(upper).strategy) if {
 	_by_level(policy_kind)
 	[upper, lower] := _by_standing(attached, pair)
 	some side in _sides(policy_kind, attached)

@@ -33,22 +33,21 @@ _merged(attached) := {"error": merged.error, "policies": _unmerged(attached)} if
 	merged := folded(fold_ops(_kind_of(attached), attached))
 	merged.error
 } else := {"spec": result.spec, "origins": result.origins, "policies": policies} if {
-	order := [entry.policy | some entry in attached]
-	merged := _by_policies(_kind_of(attached), folded(fold_ops(_kind_of(attached), attached)))
+	policy_kind := _kind_of(attached)
+	merged := _by_policies(policy_kind, folded(fold_ops(policy_kind, attached)))
 	result := finished(merged)
-	fate := _fate(order, merged)
-	policies := [row |
-		some index, entry in attached
-		not entry.policy in array.slice(order, 0, index)
-		row := {
-			"policy": entry.policy,
-			"target": entry.target,
-			"strategy": proper(entry.policy).strategy,
-			"outcome": fate[entry.policy].outcome,
-			"overriddenBy": fate[entry.policy].overriddenBy,
-		}
-	]
+	once := _listed_once(attached)
+	fate := _fate([entry.policy | some entry in once], merged)
+	policies := [object.union_n([entry, {"strategy": proper(entry.policy).strategy}, fate[entry.policy]]) | some entry in once]
 }
+
+# A policy that is attached at two places of the path stands here at the first (semantics P4).
+_listed_once(attached) := attached if {
+	count({entry.policy | some entry in attached}) == count(attached)
+} else := [entry |
+	some index, entry in attached
+	not entry.policy in {earlier.policy | some earlier in array.slice(attached, 0, index)}
+]
 
 _by_policies(policy_kind, side) := without_parts(side) if {
 	both(policy_kind)

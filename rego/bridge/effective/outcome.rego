@@ -1,16 +1,31 @@
 package bridge.effective
 
+import data.bridge.lib.keys
 import data.bridge.merge
 
 # METADATA
 # description: |
 #   What became of each policy of a stack at its path: `{outcome, overriddenBy}` by policy. All its leaves survive:
 #   Programmed; some: PartiallyProgrammed; none: Overridden (semantics O1 to O3).
-outcomes(policies, origins) := {policy: {"outcome": outcome, "overriddenBy": overridden_by} |
+outcomes(policies, origins) := {policy: fate |
 	some policy in policies
-	lost := {pointer | some pointer in proper(policy).pointers; object.get(origins, [pointer], "") != policy}
-	outcome := _outcome(policy, lost, origins)
-	overridden_by := _overridden_by(policy, lost, origins)
+	pointers := proper(policy).pointers
+	fate := _fate_of(policy, pointers, object.filter(origins, pointers), origins)
+}
+
+# Most policies keep all, or lose each leaf to one other: only what a kind's own rules merge has other origins. `kept` are
+# the origins at the policy's own pointers.
+_fate_of(policy, pointers, kept, origins) := {"outcome": "Programmed", "overriddenBy": []} if {
+	count(kept) == count(pointers)
+	{origin | some origin in kept} == {policy}
+} else := {"outcome": "Overridden", "overriddenBy": sort(winners)} if {
+	count(kept) == count(pointers)
+	winners := {origin | some origin in kept}
+	count(winners) > 0
+	not policy in winners
+	plain(keys.parse(policy).type)
+} else := {"outcome": _outcome(policy, lost, origins), "overriddenBy": _overridden_by(policy, lost, origins)} if {
+	lost := {pointer | some pointer in pointers; object.get(kept, [pointer], "") != policy}
 }
 
 # METADATA
