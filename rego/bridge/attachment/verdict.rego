@@ -55,9 +55,11 @@ invalid(policy_key) := effective.proper(policy_key).error if {
 } else := stanza_flaw(policy_key) if {
 	true
 } else := "Policy names no target: spec.targetRefs is missing or empty" if {
-	count(written(policy_key)) == 0
+	not _names_refs(policy_key)
 	not lookup.get(policy_key).spec.targetSelectors[0]
 }
+
+_names_refs(policy_key) if count(_raw_refs(lookup.get(policy_key))) > 0
 
 # METADATA
 # description: How messages name a declared target, `Kind namespace/name#section`.
@@ -76,7 +78,14 @@ _ref_invalid(policy_key, ref) := message if {
 	regex.match(`[\[\]]`, ref.section)
 	message := sprintf("%q is no sectionName: name the rule, and use its name", [ref.section])
 } else := message if {
+	not _in_own_namespace(policy_key, ref.object)
 	message := _namespace_invalid(policy_key, ref)
+}
+
+_in_own_namespace(policy_key, object_key) if {
+	namespace := keys.parse(object_key).namespace
+	namespace == keys.parse(policy_key).namespace
+	namespace != "-"
 }
 
 # A cluster-scoped target takes only cluster-scoped policies, except a policy's own Namespace; a cluster-scoped policy

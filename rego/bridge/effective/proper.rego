@@ -60,8 +60,9 @@ side(policy_key) := both_side(policy_key) if {
 
 # The first place where the policy has something. A null is nothing set, as the API server takes it.
 _place(policy_key) := [place |
+	policy := lookup.get(policy_key)
 	some place in kinds.of_policy(policy_key).places
-	_at(policy_key, place.segments) != null
+	object.get(policy, place.segments, null) != null
 ][0]
 
 _value(policy_key) := _at(policy_key, _place(policy_key).segments)

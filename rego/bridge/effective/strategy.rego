@@ -40,17 +40,17 @@ _meant(policy_kind, wrapper, value) := object.union(
 	{"rules": rules | rules := kinds.get(policy_kind).strategyRules[value]},
 )
 
-_named(policy_kind, wrapper, value) := {"strategy": named[0]} if {
+_named(policy_kind, wrapper, value) := {"strategy": concat("", [meaning, _direction(policy_kind, wrapper)])} if {
+	meaning := _meaning(policy_kind, value)
+	meaning in {"Atomic", "Patch"}
+	not kinds.direct(policy_kind)
+} else := {"strategy": named[0]} if {
 	meaning := _meaning(policy_kind, value)
 	named := [name |
 		some name, title in merge.strategies
 		_same_name(meaning, name, title)
 		_suits(policy_kind, name)
 	]
-} else := {"strategy": concat("", [meaning, _direction(policy_kind, wrapper)])} if {
-	meaning := _meaning(policy_kind, value)
-	meaning in {"Atomic", "Patch"}
-	not kinds.direct(policy_kind)
 } else := {"error": message} if {
 	known := object.keys(kinds.get(policy_kind).strategies) | {name | some name, _ in merge.strategies; _suits(policy_kind, name)}
 	message := sprintf("Strategy %v is unknown; known are %s", [value, concat(", ", sort(known))])

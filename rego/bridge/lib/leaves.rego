@@ -5,7 +5,9 @@ package bridge.lib.leaves
 
 # METADATA
 # description: The pointers of all leaves. An empty spec has one leaf, at the pointer ``.
-pointers(spec) := {pointer(path) |
+pointers(spec) := {pointer(path) | walk(spec, [path, value]); _is_leaf(value)} if {
+	not contains(json.marshal(spec), "[")
+} else := {pointer(path) |
 	walk(spec, [path, value])
 	_is_leaf(value)
 	not _in_array(path)
