@@ -52,7 +52,14 @@ _raw_refs(policy) := policy.spec.targetRefs if {
 # The names in a ref, empty where one is absent or null. Undefined for what names nothing that could exist: a name that
 # is no text (concat takes no other), or that has a key's own marks, which would make it another key.
 _names(raw) := named if {
+	named := object.union(_no_names, raw)
+	_name_something(named)
+} else := named if {
 	named := object.union(_no_names, {field: value | some field, value in raw; value != null})
+	_name_something(named)
+}
+
+_name_something(named) if {
 	plain := concat(" ", [named.kind, named.namespace, named.name])
 	not contains(plain, "/")
 	not regex.match(`[#@]`, concat(" ", [plain, named.group, named.sectionName, named.className]))
@@ -69,6 +76,7 @@ _with_section(target, section) := keys.section(target, section) if section != ""
 _ref_namespace(own_namespace, named) := named.namespace if {
 	named.namespace != ""
 } else := "" if {
+	named.kind in {"Namespace", "GatewayClass"}
 	concat("/", [keys.group_name(named.group), named.kind]) in {
 		"core/Namespace",
 		"gateway.networking.k8s.io/GatewayClass",

@@ -27,18 +27,22 @@ held_at(fanout, _, _) := set() if fanout != "EffectiveTargets"
 places(node, above) := {[parts.object, parts.section]} if {
 	hierarchy.level(node) == "Listener"
 	parts := keys.parse(node)
-} else := {[route, json.marshal(ref)] | some ref in hierarchy.parent_refs(route, above)} if {
+} else := _places_of_route(route, above) if {
 	route := keys.parse(node).object
 	hierarchy.level(route) == "Route"
 } else := {[keys.parse(node).object, ""]}
 
+# The same for all rules of a route.
+_places_of_route(route, above) := {[route, json.marshal(ref)] | some ref in hierarchy.parent_refs(route, above)}
+
 # METADATA
-# description: The node directly above the route of a path, without Namespaces; empty where the path has none.
-above_route(path) := _lowest(array.slice(path, count(path) - 4, count(path) - 2)) if {
-	hierarchy.level(path[count(path) - 1]) == "Rule"
+# description: The node directly above the route of a path to a node, without Namespaces; empty where the path has none.
+above_route(node, path) := _lowest(array.slice(path, length - 4, length - 2)) if {
+	hierarchy.level(node) == "Rule"
+	length := count(path)
 } else := _lowest(array.slice(path, index - 2, index)) if {
-	some index, node in path
-	hierarchy.level(node) == "Route"
+	some index, route in path
+	hierarchy.level(route) == "Route"
 } else := ""
 
 # The lowest of the two nodes above a route that is no Namespace.

@@ -11,17 +11,15 @@ import data.bridge.lookup
 #   `{policy, targets, ancestor, outcome, by, scope, marks}`. `targets` are its declared targets on the path, `by` names
 #   those that override it with the strategy that decided, `scope` names the path, and the source that it is for where that
 #   is not any, `marks` are the places that are to say that it affects them. What statuses are counted from.
-rows(policy_kind, node) := [row |
+rows(policy_kind, node) := [object.union(told, {"ancestor": ancestor, "scope": scope, "marks": marks(fanout, above, held, told)}) |
 	fanout := kinds.get(policy_kind).fanout
 	some source in sources(policy_kind, node)
 	some [path, attached] in distinct_stacks(policy_kind, node, source)
 	scope := concat("", [scope_name(path), _cut(path), _from(source)])
-	above := above_route(path)
+	above := above_route(node, path)
 	held := held_at(fanout, node, above)
 	some told in _told(attached, path[0])
-	places_told := marks(fanout, above, held, told)
 	some ancestor in ancestors(policy_kind, path, told.targets)
-	row := object.union(told, {"ancestor": ancestor, "scope": scope, "marks": places_told})
 ]
 
 # A path that was cut says so (semantics P7).
@@ -35,15 +33,7 @@ _from("") := ""
 _from(source) := sprintf(" from namespace %s", [source]) if source != ""
 
 # What a row says of each policy of a stack, whatever path it is on. `root` tells a path that was cut at its bound.
-_told(attached, root) := [told |
-	some placed in _merged(attached).policies
-	told := {
-		"policy": placed.policy,
-		"targets": _targets_on(attached, placed.policy),
-		"outcome": placed.outcome,
-		"by": deciders(_kind_of(attached), attached, placed),
-	}
-] if {
+_told(attached, root) := _told_merged(attached) if {
 	_foldable(attached, root)
 	not _merged(attached).error
 } else := [told |
@@ -54,6 +44,16 @@ _told(attached, root) := [told |
 		"outcome": "Failed",
 		"by": [_failure(attached, root)],
 	}
+]
+
+_told_merged(attached) := [{
+	"policy": placed.policy,
+	"targets": _targets_on(attached, placed.policy),
+	"outcome": placed.outcome,
+	"by": deciders(policy_kind, attached, placed),
+} |
+	policy_kind := _kind_of(attached)
+	some placed in _merged(attached).policies
 ]
 
 # A policy may be attached at two places of a path (semantics P4).

@@ -3,12 +3,11 @@ package bridge.hierarchy
 # METADATA
 # description: |
 #   A route with these hostnames (lower case; none: all) and a listener with this one (empty: all) have a name in common.
-hostnames_meet(_, "")
-
-hostnames_meet([], hostname) if hostname != ""
-
 hostnames_meet(hostnames, hostname) if {
-	hostname != ""
+	hostname == ""
+} else if {
+	hostnames == []
+} else if {
 	some own in hostnames
 	hostnames_intersect(own, hostname)
 }

@@ -85,9 +85,9 @@ _extend(aboves, node, held) := {array.concat(above, step) | some above in aboves
 
 # A node with the Namespace above it, if that exists.
 _step(node, held) := [node] if {
-	not held
-} else := [node] if {
 	contains(node, "#")
+} else := [node] if {
+	not held
 } else := [namespace, node] if {
 	parts := keys.parse(node)
 	parts.namespace != "-"
