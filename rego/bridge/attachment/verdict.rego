@@ -38,15 +38,14 @@ own_verdict(policy_key, ref) := {"reason": "Invalid", "message": message} if {
 	message := invalid(policy_key)
 } else := {"reason": "Invalid", "message": message} if {
 	message := _ref_invalid(policy_key, ref)
-} else := {"reason": "TargetNotFound", "message": message} if {
+} else := {"reason": "TargetNotFound", "message": _not_found(policy_key, ref)} if {
 	not _reachable(policy_key, ref)
-	message := sprintf("Target %s is not found, or no ReferenceGrant lets this policy name it", [describe(ref)])
+} else := {"reason": "Accepted", "message": ""}
+
+_not_found(policy_key, ref) := sprintf("Target %s is not found, or no ReferenceGrant lets this policy name it", [describe(ref)]) if {
 	keys.parse(ref.object).namespace != keys.parse(policy_key).namespace
 	not hierarchy.cluster_scoped(keys.parse(ref.object).type)
-} else := {"reason": "TargetNotFound", "message": message} if {
-	not _reachable(policy_key, ref)
-	message := sprintf("Target %s is not found", [describe(ref)])
-} else := {"reason": "Accepted", "message": ""}
+} else := sprintf("Target %s is not found", [describe(ref)])
 
 # METADATA
 # description: Why a policy is Invalid as a whole; undefined where it is not.

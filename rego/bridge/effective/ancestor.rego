@@ -103,15 +103,9 @@ _is_section_of(next, node) if startswith(next, concat("", [node, "#"]))
 # description: |
 #   How messages name a node, `Kind namespace/name#section`. Kinds of groups other than Kubernetes' core and Gateway API
 #   are written `Kind.group`, as kubectl takes them, because two groups may have a kind of one name.
-node_name(node) := sprintf("%s %s", [_kind_name(parts.group, parts.kind), keys.short(node)]) if {
+node_name(node) := concat("", [_kind_name(parts.group, parts.kind), " ", keys.short(node), section_or_role]) if {
 	parts := keys.parse(node)
-	parts.section == ""
-	parts.role == ""
-} else := sprintf("%s %s@frontend", [_kind_name(parts.group, parts.kind), keys.short(node)]) if {
-	hierarchy.is_frontend(node)
-	parts := keys.parse(node)
-} else := sprintf("%s %s#%s", [_kind_name(parts.group, parts.kind), keys.short(node), parts.section]) if {
-	parts := keys.parse(node)
+	section_or_role := trim_prefix(node, parts.object)
 }
 
 _kind_name(group, kind) := kind if {

@@ -37,6 +37,7 @@ _by_strategy(name) := sprintf(" (%s)", [merge.strategies[name]]) if name != "Non
 # The strategy by which two policies of a stack were merged. The pair's established one has the say, or under
 # strategyFrom the challenger, or under Stack the side just above the challenger, whose strategy what is merged carries.
 _deciding(policy_kind, attached, pair) := proper(established).strategy if {
+	# Where every policy is a side of its own, the one of the two that stands higher.
 	plain(policy_kind)
 	established := [entry.policy | some entry in attached; entry.policy in pair][0]
 } else := in_favour_of_the_older(strategy(upper).strategy) if {

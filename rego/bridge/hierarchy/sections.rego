@@ -35,13 +35,13 @@ canonical(key) := key if {
 	not regex.match(`[#@]`, key)
 	exists(key)
 } else := key if {
-	# A frontend is whole: a route that names a port of it is still a route of it.
-	level(key) == "Frontend"
-	exists(trim_suffix(key, "@frontend"))
-} else := key if {
 	parts := keys.parse(key)
 	parts.role == ""
 	parts.section in section_names(parts.object)
+} else := key if {
+	# A frontend is whole: a route that names a port of it is still a route of it.
+	level(key) == "Frontend"
+	exists(trim_suffix(key, "@frontend"))
 } else := keys.section(parts.object, name) if {
 	parts := keys.parse(key)
 	parts.role == ""
