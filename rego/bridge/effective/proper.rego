@@ -77,11 +77,9 @@ _beside(policy_key, place) := {path |
 } | fields_beside(policy_key, place)
 
 # Where a policy names a strategy that would be another place's (GEP-713, "Selecting a merge strategy at runtime"; T2).
-_second_strategies(policy_key, place) := {other.strategySegments |
-	some other in kinds.of_policy(policy_key).places
-	not other.strategySegments in [[], place.strategySegments]
-	_at(policy_key, other.strategySegments) != null
-	array.slice(other.strategySegments, 0, count(place.segments)) != place.segments
+_second_strategies(policy_key, place) := {segments |
+	some segments in place.otherStrategies
+	_at(policy_key, segments) != null
 }
 
 # METADATA

@@ -5,18 +5,25 @@ import data.bridge.lib.leaves
 # METADATA
 # description: |
 #   The places where policies of a kind with these `specPaths` may have their spec proper, in order, with what follows
-#   from each, `{path, segments, strategy, strategySegments, drop, inner, rivals, holder}`. `drop` are the fields there
-#   that are never proper, `inner` the strategy's field deeper inside, `rivals` the wrappers that exclude this one, `holder` the
+#   from each, `{path, segments, strategy, strategySegments, otherStrategies, drop, inner, rivals, holder}`. `drop` are the
+#   fields there that are never proper, `inner` the strategy's field deeper inside, `otherStrategies` where a strategy would
+#   be another place's, outside of this one, `rivals` the wrappers that exclude this one, `holder` the
 #   bare spec around this wrapper with the fields that may stand in it. Kept in `data.kinds`, so that no query makes them.
 places(spec_paths) := [place |
 	some entry in spec_paths
 	segments := leaves.segments(entry.path)
 	relative := _strategy_field(entry)
+	strategy_segments := leaves.segments(object.get(entry, "strategyPath", ""))
 	place := {
 		"path": entry.path,
 		"segments": segments,
 		"strategy": object.get(entry, "strategy", ""),
-		"strategySegments": leaves.segments(object.get(entry, "strategyPath", "")),
+		"strategySegments": strategy_segments,
+		"otherStrategies": [other |
+			some other in {leaves.segments(other.strategyPath) | some other in spec_paths}
+			not other in [[], strategy_segments]
+			array.slice(other, 0, count(segments)) != segments
+		],
 		"drop": array.concat(_never_proper(entry), _wrappers_in(spec_paths, segments)),
 		"inner": [relative | count(relative) > 1],
 		"rivals": {other.path: leaves.segments(other.path) |
