@@ -65,7 +65,7 @@ test_a_policykind_that_makes_no_sense_is_told_why if {
 		[{"kind": null}, "kind is missing, or is no name"],
 		[{"efectiveTarget": "Rule"}, "efectiveTarget is no field of a PolicyKind"],
 		[{"targets": [{"kind": "Service", "section": true}]}, "targets: section is no field of its entries"],
-		[{"mode": "Manage"}, "controllerName is missing: mode Manage writes statuses in its name, <domain>/<name>"],
+		[{"mode": "Manage"}, "controllerName is missing, or is no <domain>/<name>: mode Manage writes statuses in its name"],
 		[{"class": "Direct", "strategies": {"merge": "Patch"}}, "class Direct has no strategy but None"],
 	] {
 		[fields, message] := row

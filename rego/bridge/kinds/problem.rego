@@ -23,7 +23,7 @@ _class_problems(spec) := [message |
 		[_direct_order(spec), "class Direct has no sameLevel but Conflict and ConflictOnOverlap: of two policies for one target the older has it"],
 		[_direct_fold(spec), "class Direct merges nothing: strategyFrom, mergesWith, fold and wrappers need class Inherited"],
 		[_two_folds(spec), "fold: Stack carries the strategy of the higher one of a pair, strategyFrom: Challenger takes the lower one's: have one of them"],
-		[_nameless_manage(spec), "controllerName is missing: mode Manage writes statuses in its name, <domain>/<name>"],
+		[_nameless_manage(spec), "controllerName is missing, or is no <domain>/<name>: mode Manage writes statuses in its name"],
 		[_both_atomic(spec), "wrappers: Both merges by field: strategies in specPaths must be PatchDefaults or PatchOverrides"],
 		[_both_named(spec), "wrappers: Both has no strategies, strategyPath, defaultStrategy or custom: a wrapper gives the direction, Patch the rest"],
 		[_both_level(spec), "wrappers: Both needs sameLevel OldestWins: within a level the oldest wins"],
@@ -125,8 +125,11 @@ _nameless_custom(spec) if {
 
 _nameless_manage(spec) if {
 	spec.mode == "Manage"
-	not regex.match(`^[^/]+/.+$`, object.get(spec, "controllerName", ""))
+	not regex.match(_controller_name, object.get(spec, "controllerName", ""))
 } else := false
+
+# Gateway API, GatewayController. Its domain is part of condition types, which the API server holds to their form.
+_controller_name := `^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/[A-Za-z0-9/._~%!$&'()*+,;=:-]+$`
 
 _class(spec) := object.get(spec, "class", "Inherited")
 

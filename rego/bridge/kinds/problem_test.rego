@@ -41,8 +41,8 @@ test_an_inherited_kind_needs_its_effective_target if {
 }
 
 test_mode_manage_needs_a_controller_name if {
-	message := "controllerName is missing: mode Manage writes statuses in its name, <domain>/<name>"
-	every name in ["", "acme.io", "/x", "acme.io/"] {
+	message := "controllerName is missing, or is no <domain>/<name>: mode Manage writes statuses in its name"
+	every name in ["", "acme.io", "/x", "acme.io/", "acme io/x", "Acme.io/x", "acme.io/x y"] {
 		_with({"mode": "Manage", "controllerName": name}) == [message]
 	}
 	_with({"mode": "Manage"}) == [message]

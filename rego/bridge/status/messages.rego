@@ -21,14 +21,19 @@ _message(_, _, by_target, groups) := joined(array.concat(by_target, groups), cou
 # description: How many explanations a message gives before it only counts.
 group_bound := 8
 
-# What became of each accepted target: its paths are those that name it (semantics O4).
+# What became of each accepted target: its paths are those that name it (semantics O4). What is told of an ancestor says
+# nothing of targets that have no path through it, for they have entries of their own (semantics S3).
 _by_target(policy_key, set, tallies) := [sprintf("Of its targets %s", [concat(", ", told)])] if {
-	nodes := sort(attachment.targets(policy_key))
+	nodes := sort({node | some node in attachment.targets(policy_key); _is_told_of(policy_key, node, tallies)})
 	count(nodes) > 1
 	outcomes := {node: overall([tally | some tally in tallies; node in tally.targets]) | some node in nodes}
 	texts := [sprintf("%s is %s", [effective.node_name(node), _outcome_names[set][outcomes[node]]]) | some node in nodes]
 	told := array.concat(array.slice(texts, 0, 10), _and_more(count(texts) - 10))
 } else := []
+
+_is_told_of(policy_key, _, _) if kinds.of_policy(policy_key).statusShape != "Ancestors"
+
+_is_told_of(_, node, tallies) if node in tallies[_].targets
 
 _outcome_names := {
 	"Programmed": {

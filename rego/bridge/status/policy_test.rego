@@ -135,6 +135,23 @@ test_an_accepted_ref_that_reaches_nothing_has_an_entry_beside_those_that_do if {
 	reasons == [["cart", "Programmed"], ["idle", "NoScope"]]
 }
 
+# S1, S3
+test_an_ancestor_is_told_of_the_targets_that_have_a_path_through_it if {
+	refs := [service | some name in ["cart", "one", "two"]; service := testing.service_ref(name)]
+	services := [testing.service(name, []) | some name in ["one", "two"]]
+	tallies := [object.union(_everywhere, {"ancestor": ancestor, "targets": targets}) |
+		some ancestor, targets in {
+			"core/Service/shop/a": ["core/Service/shop/one"],
+			"core/Service/shop/b": ["core/Service/shop/one", "core/Service/shop/two"],
+		}
+	]
+	found := status.of_policy(_slow, tallies).ancestors with input as testing.changed(array.concat([_timeout(refs)], services))
+	messages := {entry.ancestorRef.name: entry.conditions[1].message | some entry in found}
+	messages.a == "Programmed on 2 scopes: a; b"
+	messages.b == "Of its targets Service shop/one is Programmed, Service shop/two is Programmed. Programmed on 2 scopes: a; b"
+	startswith(messages.cart, "Policy reaches nothing")
+}
+
 # S3
 test_a_ref_whose_paths_lead_to_no_ancestor_is_counted_over_them if {
 	tally := object.union(_nowhere, {"ancestor": "", "targets": ["core/Service/shop/cart"]})
