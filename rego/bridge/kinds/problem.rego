@@ -1,8 +1,5 @@
 package bridge.kinds
 
-import data.bridge.hierarchy
-import data.bridge.merge
-
 # METADATA
 # description: Why a policy kind's description makes no sense; undefined where it does (semantics C1 to C3).
 problem(spec) := problems(spec)[0] if count(problems(spec)) > 0
@@ -32,31 +29,6 @@ _class_problems(spec) := [message |
 	]
 	wrong
 ]
-
-_value_problems(spec) := [message |
-	some field, allowed in _values
-	value := object.get(spec, field, allowed[0])
-	not value in allowed
-	message := sprintf("%s: %v is none of %s", [field, value, concat(", ", allowed)])
-]
-
-# What a field may say; the first is its default.
-_values := {
-	"class": ["Inherited", "Direct"],
-	"mode": ["Observe", "Manage"],
-	"effectiveTarget": hierarchy.level_names,
-	"crossNamespace": ["Forbidden", "ReferenceGrant", "Consumer"],
-	"sameLevel": ["OlderEstablished", "OldestWins", "Conflict", "ConflictOnOverlap"],
-	"strategyFrom": ["Established", "Challenger"],
-	"mergesWith": ["All", "Closest"],
-	"fold": ["BottomUp", "Stack"],
-	"wrappers": ["One", "Both"],
-	"conditions": ["Programmed", "Enforced"],
-	"statusShape": ["Conditions", "Ancestors"],
-	"ancestorLevel": hierarchy.level_names,
-	"fanout": ["EffectiveTargets", "DeclaredTargets", "None"],
-	"defaultStrategy": sort(object.keys(merge.strategies)),
-}
 
 _missing_effective_target(spec) if {
 	_class(spec) == "Inherited"

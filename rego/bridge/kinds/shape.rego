@@ -1,7 +1,5 @@
 package bridge.kinds
 
-import data.bridge.merge
-
 # METADATA
 # description: |
 #   What is wrong with what a PolicyKind says itself, whatever other layers say: shapes, and fields that there are not. An
@@ -89,83 +87,3 @@ _shapes := {
 	"strategies": "an object of strategies by name, each a strategy or {strategy, merge}",
 	"merge": "{units, listKeys, append}: lists of JSON pointers, and by JSON pointer the key of a list's items",
 }
-
-_fits("a string", value) if is_string(value)
-
-_fits("the name of a package, letters, digits and _", value) if regex.match(`^[A-Za-z_][A-Za-z0-9_]*$`, value)
-
-_fits("a list of one or more {group, kind, sections, role, virtual}", value) if {
-	is_array(value)
-	count(value) > 0
-	every target in value {
-		is_string(target.kind)
-		is_string(object.get(target, "group", ""))
-		is_boolean(object.get(target, "sections", false))
-		is_boolean(object.get(target, "virtual", false))
-		object.get(target, "role", "Backend") in {"Backend", "Frontend"}
-	}
-}
-
-_fits("a list of one or more kinds", value) if {
-	is_array(value)
-	count(value) > 0
-	every kind in value {
-		is_string(kind)
-	}
-}
-
-_fits("a list of one or more controller names", value) if {
-	is_array(value)
-	count(value) > 0
-	every name in value {
-		is_string(name)
-	}
-}
-
-_fits("a list of one or more {path, strategy, strategyPath, without}, paths as JSON pointers", value) if {
-	is_array(value)
-	count(value) > 0
-	every place in value {
-		startswith(place.path, "/")
-		startswith(object.get(place, "strategyPath", "/"), "/")
-		is_array(object.get(place, "without", []))
-		_known(object.get(place, "strategy", "None"))
-	}
-}
-
-_fits("an object of strategies by name, each a strategy or {strategy, merge}", value) if {
-	is_object(value)
-	every meaning in value {
-		_is_meaning(meaning)
-	}
-}
-
-_fits("{units, listKeys, append}: lists of JSON pointers, and by JSON pointer the key of a list's items", value) if {
-	_is_merge(value)
-}
-
-_is_meaning(meaning) if _known(meaning)
-
-_is_meaning(meaning) if {
-	_known(meaning.strategy)
-	_is_merge(object.get(meaning, "merge", {}))
-}
-
-_is_merge(value) if {
-	is_object(value)
-	every field in ["units", "append"] {
-		is_array(object.get(value, field, []))
-		every pointer in object.get(value, field, []) {
-			regex.match(`^(/([^~/]|~[01])*)+$`, pointer)
-		}
-	}
-	is_object(object.get(value, "listKeys", {}))
-	every pointer, field in object.get(value, "listKeys", {}) {
-		regex.match(`^(/([^~/]|~[01])*)+$`, pointer)
-		is_string(field)
-	}
-}
-
-_known(strategy) if merge.strategies[strategy]
-
-_known(strategy) if strategy in {"Atomic", "Patch"}

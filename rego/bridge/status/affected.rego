@@ -23,40 +23,6 @@ affected(object_key, acting, unreported, former) := object.union_n([
 	told := array.concat(_affecting(object_key, acting), _leaving_out(object_key, unreported))
 }
 
-# METADATA
-# description: The condition type by which a policy kind marks what it affects.
-affected_type(kind) := sprintf("%s/%sAffected", [_domain(kind), kind.kind])
-
-# METADATA
-# description: The condition type by which a policy kind marks an ancestor that there was no room for (semantics S3).
-not_reported_type(kind) := sprintf("%s/%sNotReported", [_domain(kind), kind.kind])
-
-_domain(kind) := split(kind.controllerName, "/")[0]
-
-# METADATA
-# description: All condition types of these forms that are ours, with those of the policy kinds that were in force before.
-our_types(former) := {type |
-	some kind in _kinds(former)
-	some type in {affected_type(kind), not_reported_type(kind)}
-}
-
-_controllers(former) := {kind.controllerName | some kind in _kinds(former)}
-
-_kinds(former) := {{"controllerName": kind.controllerName, "kind": kind.kind} |
-	some name in kinds.names
-	kind := kinds.get(name)
-	kind.mode == "Manage"
-} | {kind | some kind in former}
-
-# METADATA
-# description: The names of the policy kinds that mark what they affect.
-marking := {name |
-	some name in kinds.names
-	kind := kinds.get(name)
-	kind.mode == "Manage"
-	kind.fanout != "None"
-}
-
 # What is to be said, each with its place and in whose name: `{place, controllerName, condition}`.
 _affecting(object_key, acting) := [_told(object_key, place, kinds.get(name), {
 	"type": affected_type(kinds.get(name)),

@@ -1,0 +1,44 @@
+package bridge.hierarchy
+
+import data.bridge.lib.keys
+import data.bridge.lookup
+
+# Of what a parentRef names each node with the reason why it does not take the route, empty where it does.
+_parent_refusals(node, _, section, port) := {node: frontend_refusal(trim_suffix(node, "@frontend"), section, port)} if {
+	is_frontend(node)
+}
+
+_parent_refusals(node, _, _, _) := {node: "ParentNotFound"} if {
+	not is_frontend(node)
+	not exists(node)
+}
+
+_parent_refusals(node, route_key, section, port) := {keys.section(node, name): reason |
+	some name, listener in _selected(node, section, port)
+	reason := _listener_refusal(node, listener, route_key)
+} if {
+	not is_frontend(node)
+	exists(node)
+	count(_selected(node, section, port)) > 0
+}
+
+_parent_refusals(node, _, section, port) := {node: "NoMatchingParent"} if {
+	not is_frontend(node)
+	exists(node)
+	count(_selected(node, section, port)) == 0
+}
+
+_selected(object_key, section, port) := {listener.name: listener |
+	some listener in listeners(object_key)
+	section in {"", listener.name}
+	port in {0, listener.port}
+}
+
+_listener_refusal(object_key, listener, route_key) := reason if {
+	about := keys.parse(route_key)
+	reason := refusal(object_key, listener, about.type, about.namespace)
+	reason != ""
+} else := "NoMatchingListenerHostname" if {
+	hostnames := [lower(hostname) | some hostname in lookup.get(route_key).spec.hostnames]
+	not hostnames_meet(hostnames, lower(object.get(listener, "hostname", "")))
+} else := ""
