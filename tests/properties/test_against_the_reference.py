@@ -1,4 +1,4 @@
-"""Random clusters: the engine says what the reference implementation says (issue 4, Proof).
+"""Random clusters: the engine says what the reference implementation says.
 
 A failure prints the seed. That seed again, with the fewest objects that still differ:
 

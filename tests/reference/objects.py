@@ -1,4 +1,4 @@
-"""The cluster as the reference sees it: objects by key, the sections of an object, and what a key is (issue 4, Proof).
+"""The cluster as the reference sees it: objects by key, the sections of an object, and what a key is.
 
 Nothing here, nor in the modules beside it, comes from `bridge`: the engine is compared with it.
 """
