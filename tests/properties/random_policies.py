@@ -77,9 +77,6 @@ def _policy_kind(draw: Drawing, name: str) -> Object:
                 entry["role"] = draw.pick(("Backend", "Frontend"))
         spec["targets"] = spec["targets"] or [{"group": "", "kind": "Service"}]
     if spec["class"] == "Direct":
-        if spec["crossNamespace"] == "Consumer":
-            # Who holds a target for a consumer's requests, it or the producer, is open: None says the oldest (C2, P6).
-            spec["crossNamespace"] = "ReferenceGrant"
         spec["specPaths"] = [{"path": "/spec"}]
         if draw.has("ConflictOnOverlap"):
             spec["sameLevel"] = "ConflictOnOverlap"

@@ -40,7 +40,7 @@ _deciding(policy_kind, attached, pair) := proper(established).strategy if {
 	# Where every policy is a side of its own, the one of the two that stands higher.
 	plain(policy_kind)
 	established := [entry.policy | some entry in attached; entry.policy in pair][0]
-} else := in_favour_of_the_older(strategy(upper).strategy) if {
+} else := in_favour_of_the_older(upper) if {
 	_by_level(policy_kind)
 	[upper, lower] := _by_standing(attached, pair)
 	some side in _sides(policy_kind, attached)

@@ -62,6 +62,10 @@ _by_level(policy_kind) if {
 } else if {
 	kinds.direct(policy_kind)
 	kinds.get(policy_kind).sameLevel == "ConflictOnOverlap"
+} else if {
+	# A consumer's policy and a producer's do not conflict, and meet where both count (semantics P6).
+	kinds.direct(policy_kind)
+	kinds.for_consumers(policy_kind)
 } else := false
 
 # The sides that are merged; higher ones are overridden (semantics F4, mergesWith).
@@ -107,6 +111,6 @@ _side_ops(side, across) := [op |
 
 _within(_, 0) := []
 
-_within(policy, index) := [object.union(how(policy), {"strategy": in_favour_of_the_older(strategy(policy).strategy)})] if {
+_within(policy, index) := [object.union(how(policy), {"strategy": in_favour_of_the_older(policy)})] if {
 	index > 0
 }

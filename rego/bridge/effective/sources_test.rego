@@ -139,3 +139,22 @@ test_a_consumers_policy_makes_its_target_effective_for_its_own_namespace_alone i
 		[path.spec | some path in paths] == row[1]
 	}
 }
+
+# P6, GEP-713 "Merge strategy: None"
+test_of_a_direct_kind_the_older_of_a_consumers_and_a_producers_policy_holds_for_the_consumer if {
+	direct := {"class": "Direct", "effectiveTarget": "Target", "targets": [{"kind": "Service", "role": "Backend"}]}
+	kind := _mesh_kind(direct)
+	every row in [[1, 2, "shop", "shop"], [2, 1, "shop", "app"]] {
+		[producers, consumers, for_all, for_app] := row
+		objects := [
+			kind, _mesh_service,
+			testing.created(_retry("shop", "own", [_cart_frontend_ref]), producers),
+			testing.created(_retry("app", "mine", [_cart_frontend_ref]), consumers),
+		]
+		every asked in [["", for_all], ["app", for_app]] {
+			[source, holder] := asked
+			entries := effective.at("example.com/RetryPolicy", "core/Service/shop/cart", source) with input as {"changes": {"upsert": objects}}
+			[path.spec | some path in entries] == [{"from": holder}]
+		}
+	}
+}

@@ -80,8 +80,11 @@ _direction(policy_kind, wrapper) := "Overrides" if {
 
 # METADATA
 # description: |
-#   The strategy by which two policies of one level are merged under OldestWins: the granularity of the older one's,
-#   always in its favour (semantics F5). Of a Direct kind's disjoint specs both stay (semantics C2).
-in_favour_of_the_older("None") := "PatchOverrides"
-
-in_favour_of_the_older(name) := replace(name, "Defaults", "Overrides") if name != "None"
+#   The strategy by which a policy and a younger one of its level are merged where the oldest of a level wins: the
+#   granularity of its own, always in its favour (semantics F5). Of a Direct kind's disjoint specs both stay (semantics
+#   C2); else the older one stands whole, over one that conflicts with it only for requests of its namespace (P6).
+in_favour_of_the_older(policy_key) := replace(strategy(policy_key).strategy, "Defaults", "Overrides") if {
+	not kinds.direct(keys.parse(policy_key).type)
+} else := "PatchOverrides" if {
+	kinds.of_policy(policy_key).sameLevel == "ConflictOnOverlap"
+} else := "AtomicOverrides"
