@@ -20,9 +20,14 @@ ports(service_key) := lookup.get(service_key).spec.ports if levels[keys.parse(se
 # description: |
 #   The section names of a Service's ports, in its order, each its name or, where it has none, its number (semantics K2).
 port_names(service_key) := [name |
-	some port in ports(service_key)
-	name := section_name(port, sprintf("%v", [object.get(port, "port", "")]))
+	some index, port in ports(service_key)
+	name := section_name(port, _port_number(port, index))
 ]
+
+# What has no number either, which only manifests can have, goes by its place.
+_port_number(port, index) := sprintf("%v", [port.port]) if {
+	is_number(port.port)
+} else := sprintf("[%d]", [index])
 
 # METADATA
 # description: The backends that each rule of a route may use, rule node > backend key > set of port numbers.

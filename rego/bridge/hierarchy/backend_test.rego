@@ -61,3 +61,12 @@ test_a_port_has_its_name_or_else_its_number if {
 	names := hierarchy.port_names(_service) with input as {"changes": {"upsert": [service]}}
 	names == ["http", "81", "82", "83"]
 }
+
+# K2: each port has a name that can stand in a key, whatever a manifest holds.
+test_a_port_that_has_neither_name_nor_number_goes_by_its_place if {
+	names := hierarchy.port_names("core/Service/shop/odd") with input as testing.changed([testing.service(
+		"odd",
+		[{"port": ""}, {"name": "a#b", "port": 80}, {}, {"name": "web", "port": "x"}],
+	)])
+	names == ["[0]", "80", "[2]", "web"]
+}

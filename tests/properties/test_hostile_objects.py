@@ -1,0 +1,83 @@
+"""Whatever the objects of a scenario hold, no query fails, and every policy has a status.
+
+An API server accepts much where a CRD keeps unknown fields, and a folder of manifests accepts anything.
+"""
+
+from __future__ import annotations
+
+import copy
+import random
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path as File
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from bridge.modules.shipped import shipped_bundle
+from bridge.opa.client import Opa
+from bridge.opa.managed import ManagedOpa
+from bridge.resources import rego_root
+from tests.scenarios.cases import Case, cases_without_modules
+
+WORLDS = 40  # for each seed
+IDENTITY = {("apiVersion",), ("kind",), ("metadata",), ("metadata", "name"), ("metadata", "namespace")}
+VALUES: tuple[Any, ...] = (
+    *(None, "", 0, -1, 1e308, True, "x", "a.b", "a/b", "#", "@frontend", "[0]", "*", 12345678901234567890),
+    *([], {}, [None], [{}], [[]], {"a": None}, {"name": None}, {"": ""}, ["a", {"b": 1}]),
+)
+Place = tuple[Any, ...]
+
+
+@pytest_asyncio.fixture
+async def empty_opa(opa_path: File) -> AsyncIterator[Opa]:
+    async with ManagedOpa(opa_path, {}, bundle=shipped_bundle(rego_root())) as managed, Opa(managed.url) as opa:
+        await opa.put("kinds", await opa.query("kinds_in_force", {}))
+        yield opa
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_no_query_fails_whatever_objects_hold(seed: int, empty_opa: Opa) -> None:
+    chance = random.Random(seed)
+    cases = [case for case in cases_without_modules() if len(case.objects) <= 40]
+    for number in range(WORLDS):
+        case = chance.choice(cases)
+        world = _hostile(case, chance)
+        policies, statuses = await _ask_everything(empty_opa, world)
+        dead = sum("deletionTimestamp" in obj["metadata"] for obj in world)
+        assert len(policies) - dead <= len(statuses), f"{case.name}, seed {seed}, world {number}"
+
+
+def _hostile(case: Case, chance: random.Random) -> list[dict[str, Any]]:
+    world = [copy.deepcopy(obj) for obj in case.objects]
+    for _ in range(chance.choice([1, 2, 4])):
+        obj = chance.choice(world)
+        place = chance.choice([found for found in _places(obj) if found not in IDENTITY])
+        holder: Any = obj
+        for step in place[:-1]:
+            holder = holder[step]
+        if chance.random() < 0.2:
+            del holder[place[-1]]
+        else:
+            holder[place[-1]] = copy.deepcopy(chance.choice(VALUES))
+    return world
+
+
+def _places(value: Any, at: Place = ()) -> Iterator[Place]:
+    steps = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for step, inner in steps:
+        yield (*at, step)
+        yield from _places(inner, (*at, step))
+
+
+async def _ask_everything(opa: Opa, world: list[dict[str, Any]]) -> tuple[list[str], list[dict[str, Any]]]:
+    changes = {"upsert": world}
+    for kind, targets in (await opa.query("scopes", {"changes": changes})).items():
+        await opa.query("effective", {"targets": targets, "policyKind": kind, "changes": changes})
+        for target in targets[:1]:
+            await opa.query("explain", {"target": target, "changes": changes})
+    keys = sorted(await opa.query("links", {"objects": world}))
+    await opa.query("affected", {"objects": keys, "changes": changes})
+    await opa.query("concerned", {"keys": keys, "changes": changes})
+    policies = await opa.query("policies", {"changes": changes})
+    return policies, await opa.query("status", {"policies": policies, "changes": changes})
