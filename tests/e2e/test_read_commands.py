@@ -40,10 +40,10 @@ def test_the_example_has_the_outcomes_that_its_comments_tell(bridge: Run) -> Non
     assert (answer.returncode, answer.stderr) == (0, "")
     reasons: dict[str, tuple[str, str]] = {}
     for obj in json.loads(answer.stdout):
-        status = obj["status"]
-        groups = [entry["conditions"] for entry in status.get("ancestors", [])] or [status["conditions"]]
-        by_type = {condition["type"]: condition["reason"] for condition in groups[0]}
         if obj["kind"].endswith("Policy"):
+            status = obj["status"]
+            groups = [entry["conditions"] for entry in status.get("ancestors", [])] or [status["conditions"]]
+            by_type = {condition["type"]: condition["reason"] for condition in groups[0]}
             name = f"{obj['metadata']['namespace']}/{obj['metadata']['name']}"
             reasons[f"{obj['kind']} {name}"] = (by_type["Accepted"], by_type.get("Programmed", ""))
     assert reasons == {
