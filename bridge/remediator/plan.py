@@ -102,13 +102,16 @@ def plan_annotations(shown: Mapping[str, Any], wanted: Mapping[str, str], ours: 
 def plan_policy(shown: Shown, wanted: Mapping[str, Any], now: str) -> Patch | None:
     """The patch of a policy, from what the query `status` wants; None where nothing differs."""
     status = shown["status"]
-    if "ancestors" in wanted:
-        ancestors = plan_ancestors(
-            _list(status, "ancestors"), wanted["ancestors"], wanted.get("controllerName", ""), now
-        )
-        return None if ancestors is None else {"status": {"ancestors": ancestors}}
-    conditions = plan_conditions(_list(status, "conditions"), wanted["conditions"], wanted["types"], now)
-    return None if conditions is None else {"status": {"conditions": conditions}}
+    part = {
+        # Entries of a time when the kind kept its statuses by ancestor go. Conditions of a time when it did not may be
+        # another controller's by now, and stay.
+        "ancestors": plan_ancestors(
+            _list(status, "ancestors"), wanted.get("ancestors", ()), wanted.get("controllerName", ""), now
+        ),
+    }
+    if "conditions" in wanted:
+        part["conditions"] = plan_conditions(_list(status, "conditions"), wanted["conditions"], wanted["types"], now)
+    return _status_patch(part)
 
 
 def plan_affected(shown: Shown, wanted: Mapping[str, Any], now: str) -> Patch | None:
@@ -124,11 +127,16 @@ def plan_affected(shown: Shown, wanted: Mapping[str, Any], now: str) -> Patch | 
         "listeners": plan_listeners(_list(status, "listeners"), wanted.get("listeners", {}), ours, now),
         "parents": plan_parents(_list(status, "parents"), {"parents": (), **wanted}, now),
     }
-    differing = {name: value for name, value in part.items() if value is not None}
-    if differing:
-        return {"status": differing}
+    if patch := _status_patch(part):
+        return patch
     changes = plan_annotations(annotations, wanted.get("annotations", {}), ours)
     return None if changes is None else {"metadata": {"annotations": changes}}
+
+
+def _status_patch(part: Mapping[str, Any]) -> Patch | None:
+    """The patch of a status from its planned fields, where a None means that the field stays as it is."""
+    differing = {name: value for name, value in part.items() if value is not None}
+    return {"status": differing} if differing else None
 
 
 def patched(obj: Mapping[str, Any], patch: Mapping[str, Any] | None) -> dict[str, Any]:

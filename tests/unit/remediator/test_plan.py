@@ -102,6 +102,13 @@ def test_a_policy_has_conditions_or_ancestors() -> None:
     assert plan_policy({"status": {"ancestors": [ancestor("g")]}}, ancestors, NOW) is None
 
 
+def test_of_a_policy_that_kept_its_status_by_ancestor_our_entries_go() -> None:
+    wanted = {"conditions": [condition("Accepted")], "controllerName": US, "types": ["Accepted"]}
+    theirs = ancestor("g", shown("X"), controller="they")
+    seen = {"status": {"conditions": [shown("Accepted")], "ancestors": [ancestor("g", shown("A")), theirs]}}
+    assert plan_policy(seen, wanted, NOW) == {"status": {"ancestors": [theirs]}}
+
+
 OURS = ["x/PAffected"]
 MARK = "x/PAffected"
 
