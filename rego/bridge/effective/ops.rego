@@ -45,16 +45,19 @@ plain(policy_kind) if {
 _sides(policy_kind, attached) := [[entry.policy] | some entry in attached] if not _by_level(policy_kind)
 
 _sides(policy_kind, attached) := [policies |
-	some index, first in attached
-	not _same_level(attached, index - 1, first)
-	policies := [entry.policy | some entry in attached; entry.target == first.target]
+	starts := [index | some index, entry in attached; _begins_a_level(attached, index, entry)]
+	some number, start in starts
+	end := array.concat(starts, [count(attached)])[number + 1]
+	policies := [entry.policy | some entry in array.slice(attached, start, end)]
 ] if {
 	_by_level(policy_kind)
 }
 
-_same_level(attached, index, entry) if {
-	index >= 0
-	attached[index].target == entry.target
+_begins_a_level(attached, index, entry) if attached[index - 1].target != entry.target
+
+# The first of a level; a Namespace can stand at two levels of a path, one directly after the other (semantics P4).
+_begins_a_level(attached, _, entry) if {
+	entry.policy == [other.policy | some other in attached; other.target == entry.target][0]
 }
 
 _by_level(policy_kind) if {

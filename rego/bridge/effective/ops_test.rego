@@ -142,3 +142,16 @@ test_a_level_is_one_of_the_closest_two_and_goes_by_its_oldest_policy if {
 		"x": "old", "y": "old", "z": "young", "v": "rule", "w": "high",
 	}
 }
+
+# F5, P4
+test_a_namespace_that_holds_two_neighbours_on_a_path_is_two_levels if {
+	attached := [
+		{"policy": "a", "target": "gateway"},
+		{"policy": "q", "target": "namespace"},
+		{"policy": "r", "target": "namespace"},
+		{"policy": "q", "target": "namespace"},
+		{"policy": "r", "target": "namespace"},
+	]
+	sides := effective._sides("a kind", attached) with data.kinds as {"a kind": {"sameLevel": "OldestWins"}}
+	sides == [["a"], ["q", "r"], ["q", "r"]]
+}
