@@ -1,0 +1,154 @@
+"""What README.md and docs/ show of commands is what the commands say.
+
+A console block's commands are run by bash, at a terminal of 120 columns, in a folder that has `examples`, `deploy` and
+the files that the page shows (a yaml block whose first line is `# name.yaml`). `…` stands for what the page leaves out:
+a line of its own for lines, within a line for text. After a command with `# cut` more lines may stand between and
+around those that are shown. Commands of which nothing is shown, and those that need more than a folder, are not run.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.conftest import ROOT, SHOP
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FILE = re.compile(r"^```(?:yaml|rego)\n# ([\w.-]+\.(?:yaml|rego))\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+RUN = re.compile(r"(bridge (effective|status|opa-config|--help|\w[\w-]* --help)|curl -s \S+/v1/data|opa )\b")
+NOT_RUN = re.compile(
+    r"127\.0\.0\.1:8[0-9]{3}\b"  # a bridge or OPA of the reader's own
+    r"|\bgrep '\"contrast\"'"  # after a change that the page asks for
+    r"|deploy/ |<\("  # of a folder that the reader has
+    r"|\bjq\b"
+)
+ADDRESS = re.compile(r"(http://127\.0\.0\.1:38109|\$BRIDGE_OPA_URL|\$OPA)\b")
+VARYING = [(re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"), "<time>"), (re.compile(r"[ \t]+"), " ")]
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command as a page shows it, with what it says there."""
+
+    page: Path
+    line: str
+    said: str
+
+    @property
+    def cut(self) -> bool:
+        """Whether the page shows a part of what it says."""
+        return bool(re.search(r" # .*cut", self.line))
+
+
+def _commands(page: Path) -> Iterator[Command]:
+    for block in CONSOLE.findall(page.read_text()):
+        line, said = "", ""
+        for text in block.splitlines():
+            if line and not _closed(line):
+                line += "\n" + text
+            elif text.startswith("$ "):
+                if line:
+                    yield Command(page, line, said)
+                line, said = text[2:], ""
+            else:
+                said += text + "\n"
+        yield Command(page, line, said)
+
+
+def _closed(line: str) -> bool:
+    try:
+        shlex.split(line, comments=True)
+    except ValueError:
+        return False
+    return not line.endswith("\\")
+
+
+def _is_run(command: Command) -> bool:
+    return bool(command.said and RUN.match(command.line) and not NOT_RUN.search(command.line))
+
+
+COMMANDS = [command for page in PAGES for command in _commands(page) if _is_run(command)]
+
+
+@pytest.fixture(scope="session")
+def served(bridge_path: Path, environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of an OPA that holds `examples/shop`."""
+    log = tmp_path_factory.mktemp("served") / "log"
+    with log.open("w") as file:
+        process = subprocess.Popen(
+            [bridge_path, "run", "--manifests", SHOP, "--listen", "127.0.0.1:0"],
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            env=environment,
+        )
+    try:
+        deadline = time.monotonic() + 30
+        while not (found := re.search(r"Queries: +(http://[^/]+)/", log.read_text())):
+            assert process.poll() is None, log.read_text()
+            assert time.monotonic() < deadline, log.read_text()
+            time.sleep(0.1)
+        yield found[1]
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _at_a_terminal(line: str, folder: Path, environment: dict[str, str]) -> str:
+    """What a shell says to a command at a terminal of 120 columns."""
+    reading, writing = os.openpty()
+    process = subprocess.Popen(
+        ["bash", "-c", line], cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=writing, stderr=writing
+    )
+    os.close(writing)
+    said = b""
+    try:
+        while piece := os.read(reading, 65536):
+            said += piece
+    except OSError:  # the other end of a terminal was closed
+        pass
+    os.close(reading)
+    process.wait(timeout=60)
+    return said.decode().replace("\r\n", "\n")
+
+
+def _plain(text: str) -> list[str]:
+    for varying, word in VARYING:
+        text = varying.sub(word, text)
+    return [line.rstrip() for line in text.strip("\n").splitlines()]
+
+
+def _fits(shown: list[str], said: list[str], *, cut: bool) -> bool:
+    lines = [".*" if line.strip() == "…" else re.escape(line).replace("…", "[^\n]*") for line in shown]
+    pattern = "\n(?:.*\n)?".join(lines) if cut else "\n".join(lines).replace("\n.*\n", "\n(?:.*\n)?")
+    text = "\n".join(said)
+    return bool(re.search(rf"^{pattern}$" if cut else rf"\A{pattern}\Z", text, re.DOTALL | re.MULTILINE))
+
+
+@pytest.mark.parametrize(
+    "command", COMMANDS, ids=[f"{command.page.relative_to(ROOT)}: {command.line[:60]}" for command in COMMANDS]
+)
+def test_a_command_says_what_the_page_shows(
+    command: Command, served: str, bridge_path: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    for name in ("examples", "deploy"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    for name, text in FILE.findall(command.page.read_text()):
+        (tmp_path / name).write_text(text)
+    more = {
+        "COLUMNS": "120",
+        "NO_COLOR": "1",
+        "PATH": f"{bridge_path.parent}:{environment['PATH']}",
+        "BRIDGE_OPA_URL": "" if "--manifests" in command.line else served,
+    }
+    said = _plain(_at_a_terminal(ADDRESS.sub(served, command.line), tmp_path, {**environment, **more}))
+    if not _fits(_plain(command.said), said, cut=command.cut):
+        assert said == _plain(command.said)

@@ -1,0 +1,28 @@
+"""An OPA that holds the bridge's bundle takes modules of others beside it."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+from pathlib import Path
+
+from bridge.modules.shipped import shipped_bundle
+from bridge.opa.managed import ManagedOpa
+from bridge.resources import rego_root
+from tests.e2e.conftest import ROOT
+
+EXTENSIONS = ROOT / "examples" / "extensions"
+
+
+def _put(url: str, name: str, module: bytes) -> int:
+    with contextlib.closing(http.client.HTTPConnection(url.removeprefix("http://"), timeout=10)) as connection:
+        connection.request("PUT", f"/v1/policies/{name}", module)
+        return connection.getresponse().status
+
+
+async def test_the_examples_are_taken_and_what_the_bridge_owns_is_not(opa_path: Path) -> None:
+    async with ManagedOpa(opa_path, {}, bundle=shipped_bundle(rego_root())) as opa:
+        for path in sorted(EXTENSIONS.rglob("*.rego")):
+            if not path.name.endswith("_test.rego"):
+                assert _put(opa.url, path.name, path.read_bytes()) == 200
+        assert _put(opa.url, "other.rego", b"package bridge.hierarchy\n") == 400

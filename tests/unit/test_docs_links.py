@@ -1,0 +1,62 @@
+"""Links in README.md and docs/ lead somewhere, and every page and decision is linked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+DECISIONS = DOCS / "explanation" / "decisions"
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
+CODE = re.compile(r"`[^`\n]*`")
+LINK = re.compile(r"\]\(([^)\s]+)\)|^\[[^\]]+\]: (\S+)$", re.MULTILINE)
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+
+
+def _text(page: Path) -> str:
+    """A page without its code blocks."""
+    return re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+
+
+def _links(page: Path) -> Iterator[str]:
+    for inline, reference in LINK.findall(CODE.sub("", _text(page))):
+        link = inline or reference
+        if not re.match(r"[a-z]+:", link):
+            yield link
+
+
+def _anchors(page: Path) -> set[str]:
+    """The anchors that GitHub gives a page's headings."""
+    titles = [re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", title).lower() for title in HEADING.findall(_text(page))]
+    return {re.sub(r"[^\w\- ]", "", title).strip().replace(" ", "-") for title in titles}
+
+
+def _leads_somewhere(page: Path, link: str) -> bool:
+    path, _, anchor = link.partition("#")
+    target = (page.parent / path).resolve() if path else page
+    return target.exists() and (not anchor or anchor in _anchors(target))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
+def test_links_lead_somewhere(page: Path) -> None:
+    assert [link for link in _links(page) if not _leads_somewhere(page, link)] == []
+
+
+def test_every_page_is_linked_from_another() -> None:
+    linked = {
+        (page.parent / link.partition("#")[0]).resolve() for page in PAGES for link in _links(page) if link[0] != "#"
+    }
+    assert [page for page in PAGES if page not in linked and page != ROOT / "README.md"] == []
+
+
+def test_decisions_have_numbers_of_their_own_and_are_listed_in_order() -> None:
+    files = sorted(path.name for path in DECISIONS.glob("[0-9]*.md"))
+    assert len({name[:4] for name in files}) == len(files)
+    text = (DECISIONS / "README.md").read_text()
+    listed = re.findall(r"^- \[(\d+)\. [^\]]+\]\((\d{4}[\w-]+\.md)\)$", text, re.MULTILINE)
+    assert [name for _, name in listed] == files
+    assert all(int(number) == int(name[:4]) for number, name in listed)
