@@ -21,6 +21,8 @@ import pytest
 
 from tests.e2e.conftest import ROOT, SHOP
 
+pytestmark = pytest.mark.long  # a second or two a command
+
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"^```(?:yaml|rego)\n# ([\w.-]+\.(?:yaml|rego))\n(.*?)^```$", re.MULTILINE | re.DOTALL)
