@@ -6,6 +6,7 @@ Those with an admin's Rego hold in this way alone until a folder of manifests an
 from __future__ import annotations
 
 import contextlib
+import re
 import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -39,7 +40,11 @@ async def test_a_scenario_holds_in_rego(case: Case, empty_opa: Opa) -> None:
 async def test_a_scenario_with_modules_holds_in_rego(case: Case, opa_path: Path, tmp_path: Path) -> None:
     rego = shutil.copytree(rego_root(), tmp_path / "rego")
     for module in case.modules:
-        shutil.copy(module, rego / module.name)
+        package = re.search(r"^package ([\w.]+)$", module.read_text(), re.MULTILINE)
+        assert package, module
+        folder = rego.joinpath(*package[1].split("."))
+        folder.mkdir(parents=True, exist_ok=True)
+        shutil.copy(module, folder)
     async with _opa(opa_path, rego) as opa:
         check(case, await _answers(case, opa))
 
