@@ -159,10 +159,10 @@ class ControlPlane:
             pass
         self.restart_api_server()  # its watch cache remembers longer than etcd
 
-    def write_kubeconfig(self, path: Path, token: str) -> Path:
-        """A kubeconfig for a token (ADMIN_TOKEN, LIMITED_TOKEN, or a wrong one)."""
+    def write_kubeconfig(self, path: Path, token: str, url: str = "") -> Path:
+        """A kubeconfig for a token (ADMIN_TOKEN, LIMITED_TOKEN, or a wrong one), by way of `url` where given."""
         authority = self.certificate_authority.read_bytes()
-        return write_kubeconfig(path, url=self.url, token=token, certificate_authority=authority)
+        return write_kubeconfig(path, url=url or self.url, token=token, certificate_authority=authority)
 
     def _prepare(self) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)

@@ -12,7 +12,6 @@ import pytest
 
 from bridge.kube.client import KubeClient
 from bridge.kube.lease import Lease, Term
-from tests.controlplane.credentials import write_kubeconfig
 from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane
 from tests.integration.objects import fresh_name
 from tests.integration.proxy import Proxy
@@ -66,11 +65,8 @@ async def test_it_is_taken_from_a_bridge_that_is_cut_off_and_never_held_twice(
     control_plane: ControlPlane, client: KubeClient, tmp_path: Path
 ) -> None:
     name = fresh_name("lease")
-    authority = control_plane.certificate_authority.read_bytes()
     async with Proxy(control_plane.url) as proxy:
-        path = write_kubeconfig(
-            tmp_path / "kubeconfig", url=proxy.url, token=control_plane.token, certificate_authority=authority
-        )
+        path = control_plane.write_kubeconfig(tmp_path / "kubeconfig", control_plane.token, proxy.url)
         async with await KubeClient.connect(path) as cut_off:
             told: list[bool] = []
             first = Lease(cut_off, "default", name, "a", term=SHORT, on_change=lambda lease: told.append(lease.held))

@@ -22,6 +22,7 @@ from bridge.opa.managed import ManagedOpa
 from bridge.replicator.claim import MARKER
 from bridge.replicator.replicator import BATCH, Replicator
 from bridge.resources import rego_root
+from tests.faults.comparing import held
 from tests.integration.scripted import BARRIER, Notices, ScriptedSource
 
 TYPES = ("core/Namespace", "core/Service", "gateway.networking.k8s.io/HTTPRoute", "policybridge.io/PolicyKind", BARRIER)
@@ -47,15 +48,8 @@ class Bridge:
 
     async def held(self) -> dict[str, Any]:
         """All objects that OPA holds, by key; the test's own marks left out."""
-        groups = await self.opa.get("objects") or {}
-        return {
-            f"{group}/{kind}/{namespace}/{name}": obj
-            for group, kinds in groups.items()
-            for kind, namespaces in kinds.items()
-            for namespace, named in namespaces.items()
-            for name, obj in named.items()
-            if name != "barrier"
-        }
+        found = held(await self.opa.get("objects") or {})
+        return {key: obj for key, obj in found.items() if not key.endswith("/barrier")}
 
     async def filled(self) -> None:
         """Wait until it says so."""

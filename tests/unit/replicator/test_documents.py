@@ -23,8 +23,30 @@ def service(name: str, **metadata: Any) -> Object:
     return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name, "namespace": "shop", **metadata}}
 
 
+PLAN: tuple[str, str, Entries] = ("plan", "", [])
+
+
 def empty() -> dict[str, Any]:
     return {"objects": {}, "index": {name: {} for name in INDEXES}}
+
+
+def _step(
+    documents: Documents,
+    held: dict[str, Any],
+    model: dict[Key, tuple[Object, Entries]],
+    step: tuple[str, str, Entries],
+) -> dict[str, Any]:
+    what, name, entries = step
+    key = key_of(service(name))
+    if what == "put":
+        documents.put(key, service(name), entries)
+        model[key] = (service(name), entries)
+    elif what == "remove":
+        documents.remove(key)
+        model.pop(key, None)
+    else:
+        held = applied(held, documents.take_plan())
+    return held
 
 
 def _stepped(
@@ -33,16 +55,8 @@ def _stepped(
     model: dict[Key, tuple[Object, Entries]],
     steps: list[tuple[str, str, Entries]],
 ) -> dict[str, Any]:
-    for what, name, entries in [*steps, ("plan", "", [])]:
-        key = key_of(service(name))
-        if what == "put":
-            documents.put(key, service(name), entries)
-            model[key] = (service(name), entries)
-        elif what == "remove":
-            documents.remove(key)
-            model.pop(key, None)
-        else:
-            held = applied(held, documents.take_plan())
+    for step in [*steps, PLAN]:
+        held = _step(documents, held, model, step)
     return held
 
 
@@ -103,16 +117,9 @@ def test_opa_holds_each_object_with_its_present_index_entries_and_nothing_else(
     documents.begin()
     held: dict[str, Any] = {}
     model: dict[Key, tuple[Object, Entries]] = {}
-    for what, name, entries in [*steps, ("plan", "", [])]:
-        key = key_of(service(name))
-        if what == "put":
-            documents.put(key, service(name), entries)
-            model[key] = (service(name), entries)
-        elif what == "remove":
-            documents.remove(key)
-            model.pop(key, None)
-        else:
-            held = applied(held, documents.take_plan())
+    for step in [*steps, PLAN]:
+        held = _step(documents, held, model, step)
+        if step[0] == "plan":
             assert held == _expected(model)
             assert documents.keys_of("core/Service") == set(model)
             assert len(documents) == len(model)
