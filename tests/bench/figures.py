@@ -83,9 +83,9 @@ def descendants(pid: int) -> dict[int, str]:
     return found
 
 
-def opa_below(pid: int) -> int | None:
+def opa_below(pid: int | None) -> int | None:
     """The process id of an OPA that a process has started; None where there is none, or no /proc."""
-    return next((number for number, name in descendants(pid).items() if name == "opa"), None)
+    return next((number for number, name in descendants(pid).items() if name == "opa"), None) if pid else None
 
 
 def machine() -> dict[str, Any]:

@@ -79,7 +79,7 @@ def _is_run(command: Command) -> bool:
 COMMANDS = [command for page in PAGES for command in _commands(page) if _is_run(command)]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def served(bridge_path: Path, environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of an OPA that holds `examples/shop`."""
     log = tmp_path_factory.mktemp("served") / "log"

@@ -29,7 +29,7 @@ async def opa(opa_path: Path) -> AsyncIterator[ManagedOpa]:
 
 def kill_opa(opa: ManagedOpa) -> int:
     """Kill it as the kernel does when memory is short; gives its port."""
-    victim = opa_below(os.getpid())
+    victim = opa_below(opa.pid)
     assert victim is not None
     os.kill(victim, signal.SIGKILL)
     return int(opa.url.rpartition(":")[2])
@@ -59,7 +59,7 @@ async def test_opa_is_frozen_in_a_burst(control_plane: ControlPlane, opa: Manage
     load = await load_of(control_plane, seed=20)
     async with bridge(control_plane.kubeconfig, opa.url, list(LISTED)) as one, Opa(opa.url) as direct:
         await one.filled()
-        frozen = opa_below(os.getpid())
+        frozen = opa_below(opa.pid)
         assert frozen is not None
         async with load.running(), Reader(opa.url, load).looking():
             await asyncio.sleep(1)

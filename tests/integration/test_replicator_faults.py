@@ -132,7 +132,7 @@ async def test_an_opa_that_freezes_is_waited_for_and_nothing_is_sent_again_that_
     opa: ManagedOpa, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(claim, "SLOW", 0.5)
-    frozen = opa_below(os.getpid())
+    frozen = opa_below(opa.pid)
     assert frozen is not None
     async with bridge(opa.url, [service("a")], timeout=2.0) as one:
         await one.filled()
