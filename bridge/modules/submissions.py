@@ -1,0 +1,68 @@
+"""What authors of Rego hand in, and what they are told of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from bridge.model.keys import Key
+
+DataPath = tuple[str, ...]  # from the root of OPA's data
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """All that one object (a ConfigMap, a RegoPolicy) wants in OPA: all of it comes in force together, or none.
+
+    `author` is that object's key, `version` names this content of it (such as its resourceVersion). `modules` and
+    `tests` are Rego by name, which stands in for a file name in messages; tests are run before the modules come in
+    force, and are not loaded. `data` are documents by their path.
+    """
+
+    author: Key
+    version: str
+    modules: Mapping[str, str] = field(default_factory=dict)
+    tests: Mapping[str, str] = field(default_factory=dict)
+    data: Mapping[DataPath, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why a submission is not in force.
+
+    `file` is the name of one of its modules or tests (empty where it is about the whole), `line` and `column` count from
+    1 (0: not known), `code` is OPA's (`rego_parse_error`, …) or our own, `message` one line.
+    """
+
+    file: str
+    line: int
+    column: int
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What became of a submission.
+
+    `version` was handed in last, `in_force` is the one that OPA has ("" for none). `problems` say why `version` is not
+    accepted; where there are none it is, and comes in force as soon as OPA takes it. `revision` is that of the bundle
+    that OPA answers from ("" for none).
+    """
+
+    author: Key
+    version: str
+    in_force: str
+    problems: tuple[Problem, ...] = ()
+    revision: str = ""
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the last version was found good."""
+        return not self.problems
+
+    @property
+    def programmed(self) -> bool:
+        """Whether OPA answers from the last version."""
+        return self.accepted and self.in_force == self.version
