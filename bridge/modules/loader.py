@@ -24,7 +24,7 @@ class Loader:
 
     @property
     def policies_exist(self) -> bool:
-        """Whether anybody has handed in a module, good or not. Before the first list is over nobody knows: then True."""
+        """Whether anybody has handed in a module, good or not. Until the first list is over: True."""
         return not self._listed or any(submission.modules for submission in self._submitted.values())
 
     @property

@@ -31,8 +31,8 @@ class Submission:
 class Problem:
     """Why a submission is not in force.
 
-    `file` is the name of one of its modules or tests (empty where it is about the whole), `line` and `column` count from
-    1 (0: not known), `code` is OPA's (`rego_parse_error`, …) or our own, `message` one line.
+    `file` is the name of one of its modules or tests (empty where it is about the whole), `line` and `column` count
+    from 1 (0: not known), `code` is OPA's (`rego_parse_error`, …) or our own, `message` one line.
     """
 
     file: str
