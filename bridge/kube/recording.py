@@ -1,0 +1,239 @@
+"""Events (events.k8s.io/v1): what `kubectl describe` and `kubectl events` show of an object.
+
+- The same thing told again within `WINDOW` seconds is one Event with a count (its `series`), written when it happens
+  the second time and then once in `HEARTBEAT` seconds.
+- Recording costs its caller nothing and never fails. What is written is bounded: `RATE` requests a second after a
+  `BURST`, and what waits: `ROOM` Events; then the oldest go.
+- An API server that is away is waited for; an Event that could not be written for `PATIENCE` seconds is dropped. That
+  RBAC forbids it is told once in the log.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import itertools
+import os
+import re
+import socket
+import time
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import structlog
+
+from bridge.kube.client import KubeClient
+from bridge.kube.errors import Conflict, Forbidden, Invalid, KubeError, NotFound
+from bridge.model.recording import EventType
+
+log = structlog.get_logger(__name__)
+
+WINDOW = 600.0  # seconds; the API server keeps Events for an hour
+HEARTBEAT = 30.0
+RATE = 5.0
+BURST = 50
+ROOM = 1000
+PATIENCE = 600.0
+NOTE_BYTES = 1024  # the API server's limit, in bytes of UTF-8
+_LONGEST_WAIT = 30.0  # seconds between attempts
+
+_Identity = tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Told:
+    """One thing that was told of an object, and what is written of it."""
+
+    regarding: dict[str, Any]
+    event_type: EventType
+    reason: str
+    note: str
+    first: datetime
+    last: datetime
+    seen: float  # by the monotonic clock, when it was told last
+    count: int = 1
+    name: str = ""  # of the Event that stands for it; empty: none is written
+    written: int = 0  # the count that the Event shows
+    wrote: float = 0.0  # when it was written last
+    waiting_since: float = field(default=0.0)
+
+
+class Recorder:
+    """Writes Events as `component` (a qualified name, such as `policybridge.io/bridge`): `run` it as a task."""
+
+    def __init__(self, client: KubeClient, component: str) -> None:
+        self._client = client
+        self._component = component
+        self._instance = f"{socket.gethostname()}-{os.getpid()}"[:128]
+        self._told: OrderedDict[_Identity, _Told] = OrderedDict()
+        self._waiting: OrderedDict[_Identity, None] = OrderedDict()
+        self._woken = asyncio.Event()
+        self._numbers = itertools.count(time.time_ns())
+        self._forbidden = False
+        self._dropping = False
+
+    def record(self, regarding: Mapping[str, Any], event_type: EventType, reason: str, message: str) -> None:
+        """Tell of an object (apiVersion, kind and metadata are read). Never raises, and returns at once.
+
+        `reason` is one CamelCase word; `message` is cut to 1,024 bytes. Without `metadata.uid` (an object that is only
+        about to be made) `kubectl events` shows the Event, and `kubectl describe` does not.
+        """
+        try:
+            self._note(regarding, event_type, reason, message)
+        except Exception as error:  # noqa: BLE001 (telling of a thing must never break the thing)
+            log.warning("an event cannot be recorded", why=str(error), reason=reason, message=message)
+
+    async def run(self) -> None:
+        """Write what was recorded, until cancelled."""
+        room, wait = float(BURST), 0.0
+        before = time.monotonic()
+        while True:
+            identity = await self._next()
+            now = time.monotonic()
+            room, before = min(BURST, room + (now - before) * RATE), now
+            if room < 1:
+                await asyncio.sleep((1 - room) / RATE)
+            room -= 1
+            wait = 0.0 if await self._write(identity) else min(_LONGEST_WAIT, max(0.5, wait * 2))
+            await asyncio.sleep(wait)
+
+    def _note(self, regarding: Mapping[str, Any], event_type: EventType, reason: str, message: str) -> None:
+        reference = _reference(regarding)
+        note = _cut(message)
+        identity = (*map(str, reference.values()), event_type, reason, note)
+        now, clock = datetime.now(UTC), time.monotonic()
+        told = self._told.get(identity)
+        if told is None or clock - told.seen > WINDOW:
+            told = _Told(reference, event_type, reason, note, now, now, clock)
+            self._told[identity] = told
+        else:
+            told.count += 1
+            told.last, told.seen = now, clock
+        self._told.move_to_end(identity)
+        if identity not in self._waiting:
+            told.waiting_since = clock
+            self._waiting[identity] = None
+        self._forget_the_oldest()
+        self._woken.set()
+
+    def _forget_the_oldest(self) -> None:
+        while len(self._told) > ROOM:
+            identity, _ = self._told.popitem(last=False)
+            lost = self._waiting.pop(identity, self) is None
+            if lost and not self._dropping:
+                self._dropping = True
+                log.warning("events are dropped: more are told than are written", a_second=RATE, waiting=ROOM)
+
+    async def _next(self) -> _Identity:
+        """The next that is due; it stays among those that wait."""
+        while True:
+            self._woken.clear()
+            now = time.monotonic()
+            soonest = None
+            for identity in self._waiting:
+                told = self._told[identity]
+                due = told.wrote + HEARTBEAT if told.written > 1 else now
+                if due <= now:
+                    return identity
+                soonest = due if soonest is None else min(soonest, due)
+            try:
+                async with asyncio.timeout(None if soonest is None else soonest - now):
+                    await self._woken.wait()
+            except TimeoutError:
+                continue
+
+    async def _write(self, identity: _Identity) -> bool:
+        """Write one; False when the API server is to be left alone for a while."""
+        told = self._told[identity]
+        count = told.count
+        try:
+            await self._send(told, count)
+        except Forbidden as error:
+            self._explain(error)
+        except (
+            Invalid,
+            NotFound,
+            Conflict,
+        ) as error:  # a namespace that is gone, or of an object that has no such name
+            log.info("an event is not written", of=_named(told.regarding), reason=told.reason, why=str(error))
+        except KubeError:
+            if time.monotonic() - told.waiting_since < PATIENCE:
+                return False
+            log.info("an event is dropped: the API server was away too long", reason=told.reason, note=told.note)
+        else:
+            self._forbidden = self._dropping = False
+            told.written, told.wrote = count, time.monotonic()
+        if told.count == count or not told.name:
+            self._waiting.pop(identity, None)
+        return True
+
+    async def _send(self, told: _Told, count: int) -> None:
+        path = f"/apis/events.k8s.io/v1/namespaces/{told.regarding.get('namespace') or 'default'}/events"
+        series = {"count": count, "lastObservedTime": _micro_time(told.last)}
+        if told.name:
+            try:
+                await self._client.patch(f"{path}/{told.name}", {"series": series})
+                return
+            except NotFound:  # it has expired
+                told.name = ""
+        name = _event_name(told.regarding["name"], next(self._numbers))
+        body: dict[str, Any] = {
+            "apiVersion": "events.k8s.io/v1",
+            "kind": "Event",
+            "metadata": {"name": name},
+            "eventTime": _micro_time(told.first),
+            "reportingController": self._component,
+            "reportingInstance": self._instance,
+            "action": told.reason,
+            "reason": told.reason,
+            "regarding": told.regarding,
+            "note": told.note,
+            "type": told.event_type,
+        }
+        if count > 1:
+            body["series"] = series
+        await self._client.post(path, body)
+        told.name = name
+
+    def _explain(self, error: Forbidden) -> None:
+        if "being terminated" in error.message:
+            return  # its namespace goes, and all Events in it
+        if not self._forbidden:
+            self._forbidden = True
+            log.warning("events are not written: grant the bridge create and patch on events", why=error.message)
+
+
+def _reference(obj: Mapping[str, Any]) -> dict[str, Any]:
+    """An ObjectReference. Raises KeyError for what is no object."""
+    metadata = obj["metadata"]
+    name = metadata.get("name") or metadata.get("generateName")
+    found = {"apiVersion": obj["apiVersion"], "kind": obj["kind"], "name": name or "-"}
+    found.update({part: metadata[part] for part in ("namespace", "uid") if metadata.get(part)})
+    return found
+
+
+def _named(reference: Mapping[str, Any]) -> str:
+    return "/".join(filter(None, (reference["kind"], reference.get("namespace"), reference["name"])))
+
+
+def _cut(message: str) -> str:
+    data = message.encode("utf-8", "replace")
+    if len(data) <= NOTE_BYTES:
+        return data.decode()
+    mark = "…"
+    return data[: NOTE_BYTES - len(mark.encode())].decode("utf-8", "ignore") + mark
+
+
+def _event_name(name: str, number: int) -> str:
+    """A name of its own, which begins as the object's where Events may be called so."""
+    suffix = f".{number:x}"
+    if not re.fullmatch(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?", name) or len(name) + len(suffix) > 253:
+        name = hashlib.sha256(name.encode()).hexdigest()[:16]
+    return name + suffix
+
+
+def _micro_time(at: datetime) -> str:
+    return at.strftime("%Y-%m-%dT%H:%M:%S.%fZ")

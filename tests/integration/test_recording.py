@@ -1,0 +1,208 @@
+"""Events on a real API server: what a person sees of an object with kubectl."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from bridge.kube import recording
+from bridge.kube.client import KubeClient
+from bridge.kube.recording import Recorder
+from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane
+from tests.integration.objects import fresh_name, make_namespace, put_config_map
+from tests.integration.proxy import Proxy
+
+Objects = list[dict[str, Any]]
+
+
+@pytest.fixture
+async def client(control_plane: ControlPlane) -> AsyncIterator[KubeClient]:
+    async with await KubeClient.connect(control_plane.kubeconfig) as connected:
+        yield connected
+
+
+@pytest.fixture
+async def config_map(control_plane: ControlPlane) -> dict[str, Any]:
+    namespace = await make_namespace(control_plane.api)
+    obj: dict[str, Any] = await put_config_map(control_plane.api, namespace, "one", {"a": "1"})
+    return obj
+
+
+@asynccontextmanager
+async def running(client: KubeClient) -> AsyncIterator[Recorder]:
+    recorder = Recorder(client, "policybridge.io/bridge")
+    task = asyncio.create_task(recorder.run())
+    try:
+        yield recorder
+        assert not task.done()
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def events_in(client: KubeClient, namespace: str) -> Objects:
+    return list((await client.get(f"/apis/events.k8s.io/v1/namespaces/{namespace}/events"))["items"])
+
+
+async def until(client: KubeClient, namespace: str, fits: Callable[[Objects], bool]) -> Objects:
+    async with asyncio.timeout(20):
+        while not fits(found := await events_in(client, namespace)):  # noqa: ASYNC110 (it is a matter of the cluster)
+            await asyncio.sleep(0.05)
+    return found
+
+
+async def kubectl(control_plane: ControlPlane, path: Path, *arguments: str) -> str:
+    command = [str(path), f"--kubeconfig={control_plane.kubeconfig}", *arguments]
+    answer = await asyncio.to_thread(lambda: subprocess.run(command, capture_output=True, text=True, check=True))
+    return answer.stdout
+
+
+async def test_kubectl_describe_shows_it(
+    control_plane: ControlPlane, kubectl_path: Path, client: KubeClient, config_map: dict[str, Any]
+) -> None:
+    namespace = config_map["metadata"]["namespace"]
+    async with running(client) as recorder:
+        recorder.record(config_map, "Warning", "ModuleRejected", "main.rego:3:1: var x is unsafe")
+        await until(client, namespace, lambda found: len(found) == 1)
+    shown = await kubectl(control_plane, kubectl_path, "describe", "configmap", "one", "-n", namespace)
+    events = shown[shown.index("Events:") :]
+    assert "Warning" in events
+    assert "ModuleRejected" in events
+    assert "policybridge.io/bridge" in events
+    assert "main.rego:3:1: var x is unsafe" in events
+
+
+async def test_kubectl_describe_shows_it_of_a_cluster_scoped_object(
+    control_plane: ControlPlane, kubectl_path: Path, client: KubeClient
+) -> None:
+    name = await make_namespace(control_plane.api)
+    namespace = {"apiVersion": "v1", "kind": "Namespace", **(await client.get(f"/api/v1/namespaces/{name}"))}
+    message = f"about {name}"
+    async with running(client) as recorder:
+        recorder.record(namespace, "Normal", "Seen", message)
+        await until(client, "default", lambda found: any(event["note"] == message for event in found))
+    # describe looks for Events of a Namespace within it; by the object they are found all the same
+    shown = await kubectl(control_plane, kubectl_path, "events", "-n", "default", "--for", f"namespace/{name}")
+    assert message in shown
+
+
+async def test_what_is_told_again_is_one_event_with_a_count(
+    client: KubeClient, config_map: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recording, "HEARTBEAT", 0.2)
+    namespace = config_map["metadata"]["namespace"]
+    async with running(client) as recorder:
+        recorder.record(config_map, "Warning", "Again", "the same")
+        await until(client, namespace, lambda found: len(found) == 1)
+        for _ in range(100):
+            recorder.record(config_map, "Warning", "Again", "the same")
+        recorder.record(config_map, "Warning", "Again", "another")
+        found = await until(
+            client, namespace, lambda found: any((event.get("series") or {}).get("count") == 101 for event in found)
+        )
+        recorder.record(config_map, "Warning", "Again", "the same")
+        await until(
+            client, namespace, lambda found: any((event.get("series") or {}).get("count") == 102 for event in found)
+        )
+    assert sorted(event["note"] for event in found) == ["another", "the same"]
+
+
+async def test_an_event_that_is_gone_is_written_anew(client: KubeClient, config_map: dict[str, Any]) -> None:
+    namespace = config_map["metadata"]["namespace"]
+    async with running(client) as recorder:
+        recorder.record(config_map, "Warning", "Again", "the same")
+        (event,) = await until(client, namespace, lambda found: len(found) == 1)
+        await client.delete(f"/apis/events.k8s.io/v1/namespaces/{namespace}/events/{event['metadata']['name']}")
+        recorder.record(config_map, "Warning", "Again", "the same")
+        (event,) = await until(client, namespace, lambda found: len(found) == 1)
+        assert event["series"]["count"] == 2
+
+
+@pytest.mark.parametrize(
+    ("message", "kept"),
+    [
+        pytest.param("a" * 1024, "a" * 1024, id="as long as may be"),
+        pytest.param("a" * 1025, "a" * 1021 + "…", id="too long"),
+        pytest.param("é" * 1000, "é" * 510 + "…", id="within a letter"),
+        pytest.param("line\nline \ud800", "line\nline ?", id="no text that can be sent"),
+    ],
+)
+async def test_a_message_is_cut_to_what_the_api_server_takes(
+    client: KubeClient, config_map: dict[str, Any], message: str, kept: str
+) -> None:
+    async with running(client) as recorder:
+        recorder.record(config_map, "Normal", "Long", message)
+        (event,) = await until(client, config_map["metadata"]["namespace"], lambda found: len(found) == 1)
+    assert event["note"] == kept
+
+
+async def test_no_bad_object_raises_or_keeps_others_from_being_told(
+    client: KubeClient, config_map: dict[str, Any]
+) -> None:
+    async with running(client) as recorder:
+        recorder.record({}, "Normal", "Empty", "no object")
+        recorder.record({"apiVersion": "v1", "kind": "Pod", "metadata": {}}, "Normal", "Nameless", "no name")
+        gone = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "namespace": fresh_name("gone")}}
+        recorder.record(gone, "Normal", "Gone", "its namespace is gone")
+        recorder.record(config_map, "Normal", "no one word\n" * 100, "a wrong reason")
+        odd = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {**config_map["metadata"], "name": "system:odd"}}
+        recorder.record(odd, "Normal", "Odd", "a name that no Event may have")
+        recorder.record(config_map, "Normal", "Last", "told")
+        found = await until(
+            client, config_map["metadata"]["namespace"], lambda found: "Last" in {event["reason"] for event in found}
+        )
+    assert {"Odd", "Last"} <= {event["reason"] for event in found}
+
+
+async def test_that_rbac_forbids_it_is_told_once(
+    control_plane: ControlPlane, config_map: dict[str, Any], tmp_path: Path
+) -> None:
+    path = control_plane.write_kubeconfig(tmp_path / "kubeconfig", LIMITED_TOKEN)
+    async with await KubeClient.connect(path) as limited:
+        with capture_logs() as logs:
+            async with running(limited) as recorder:
+                for number in range(3):
+                    recorder.record(config_map, "Normal", "Forbidden", str(number))
+                async with asyncio.timeout(20):
+                    while recorder._waiting:  # noqa: ASYNC110
+                        await asyncio.sleep(0.05)
+    told = [line for line in logs if "grant the bridge create and patch on events" in line["event"]]
+    assert len(told) == 1
+
+
+async def test_it_is_written_when_the_api_server_is_back(
+    control_plane: ControlPlane, client: KubeClient, config_map: dict[str, Any], tmp_path: Path
+) -> None:
+    async with Proxy(control_plane.url) as proxy:
+        path = control_plane.write_kubeconfig(tmp_path / "kubeconfig", control_plane.token, proxy.url)
+        async with await KubeClient.connect(path) as away:
+            await proxy.refuse()
+            async with running(away) as recorder:
+                recorder.record(config_map, "Normal", "Later", "told while it was away")
+                await asyncio.sleep(0.7)
+                await proxy.serve()
+                await until(client, config_map["metadata"]["namespace"], lambda found: len(found) == 1)
+
+
+async def test_what_is_told_without_end_is_bounded(
+    client: KubeClient, config_map: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recording, "BURST", 5)
+    monkeypatch.setattr(recording, "ROOM", 20)
+    with capture_logs() as logs:
+        async with running(client) as recorder:
+            for number in range(1000):
+                recorder.record(config_map, "Normal", "Many", str(number))
+            assert len(recorder._told) == len(recorder._waiting) == 20
+            found = await until(client, config_map["metadata"]["namespace"], lambda found: len(found) >= 5)
+    assert len(found) < 20
+    assert [line["event"] for line in logs if "dropped" in line["event"]] == [
+        "events are dropped: more are told than are written"
+    ]
