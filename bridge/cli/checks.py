@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import platform
 import shutil
 import sys
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from bridge import __version__
+from bridge.cli.options import kubectl_has_a_cluster
 
 _ENOUGH = 1 << 30  # bytes free; a build of kube-apiserver by Go needs several times as much, the rest far less
 _PATIENCE = 5.0  # seconds for an OPA or an API server to answer
@@ -107,7 +107,7 @@ async def _opa(url: str | None, token: str | None) -> Check:
 async def _api_server(kubeconfig: Path | None, kube_context: str | None) -> Check:
     """Whether a cluster answers and knows Gateway API."""
     why = "`bridge run` on a cluster"
-    if kubeconfig is None and kube_context is None and not _kubectl_has_a_cluster():
+    if kubeconfig is None and kube_context is None and not kubectl_has_a_cluster():
         return Check("api server", "unchecked", "no kubeconfig", why)
     from bridge.kube.client import KubeClient
     from bridge.kube.errors import KubeError, NotFound
@@ -130,9 +130,3 @@ async def _api_server(kubeconfig: Path | None, kube_context: str | None) -> Chec
         )
     except KubeError as error:
         return Check("api server", "missing", str(error), why, "check --kubeconfig and --context")
-
-
-def _kubectl_has_a_cluster() -> bool:
-    named = os.environ.get("KUBECONFIG")
-    in_a_pod = "KUBERNETES_SERVICE_HOST" in os.environ
-    return bool(named) or in_a_pod or (Path.home() / ".kube" / "config").exists()

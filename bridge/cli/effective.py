@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bridge.cli.help_text import ExampleCommand, debug_option
-from bridge.cli.options import FORMATS, Input, input_options, output_option
+from bridge.cli.options import FORMATS, Input, input_options, namespace_options, output_option
 
 if TYPE_CHECKING:
     from bridge.cli.asking import Entry
@@ -28,12 +28,7 @@ _EXAMPLES = (
 @click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="Effective policies at targets, or everywhere")
 @click.argument("targets", metavar="[TARGET]...", nargs=-1)
 @click.option("--kind", metavar="KIND", help="Only this policy kind: ColorPolicy, colorpolicies.example.com, …")
-@click.option(
-    "-n",
-    "--namespace",
-    metavar="NS",
-    help="The namespace of TARGETs that are given without one; without TARGET, only what is in it.",
-)
+@namespace_options(only="The namespace of TARGETs that are given without one; without TARGET, only what is in it.")
 @click.option(
     "--source-namespace",
     metavar="NS",

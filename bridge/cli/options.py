@@ -22,24 +22,47 @@ FORMATS = ("table", "wide", "json", "yaml")
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """Where a read command gets its answer: from the OPA at `opa_url`, or from `manifests` (paths, `-`)."""
+    """Where a read command gets its answer: the OPA at `opa_url`, `manifests` (paths, `-`), or else a cluster.
 
-    opa_url: str | None
-    token: str | None
-    manifests: tuple[str, ...]
+    `kubeconfig` and `kube_context` say which cluster; None as kubectl would choose.
+    """
+
+    opa_url: str | None = None
+    token: str | None = None
+    manifests: tuple[str, ...] = ()
+    kubeconfig: str | None = None
+    kube_context: str | None = None
 
 
 def input_options(command: _Decorated) -> _Decorated:
-    """`--opa`, `--opa-token-file`, `--manifests`, which the command gets as one argument, `source` (an Input)."""
+    """Where to read from: `--opa`, `--manifests`, `--kubeconfig` and what belongs to them.
+
+    The command gets them as one argument, `source` (an Input).
+    """
 
     @functools.wraps(command)
     def with_source(
-        *args: Any, opa_url: str | None, opa_token_file: str | None, manifests: tuple[str, ...], **others: Any
+        *args: Any,
+        opa_url: str | None,
+        opa_token_file: str | None,
+        manifests: tuple[str, ...],
+        kubeconfig: str | None,
+        kube_context: str | None,
+        **others: Any,
     ) -> Any:
-        return command(*args, source=read_input(opa_url, opa_token_file, manifests), **others)
+        source = read_input(opa_url, opa_token_file, manifests, kubeconfig, kube_context)
+        return command(*args, source=source, **others)
 
     with_options: Any = with_source
     for option in (
+        click.option("--context", "kube_context", metavar="NAME", help="The context in the kubeconfig."),
+        click.option(
+            "--kubeconfig",
+            metavar="FILE",
+            type=click.Path(),
+            help="Read this cluster once, with an OPA for as long as it takes. Default: the one that kubectl talks to, "
+            "where neither --opa nor --manifests is given.",
+        ),
         click.option(
             "--manifests",
             metavar="PATH",
@@ -61,16 +84,59 @@ def output_option(*formats: str) -> Callable[[_Decorated], _Decorated]:
     )
 
 
-def read_input(opa_url: str | None, opa_token_file: str | None, manifests: tuple[str, ...]) -> Input:
-    """What the options and the environment say. Raises CommandError when that is nothing, or both."""
-    if opa_url and manifests:
-        raise CommandError("--opa and --manifests exclude each other: give the one that is to be read")
-    if not manifests:
-        opa_url = opa_url or os.environ.get(OPA_VARIABLE)
-    if not opa_url and not manifests:
-        raise CommandError(f"nothing to read: give --manifests PATH, or --opa URL (or set {OPA_VARIABLE})")
+def namespace_options(*, only: str) -> Callable[[_Decorated], _Decorated]:
+    """`-n` and `-A`; the command gets `namespace`, None for all of them. `only` says in the help what is left out."""
+
+    def decorate(command: _Decorated) -> _Decorated:
+        @functools.wraps(command)
+        def with_namespace(*args: Any, namespace: str | None, all_namespaces: bool, **others: Any) -> Any:
+            if namespace and all_namespaces:
+                raise CommandError("-n and -A exclude each other: -n is one namespace, -A is all of them")
+            return command(*args, namespace=namespace, **others)
+
+        with_options: Any = with_namespace
+        for option in (
+            click.option("-A", "--all-namespaces", is_flag=True, help="All namespaces, which is the default."),
+            click.option("-n", "--namespace", metavar="NS", help=only),
+        ):
+            with_options = option(with_options)
+        return cast(_Decorated, with_options)
+
+    return decorate
+
+
+def read_input(
+    opa_url: str | None,
+    opa_token_file: str | None,
+    manifests: tuple[str, ...],
+    kubeconfig: str | None = None,
+    kube_context: str | None = None,
+) -> Input:
+    """What the options and the environment say; options go before the environment.
+
+    Raises CommandError when they name two sources, or when there is none, no cluster of kubectl's either.
+    """
+    cluster = "--kubeconfig" if kubeconfig else "--context" if kube_context else ""
+    given = [name for name, value in (("--opa", opa_url), ("--manifests", manifests), (cluster, cluster)) if value]
+    if len(given) > 1:
+        raise CommandError(f"{given[0]} and {given[1]} exclude each other: give the one that is to be read")
+    if not given:
+        opa_url = os.environ.get(OPA_VARIABLE)
+    if not given and not opa_url and not kubectl_has_a_cluster():
+        raise CommandError(
+            f"nothing to read: there is no kubeconfig; give --manifests PATH, --opa URL (or set {OPA_VARIABLE}), "
+            "or --kubeconfig FILE"
+        )
     token_file = (opa_token_file or os.environ.get(OPA_TOKEN_VARIABLE)) if opa_url else None
-    return Input(opa_url, _token(token_file) if token_file else None, manifests)
+    token = _token(token_file) if token_file else None
+    return Input(opa_url or None, token, manifests, kubeconfig, kube_context)
+
+
+def kubectl_has_a_cluster() -> bool:
+    """Whether kubectl would find a configuration: a kubeconfig, or a pod's service account."""
+    named = os.environ.get("KUBECONFIG")
+    in_a_pod = "KUBERNETES_SERVICE_HOST" in os.environ
+    return bool(named) or in_a_pod or (Path.home() / ".kube" / "config").exists()
 
 
 def _token(file: str) -> str:

@@ -41,7 +41,13 @@ async def _read(source: Input, ask: Callable[[Engine], Awaitable[_Answer]]) -> t
     from bridge.runtime.logs import configure_logs
 
     configure_logs("error", "console")  # what is wrong with manifests is told below, once
-    async with open_engine(opa_url=source.opa_url, token=source.token, manifests=source.manifests) as engine:
+    async with open_engine(
+        opa_url=source.opa_url,
+        token=source.token,
+        manifests=source.manifests,
+        kubeconfig=source.kubeconfig,
+        kube_context=source.kube_context,
+    ) as engine:
         try:
             return await ask(engine), INPUT_ERROR if await tell_problems(engine) else 0
         except NameNotFoundError:

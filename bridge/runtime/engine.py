@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from bridge.model.changes import Trouble
+from bridge.model.changes import Change, Trouble
 from bridge.model.keys import Key
 from bridge.modules.shipped import shipped_bundle
 from bridge.opa.client import Opa
@@ -15,13 +16,16 @@ from bridge.opa.managed import ManagedOpa
 from bridge.replicator.replicator import Replicator
 from bridge.resources import rego_root
 from bridge.runtime.types import ALWAYS
+from bridge.sources.base import Source
 from bridge.sources.manifests import ManifestSource
 from bridge.tools import ensure
+
+PATIENCE = 10.0  # seconds for a cluster's first answer
 
 
 @dataclass(slots=True)
 class Engine:
-    """An OPA to ask. For manifests also what was wrong with them, and where each object stands."""
+    """An OPA to ask. For what was read for it also what was wrong with that, and where a manifest's object stands."""
 
     opa: Opa
     problems: list[Trouble] = field(default_factory=list)
@@ -34,17 +38,38 @@ async def open_engine(
     opa_url: str | None = None,
     token: str | Callable[[], str] | None = None,
     manifests: Sequence[str] = (),
+    kubeconfig: str | None = None,
+    kube_context: str | None = None,
 ) -> AsyncIterator[Engine]:
-    """An engine on a running OPA (`opa_url`), or on manifests (paths, `-` for standard input) with an OPA of its own.
+    """An engine on a running OPA (`opa_url`), on manifests (paths, `-` for standard input), or else on a cluster.
 
-    Raises ManifestError for a path that is not there, OpaError where OPA cannot be reached or started, ToolError where
-    there is no `opa` and none can be had.
+    The latter two have an OPA of their own for as long as the engine is open; a cluster is `kubeconfig`'s, None for
+    kubectl's. Raises ManifestError for a path that is not there, KubeError for a cluster that does not answer, OpaError
+    where OPA cannot be reached or started, ToolError where there is no `opa` and none can be had.
     """
     if opa_url:
         async with Opa(opa_url, token=token) as opa:
             yield Engine(opa)
         return
-    source = ManifestSource(manifests, follow=False)
+    if manifests:
+        source = ManifestSource(manifests, follow=False)
+        async with _filled_from(source) as opa:
+            yield Engine(opa, list(source.problems), source.position)
+        return
+    # Imported here because manifests need none of it, and the Kubernetes library costs half a second.
+    from bridge.kube.client import KubeClient
+    from bridge.sources.cluster import ClusterSource
+
+    async with await KubeClient.connect(kubeconfig, kube_context) as client:
+        await client.get("/version", timeout=PATIENCE)  # a source waits for a server that is away; a person does not
+        told = _Told(ClusterSource(client))
+        async with _filled_from(told) as opa:
+            yield Engine(opa, told.problems)
+
+
+@asynccontextmanager
+async def _filled_from(source: Source) -> AsyncIterator[Opa]:
+    """An OPA of its own that holds what a source tells."""
     executable = await asyncio.to_thread(ensure, "opa")
     async with (
         ManagedOpa(executable.path, {}, bundle=shipped_bundle(rego_root())) as managed,
@@ -57,8 +82,36 @@ async def open_engine(
             await asyncio.wait({running, filled}, return_when=asyncio.FIRST_COMPLETED)
             if running.done():
                 await running
-            yield Engine(opa, list(source.problems), source.position)
+            yield opa
         finally:
             for task in (running, filled):
                 task.cancel()
             await asyncio.gather(running, filled, return_exceptions=True)
+
+
+class _Told:
+    """A source that remembers why a type delivers nothing, but for types that the API server does not serve."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._troubles: dict[str, Trouble] = {}
+
+    @property
+    def problems(self) -> list[Trouble]:
+        """What was told, by type."""
+        return [self._troubles[subject] for subject in sorted(self._troubles)]
+
+    def want(self, type_ids: AbstractSet[str]) -> None:
+        """Deliver these types from now on."""
+        self._source.want(type_ids)
+
+    def relist(self) -> None:
+        """Tell everything anew."""
+        self._source.relist()
+
+    async def changes(self) -> AsyncIterator[Change]:
+        """The source's changes."""
+        async for change in self._source.changes():
+            if isinstance(change, Trouble) and not change.absent:
+                self._troubles[change.subject] = change
+            yield change

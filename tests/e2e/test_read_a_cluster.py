@@ -1,0 +1,87 @@
+"""Read commands on a cluster, as kubectl reads it: no bridge and no OPA runs beside it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tests.controlplane.fixtures import Apply
+from tests.controlplane.plane import ControlPlane
+from tests.e2e.conftest import Run
+
+NAME = "read-a-cluster"
+GATEWAY_API = "gateway.networking.k8s.io"
+OBJECTS = f"""\
+apiVersion: v1
+kind: Namespace
+metadata: {{name: {NAME}}}
+---
+apiVersion: {GATEWAY_API}/v1
+kind: Gateway
+metadata: {{name: edge, namespace: {NAME}}}
+spec:
+  gatewayClassName: {NAME}
+  listeners: [{{name: http, port: 80, protocol: HTTP}}]
+---
+apiVersion: v1
+kind: Service
+metadata: {{name: cart, namespace: {NAME}}}
+spec: {{ports: [{{name: http, port: 80}}]}}
+---
+apiVersion: {GATEWAY_API}/v1
+kind: BackendTLSPolicy
+metadata: {{name: tls, namespace: {NAME}}}
+spec:
+  targetRefs: [{{group: "", kind: Service, name: cart}}]
+  validation: {{hostname: cart.example.com, wellKnownCACertificates: System}}
+"""
+
+
+def _effective(answer: str) -> list[dict[str, Any]]:
+    entries: list[dict[str, Any]] = json.loads(answer)
+    return entries
+
+
+def test_a_cluster_is_read_by_its_kubeconfig(bridge: Run, control_plane: ControlPlane, kubectl_apply: Apply) -> None:
+    kubectl_apply(OBJECTS)
+    kubeconfig = control_plane.kubeconfig
+    answer = bridge("effective", "svc/cart", "-n", NAME, "--kubeconfig", kubeconfig, "-o", "json")
+    assert (answer.returncode, answer.stderr) == (0, "")
+    assert {entry["policyKind"] for entry in _effective(answer.stdout)} == {f"{GATEWAY_API}/BackendTLSPolicy"}
+    # As kubectl: nothing said, the kubeconfig of the environment; an option goes before BRIDGE_OPA_URL.
+    more = {"KUBECONFIG": str(kubeconfig)}
+    assert bridge("effective", "svc/cart", "-n", NAME, "-o", "json", more=more).stdout == answer.stdout
+    more = {"BRIDGE_OPA_URL": "http://127.0.0.1:9"}
+    again = bridge("effective", "svc/cart", "-n", NAME, "--kubeconfig", kubeconfig, "-o", "json", more=more)
+    assert again.stdout == answer.stdout
+
+
+def test_a_cluster_that_is_away_is_told_at_once(bridge: Run, control_plane: ControlPlane, tmp_path: Path) -> None:
+    away = control_plane.write_kubeconfig(tmp_path / "kubeconfig", control_plane.token, "https://127.0.0.1:9")
+    answer = bridge("effective", "--kubeconfig", away)
+    assert answer.returncode == 2
+    assert answer.stderr.startswith("error: ")
+    assert "127.0.0.1:9" in answer.stderr
+
+
+def test_one_source_is_read(bridge: Run) -> None:
+    answer = bridge("effective", "--kubeconfig", "a", "--manifests", "b")
+    assert answer.returncode == 2
+    assert answer.stderr == (
+        "error: --manifests and --kubeconfig exclude each other: give the one that is to be read\n"
+    )
+
+
+def test_without_a_source_all_are_named(bridge: Run, tmp_path: Path) -> None:
+    answer = bridge("effective", more={"HOME": str(tmp_path)})
+    assert answer.returncode == 2
+    assert answer.stderr == (
+        "error: nothing to read: there is no kubeconfig; give --manifests PATH, --opa URL (or set BRIDGE_OPA_URL), "
+        "or --kubeconfig FILE\n"
+    )
+
+
+def test_one_namespace_and_all_exclude_each_other(bridge: Run) -> None:
+    answer = bridge("effective", "-n", "shop", "-A", "--manifests", "b")
+    assert answer.stderr == "error: -n and -A exclude each other: -n is one namespace, -A is all of them\n"
