@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import socket
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import structlog
 
 from bridge.model.changes import Trouble
 from bridge.model.keys import Key
 from bridge.model.notice import Notice
+from bridge.model.recording import EventType, Record
 from bridge.remediator.sink import MemorySink, StatusSink
 from bridge.runtime.settings import Settings
 from bridge.sources.base import Source
@@ -26,15 +28,21 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
+COMPONENT = "policybridge.io/bridge"  # who Events are from
+
 
 @dataclass(slots=True)
 class World:
-    """Where objects come from and statuses go to. `run` is what the world itself has to do meanwhile."""
+    """Where objects come from and statuses go to. `run` is what the world itself has to do meanwhile.
+
+    `record` tells of an object where a person looks: as an Event of a cluster, or in the log.
+    """
 
     name: str
     source: Source
     sink: StatusSink
     run: Callable[[], Coroutine[None, None, None]]
+    record: Record
     noticed: Callable[[Notice], None] = lambda _: None
     position: Callable[[Key], tuple[str, int] | None] = lambda _: None
     problems: Callable[[], list[Trouble]] = list
@@ -56,7 +64,22 @@ def _folder(settings: Settings) -> World:
             find_files(Path(path))  # a wrong path is told before anything has started
     source = ManifestSource(settings.manifests, follow=True)
     name = ", ".join(settings.manifests)
-    return World(name, source, MemorySink(), _nothing, position=source.position, problems=lambda: list(source.problems))
+    return World(
+        name,
+        source,
+        MemorySink(),
+        _nothing,
+        _record_in_log,
+        position=source.position,
+        problems=lambda: list(source.problems),
+    )
+
+
+def _record_in_log(regarding: Mapping[str, Any], event_type: EventType, reason: str, message: str) -> None:
+    tell = log.warning if event_type == "Warning" else log.info
+    metadata = regarding.get("metadata") or {}
+    names = (regarding.get("kind"), metadata.get("namespace"), metadata.get("name"))
+    tell(message, reason=reason, object="/".join(str(name) for name in names if name))
 
 
 async def _nothing() -> None:
@@ -68,6 +91,7 @@ async def _cluster(settings: Settings) -> AsyncIterator[World]:
     # Imported here because a folder needs none of it, and the Kubernetes library costs half a second.
     from bridge.kube.client import KubeClient
     from bridge.kube.lease import Lease
+    from bridge.kube.recording import Recorder
     from bridge.runtime.cluster_sink import ClusterSink
     from bridge.sources.cluster import ClusterSource
 
@@ -76,12 +100,18 @@ async def _cluster(settings: Settings) -> AsyncIterator[World]:
         identity = f"{socket.gethostname()}-{os.getpid()}"
         lease = Lease(client, settings.lease_namespace, settings.lease_name, identity, on_change=_tell_lease)
         sink = ClusterSink(client, source.resource, lease)
+        recorder = Recorder(client, COMPONENT)
 
         def noticed(notice: Notice) -> None:
             if any(key.kind == "CustomResourceDefinition" for key in notice.keys):
                 source.rediscover()
 
-        yield World(client.server, source, sink, lease.run, noticed=noticed)
+        async def run() -> None:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(lease.run())
+                tasks.create_task(recorder.run())
+
+        yield World(client.server, source, sink, run, recorder.record, noticed=noticed)
 
 
 def _tell_lease(lease: Lease) -> None:
