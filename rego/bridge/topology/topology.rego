@@ -1,0 +1,95 @@
+# METADATA
+# title: Topology
+# description: The hierarchy as people look at it, from the top down, with the policies at each node.
+package bridge.topology
+
+import data.bridge.attachment
+import data.bridge.effective
+import data.bridge.hierarchy
+import data.bridge.kinds
+import data.bridge.lib.keys
+import data.bridge.lookup
+
+# METADATA
+# description: |
+#   A node as the tree tells it: `{level, children, policies}`, with `namespace` for one above which a Namespace with
+#   policies stands (semantics P3). `policies` name or select the node, `{policy, policyKind, accepted, reason?}`.
+node(key, policy_kinds) := object.union(
+	{"level": hierarchy.level(key), "children": _children(key), "policies": _policies(key, policy_kinds)},
+	{"namespace": namespace | namespace := _namespace(key, policy_kinds)},
+)
+
+_children(key) := sort(hierarchy.children(key)) if {
+	hierarchy.level(key) != "Namespace"
+} else := sort(hierarchy.members(keys.parse(key).name))
+
+_namespace(key, policy_kinds) := namespace if {
+	not contains(key, "#")
+	parts := keys.parse(key)
+	parts.namespace != "-"
+	namespace := keys.format("", "Namespace", "", parts.namespace)
+	count(_policies(namespace, policy_kinds)) > 0
+}
+
+_policies(key, policy_kinds) := sort({told |
+	some policy in attachment.targeting(keys.parse(key).object)
+	policy_kind := keys.parse(policy).type
+	policy_kind in policy_kinds
+	some ref in attachment.declared(policy)
+	attachment.place(policy_kind, ref.key) == key
+	told := object.union({"policy": policy, "policyKind": policy_kind}, _counts(policy, ref))
+})
+
+_counts(policy, ref) := {"accepted": true} if {
+	not lookup.get(policy).metadata.deletionTimestamp
+	attachment.verdict(policy, ref).reason == "Accepted"
+} else := {"accepted": false, "reason": "Deleting"} if {
+	lookup.get(policy).metadata.deletionTimestamp
+} else := {"accepted": false, "reason": attachment.verdict(policy, ref).reason}
+
+# METADATA
+# description: |
+#   Where the whole picture starts: the objects and frontends above which nothing stands that counts, and below which, or
+#   at which, is something. An object that no policy and no link names is no part of it.
+roots(policy_kinds) := {key |
+	some key in _placed
+	count(hierarchy.parents(key)) == 0
+	_tells(key, policy_kinds)
+}
+
+_placed contains key if {
+	some type, at in hierarchy.levels
+	not at.object == "Namespace"
+	some namespace in lookup.namespaces_of(type)
+	some name, _ in lookup.objects_in(type, namespace)
+	object_key := concat("/", [type, namespace, name])
+	some key in {object_key, hierarchy.frontend(object_key)}
+	_stands(key)
+}
+
+# What policies name without being of a type of the hierarchy stands there too.
+_placed contains key if {
+	some policy_kind in kinds.names
+	some policy in effective.policies(policy_kind)
+	some target in attachment.targets(policy)
+	hierarchy.level(target) != "Namespace"
+	key := keys.parse(target).object
+}
+
+_stands(key) if not hierarchy.is_frontend(key)
+
+_stands(key) if {
+	hierarchy.is_frontend(key)
+	count(lookup.declared_children(key)) > 0
+}
+
+_tells(key, _) if hierarchy.level(key) in {"GatewayClass", "Gateway", "Route", "ListenerSet"}
+
+_tells(key, _) if count(hierarchy.children(key) - hierarchy.sections(key)) > 0
+
+_tells(key, policy_kinds) if {
+	some at in ({key} | hierarchy.sections(key))
+	count(_policies(at, policy_kinds)) > 0
+}
+
+_tells(key, policy_kinds) if _namespace(key, policy_kinds)

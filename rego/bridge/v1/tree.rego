@@ -1,0 +1,43 @@
+package bridge.v1
+
+import data.bridge.hierarchy
+import data.bridge.lib.keys
+import data.bridge.topology
+
+# METADATA
+# description: |
+#   `tree`: the hierarchy from `root` down, or all of it, `{roots, nodes}`. `nodes` holds by key `{level, children, policies,
+#   namespace?}`, every node once, whatever leads to it; `depth` bounds the links followed (15 at most). The children of a
+#   node at the bound are named, but are not among the nodes.
+# entrypoint: true
+tree := _input_problem if {
+	_input_problem
+} else := _tree_problem if {
+	_tree_problem
+} else := {"roots": sort(roots), "nodes": {key: topology.node(key, _policy_kinds) | some key in (shown | namespaces)}} if {
+	roots := _tree_roots
+	shown := hierarchy.within(roots, object.get(input, "depth", 15))
+	namespaces := {namespace | some key in shown; namespace := topology.node(key, _policy_kinds).namespace}
+}
+
+_tree_roots := {hierarchy.canonical(input.root)} if input.root
+
+_tree_roots := topology.roots(_policy_kinds) if not input.root
+
+_tree_problem := _error("InvalidInput", "root must be a key, <group>/<Kind>/<namespace>/<name>[#<section>]") if {
+	not is_string(object.get(input, "root", ""))
+} else := _error("InvalidInput", "root must be a key, <group>/<Kind>/<namespace>/<name>[#<section>]") if {
+	input.root
+	not keys.parse(input.root)
+} else := _error("TargetNotFound", sprintf("%s does not exist", [input.root])) if {
+	input.root
+	not hierarchy.canonical(input.root)
+} else := _error("InvalidInput", "depth must be a number from 0 to 15") if {
+	not _is_depth(object.get(input, "depth", 15))
+}
+
+_is_depth(depth) if {
+	is_number(depth)
+	depth >= 0
+	depth <= 15
+}
