@@ -1,0 +1,61 @@
+# METADATA
+# title: Problems
+# description: What is wrong with objects as their authors can mend it, `{subject, about, reason, message}`; a set.
+package bridge.problems
+
+import data.bridge.attachment
+import data.bridge.effective
+import data.bridge.hierarchy
+import data.bridge.kinds
+import data.bridge.lib.keys
+import data.bridge.lookup
+import data.bridge.status as reporting
+
+# METADATA
+# description: |
+#   The problems of one object: refs of a policy that are not accepted, a policy that nobody sees anything of, links that do
+#   not count, a PolicyKind that makes no sense, a CRD of policies that makes no kind.
+of(key) := _problems(key) if {
+	obj := lookup.get(key)
+	not obj.metadata.deletionTimestamp
+} else := set()
+
+_problems(key) := ((_refs(key) | _fate(key)) | _links(key)) | _kinds(key)
+
+# One problem for each ref (GEP-713, "Policy status"; semantics T1 to T5).
+_refs(key) := {_problem(key, ref.key, verdict.reason, verdict.message) |
+	kinds.of_policy(key)
+	some ref in attachment.declared(key)
+	verdict := attachment.verdict(key, ref)
+	verdict.reason != "Accepted"
+} | {_problem(key, key, verdict.reason, verdict.message) |
+	kinds.of_policy(key)
+	count(attachment.declared(key)) == 0
+	verdict := reporting.accepted(key)
+	verdict.status == "False"
+}
+
+# An accepted policy of which nothing is left, or that reaches nothing (semantics S1).
+_fate(key) := {_problem(key, key, condition.reason, condition.message) |
+	kinds.of_policy(key)
+	count(attachment.targets(key)) > 0
+	some condition in reporting.outcome_conditions(key, effective.tallies(key))
+	condition.reason in {"Overridden", "NoScope", "Reconciling"}
+}
+
+_links(key) := {_problem(key, _other(link, key), link.reason, link.message) |
+	hierarchy.levels[keys.parse(key).type]
+	some link in hierarchy.refused_by(key)
+}
+
+_other(link, key) := link.child if link.parent == key
+
+_other(link, key) := link.parent if link.parent != key
+
+_kinds(key) := {_problem(key, key, verdict.reason, verdict.message) |
+	keys.parse(key).type == kinds.policykind_type
+	verdict := kinds.verdict(key)
+	verdict.status == "False"
+} | {_problem(key, key, "Undiscovered", kinds.undiscovered[key]) | kinds.undiscovered[key]}
+
+_problem(key, about, reason, message) := {"subject": key, "about": about, "reason": reason, "message": message}

@@ -1,0 +1,56 @@
+package bridge.problems_test
+
+import data.bridge.problems
+import data.bridge.testing
+
+_of(key, objects) := found if {
+	found := {[problem.about, problem.reason] | some problem in problems.of(key)} with input as testing.changed(objects)
+}
+
+test_each_ref_that_is_not_accepted_is_a_problem if {
+	torn := testing.color("shop", "torn", 1, [testing.ref("HTTPRoute", "cart"), testing.ref("HTTPRoute", "gone")], {"theme": "dark"})
+	_of("example.com/ColorPolicy/shop/torn", [torn]) == {["gateway.networking.k8s.io/HTTPRoute/shop/gone", "TargetNotFound"]}
+}
+
+test_a_policy_without_targets_is_a_problem_itself if {
+	lost := testing.color("shop", "lost", 1, [], {"theme": "dark"})
+	_of("example.com/ColorPolicy/shop/lost", [lost]) == {["example.com/ColorPolicy/shop/lost", "Invalid"]}
+}
+
+test_a_policy_that_is_overridden_everywhere_is_a_problem if {
+	top := testing.color("infra", "top", 1, [testing.ref("Gateway", "public")], {"overrides": {"theme": "dark"}})
+	low := testing.color("shop", "low", 2, [testing.ref("HTTPRoute", "cart")], {"defaults": {"theme": "light"}})
+	_of("example.com/ColorPolicy/shop/low", [top, low]) == {["example.com/ColorPolicy/shop/low", "Overridden"]}
+	_of("example.com/ColorPolicy/infra/top", [top, low]) == set()
+}
+
+test_a_policy_that_reaches_nothing_is_a_problem if {
+	empty := testing.route("empty", [{"name": "public", "namespace": "infra"}], [])
+	low := testing.color("shop", "low", 2, [testing.ref("HTTPRoute", "empty")], {"defaults": {"theme": "light"}})
+	_of("example.com/ColorPolicy/shop/low", [empty, low]) == {["example.com/ColorPolicy/shop/low", "NoScope"]}
+}
+
+test_links_that_do_not_count_are_problems_of_who_declares_them if {
+	torn := testing.route(
+		"torn",
+		[{"name": "gone", "namespace": "infra"}],
+		[{"name": "all", "backendRefs": [{"name": "cart", "port": 80}, {"name": "missing", "port": 80}, {"name": "far", "namespace": "infra", "port": 80}]}],
+	)
+	_of("gateway.networking.k8s.io/HTTPRoute/shop/torn", [torn]) == {
+		["gateway.networking.k8s.io/Gateway/infra/gone", "ParentNotFound"],
+		["core/Service/shop/missing", "BackendNotFound"],
+		["core/Service/infra/far", "RefNotPermitted"],
+	}
+	_of("core/Service/shop/cart", [torn]) == set()
+}
+
+test_what_is_being_deleted_has_no_problems if {
+	lost := testing.color("shop", "lost", 1, [], {"theme": "dark"})
+	going := object.union(lost, {"metadata": {"deletionTimestamp": "2026-01-02T00:00:00Z"}})
+	_of("example.com/ColorPolicy/shop/lost", [going]) == set()
+}
+
+test_a_policykind_that_makes_no_sense_is_a_problem if {
+	odd := testing.policykind({"group": "example.com", "kind": "OddPolicy", "class": "Sideways"})
+	_of("policybridge.io/PolicyKind/-/oddpolicy", [odd]) == {["policybridge.io/PolicyKind/-/oddpolicy", "Invalid"]}
+}

@@ -1,0 +1,86 @@
+package bridge.v1
+
+import data.bridge.effective as engine
+import data.bridge.kinds
+import data.bridge.lib.keys
+import data.bridge.lookup
+
+# METADATA
+# description: |
+#   `impact`: what a policy reaches, and what would be without it: `{policy, policyKind, scopes, counts, ifDeleted}`. `scopes`
+#   are its effective targets, `counts` how many there are, by outcome too (one path each); `ifDeleted` has for each path on
+#   which something would differ `{target, path, before, after}`, each `{spec, origins, policies}` or, without a policy, null.
+#   `limit` bounds the scopes of which both are computed; then `counts.compared` is less than `counts.scopes`.
+# entrypoint: true
+impact := _input_problem if {
+	_input_problem
+} else := _policy_problem if {
+	_policy_problem
+} else := {
+	"policy": input.policy,
+	"policyKind": _impact_kind,
+	"scopes": _impact_scopes,
+	"counts": {"scopes": count(_impact_scopes), "compared": count(_compared), "outcomes": _impact_outcomes},
+	"ifDeleted": _differing,
+}
+
+_impact_kind := keys.parse(input.policy).type
+
+_impact_scopes := sort(engine.reached(input.policy))
+
+_compared := array.slice(_impact_scopes, 0, object.get(input, "limit", 1000))
+
+_impact_outcomes := {outcome: count(paths) |
+	some outcome in ["Programmed", "PartiallyProgrammed", "Overridden"]
+	paths := [true |
+		some told in _impact_before
+		some path in told
+		some policy in path.policies
+		policy.policy == input.policy
+		policy.outcome == outcome
+	]
+}
+
+_impact_before := _told_at(_compared)
+
+# One evaluation with another input for all scopes: each would throw away what was computed for those before. The scopes
+# are bound outside, because without the policy there are none.
+_impact_after := after if {
+	scopes := _compared
+	after := _told_at(scopes) with input as object.union(input, {"changes": _changes_without_policy})
+}
+
+_told_at(scopes) := {scope: _by_path(engine.at(_impact_kind, scope, object.get(input, "sourceNamespace", ""))) | some scope in scopes}
+
+_changes_without_policy := {
+	"upsert": [obj | some obj in object.get(input, ["changes", "upsert"], []); keys.of(obj) != input.policy],
+	"delete": array.concat(object.get(input, ["changes", "delete"], []), [input.policy]),
+}
+
+_by_path(told) := {concat(" > ", entry.path): object.remove(entry, ["path"]) | some entry in told}
+
+_differing := [{"target": scope, "path": split(path, " > "), "before": before, "after": after} |
+	some scope in _compared
+	some path in sort(object.keys(_impact_before[scope]) | object.keys(_impact_after[scope]))
+	before := object.get(_impact_before[scope], path, null)
+	after := object.get(_impact_after[scope], path, null)
+	before != after
+]
+
+_policy_problem := _error("InvalidInput", "policy must be a key, <group>/<Kind>/<namespace>/<name>") if {
+	not is_string(object.get(input, "policy", null))
+} else := _error("InvalidInput", "policy must be a key, <group>/<Kind>/<namespace>/<name>") if {
+	not keys.parse(input.policy)
+} else := _error("TargetNotFound", sprintf("%s does not exist", [input.policy])) if {
+	not lookup.get(input.policy)
+} else := _error("UnknownPolicyKind", message) if {
+	not kinds.of_policy(input.policy)
+	message := sprintf("%s is no policy of a kind in force; these are: %s", [input.policy, concat(", ", sort(kinds.names))])
+} else := _error("InvalidInput", "limit must be a number above 0") if {
+	not _is_limit(object.get(input, "limit", 1000))
+}
+
+_is_limit(limit) if {
+	is_number(limit)
+	limit > 0
+}

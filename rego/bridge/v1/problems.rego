@@ -1,0 +1,26 @@
+package bridge.v1
+
+import data.bridge.lookup
+import data.bridge.problems as finding
+
+# METADATA
+# description: |
+#   `problems`: what is wrong with `objects` (keys; without them with everything that is held), as their authors can mend it,
+#   `[{subject, about, reason, message}]`. Two answers, with and without `changes`, tell what a change brings and mends.
+# entrypoint: true
+problems := _input_problem if {
+	_input_problem
+} else := _keys_problem("objects") if {
+	input.objects
+	_keys_problem("objects")
+} else := [problem | some [_, problem] in sort({[key, problem] | some key in _looked_at; some problem in finding.of(key)})]
+
+_looked_at := {key | some key in input.objects} if input.objects
+
+_looked_at := {concat("/", [type, namespace, name]) |
+	some type, _ in types
+	some namespace in lookup.namespaces_of(type)
+	some name, _ in lookup.objects_in(type, namespace)
+} if {
+	not input.objects
+}
