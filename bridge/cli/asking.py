@@ -59,6 +59,21 @@ async def effective_at(
     return [entries[name] for name in sorted(entries)]
 
 
+async def explained_at(
+    opa: Opa, target: Key, kind: str | None = None, source_namespace: str | None = None
+) -> list[Entry]:
+    """How what holds at a target, and at what is below it, came about, as the query `explain` gives it."""
+    asked = {"policyKind": kind} if kind else {}
+    if source_namespace:
+        asked["sourceNamespace"] = source_namespace
+    try:
+        answer: list[Entry] = await opa.query("explain", {"target": str(target), **asked})
+    except QueryError as error:
+        await _explain_missing(opa, [target], error)
+        raise
+    return answer
+
+
 async def effective_everywhere(
     opa: Opa, kind: str | None = None, namespace: str | None = None, source_namespace: str | None = None
 ) -> list[Entry]:

@@ -16,6 +16,7 @@ import click
 from bridge import __version__
 from bridge.cli.doctor import doctor
 from bridge.cli.effective import effective
+from bridge.cli.explain import explain
 from bridge.cli.help_text import ExampleCommand, debug_option
 from bridge.cli.opa_config import opa_config
 from bridge.cli.run import run
@@ -23,7 +24,7 @@ from bridge.cli.status import status
 
 _INTERRUPTED = 130  # as a shell reports a program that SIGINT ended
 _BROKEN_PIPE = 141  # as a shell reports a program that SIGPIPE ended
-_COMMANDS: tuple[ExampleCommand, ...] = (effective, status, run, opa_config, doctor)
+_COMMANDS: tuple[ExampleCommand, ...] = (effective, explain, status, run, opa_config, doctor)
 
 
 class _Root(click.Group):
@@ -72,15 +73,15 @@ def run_command(arguments: Sequence[str], called_by: str = "bridge") -> int:
     except Exception as error:  # noqa: BLE001 - whatever it is, a person gets one line
         if debug:
             traceback.print_exc()
-        print(f"error: {explain(error)}", file=sys.stderr)
+        print(f"error: {one_line(error)}", file=sys.stderr)
         return 2
     return code if isinstance(code, int) else 0
 
 
-def explain(error: BaseException) -> str:
+def one_line(error: BaseException) -> str:
     """One line for any error. Errors of our own and of the command line speak for themselves."""
     if isinstance(error, BaseExceptionGroup):
-        return explain(error.exceptions[0])
+        return one_line(error.exceptions[0])
     if isinstance(error, click.ClickException):
         return _explain_usage(error)
     text = " ".join(str(error).split())

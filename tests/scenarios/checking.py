@@ -8,7 +8,7 @@ short there, `<Kind>/<name>#<section>`; policies are named by their names (`<Kin
 - `unreached: <target>` or `{target, sourceNamespace}`: no effective policy holds there; and none that nobody expects
   anywhere.
 - `uncounted: {target, policyKind?, links?, policies?}`: what `explain` says does not count there, all links as
-  `{parent, child, reason}`, all attachments as `{policy, reason}`. The command line has no explain yet.
+  `{parent, child, reason}`, all attachments as `{policy, reason}`.
 - `status: {policy, ancestor?, Accepted, Programmed, mentions?, message?, silent?}`: all conditions of a policy, as
   `<status>/<reason>`; what their messages mention, what Accepted's message is word for word, what no message mentions.
 - `status: {policy, none: true}`: no status is written.
@@ -36,7 +36,7 @@ CONDITION_TYPES = ("Accepted", "Programmed", "Enforced", "PartiallyEnforced", "O
 class Answers:
     """`effective` as the query gives it; by key each policy's status, and what each affected object shows.
 
-    `explained`: by target what the query `explain` gives; None where it cannot be asked.
+    `explained`: by target what the query `explain` gives.
     `by_source`: `effective` as it is with a sourceNamespace.
     `shown`: `{conditions, listeners, parents}` as they stand in a status, and `annotations`.
     `refused`: by its resource's name the Accepted condition of each PolicyKind that is not in force.
@@ -47,7 +47,7 @@ class Answers:
     shown: dict[str, dict[str, Any]]
     refused: dict[str, dict[str, Any]] = field(default_factory=dict)
     by_source: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
-    explained: dict[str, list[dict[str, Any]]] | None = None
+    explained: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
 
     def for_source(self, namespace: str) -> list[dict[str, Any]]:
         """What is effective for requests from a namespace; without one what is the same for all."""
@@ -68,7 +68,7 @@ def check(case: Case, answers: Answers) -> None:
             expected_paths.append(_check_effective(case, says, outcome["effective"], answers))
         if "unreached" in outcome:
             _check_unreached(case, says, outcome["unreached"], answers)
-        if "uncounted" in outcome and answers.explained is not None:
+        if "uncounted" in outcome:
             _check_uncounted(case, says, outcome["uncounted"], answers.explained)
         if "status" in outcome:
             _check_status(case, says, outcome["status"], answers)

@@ -65,4 +65,5 @@ def test_a_scenario_holds_on_a_folder_of_manifests(
         namespace: bridge(opa_path, "effective", "--source-namespace", namespace, cases=[case]).answer
         for namespace in case.sources
     }
-    check(case, Answers(mine, statuses, statuses, refused, by_source))
+    explained = {target: bridge(opa_path, "explain", target, cases=[case]).answer for target in case.explained}
+    check(case, Answers(mine, statuses, statuses, refused, by_source, explained))

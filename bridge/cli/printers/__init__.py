@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from bridge.cli.printers.documents import print_document
@@ -15,19 +15,19 @@ _Answer = TypeVar("_Answer")
 def print_answer(
     output: str,
     answer: _Answer,
-    tables: Callable[[_Answer, bool], list[Table]],
+    tables: Callable[[_Answer, bool], Sequence[Table | str]],
     nothing: str,
     document: Callable[[_Answer], Any] = lambda answer: answer,
 ) -> None:
     """Print an answer on standard output in the format `output`.
 
-    `tables` makes tables of it (given whether they may be wide), `document` what JSON and YAML show. An answer without
-    rows is told as `nothing`, on standard error, as kubectl does.
+    `tables` makes tables of it, with titles between them (given whether they may be wide), `document` what JSON and
+    YAML show. An answer without rows is told as `nothing`, on standard error, as kubectl does.
     """
     if output in {"json", "yaml"}:
         print_document(output, document(answer))
         return
-    made = [table for table in tables(answer, output == "wide") if table.rows]
+    made = [block for block in tables(answer, output == "wide") if isinstance(block, str) or block.rows]
     if made:
         print_tables(made)
     else:

@@ -36,3 +36,8 @@ def use_colors() -> bool:
 def paint(text: str) -> str:
     """The text with the words of outcomes in their colours."""
     return _PATTERN.sub(lambda match: f"\x1b[{_CODES[_WORDS[match[1]]]}m{match[1]}\x1b[0m", text)
+
+
+def emphasize(text: str) -> str:
+    """The text as a title."""
+    return f"\x1b[1m{text}\x1b[0m"

@@ -80,7 +80,7 @@ def _effective(at_path: Mapping[str, Any], origins: Mapping[str, Any]) -> str:
 def compact(spec: Any, origins: Mapping[str, Any] | None = None) -> str:
     """A spec on one line, `colors.accent=blue, theme=dark`; with `origins` (by JSON pointer) each field's policy."""
     leaves = [
-        f"{'.'.join(path) or '(all)'}={_value(value)}" + _origin(path, origins or {})
+        f"{'.'.join(path) or '(all)'}={value_text(value)}" + _origin(path, origins or {})
         for path, value in _leaves(spec, ())
     ]
     return ", ".join(leaves) if leaves else "{}"
@@ -94,7 +94,8 @@ def _leaves(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...]
         yield path, value
 
 
-def _value(value: Any) -> str:
+def value_text(value: Any) -> str:
+    """A value of a spec on one line: a text that needs no quotes without them, anything else as JSON."""
     if isinstance(value, str) and _PLAIN.fullmatch(value) and value.isprintable():
         return value
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
@@ -103,5 +104,10 @@ def _value(value: Any) -> str:
 def _origin(path: Sequence[str], origins: Mapping[str, Any]) -> str:
     pointer = "".join("/" + name.replace("~", "~0").replace("/", "~1") for name in path)
     origin = origins.get(pointer)
-    keys = origin if isinstance(origin, list) else [origin] if isinstance(origin, str) else []
-    return f" [{'+'.join(name_of(parse_key(key)) for key in keys)}]" if keys else ""
+    return f" [{origin_text(origin)}]" if origin else ""
+
+
+def origin_text(origin: str | Sequence[str]) -> str:
+    """The policy, or policies, that a field comes from."""
+    keys = [origin] if isinstance(origin, str) else origin
+    return "+".join(name_of(parse_key(key)) for key in keys)

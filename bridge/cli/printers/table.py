@@ -14,7 +14,7 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from bridge.cli.printers.colors import paint, use_colors
+from bridge.cli.printers.colors import emphasize, paint, use_colors
 
 _GAP = 3  # spaces between columns
 _LEAST = 12  # a column is not made narrower than this, or than its title
@@ -54,14 +54,22 @@ class Table:
         return Table([self.columns[index] for index in kept], [[row[index] for index in kept] for row in self.rows])
 
 
-def print_tables(tables: Sequence[Table]) -> None:
-    """Print tables on standard output, an empty line between two, as wide as the terminal."""
+def print_tables(blocks: Sequence[Table | str]) -> None:
+    """Print tables on standard output, an empty line between two, as wide as the terminal; a text is a title."""
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     colors = use_colors()
-    text = "\n".join(render(table, width, colors=colors) for table in tables)
+    text = "\n".join(
+        _title(block, width, colors=colors) if isinstance(block, str) else render(block, width, colors=colors)
+        for block in blocks
+    )
     # A terminal or file that cannot show a character must not stop the rest.
     encoding = sys.stdout.encoding or "utf-8"
     sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
+
+
+def _title(text: str, width: int | None, *, colors: bool) -> str:
+    lines = _wrap(_clean(text), width) if width else [_clean(text)]
+    return "".join(f"{emphasize(line) if colors else line}\n".replace(TIE, " ") for line in lines)
 
 
 def render(table: Table, width: int | None = None, *, colors: bool = False) -> str:

@@ -5,8 +5,8 @@ import data.bridge.merge
 # METADATA
 # description: |
 #   What `at` tells of an effective target, with the steps by which each spec was made, in their order:
-#   `{established, challenger, strategy, result}`. The sides are named by the policies that were merged into them, the
-#   established ones first; `result` is the spec after the step, with the nulls that still take fields away (GEP-713,
+#   `{established, challenger, strategy, winner, result}`. The sides are named by the policies that were merged into them,
+#   the established ones first; `winner` is Established, Challenger or Both; `result` is the spec after the step, with the nulls that still take fields away (GEP-713,
 #   "Abstract process for calculating effective policies"; semantics F3). One policy alone takes no step.
 explained(policy_kind, node, source) := [object.union(entry, {"steps": _steps(policy_kind, attached, path[0])}) |
 	some [path, attached] in stacks(policy_kind, node, source)
@@ -44,9 +44,19 @@ _step_across(op, members, joined, next) := [told |
 ]
 
 _step_told(established, challenger, how, side) := object.union(
-	{"established": established, "challenger": challenger, "strategy": how.strategy},
+	{"established": established, "challenger": challenger, "strategy": how.strategy, "winner": _winners[how.strategy]},
 	_result(side),
 )
+
+# Whose values stay where both sides have one. Under None only the more specific of the two has a say (semantics C2).
+_winners := {
+	"None": "Challenger",
+	"AtomicDefaults": "Challenger",
+	"PatchDefaults": "Challenger",
+	"AtomicOverrides": "Established",
+	"PatchOverrides": "Established",
+	"Custom": "Both",
+}
 
 _result(side) := {"error": side.error} if side.error
 

@@ -45,6 +45,20 @@ test_steps_within_a_level_come_before_that_of_the_level if {
 	]
 }
 
+# Defaults leave the more specific side its values, overrides the higher one.
+test_each_step_says_whose_values_stay if {
+	objects := [
+		testing.color("infra", "high", 1, [testing.ref("Gateway", "public")], _over({"x": 1})),
+		testing.color("shop", "low", 2, [testing.ref("HTTPRoute", "cart")], _patch({"x": 2})),
+		testing.color("shop", "rule", 3, [testing.section_ref("HTTPRoute", "cart", "pay")], {"y": 1}),
+	]
+	entry := effective.explained("example.com/ColorPolicy", testing.cart_pay, "")[0] with input as testing.changed(objects)
+	[[step.strategy, step.winner] | some step in entry.steps] == [
+		["PatchDefaults", "Challenger"],
+		["PatchOverrides", "Established"],
+	]
+}
+
 test_a_path_that_is_an_error_has_no_steps if {
 	attached := [{"policy": _key("low"), "target": testing.cart_route} | some _ in numbers.range(0, effective.fold_bound)]
 	entries := effective.explained("example.com/ColorPolicy", testing.cart_pay, "") with input as testing.changed([_low])

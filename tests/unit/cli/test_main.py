@@ -6,31 +6,33 @@ import click
 import pytest
 
 from bridge.cli.errors import CommandError
-from bridge.cli.main import explain, run_command
+from bridge.cli.main import one_line, run_command
 from bridge.cli.options import read_input
 from bridge.opa.errors import OpaUndefined
 
 
 def test_our_own_errors_speak_for_themselves_in_one_line() -> None:
-    assert explain(CommandError("give\n one")) == "give one"
-    assert "are the bridge's modules loaded there?" in explain(OpaUndefined("bridge/v1/types"))
+    assert one_line(CommandError("give\n one")) == "give one"
+    assert "are the bridge's modules loaded there?" in one_line(OpaUndefined("bridge/v1/types"))
 
 
 def test_of_a_group_of_errors_the_first_is_told() -> None:
-    assert explain(ExceptionGroup("tasks", [ExceptionGroup("more", [CommandError("this")]), ValueError("x")])) == "this"
+    assert (
+        one_line(ExceptionGroup("tasks", [ExceptionGroup("more", [CommandError("this")]), ValueError("x")])) == "this"
+    )
 
 
 def test_a_file_that_cannot_be_read_is_named() -> None:
-    assert explain(PermissionError(13, "Permission denied", "/secret")) == "/secret: Permission denied"
+    assert one_line(PermissionError(13, "Permission denied", "/secret")) == "/secret: Permission denied"
 
 
 def test_what_nobody_expected_says_so_and_how_to_see_more() -> None:
-    assert explain(KeyError("x")) == "unexpected KeyError: 'x' (--debug shows where)"
+    assert one_line(KeyError("x")) == "unexpected KeyError: 'x' (--debug shows where)"
 
 
 def test_an_error_of_usage_names_the_help() -> None:
     context = click.Context(click.Command("effective"), info_name="effective")
-    assert explain(click.UsageError("No such option.", context)) == "no such option (see `effective --help`)"
+    assert one_line(click.UsageError("No such option.", context)) == "no such option (see `effective --help`)"
 
 
 def test_ctrl_c_is_130(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,6 +9,7 @@ import yaml
 
 from bridge.cli.printers.documents import to_json, to_yaml
 from bridge.cli.printers.effective import compact, effective_tables
+from bridge.cli.printers.explain import explanation
 from bridge.cli.printers.status import status_tables
 from bridge.cli.printers.table import render
 from bridge.cli.statuses import MODE_ANNOTATION, Statuses, objects_with_status
@@ -165,3 +166,62 @@ def test_an_object_that_nothing_affects_is_left_out() -> None:
     service = {"apiVersion": "v1", "kind": "Service", "metadata": {"namespace": "shop", "name": "cart"}}
     affected = [{"object": "core/Service/shop/cart", "types": ["a/B"], "controllers": [], "conditions": []}]
     assert objects_with_status(Statuses([], affected, {"core/Service/shop/cart": service})) == []
+
+
+STEPS = [
+    {"established": [BRAND], "challenger": [CART], "strategy": "PatchDefaults", "winner": "Challenger", "result": {}}
+]
+
+
+def _explained(target: str = RULE, **path: Any) -> dict[str, Any]:
+    (at_path,) = ENTRY["paths"]
+    told = {**at_path, "path": [*PATH[:4], target], "steps": STEPS, **path}
+    return {**ENTRY, "target": target, "paths": [told], "attachments": [], "links": []}
+
+
+def _explanation(*entries: dict[str, Any]) -> str:
+    blocks = explanation(entries)
+    return "\n".join(block if isinstance(block, str) else render(block) for block in blocks)
+
+
+def test_an_explanation_has_the_stack_the_steps_and_where_each_field_is_from() -> None:
+    assert _explanation(_explained()) == (
+        "ColorPolicy at HTTPRoute/shop/cart#view via infra/public#https\n"
+        "PATH, FROM THE TOP           POLICY        STRATEGY         OUTCOME\n"
+        "GatewayClass/example         -\n"
+        "Gateway/infra/public         infra/brand   PatchDefaults    partly, overridden by shop/cart\n"
+        "Gateway/infra/public#https   -\n"
+        "HTTPRoute/shop/cart          shop/cart     AtomicDefaults   Programmed\n"
+        "HTTPRoute/shop/cart#view     -\n\n"
+        "STEP   ESTABLISHED   CHALLENGER   STRATEGY        WINS\n"
+        "1      infra/brand   shop/cart    PatchDefaults   challenger\n\n"
+        "EFFECTIVE FIELD   VALUE           FROM\n"
+        'colors.accent     "light green"   shop/cart\n'
+        "contrast          7               infra/brand\n\n"
+        "DOES NOT COUNT HERE   REASON   WHY\n"
+    )
+
+
+def test_targets_with_one_explanation_have_it_once() -> None:
+    many = [_explained(f"{RULE}-{number}") for number in range(3_000)]
+    text = _explanation(*many)
+    assert text.count("PATH, FROM THE TOP") == 1
+    assert text.splitlines()[-1].startswith(
+        "The same, but for the last nodes of paths, at HTTPRoute/shop/cart#view-1, "
+    )
+    assert text.endswith(" and 2991 more")
+
+
+def test_a_field_that_a_policy_takes_away_is_told() -> None:
+    text = _explanation(_explained(spec={"rules": [{"id": "a"}]}, origins={"/rules/0/id": CART, "/rate~1limit": BRAND}))
+    assert "rate/limit        (taken away)   infra/brand" in text
+    assert "rules.0.id        a              shop/cart" in text
+
+
+def test_what_does_not_count_has_its_reason() -> None:
+    lost = {"policy": CART, "target": RULE, "reason": "Conflicted", "message": "belongs to the older"}
+    link = {"parent": PATH[2], "child": PATH[3], "reason": "NotAllowedByListeners", "message": "see its allowedRoutes"}
+    text = _explanation({**_explained(), "paths": [], "attachments": [lost], "links": [link]})
+    assert text.startswith("ColorPolicy at HTTPRoute/shop/cart#view: no policy counts here\n")
+    assert "shop/cart on HTTPRoute/shop/cart#view                  Conflicted              belongs to the older" in text
+    assert "HTTPRoute/shop/cart below Gateway/infra/public#https   NotAllowedByListeners" in text

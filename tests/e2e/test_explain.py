@@ -1,0 +1,43 @@
+"""`bridge explain` on the example."""
+
+from __future__ import annotations
+
+import json
+
+from tests.e2e.conftest import SHOP, Run
+
+
+def test_json_is_exactly_the_querys_result(bridge: Run) -> None:
+    answer = bridge("explain", "httproute/cart#checkout", "--manifests", SHOP, "-o", "json")
+    assert (answer.returncode, answer.stderr) == (0, "")
+    (entry,) = json.loads(answer.stdout)
+    assert entry.keys() == {"target", "policyKind", "paths", "attachments", "links"}
+    assert [step.keys() for path in entry["paths"] for step in path["steps"]] == [
+        {"established", "challenger", "strategy", "winner", "result"}
+    ] * 5
+
+
+def test_a_link_that_does_not_count_is_told_with_what_would_mend_it(bridge: Run) -> None:
+    answer = bridge("explain", "httproute/callbacks#bank", "--manifests", SHOP)
+    assert (
+        "HTTPRoute/payments/callbacks below Gateway/infra/public#https   NotAllowedByListeners   "
+        "Gateway infra/public#https allows no HTTPRoute from namespace payments: see its protocol and allowedRoutes"
+    ) in answer.stdout
+
+
+def test_near_matches_are_offered(bridge: Run) -> None:
+    told = {
+        "httproute/carts": "error: httproute/carts is not found; did you mean HTTPRoute/shop/cart?\n",
+        "httproute/cart#chekout": "error: HTTPRoute/shop/cart has no section 'chekout'; did you mean "
+        "HTTPRoute/shop/cart#checkout?\n",
+        "httprute/cart": "error: httprute/cart: there is no kind 'httprute'; did you mean HTTPRoute?\n",
+    }
+    for target, error in told.items():
+        answer = bridge("explain", target, "--manifests", SHOP)
+        assert (answer.returncode, answer.stderr) == (2, error)
+
+
+def test_nothing_to_tell_is_told(bridge: Run) -> None:
+    answer = bridge("explain", "svc/assets", "--manifests", SHOP)
+    assert (answer.returncode, answer.stdout) == (0, "")
+    assert answer.stderr == "No policy, and nothing that keeps one away, at svc/assets.\n"
