@@ -87,16 +87,23 @@ _ref_namespace(own_namespace, named) := named.namespace if {
 # description: |
 #   What a policy declares, as entries of `data.index` (see `bridge.hierarchy.links`). Every object with target refs
 #   declares them, whether its kind is a known policy kind or not, so that a new PolicyKind relinks nothing.
-entries(obj) := (selector_entries(obj) | {entry |
-	type := concat("/", [keys.group(obj.apiVersion), obj.kind])
-	some ref in refs(obj)
-	some path in ({["attached", type, ref.key], ["targeted", ref.object]} | {["referrers", namespace] |
-		namespace := keys.parse(ref.object).namespace
-		not namespace in {"-", object.get(obj.metadata, "namespace", "-")}
-	})
-	entry := {"path": path, "value": true}
-}) | {{"path": ["limited", type], "value": true} |
-	type := concat("/", [keys.group(obj.apiVersion), obj.kind])
-	some ref in refs(obj)
-	ref.class
+entries(obj) := set() if {
+	not _targets(obj)
+} else := union({
+	selector_entries(obj),
+	{{"path": ["attached", type, ref.key], "value": true} | some ref in targets},
+	{{"path": ["targeted", ref.object], "value": true} | some ref in targets},
+	{{"path": ["limited", type], "value": true} | targets[_].class},
+	{{"path": ["referrers", namespace], "value": true} | some namespace in others},
+}) if {
+	type := keys.type_of(keys.of(obj))
+	targets := refs(obj)
+	others := {split(ref.object, "/")[2] | some ref in targets} - {"-", object.get(obj.metadata, "namespace", "-")}
 }
+
+# Most objects have none, and are not looked at further.
+_targets(obj) if obj.spec.targetRefs
+
+_targets(obj) if obj.spec.targetRef
+
+_targets(obj) if obj.spec.targetSelectors

@@ -17,10 +17,7 @@ listeners(object_key) := named if {
 ]
 
 # The class of a Gateway stands above it.
-_declared_edges(type, obj) := {[class, keys.of(obj)]} if {
-	object_level(type) == "Gateway"
-	class := keys.format(gateway_api, "GatewayClass", "", obj.spec.gatewayClassName)
-}
+_named_above("Gateway", obj) := {keys.format(gateway_api, "GatewayClass", "", obj.spec.gatewayClassName)}
 
 _object_parents("Gateway", gateway) := {class |
 	some class in lookup.declared_parents(gateway)

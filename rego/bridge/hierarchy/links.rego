@@ -7,12 +7,28 @@ import data.bridge.lib.keys
 # description: |
 #   What one object declares, as entries of `data.index`: each has a path (`[index, key…]`) under which the
 #   replicator stores the value at this object's own key. A function of the object alone, never whether a link counts.
-links(obj) := _edge_entries(keys.of(obj), declared_edges(obj)) | attachment.entries(obj) if {
+links(obj) := _links_of(keys.of(obj), obj) | attachment.entries(obj) if {
 	count(_link_modules) == 0
 } else := union({
 	_edge_entries(keys.of(obj), declared_edges(obj) | _link_edges(obj)),
 	_extended_entries(extension_links(obj)),
 	attachment.entries(obj),
+})
+
+# What the object's level lets it declare. Every edge begins or ends at the object itself, which spares looking through
+# all edges for each.
+_links_of(self, obj) := _entries(self, _named_above(at, obj), _named_below(at, obj)) if {
+	at := object_level(keys.type_of(self))
+	_declaring[at]
+} else := set()
+
+_entries(self, above, below) := union({
+	{{"path": ["children", parent], "value": [self]} | some parent in above},
+	{{"path": ["parents", child], "value": [self]} | some child in below},
+	{{"path": ["parents", self], "value": sort(above)} | count(above) > 0},
+	{{"path": ["children", self], "value": sort(below)} | count(below) > 0},
+	_referrer_entries(self, above | below),
+	_held_entries(above | below),
 })
 
 # What extension modules link stands apart too, with its sections, because nothing in the objects says it again.
@@ -21,38 +37,28 @@ _extended_entries(links_of_modules) := {{"path": ["extended", child], "value": v
 	value := sort({parent | some [parent, other] in links_of_modules; other == child})
 }
 
-# Most edges begin or end at the object itself, which spares looking through all of them for each.
-_edge_entries(_, edges) := set() if count(edges) == 0
-
 _edge_entries(self, edges) := union({
 	_children_entries(edges),
 	_parents_entries(edges),
-	_referrer_entries(self, edges),
-	_held_entries(edges),
+	_referrer_entries(self, ends),
+	_held_entries(ends),
 }) if {
-	some edge in edges
-	not self in edge
-}
-
-_edge_entries(self, edges) := union({
-	{{"path": ["children", parent], "value": [self]} | some parent in above},
-	{{"path": ["parents", child], "value": [self]} | some child in below},
-	{{"path": ["parents", self], "value": sort(above)} | count(above) > 0},
-	{{"path": ["children", self], "value": sort(below)} | count(below) > 0},
-	_referrer_entries(self, edges),
-	_held_entries(edges),
-}) if {
-	count(edges) > 0
-	count([edge | some edge in edges; not self in edge]) == 0
-	above := {parent | some [parent, child] in edges; child == self}
-	below := {child | some [parent, child] in edges; parent == self}
+	ends := {end | some edge in edges; some end in edge}
 }
 
 # METADATA
 # description: The pairs [parent, child] of whole objects that an object declares.
-declared_edges(obj) := edges if {
-	edges := _declared_edges(concat("/", [keys.group(obj.apiVersion), obj.kind]), obj)
-} else := set()
+declared_edges(obj) := {[parent, self] | some parent in _named_above(at, obj)} | {[self, child] | some child in _named_below(at, obj)} if {
+	self := keys.of(obj)
+	at := object_level(keys.type_of(self))
+}
+
+# What stands above an object of a level by its own word, and what below it. Each level's file has them.
+_declaring := {"Gateway", "ListenerSet", "Route"}
+
+default _named_above(_, _) := set()
+
+default _named_below(_, _) := set()
 
 _children_entries(edges) := {{"path": ["children", parent], "value": value} |
 	some [parent, _] in edges
@@ -64,21 +70,17 @@ _parents_entries(edges) := {{"path": ["parents", child], "value": value} |
 	value := sort({parent | some [parent, other] in edges; other == child})
 }
 
-_referrer_entries(self, edges) := {{"path": ["referrers", namespace], "value": true} |
-	some namespace in ({split(end, "/")[2] | some edge in edges; some end in edge} - {"-", split(self, "/")[2]})
+_referrer_entries(self, ends) := {{"path": ["referrers", namespace], "value": true} |
+	some namespace in ({split(end, "/")[2] | some end in ends} - {"-", split(self, "/")[2]})
 }
 
 # Objects of kinds that are not listed, by namespace: only a link says that they stand in the hierarchy, below their Namespace.
-_held_entries(edges) := {{"path": ["held", namespace], "value": value} |
-	namespaces := {split(end, "/")[2]: true | some end in _unlisted(edges)}
-	some namespace, _ in namespaces
-	value := sort([end | some end in _unlisted(edges); split(end, "/")[2] == namespace])
-}
-
-_unlisted(edges) := {keys.parse(end).object |
-	some edge in edges
-	some end in edge
-	not startswith(end, "gateway.networking.k8s.io/")
-	not startswith(end, "core/")
-	not levels[keys.parse(end).type]
+_held_entries(ends) := {{"path": ["held", namespace], "value": value} |
+	unlisted := {keys.parse(end).object |
+		some end in ends
+		not strings.any_prefix_match(end, ["gateway.networking.k8s.io/", "core/"])
+		not levels[keys.type_of(end)]
+	}
+	some namespace in {split(end, "/")[2] | some end in unlisted}
+	value := sort([end | some end in unlisted; split(end, "/")[2] == namespace])
 }

@@ -4,7 +4,7 @@ import data.bridge.lib.keys
 import data.bridge.lookup
 
 # The Gateway of a ListenerSet stands above it.
-_declared_edges(type, obj) := {[_gateway_of(obj), keys.of(obj)]} if object_level(type) == "ListenerSet"
+_named_above("ListenerSet", obj) := {_gateway_of(obj)}
 
 _gateway_of(listener_set) := _parent_key(listener_set.spec.parentRef, listener_set.metadata.namespace)
 

@@ -32,12 +32,16 @@ _parent_node(ref, namespace) := node if {
 	object_level(keys.parse(node).type) != "Backend"
 } else := frontend(_parent_key(ref, namespace))
 
-# A route's parents stand above it, its backends below.
-_declared_edges(type, route) := above | below if {
-	object_level(type) == "Route"
-	self := keys.of(route)
-	above := {[_parent_node(ref, route.metadata.namespace), self] | some ref in route.spec.parentRefs}
-	below := {[self, backend_key(ref, route.metadata.namespace)] | some rule in route.spec.rules; some ref in rule.backendRefs}
+_named_above("Route", route) := {node |
+	namespace := route.metadata.namespace
+	some ref in route.spec.parentRefs
+	node := _parent_node(ref, namespace)
+}
+
+_named_below("Route", route) := {key |
+	namespace := route.metadata.namespace
+	some ref in route.spec.rules[_].backendRefs
+	key := backend_key(ref, namespace)
 }
 
 # Only frontends that exist and listeners that the route is allowed to attach to stand above it (Gateway API, parentRefs).

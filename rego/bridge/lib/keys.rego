@@ -24,7 +24,7 @@ _form := `^((([^/#@]+)/([^/#@]+))/([^/#@]+)/([^/#@]+))(#([^#@]+))?(@([^#@]+))?$`
 
 # METADATA
 # description: The key of a Kubernetes object.
-of(obj) := format(group(obj.apiVersion), obj.kind, object.get(obj.metadata, "namespace", ""), obj.metadata.name)
+of(obj) := concat("/", [group(obj.apiVersion), obj.kind, namespace_name(object.get(obj.metadata, "namespace", "")), obj.metadata.name])
 
 # METADATA
 # description: The key with these parts; an empty group is `core`, an empty namespace `-`.
@@ -33,6 +33,10 @@ format(grp, kind, namespace, name) := concat("/", [group_name(grp), kind, namesp
 # METADATA
 # description: The key of a section of an object.
 section(object_key, name) := concat("#", [object_key, name])
+
+# METADATA
+# description: The type of a key, `<group>/<Kind>`, for who needs no other part of it.
+type_of(key) := concat("/", array.slice(split(key, "/"), 0, 2))
 
 # METADATA
 # description: The API group of an apiVersion, `core` where it has none.
