@@ -61,3 +61,17 @@ twice := {key |
 # METADATA
 # description: The keys of all objects that `input.changes` creates, replaces or deletes.
 touched := {key | some key, _ in upserts} | {key | some key in input.changes.delete}
+
+# METADATA
+# description: Every type (`<group>/<Kind>`) of which there may be an object.
+types := {concat("/", [group, kind]) | data.objects[group][kind]} | {keys.parse(key).type | some key, _ in upserts}
+
+# METADATA
+# description: The keys of all objects of a type. Looks into none of them.
+keys_of(type) := {key |
+	data.objects[group][kind][namespace][name]
+	key := concat("/", [type, namespace, name])
+	not key in touched
+} | {key | some key, _ in upserts; keys.parse(key).type == type} if {
+	[group, kind] := split(type, "/")
+}

@@ -1,0 +1,4 @@
+# Answers of another form than Gatekeeper's.
+package testing.crooked
+
+violation := input.parameters.answer

@@ -1,0 +1,32 @@
+package bridge.constraints
+
+# METADATA
+# description: |
+#   The parameters for a subject that the Constraint matches: `{parameters}`, or `{unselected}` where none of its
+#   parameterSelection matches and that has a meaning of its own: allow, warn or deny.
+selection(spec, it) := {"parameters": _parameters(spec, chosen)} if {
+	chosen := _chosen(spec, it)
+	count(chosen) > 0
+} else := {"parameters": object.get(spec, "parameters", {})} if {
+	no_match(spec) == "proceed"
+} else := {"unselected": no_match(spec)}
+
+# METADATA
+# description: What is done where no parameterSelection matches.
+no_match(spec) := object.get(spec, "onParameterSelectionNoMatch", "proceed")
+
+_parameters(spec, chosen) := laid_over(array.concat(
+	[object.get(spec, "parameters", {})],
+	[entry.parameters | some entry in chosen],
+))
+
+_chosen(spec, it) := array.slice(fitting, 0, _bound(spec)) if {
+	fitting := [entry |
+		some entry in object.get(spec, "parameterSelection", [])
+		matches(object.get(entry, "match", {}), it)
+	]
+}
+
+_bound(spec) := count(spec.parameterSelection) if {
+	spec.parameterSelectionBehavior == "MatchAny"
+} else := 1

@@ -1,0 +1,43 @@
+package bridge.constraints_test
+
+import data.bridge.constraints
+import data.bridge.testing
+
+_accepted(spec, replicated) := [condition.status, condition.reason, condition.message] if {
+	stored := testing.stored([object.union(constraint("c", spec), {"metadata": {"generation": 4}})])
+	condition := constraints.accepted("c", replicated) with data.objects as stored
+	condition.observedGeneration == 4
+}
+
+test_a_constraint_that_makes_sense_and_whose_policy_is_loaded_is_accepted if {
+	_accepted(_limits, null) == ["True", "Accepted", "Constraint is in force"]
+}
+
+test_all_that_is_wrong_is_told if {
+	_accepted({"policy": "testing.limits", "match": 1, "parameters": 1}, null) == [
+		"False", "Invalid",
+		"spec.parameters must be an object; spec.match must be an object",
+	]
+}
+
+test_a_policy_that_is_not_loaded_is_told_with_what_that_means if {
+	[status, reason, message] := _accepted(object.union(_limits, {"policy": "testing.gone"}), null)
+	[status, reason] == ["False", "PolicyNotFound"]
+	message == "policy testing.gone is not loaded, or has no rule violation: until it is, what it matches is denied"
+}
+
+test_kinds_that_are_not_replicated_are_told if {
+	_accepted(_limits, ["core/Namespace"])[2] == "Constraint is in force; not audited, because not replicated (setting types): apps/Deployment"
+	_accepted(_limits, ["apps/Deployment"])[2] == "Constraint is in force"
+}
+
+test_a_row_as_a_status_has_it if {
+	constraints.shown({"object": "core/Namespace/-/shop", "enforcementAction": "warn", "message": "no", "details": 1}) == {
+		"group": "",
+		"kind": "Namespace",
+		"namespace": "",
+		"name": "shop",
+		"enforcementAction": "warn",
+		"message": "no",
+	}
+}

@@ -1,0 +1,60 @@
+package bridge.constraints
+
+import data.bridge.lib.keys
+import data.bridge.lookup
+
+# METADATA
+# description: |
+#   What is to be done about a subject that a Constraint matches, with parameters for `it`: `{policy, parameters}`, which the
+#   policy is asked with; `{violation}` or `{warning}`, a message without asking; undefined where nothing is to be done.
+step(name, it) := {"violation": sprintf("policy %s is not loaded", [spec.policy])} if {
+	spec := in_force[name]
+	not loaded(spec.policy)
+} else := {"policy": spec.policy, "parameters": parameters} if {
+	spec := in_force[name]
+	parameters := selection(spec, it).parameters
+} else := {_unselected[said]: "no entry of parameterSelection matches"} if {
+	said := selection(in_force[name], it).unselected
+}
+
+_unselected := {"deny": "violation", "warn": "warning"}
+
+# METADATA
+# description: |
+#   What is said where a policy has answered, as [message, details]: each violation of Gatekeeper's form, `{msg, details?}`.
+#   An answer of another form is told as a violation too, for it was meant as one.
+told(policy, answer) := {[message, details] |
+	some violation in answer
+	[message, details] := _violation(policy, violation)
+} if {
+	_is_many(answer)
+} else := {[sprintf("policy %s: violation is no set of {msg, details} but %s", [policy, json.marshal(answer)]), {}]}
+
+_is_many(answer) if is_set(answer)
+
+_is_many(answer) if is_array(answer)
+
+_violation(policy, violation) := [violation.msg, object.get(violation, "details", {})] if {
+	is_string(violation.msg)
+} else := [sprintf("policy %s: a violation has no msg: %s", [policy, json.marshal(violation)]), {}]
+
+# METADATA
+# description: |
+#   Objects that no Constraint judges: those of the bridge itself, which must stay mendable whatever a Constraint says.
+exempt(type) if startswith(type, "policybridge.io/")
+
+# METADATA
+# description: |
+#   The namespace of a subject is not held yet, and the Constraint goes by labels of namespaces.
+unknown_namespace(name, it) if {
+	it.namespace != ""
+	not is_namespace(it)
+	not lookup.get(keys.format("", "Namespace", "", it.namespace))
+	some match in _matches_of(in_force[name])
+	selects_namespaces(match)
+}
+
+_matches_of(spec) := array.concat(
+	[object.get(spec, "match", {})],
+	[object.get(entry, "match", {}) | some entry in object.get(spec, "parameterSelection", [])],
+)

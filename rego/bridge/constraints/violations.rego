@@ -1,0 +1,69 @@
+package bridge.constraints
+
+import data.bridge.constraints.dispatch
+import data.bridge.lib.keys
+import data.bridge.lookup
+
+# METADATA
+# description: |
+#   What `names` of Constraints say of the held objects `object_keys`, as rows `{constraint, object, enforcementAction,
+#   message, details}`. `object_keys` null stands for all objects of the kinds that a Constraint names.
+violations(names, object_keys) := {row |
+	some name in names
+	spec := in_force[name]
+	some key in _asked(name, object_keys)
+	it := subject_of(key)
+	matches(object.get(spec, "match", {}), it)
+	some [message, details] in _said(step(name, it), key)
+	row := {
+		"constraint": name,
+		"object": key,
+		"enforcementAction": action(spec),
+		"message": message,
+		"details": details,
+	}
+}
+
+# METADATA
+# description: The keys of the held objects whose kind a Constraint names; all that are judged at all where it names none.
+audited(name) := {key |
+	match := object.get(in_force[name], "match", {})
+	some object_type in lookup.types
+	not exempt(object_type)
+	matches_type(match, object_type)
+	some key in lookup.keys_of(object_type)
+}
+
+_asked(name, null) := audited(name)
+
+_asked(name, object_keys) := {key |
+	some key in object_keys
+	parts := keys.parse(key)
+	not exempt(parts.type)
+	matches_type(object.get(in_force[name], "match", {}), parts.type)
+	lookup.get(key)
+} if {
+	object_keys != null
+}
+
+_said(done, _) := {[done.violation, {}]} if done.violation
+
+_said(done, key) := told(done.policy, answer) if {
+	policy := done.policy
+	answer := dispatch.violations[policy] with input as {"parameters": done.parameters, "review": review(key)}
+}
+
+# METADATA
+# description: |
+#   An object that exists already as Gatekeeper's audit puts it to a policy: with neither operation, user nor old object,
+#   which nobody knows.
+review(key) := {
+	"kind": {"group": api_group(keys.group(obj.apiVersion)), "version": _version(obj.apiVersion), "kind": obj.kind},
+	"name": obj.metadata.name,
+	"namespace": object.get(obj.metadata, "namespace", ""),
+	"object": obj,
+} if {
+	obj := lookup.get(key)
+}
+
+_version(api_version) := split(api_version, "/")[count(split(api_version, "/")) - 1]

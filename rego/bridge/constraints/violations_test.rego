@@ -1,0 +1,135 @@
+package bridge.constraints_test
+
+import data.bridge.constraints
+import data.bridge.testing
+
+constraint(name, spec) := testing.with_spec(testing.resource("policybridge.io/v1alpha1", "Constraint", "", name), spec)
+
+_cart := testing.with_spec(_deployment, {"replicas": 5})
+
+_cart_key := "apps/Deployment/shop/cart"
+
+_limits := {
+	"policy": "testing.limits",
+	"match": {"kinds": [{"apiGroups": ["apps"], "kinds": ["Deployment"]}]},
+	"parameters": {"limit": 3},
+}
+
+# The rows of one Constraint on the Deployment, in a namespace with a team.
+_rows(spec) := found if {
+	stored := testing.stored([constraint("c", spec), _cart, _namespace, _class])
+	found := constraints.violations(["c"], null) with data.objects as stored
+}
+
+_messages(spec) := {[row.object, row.message] | some row in _rows(spec)}
+
+test_a_violation_is_a_row if {
+	_rows(_limits) == {{
+		"constraint": "c",
+		"object": _cart_key,
+		"enforcementAction": "deny",
+		"message": "5 replicas are more than 3",
+		"details": {},
+	}}
+}
+
+test_what_is_within_the_limit_is_none if {
+	_rows(object.union(_limits, {"parameters": {"limit": 5}})) == set()
+}
+
+test_each_row_has_what_is_done_about_it if {
+	{row.enforcementAction | some row in _rows(object.union(_limits, {"enforcementAction": "dryrun"}))} == {"dryrun"}
+}
+
+test_details_are_the_policys_own if {
+	rows := _rows({"policy": "testing.labels", "match": {"name": "cart"}, "parameters": {"labels": ["owner"]}})
+	{[row.message, row.details] | some row in rows} == {["missing labels: owner", {"missing": {"owner"}}]}
+}
+
+test_every_object_is_judged_where_a_match_is_empty if {
+	found := _messages({"policy": "testing.labels", "parameters": {"labels": ["team"]}})
+	found == {
+		[_cart_key, "missing labels: team"],
+		["gateway.networking.k8s.io/GatewayClass/-/example", "missing labels: team"],
+	}
+}
+
+test_a_policy_that_is_not_loaded_is_a_violation if {
+	_messages(object.union(_limits, {"policy": "testing.gone"})) == {[_cart_key, "policy testing.gone is not loaded"]}
+}
+
+test_a_constraint_that_makes_no_sense_says_nothing if {
+	_messages(object.union(_limits, {"enforcementAction": "forbid"})) == set()
+}
+
+test_deny_without_a_match_is_a_violation_and_asks_no_policy if {
+	spec := object.union(_limits, {
+		"parameterSelection": [_entry("large", {"limit": 8})],
+		"onParameterSelectionNoMatch": "deny",
+	})
+	_messages(spec) == {[_cart_key, "no entry of parameterSelection matches"]}
+}
+
+test_allow_and_warn_without_a_match_are_no_violations if {
+	every said in ["allow", "warn"] {
+		spec := object.union(_limits, {
+			"parameterSelection": [_entry("large", {"limit": 8})],
+			"onParameterSelectionNoMatch": said,
+		})
+		_messages(spec) == set()
+	}
+}
+
+_crooked(answer) := {"policy": "testing.crooked", "match": {"name": "cart"}, "parameters": {"answer": answer}}
+
+test_an_answer_that_is_no_set_is_a_violation if {
+	_messages(_crooked(true)) == {[_cart_key, "policy testing.crooked: violation is no set of {msg, details} but true"]}
+}
+
+test_a_violation_without_msg_is_one_all_the_same if {
+	_messages(_crooked([{"message": "no"}])) == {[_cart_key, `policy testing.crooked: a violation has no msg: {"message":"no"}`]}
+	_messages(_crooked(["no"])) == {[_cart_key, `policy testing.crooked: a violation has no msg: "no"`]}
+}
+
+test_a_list_of_violations_is_as_good_as_a_set if {
+	_messages(_crooked([{"msg": "no"}])) == {[_cart_key, "no"]}
+	_messages(_crooked([])) == set()
+}
+
+test_a_policy_is_given_what_gatekeepers_audit_gives if {
+	some row in _rows({"policy": "testing.seen", "match": {"name": "cart"}, "parameters": {"a": 1}})
+	row.details == {
+		"parameters": {"a": 1},
+		"review": {
+			"kind": {"group": "apps", "version": "v1", "kind": "Deployment"},
+			"name": "cart",
+			"namespace": "shop",
+			"object": _cart,
+		},
+	}
+}
+
+test_objects_of_the_bridge_are_judged_by_none if {
+	{row.object | some row in _rows({"policy": "testing.seen"})} == {
+		_cart_key,
+		"core/Namespace/-/shop",
+		"gateway.networking.k8s.io/GatewayClass/-/example",
+	}
+}
+
+test_only_the_objects_that_are_asked_for_are_judged if {
+	stored := testing.stored([constraint("c", {"policy": "testing.seen"}), _cart, _class])
+	asked := [_cart_key, "apps/Deployment/shop/gone", "policybridge.io/Constraint/-/c"]
+	found := constraints.violations(["c"], asked) with data.objects as stored
+	{row.object | some row in found} == {_cart_key}
+}
+
+test_a_change_is_judged_as_if_it_were_made if {
+	stored := testing.stored([constraint("c", _limits), _cart])
+	changed := object.union(_cart, {"spec": {"replicas": 9}})
+	found := constraints.violations(["c"], null) with data.objects as stored
+		with input as {"changes": {"upsert": [changed]}}
+	{row.message | some row in found} == {"9 replicas are more than 3"}
+	gone := constraints.violations(["c"], null) with data.objects as stored with input as {"changes": {"delete": [_cart_key]}}
+	gone == set()
+}

@@ -1,0 +1,63 @@
+package bridge.v1
+
+import data.bridge.constraints as judging
+
+# METADATA
+# description: |
+#   `violations`: what Constraints say of objects that exist already, as rows `{constraint, object, enforcementAction,
+#   message, details}`. `objects` are the keys to judge, without it all of the kinds that a Constraint names; `constraints`
+#   the names of the Constraints, without it all.
+# entrypoint: true
+violations := _input_problem if {
+	_input_problem
+} else := _asked_problem if {
+	_asked_problem
+} else := sort(judging.violations(_constraints, object.get(input, "objects", null)))
+
+# METADATA
+# description: |
+#   `audited`: the keys of the objects that Constraints judge by their kind, by the Constraint's name. With `namespaces`
+#   only those in them, of Constraints that go by labels of namespaces.
+# entrypoint: true
+audited := _input_problem if {
+	_input_problem
+} else := _asked_problem if {
+	_asked_problem
+} else := {name: sort(judging.audited(name)) | some name in _constraints; judging.in_force[name]}
+
+# METADATA
+# description: |
+#   `constraints`: of each of `constraints`, or of all, `{constraint, enforcementAction, policy, condition}`: the condition
+#   Accepted. `replicated` are the types of objects (`<group>/<Kind>`) that are there, without it all.
+# entrypoint: true
+constraints := _input_problem if {
+	_input_problem
+} else := _asked_problem if {
+	_asked_problem
+} else := [told |
+	some name in sort(_constraints)
+	judging.all[name]
+	told := judging.about(name, object.get(input, "replicated", null))
+]
+
+_asked_problem := _error("InvalidInput", "constraints must be a list of names of Constraints") if {
+	not _is_names("constraints")
+} else := _error("InvalidInput", "replicated must be a list of types, <group>/<Kind>") if {
+	not _is_names("replicated")
+} else := _keys_problem("objects") if {
+	object.get(input, "objects", null) != null
+	_keys_problem("objects")
+}
+
+_is_names(field) if object.get(input, field, null) == null
+
+_is_names(field) if {
+	is_array(input[field])
+	every name in input[field] {
+		is_string(name)
+	}
+}
+
+_constraints := {name | some name in input.constraints} if {
+	object.get(input, "constraints", null) != null
+} else := object.keys(judging.all)

@@ -1,0 +1,55 @@
+package bridge.v1_test
+
+import data.bridge.testing
+import data.bridge.v1
+
+_judged := testing.stored([
+	testing.with_spec(
+		testing.resource("policybridge.io/v1alpha1", "Constraint", "", "seen"),
+		{"policy": "testing.seen", "match": {"kinds": [{"apiGroups": [""], "kinds": ["Service"]}]}},
+	),
+	testing.with_spec(testing.resource("policybridge.io/v1alpha1", "Constraint", "", "wrong"), {"match": 1}),
+	testing.service("cart", []),
+	testing.service("stock", []),
+])
+
+_places(asked) := [[row.constraint, row.object] | some row in found] if {
+	found := v1.violations with input as asked with data.objects as _judged
+}
+
+test_violations_are_rows_in_a_stable_order if {
+	_places({}) == [["seen", "core/Service/shop/cart"], ["seen", "core/Service/shop/stock"]]
+}
+
+test_violations_of_objects_or_constraints_that_are_named if {
+	_places({"objects": ["core/Service/shop/cart"]}) == [["seen", "core/Service/shop/cart"]]
+	_places({"constraints": ["seen"], "objects": ["core/Service/shop/gone"]}) == []
+	_places({"constraints": ["wrong"]}) == []
+}
+
+test_audited_are_the_objects_of_the_kinds_that_a_constraint_names if {
+	found := v1.audited with input as {} with data.objects as _judged
+	found == {"seen": ["core/Service/shop/cart", "core/Service/shop/stock"]}
+}
+
+test_constraints_are_told_of if {
+	found := v1.constraints with input as {} with data.objects as _judged
+	[[told.constraint, told.policy, told.enforcementAction, told.condition.reason] | some told in found] == [
+		["seen", "testing.seen", "deny", "Accepted"],
+		["wrong", "", "deny", "Invalid"],
+	]
+}
+
+test_what_is_asked_wrongly_is_an_error if {
+	every asked in [
+		{"objects": "cart"},
+		{"objects": ["cart"]},
+		{"constraints": "seen"},
+		{"constraints": [1]},
+		{"replicated": 1},
+		{"changes": {"delete": 1}},
+	] {
+		found := v1.violations with input as asked with data.objects as _judged
+		found.error.code == "InvalidInput"
+	}
+}
