@@ -53,7 +53,7 @@ async def effective_at(
         try:
             answer = await opa.query("effective", {"targets": [str(key) for key in batch], **asked})
         except QueryError as error:
-            await _explain_missing(opa, batch, error)
+            await explain_missing(opa, batch, error)
             raise
         entries.update(((entry["target"], entry["policyKind"]), entry) for entry in answer)
     return [entries[name] for name in sorted(entries)]
@@ -131,7 +131,7 @@ async def undiscovered(opa: Opa) -> list[tuple[Key, str]]:
     return [(parse_key(key), why) for key, why in sorted(found.items())]
 
 
-async def _explain_missing(opa: Opa, targets: Iterable[Key], error: QueryError) -> None:
+async def explain_missing(opa: Opa, targets: Iterable[Key], error: QueryError) -> None:
     """Raise the better error where a target lacks the section that was asked for."""
     if error.code != "TargetNotFound":
         return

@@ -243,3 +243,27 @@ def test_reading_manifests_imports_no_kubernetes(environment: dict[str, str], co
         check=False,
     )
     assert answer.returncode == 0, answer.stderr
+
+
+def test_the_tree_of_a_listener_shows_what_its_routes_lead_to(bridge: Run) -> None:
+    answer = bridge("tree", "gtw/internal#http", "--manifests", SHOP, "--kind", "timeoutpolicies")
+    assert (answer.returncode, answer.stderr) == (0, "")
+    assert _lines(answer.stdout)[1:4] == [
+        "Gateway/infra/internal#http",
+        "├─ HTTPRoute/payments/callbacks",
+        "│  ├─ #bank",
+    ]
+    document = json.loads(bridge("tree", "gtw/internal#http", "--manifests", SHOP, "-o", "json").stdout)
+    assert document["roots"] == ["gateway.networking.k8s.io/Gateway/infra/internal#http"]
+
+
+def test_the_tree_of_a_namespace_starts_at_what_is_in_it(bridge: Run) -> None:
+    answer = bridge("tree", "-n", "blog", "--manifests", SHOP)
+    starts = [line.split()[0] for line in _lines(answer.stdout)[1:] if not line.startswith((" ", "│", "├", "└"))]
+    assert starts == ["HTTPRoute/blog/feeds", "HTTPRoute/blog/posts"]
+
+
+def test_a_tree_of_what_does_not_exist_names_what_is_near(bridge: Run) -> None:
+    answer = bridge("tree", "gtw/public#htp", "--manifests", SHOP)
+    assert answer.returncode == 2
+    assert "did you mean Gateway/infra/public#http" in answer.stderr

@@ -11,7 +11,7 @@ from bridge.cli.printers.table import TIE, Column, Table
 from bridge.cli.targets import short_key
 from bridge.model.keys import CLUSTER, Key, parse_key
 
-_MARKS = {"PartiallyProgrammed": f"{TIE}(partly)", "Overridden": f"{TIE}(overridden)"}
+MARKS = {"PartiallyProgrammed": f"{TIE}(partly)", "Overridden": f"{TIE}(overridden)"}
 _PLAIN = re.compile(r"[^\s,=\"'{}\[\]]+")  # a text that needs no quotes
 
 
@@ -64,7 +64,7 @@ def name_of(key: Key) -> str:
 def _policy(policy: Mapping[str, Any], wide: bool) -> str:
     name = name_of(parse_key(policy["policy"]))
     if not wide:
-        return name + _MARKS.get(policy.get("outcome", ""), "")
+        return name + MARKS.get(policy.get("outcome", ""), "")
     target = short_key(parse_key(policy["target"]))
     by = ", ".join(name_of(parse_key(key)) for key in policy.get("overriddenBy", ()))
     outcome = policy.get("outcome", "Failed")

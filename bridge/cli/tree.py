@@ -1,0 +1,72 @@
+"""`bridge tree`: the hierarchy, from the top down, with the policies at each node."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from bridge.cli.help_text import ExampleCommand, debug_option
+from bridge.cli.options import FORMATS, Input, input_options, namespace_options, output_option
+
+if TYPE_CHECKING:
+    from bridge.cli.trees import Tree
+    from bridge.runtime.engine import Engine
+
+_EXAMPLES = (
+    ("Everything, from the GatewayClasses down", "bridge tree --manifests examples/shop"),
+    ("What is below one listener, from a running OPA", "bridge tree gtw/public#https --opa http://opa:8181"),
+    ("Gateways and their listeners alone", "bridge tree gatewayclass/example --depth 2 --manifests examples/shop"),
+    ("All routes of a Gateway that has thousands", "bridge tree gtw/infra/public --all"),
+)
+_DEEPEST = 15  # links that the query follows at most
+
+
+@click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="The hierarchy with the policies at each node")
+@click.argument("root", metavar="[ROOT]", required=False)
+@click.option("--kind", metavar="KIND", help="Only policies of this kind: ColorPolicy, colorpolicies.example.com, …")
+@click.option("--depth", type=click.IntRange(0, _DEEPEST), help="How many steps to go down.  [default: all]")
+@click.option("--all", "everything", is_flag=True, help="All children of a node, and ports without policies.")
+@namespace_options(only="The namespace of a ROOT that is given without one; without ROOT, only what is in it.")
+@input_options
+@output_option(*FORMATS)
+@debug_option
+@click.pass_context
+def tree(
+    ctx: click.Context,
+    root: str | None,
+    kind: str | None,
+    depth: int | None,
+    everything: bool,
+    namespace: str | None,
+    source: Input,
+    output: str,
+) -> None:
+    """Show what stands below what, by links that count, with the policies at each node and what became of them.
+
+    ROOT is an object or a section of it: KIND/NAME, KIND/NAMESPACE/NAME, KIND/NAME#SECTION or a full key. Without it:
+    everything, from what has nothing above it. A node that can be reached in several ways is written out once. Of many
+    children the first are shown, those with policies before the others.
+    """
+    from bridge.cli.printers import print_answer
+    from bridge.cli.printers.tree import tree_table
+    from bridge.cli.reading import read
+
+    async def ask(engine: Engine) -> Tree:
+        from bridge.cli.asking import policy_kind, target_keys
+        from bridge.cli.trees import tree_below
+
+        chosen = await policy_kind(engine.opa, kind) if kind else None
+        roots = await target_keys(engine.opa, [root], namespace) if root else []
+        only = namespace if not root else None
+        return await tree_below(engine.opa, roots[0] if roots else None, chosen, depth, only)
+
+    answer, code = read(source, ask)
+    print_answer(
+        output,
+        answer,
+        lambda found, wide: [tree_table(found, wide=wide, everything=everything)],
+        "Nothing stands in the hierarchy.",
+        document=lambda found: found.found,
+    )
+    ctx.exit(code)

@@ -1,0 +1,60 @@
+"""The hierarchy as people ask for it: what is below a node, and what became of the policies there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bridge.cli.asking import Entry, explain_missing, in_batches
+from bridge.model.keys import Key, parse_key
+from bridge.opa.client import Opa
+from bridge.opa.errors import QueryError
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """The answer of the query `tree`, and by policy what became of it: the reasons of its conditions."""
+
+    found: Entry
+    outcomes: dict[str, list[str]]
+
+
+async def tree_below(
+    opa: Opa, root: Key | None, kind: str | None = None, depth: int | None = None, namespace: str | None = None
+) -> Tree:
+    """The hierarchy below a node, or all of it, with what became of each policy that it shows.
+
+    With `namespace` the whole of it starts at the nodes of that namespace above which none of it stands.
+    """
+    asked: Entry = {}
+    if root is not None:
+        asked["root"] = str(root)
+    if kind is not None:
+        asked["policyKind"] = kind
+    if depth is not None:
+        asked["depth"] = depth
+    try:
+        found: Entry = await opa.query("tree", asked)
+    except QueryError as error:
+        if root is not None:
+            await explain_missing(opa, [root], error)
+        raise
+    if namespace is not None:
+        found["roots"] = _roots_within(found, namespace)
+    accepted = sorted(
+        {policy["policy"] for node in found["nodes"].values() for policy in node["policies"] if policy["accepted"]}
+    )
+    told = await in_batches(opa, "status", "policies", accepted)
+    return Tree(found, {entry["policy"]: _outcomes(entry) for entry in told})
+
+
+def _roots_within(found: Entry, namespace: str) -> list[str]:
+    inside = {key for key in found["nodes"] if parse_key(key).namespace == namespace}
+    below = {child for key in inside for child in found["nodes"][key]["children"]}
+    return sorted(inside - below)
+
+
+def _outcomes(entry: Entry) -> list[str]:
+    """What became of a policy, once for all its ancestors that agree."""
+    groups = [entry["conditions"]] if "conditions" in entry else [one["conditions"] for one in entry["ancestors"]]
+    reasons = [condition["reason"] for group in groups for condition in group if condition["type"] != "Accepted"]
+    return list(dict.fromkeys(reasons))
