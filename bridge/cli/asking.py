@@ -69,7 +69,7 @@ async def explained_at(
     try:
         answer: list[Entry] = await opa.query("explain", {"target": str(target), **asked})
     except QueryError as error:
-        await _explain_missing(opa, [target], error)
+        await explain_missing(opa, [target], error)
         raise
     return answer
 
