@@ -10,6 +10,25 @@ import data.bridge.lookup
 #   is Conflicted (GEP-713, "Merge strategy: None"; semantics F5). Under ConflictOnOverlap only where the younger one sets
 #   what an older one sets there. Undefined where there is no conflict.
 conflict(policy_key, ref) := {"reason": "Conflicted", "message": message} if {
+	holders := _in_the_way(policy_key, ref)
+	message := sprintf("%s belongs to %s", [describe(ref), _winner(kinds.of_policy(policy_key).sameLevel, holders, policy_key)])
+}
+
+# METADATA
+# description: The policy that a ref conflicts with, of several the oldest; undefined where there is no conflict.
+conflicting(policy_key, ref) := [holder |
+	some holder in _in_the_way(policy_key, ref)
+	_overlaps_with(kinds.of_policy(policy_key).sameLevel, holder, policy_key)
+][0] if {
+	true
+} else := _in_the_way(policy_key, ref)[0]
+
+_overlaps_with("Conflict", _, _)
+
+_overlaps_with("ConflictOnOverlap", holder, policy_key) if is_string(overlap(holder, policy_key))
+
+# Those that hold what a ref names, the oldest first; undefined where the policy is one of them.
+_in_the_way(policy_key, ref) := [holder | some holder in contenders; holder in holders] if {
 	policy_kind := keys.parse(policy_key).type
 	kinds.get(policy_kind).sameLevel in {"Conflict", "ConflictOnOverlap"}
 	node := place(policy_kind, ref.key)
@@ -17,11 +36,6 @@ conflict(policy_key, ref) := {"reason": "Conflicted", "message": message} if {
 	holders := _holders(kinds.get(policy_kind).sameLevel, contenders)
 	not policy_key in holders
 	policy_key in contenders
-	message := sprintf("%s belongs to %s", [describe(ref), _winner(
-		kinds.get(policy_kind).sameLevel,
-		[holder | some holder in contenders; holder in holders],
-		policy_key,
-	)])
 }
 
 # The policies of a kind that would be accepted at a node if they were alone there, the oldest first. `source`: those that

@@ -44,3 +44,26 @@ _held_by(namespace) := {key |
 	some name, _ in lookup.objects_in(type, namespace)
 	some key in _both_roles(concat("/", [type, namespace, name]))
 } | {key | some object_key in lookup.held(namespace); some key in _both_roles(object_key)}
+
+# METADATA
+# description: |
+#   The same, of at most `bound` objects a step, the first by key: `{objects, whole}`. `whole` is false where there are more.
+some_below(object_key, bound) := {"objects": union({step.objects | some step in steps}), "whole": all_whole} if {
+	zero := {"objects": _both_roles(object_key), "whole": true}
+	one := _first_below(zero.objects, bound)
+	two := _first_below(one.objects, bound)
+	three := _first_below(two.objects, bound)
+	four := _first_below(three.objects, bound)
+	five := _first_below(four.objects, bound)
+	six := _first_below(five.objects, bound)
+	seven := _first_below(six.objects, bound)
+	eight := _first_below(seven.objects, bound)
+	nine := _first_below(eight.objects, bound)
+	steps := [zero, one, two, three, four, five, six, seven, eight, nine]
+	all_whole := {step.whole | some step in steps} == {true}
+}
+
+_first_below(object_keys, bound) := {"objects": found, "whole": true} if {
+	found := _directly_below(object_keys)
+	count(found) <= bound
+} else := {"objects": {key | some key in array.slice(sort(_directly_below(object_keys)), 0, bound)}, "whole": false}

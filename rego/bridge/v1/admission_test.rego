@@ -1,0 +1,110 @@
+package bridge.v1_test
+
+import data.bridge.kinds
+import data.bridge.testing
+import data.bridge.v1
+
+_asks(operation, obj) := {
+	"uid": "1",
+	"kind": {"group": split(obj.apiVersion, "/")[0], "version": "v1", "kind": obj.kind},
+	"operation": operation,
+	"namespace": object.get(obj.metadata, "namespace", ""),
+	"object": obj,
+}
+
+# What is said of a request when the world and these objects are stored.
+_told_in(objects, asked) := found if {
+	all_objects := array.concat(testing.world, objects)
+	kinds_there := kinds.in_force with data.objects as testing.stored(all_objects)
+	found := v1.admission with input as asked
+		with data.objects as testing.stored(all_objects)
+		with data.index as testing.index(all_objects)
+		with data.kinds as kinds_there
+}
+
+_cart_ref := [testing.ref("HTTPRoute", "cart")]
+
+test_what_is_no_request_is_an_error if {
+	found := v1.admission with input as {"object": {}}
+	found.error.code == "InvalidInput"
+}
+
+test_an_object_that_is_no_policy_is_not_spoken_of if {
+	_told_in([], _asks("CREATE", testing.service("new", []))) == {"denied": [], "warnings": []}
+}
+
+test_an_invalid_policy_of_a_managed_kind_is_denied_with_the_reason if {
+	wrong := testing.color("shop", "wrong", 1, [testing.service_ref("cart")], {})
+	_told_in([], _asks("CREATE", wrong)) == {
+		"denied": ["ColorPolicy shop/wrong is Invalid: ColorPolicy cannot target a Service"],
+		"warnings": [],
+	}
+}
+
+test_an_invalid_policy_of_a_kind_that_is_observed_is_warned_of if {
+	plain := testing.policykind({"group": "example.com", "kind": "PlainPolicy", "effectiveTarget": "Rule", "targets": [{"group": testing.gateway_group, "kind": "Gateway"}]})
+	wrong := object.union(testing.color("shop", "wrong", 1, _cart_ref, {}), {"kind": "PlainPolicy"})
+	_told_in([plain], _asks("CREATE", wrong)) == {
+		"denied": [],
+		"warnings": ["PlainPolicy shop/wrong is Invalid: PlainPolicy cannot target a HTTPRoute"],
+	}
+}
+
+test_a_policy_that_is_deleted_or_only_annotated_is_left_alone if {
+	wrong := testing.color("shop", "wrong", 1, [testing.service_ref("cart")], {})
+	same := object.union(_asks("UPDATE", object.union(wrong, {"metadata": {"annotations": {"a": "b"}}})), {"oldObject": wrong})
+	gone := object.union(_asks("DELETE", wrong), {"object": null, "oldObject": wrong})
+	ending := object.union(wrong, {"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}})
+	asked := [same, gone, object.union(_asks("UPDATE", ending), {"oldObject": {"spec": {}}})]
+	every one in asked {
+		_told_in([], one) == {"denied": [], "warnings": []}
+	}
+}
+
+test_a_policy_is_told_where_it_becomes_effective if {
+	_told_in([], _asks("CREATE", testing.color("shop", "warm", 1, _cart_ref, {"theme": "dark"}))).warnings == ["ColorPolicy shop/warm becomes effective on 1 route of namespace shop"]
+}
+
+test_a_policy_is_told_what_overrides_it_and_what_it_overrides if {
+	strict := testing.color("infra", "strict", 1, [testing.ref("Gateway", "public")], {"overrides": {"theme": "plain"}})
+	warm := testing.color("shop", "warm", 2, _cart_ref, {"theme": "dark"})
+	_told_in([strict], _asks("CREATE", warm)).warnings == ["ColorPolicy shop/warm is overridden by infra/strict (Atomic overrides) on 1 of 1 route"]
+	_told_in([warm], _asks("CREATE", strict)).warnings == [
+		"ColorPolicy infra/strict becomes effective on 1 route of namespace shop",
+		"ColorPolicy infra/strict overrides shop/warm on 1 route",
+	]
+}
+
+test_a_policy_in_conflict_is_told_with_whom if {
+	old := testing.timeout("old", 1, [testing.service_ref("cart")], {"request": "1s"})
+	new := testing.timeout("new", 1, [testing.service_ref("cart")], {"request": "2s"})
+	_told_in([old], _asks("CREATE", object.union(new, {"metadata": {"creationTimestamp": null}}))).warnings == ["TimeoutPolicy shop/new conflicts with shop/old: Service shop/cart belongs to the older TimeoutPolicy shop/old"]
+}
+
+test_a_target_that_is_not_there_and_a_policy_that_reaches_nothing_are_told if {
+	far := testing.color("shop", "far", 1, [testing.ref("HTTPRoute", "gone")], {})
+	_told_in([], _asks("CREATE", far)).warnings == ["ColorPolicy shop/far is not accepted for one target: Target HTTPRoute shop/gone is not found"]
+	idle := testing.gateway("idle", [testing.listener("http", 80)])
+	lone := testing.color("infra", "lone", 1, [testing.ref("Gateway", "idle")], {})
+	_told_in([idle], _asks("CREATE", lone)).warnings == ["ColorPolicy infra/lone reaches nothing: there is no rule at or below its targets"]
+}
+
+test_an_update_tells_what_differs if {
+	warm := testing.color("shop", "warm", 1, _cart_ref, {"theme": "dark"})
+	light := testing.color("shop", "warm", 1, _cart_ref, {"theme": "light"})
+	_told_in([warm], object.union(_asks("UPDATE", light), {"oldObject": warm})).warnings == []
+}
+
+test_a_name_that_is_yet_to_be_made_is_no_hindrance if {
+	unnamed := object.union(
+		object.remove(testing.color("", "x", 1, _cart_ref, {"theme": "dark"}), ["metadata"]),
+		{"metadata": {"generateName": "warm-"}},
+	)
+	asked := object.union(_asks("CREATE", unnamed), {"namespace": "shop"})
+	_told_in([], asked).warnings == ["ColorPolicy shop/warm-? becomes effective on 1 route of namespace shop"]
+}
+
+test_a_policykind_that_makes_no_sense_is_warned_of if {
+	odd := testing.policykind({"group": "example.com", "kind": "OddPolicy", "class": "Inherited"})
+	_told_in([], _asks("CREATE", odd)).warnings == ["PolicyKind oddpolicy is not in force: effectiveTarget is missing: an Inherited kind needs the level that it acts at"]
+}
