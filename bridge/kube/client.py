@@ -134,17 +134,19 @@ class KubeClient:
             response.release()
 
     @asynccontextmanager
-    async def stream(self, path: str, params: Mapping[str, str], *, silence: float) -> AsyncIterator[Read]:
+    async def stream(
+        self, path: str, params: Mapping[str, str], *, opening: float, silence: float
+    ) -> AsyncIterator[Read]:
         """GET an answer that goes on (a watch). The block gets a function that reads on: `await read()`.
 
         It gives the bytes that have come, in pieces of any size, and none at the end. Entering the block means that
-        the API server has accepted the request. More than `silence` seconds without a byte raise TimedOut. Leaving the
-        block closes the connection.
+        the API server has accepted the request: more than `opening` seconds until then raise TimedOut, and so do more
+        than `silence` seconds without a byte. Leaving the block closes the connection.
         """
         import aiohttp
 
         limits = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT, sock_read=silence)
-        response = await self._send("GET", path, params, None, {"Accept": JSON}, limits)
+        response = await self._send("GET", path, params, None, {"Accept": JSON}, limits, opening)
 
         async def read() -> bytes:
             with translated(self.server):
@@ -166,17 +168,18 @@ class KubeClient:
         body: bytes | None,
         headers: dict[str, str],
         limits: aiohttp.ClientTimeout,
+        opening: float | None = None,
     ) -> aiohttp.ClientResponse:
         authorization = await self._access.authorization()
         try:
-            return await self._send_as(authorization, method, path, params, body, headers, limits)
+            return await self._send_as(authorization, method, path, params, body, headers, limits, opening)
         except Unauthorized:
             # A token that has expired may have a successor already: then nobody need hear of it.
             self._access.refused()
             renewed = await self._access.authorization()
             if renewed == authorization:
                 raise
-            return await self._send_as(renewed, method, path, params, body, headers, limits)
+            return await self._send_as(renewed, method, path, params, body, headers, limits, opening)
 
     async def _send_as(
         self,
@@ -187,6 +190,7 @@ class KubeClient:
         body: bytes | None,
         headers: dict[str, str],
         limits: aiohttp.ClientTimeout,
+        opening: float | None,
     ) -> aiohttp.ClientResponse:
         if authorization:
             headers = {**headers, "Authorization": authorization}
@@ -198,16 +202,18 @@ class KubeClient:
             options["proxy"] = configuration.proxy
         session = await self._session()
         with translated(self.server):
-            response: aiohttp.ClientResponse = await session.request(
-                method,
-                self.server + path,
-                params=params,
-                data=body,
-                headers=_HEADERS | headers,
-                timeout=limits,
-                allow_redirects=False,  # an API server does not redirect; whoever does shall not get our token
-                **options,
-            )
+            # The library's own limits count bytes and the whole: for an answer to begin, a stream has none.
+            async with asyncio.timeout(opening):
+                response: aiohttp.ClientResponse = await session.request(
+                    method,
+                    self.server + path,
+                    params=params,
+                    data=body,
+                    headers=_HEADERS | headers,
+                    timeout=limits,
+                    allow_redirects=False,  # an API server does not redirect; whoever does shall not get our token
+                    **options,
+                )
             if response.status < 300:
                 return response
             raise api_error(response.status, await response.read(), response.headers.get("Retry-After"))

@@ -59,6 +59,7 @@ class _Position:
     streams: bool = True
     missing_since: float | None = None
     refused: bool = False  # the API server is older than such streams, or they are switched off
+    unopened: int = 0  # how many requests in a row were not answered in time
 
     def _still_hoped_for(self, pace: Pace) -> bool:
         """Whether a type that is not served may be there in a moment, because it was there a moment ago."""
@@ -140,6 +141,8 @@ async def list_and_watch(
                         yield change
                     trouble = ""
         except KubeError as failure:
+            unopened = opened is None and isinstance(failure, TimedOut)
+            position.unopened = position.unopened + 1 if unopened else 0
             if position.after(failure, pace):
                 continue
             error = failure
@@ -194,7 +197,8 @@ async def _watch(target: _Target, position: _Position) -> AsyncGenerator[Change 
         params |= {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
     splitter = LineSplitter()
     silence = pace.silence if position.version else min(pace.silence, pace.first_silence)
-    async with target.client.stream(target.path, params, silence=silence) as read:
+    opening = min(pace.opening * 2.0 ** min(position.unopened, 30), pace.longest_opening)
+    async with target.client.stream(target.path, params, opening=opening, silence=silence) as read:
         yield None
         if not position.version:
             yield Listing(target.resource.id, target.namespace)

@@ -14,13 +14,16 @@ class Pace:
 
     A watch is asked to end after `watch` seconds, a tenth more or less, so that the watches of all types (and of all
     bridges) do not end together. A stream without a byte for `silence` seconds counts as dead: the API server sends a
-    bookmark every minute. A listing is streamed unless `streams` is False, and is asked for in pages of `page` objects
+    bookmark every minute. One that has not begun after `opening` seconds is asked for anew (a server that dies, or a proxy
+    before it, may have taken the request), with twice the time, so that a server that is merely slow is heard. A listing is streamed unless `streams` is False, and is asked for in pages of `page` objects
     when the stream stays silent for `first_silence` seconds, or is refused. A type that was there a moment ago counts
     as gone when it is not served for `patience_for_missing` seconds: an API server that starts knows no CRDs yet.
     """
 
     page: int = 500
     watch: float = 290.0
+    opening: float = 5.0
+    longest_opening: float = 40.0
     silence: float = 130.0
     first_silence: float = 15.0
     streams: bool = True
@@ -55,8 +58,10 @@ class Backoff:
         wait = self._pace.first_wait * 2.0 ** min(self._failures, 30)
         self._failures += 1
         longest = self._longest(error)
-        asked = error.retry_after or 0.0 if isinstance(error, ApiError) else 0.0
-        return max(min(wait, longest) * random.uniform(0.5, 1.0), min(asked, longest))  # noqa: S311 (spreads load)
+        asked = error.retry_after if isinstance(error, ApiError) else None
+        if asked:  # the server knows best: one that has just started says 429 for a second or two, type by type
+            return min(asked, longest) * random.uniform(1.0, 1.1)  # noqa: S311 (spreads load)
+        return min(wait, longest) * random.uniform(0.5, 1.0)  # noqa: S311 (spreads load)
 
     def _longest(self, error: KubeError | None) -> float:
         # A server that is away, or starting, asks for little: so its return is noticed within a second or two.

@@ -98,7 +98,7 @@ async def _cluster(settings: Settings) -> AsyncIterator[World]:
     async with await KubeClient.connect(settings.kubeconfig, settings.context) as client:
         source = ClusterSource(client, {one.type: one.selection for one in settings.selected_types})
         identity = f"{socket.gethostname()}-{os.getpid()}"
-        lease = Lease(client, settings.lease_namespace, settings.lease_name, identity, on_change=_tell_lease)
+        lease = Lease(client, settings.lease_namespace, settings.lease_name, identity, on_change=LeaseNews())
         sink = ClusterSink(client, source.resource, lease)
         recorder = Recorder(client, COMPONENT)
 
@@ -114,8 +114,22 @@ async def _cluster(settings: Settings) -> AsyncIterator[World]:
         yield World(client.server, source, sink, run, recorder.record, noticed=noticed)
 
 
-def _tell_lease(lease: Lease) -> None:
-    if lease.trouble:
-        log.warning("the Lease cannot be taken", why=lease.trouble)
-    else:
-        log.info("writes statuses" if lease.held else "another bridge writes statuses", holder=lease.holder)
+class LeaseNews:
+    """Tells in the log what has changed of a Lease: whether it is held, and what keeps it from being held."""
+
+    def __init__(self) -> None:
+        self._held = False
+        self._trouble: str | None = None
+
+    def __call__(self, lease: Lease) -> None:
+        """Called after any change."""
+        if lease.held != self._held:
+            self._held = lease.held
+            if lease.held:
+                log.info("writes statuses", lease=f"{lease.namespace}/{lease.name}")
+            else:
+                log.info("does not write statuses any more", holder=lease.holder or "nobody")
+        if lease.trouble != self._trouble:
+            self._trouble = lease.trouble
+            if lease.trouble:
+                log.warning("the Lease cannot be taken", why=lease.trouble)

@@ -20,6 +20,7 @@ class Proxy:
         self._flowing: list[asyncio.Event] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self.accepted = 0
+        self.mute = False  # whether new connections are accepted, and nothing is passed on in them, ever
         self.freeze_next_after: int | None = None  # bytes from the server, after which the next connection freezes
 
     @property
@@ -49,6 +50,10 @@ class Proxy:
         if self._server is not None:
             self._server.close()
             self._server = None
+        self.cut()
+
+    def cut(self) -> None:
+        """Cut every connection; new ones work."""
         for writer in self._open:
             writer.transport.abort()
 
@@ -61,7 +66,8 @@ class Proxy:
         self.accepted += 1
         there, back = await asyncio.open_connection(self._host, self._port)
         flowing = asyncio.Event()
-        flowing.set()
+        if not self.mute:
+            flowing.set()
         self._flowing.append(flowing)
         self._open |= {writer, back}
         limit, self.freeze_next_after = self.freeze_next_after, None

@@ -58,9 +58,9 @@ class Requests:
             self.params.append(dict(params))
             return await request(method, path, params=params, **more)
 
-        def note_stream(path: str, params: Mapping[str, str], *, silence: float) -> AbstractAsyncContextManager[Read]:
+        def note_stream(path: str, params: Mapping[str, str], **limits: float) -> AbstractAsyncContextManager[Read]:
             self.params.append(dict(params))
-            return stream(path, params, silence=silence)
+            return stream(path, params, **limits)
 
         client.request, client.stream = note_request, note_stream  # type: ignore[assignment, method-assign]
 
@@ -200,6 +200,35 @@ async def test_a_connection_that_froze_is_replaced(control_plane: ControlPlane, 
         await put_config_map(control_plane.api, namespace, "unseen", {})
         changes = await reached
     assert names(changes) == ["unseen"]
+    assert Listing("core/ConfigMap") not in changes
+
+
+async def test_a_watch_that_is_accepted_and_never_answered_is_asked_for_anew(
+    control_plane: ControlPlane, tmp_path: Path
+) -> None:
+    """As by a server that dies, or a proxy whose server has gone: the time until it is given up doubles."""
+    namespace = await make_namespace(control_plane.api)
+    async with (
+        Proxy(control_plane.url) as proxy,
+        await client_through(proxy, control_plane, tmp_path) as client,
+        reading(list_and_watch(client, CONFIG_MAPS, Pace(opening=0.2))) as reader,
+    ):
+        await reader.until_listed("core/ConfigMap")
+        trouble = asyncio.create_task(reader.until(lambda change: isinstance(change, Trouble)))
+        await asyncio.sleep(0.3)
+        proxy.mute = True
+        proxy.cut()
+        accepted = proxy.accepted
+        told = (await trouble)[-1]
+        following = asyncio.create_task(reader.until_named("unseen"))
+        await put_config_map(control_plane.api, namespace, "unseen", {})
+        async with asyncio.timeout(20):
+            while proxy.accepted < accepted + 3:  # noqa: ASYNC110 (the proxy has no event)
+                await asyncio.sleep(0.02)
+        proxy.mute = False
+        changes = await following
+    assert isinstance(told, Trouble)
+    assert "did not answer in time" in told.message
     assert Listing("core/ConfigMap") not in changes
 
 

@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+from typing import cast
+
+from structlog.testing import capture_logs
+
+from bridge.kube.lease import Lease
+from bridge.runtime.world import LeaseNews
+
+
+class Standing:
+    """What is asked of a Lease."""
+
+    namespace, name, holder = "default", "policy-bridge", "somebody"
+
+    def __init__(self) -> None:
+        self.held = False
+        self.trouble: str | None = None
+
+
+def test_a_lease_that_is_lost_in_a_trouble_is_told_as_lost() -> None:
+    lease, news = Standing(), LeaseNews()
+    told = []
+    for held, trouble in ((True, None), (True, "refused"), (False, "refused"), (True, None), (False, None)):
+        lease.held, lease.trouble = held, trouble
+        with capture_logs() as logs:
+            news(cast("Lease", lease))
+        told += [entry["event"] for entry in logs]
+    taken, troubled, lost = "writes statuses", "the Lease cannot be taken", "does not write statuses any more"
+    assert told == [taken, troubled, lost, taken, lost]
+
+
+def test_a_lease_that_never_was_held_is_not_told_as_lost() -> None:
+    lease, news = Standing(), LeaseNews()
+    lease.trouble = "forbidden"
+    with capture_logs() as logs:
+        news(cast("Lease", lease))
+        news(cast("Lease", lease))
+    assert [entry["event"] for entry in logs] == ["the Lease cannot be taken"]
