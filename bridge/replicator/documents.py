@@ -118,6 +118,10 @@ class Documents:
         """The keys of all objects of one type (`<group>/<Kind>`)."""
         return {key for key in self._known if key.type_id == type_id}
 
+    def types(self) -> set[str]:
+        """The types (`<group>/<Kind>`) of which OPA has objects."""
+        return {key.type_id for key in self._known}
+
     def version(self, key: Key) -> str | None:
         """The resourceVersion that was written of an object; None where OPA has no such object."""
         known = self._known.get(key)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+
+import msgspec
 
 from bridge.model.changes import Change, Deleted, Listed, Listing, Mended, Object, Trouble, Upserted
 from bridge.model.keys import Key, key_of
 from bridge.replicator.pruning import prune
+
+_METADATA = 400  # bytes of an object's metadata, beside its annotations
 
 
 @dataclass(slots=True)
@@ -23,6 +26,8 @@ class Pending:
     _taken: frozenset[Key] = frozenset()  # the last batch, which OPA may not hold yet
     _seen: dict[tuple[str, str], set[Key]] = field(default_factory=dict)  # of each type and namespace being listed
     prune: Callable[[Object], Object] = prune
+    size: int = 0  # about the bytes of the objects that wait, as JSON
+    _sizes: dict[Key, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self._objects)
@@ -36,16 +41,29 @@ class Pending:
                 seen = [keys for (listed, _), keys in self._seen.items() if listed == type_id]
                 for obj in objects:
                     key = key_of(obj)
-                    self._objects[key] = self.prune(obj)
+                    self._put(key, self.prune(obj))
                     for keys in seen:
                         keys.add(key)
             case Deleted(_, key):
-                self._objects[key] = None
+                self._put(key, None)
             case Listed(type_id, namespace):
-                gone = self._known(type_id, namespace) - self._seen.pop((type_id, namespace), set())
-                self._objects.update(dict.fromkeys(gone))
+                for key in self._known(type_id, namespace) - self._seen.pop((type_id, namespace), set()):
+                    self._put(key, None)
+            case Trouble(type_id, absent=True):
+                self.forget(type_id)
             case Trouble() | Mended():
                 pass
+
+    def forget(self, type_id: str) -> None:
+        """Note that every object of a type is gone."""
+        for key in self._known(type_id, ""):
+            self._put(key, None)
+
+    def _put(self, key: Key, obj: Object | None) -> None:
+        self._objects[key] = obj
+        self.size -= self._sizes.pop(key, 0)
+        if obj is not None:
+            self.size += self._sizes.setdefault(key, size_of(obj))
 
     def _known(self, type_id: str, namespace: str) -> set[Key]:
         waiting = {key for key in (*self._objects, *self._taken) if key.type_id == type_id}
@@ -55,16 +73,41 @@ class Pending:
         """What waits; None stands for an object that is gone."""
         return self._objects
 
-    def take_out(self, limit: int) -> dict[Key, Object | None]:
-        """The oldest `limit` changes, which are forgotten here; the batch before that is written now."""
-        batch = {key: self._objects[key] for key in itertools.islice(self._objects, limit)}
+    def take_out(self, limit: int, most_bytes: int) -> dict[Key, Object | None]:
+        """The oldest changes, which are forgotten here; the batch before that is written now.
+
+        They are at most `limit`, and about `most_bytes` together, but one in any case.
+        """
+        batch: dict[Key, Object | None] = {}
+        room = most_bytes
+        for key, obj in self._objects.items():
+            size = self._sizes.get(key, 0)
+            if batch and (len(batch) == limit or size > room):
+                break
+            batch[key] = obj
+            room -= size
         for key in batch:
             del self._objects[key]
+            self.size -= self._sizes.pop(key, 0)
         self._taken = frozenset(batch)
         return batch
 
     def clear(self) -> None:
         """Forget everything, because the source tells all of it again."""
         self._objects.clear()
+        self._sizes.clear()
+        self.size = 0
         self._taken = frozenset()
         self._seen.clear()
+
+
+def size_of(obj: Object) -> int:
+    """About the bytes of an object as JSON, without a look into what passes through as text."""
+    annotations = obj["metadata"].get("annotations") or {}
+    size = _METADATA + sum(map(len, annotations.values()))
+    for name, value in obj.items():
+        if isinstance(value, msgspec.Raw):
+            size += memoryview(value).nbytes
+        elif name != "metadata":
+            size += len(msgspec.json.encode(value))
+    return size

@@ -22,8 +22,11 @@ from bridge.sources.base import Source
 log = structlog.get_logger(__name__)
 
 BATCH = 100  # objects a write, so that a change waits for few others
+BATCH_BYTES = 512 << 10  # of these objects together: OPA parses about 100 MB a second
 PIECE = 10_000  # objects of a fill that are written at once, so that memory holds no more of them
+PIECE_BYTES = 32 << 20
 ROOM = 2 * PIECE  # changes that may wait to be written; then the source waits
+ROOM_BYTES = 2 * PIECE_BYTES
 PATIENCE = SLOW  # seconds that an OPA, or a type's first listing, may take until somebody is told
 PROBE = 2.0  # seconds between two looks at OPA
 AUDIT = 60.0  # seconds between two audits, which look at all that OPA has
@@ -104,7 +107,7 @@ class Replicator:
             if not isinstance(change, Upserted | Deleted | Listed) or change.type_id in self._started:
                 self._pending.take_in(change)
             self._wake.set()
-            while len(self._pending) > ROOM:
+            while len(self._pending) > ROOM or self._pending.size > ROOM_BYTES:
                 self._room.clear()
                 await self._room.wait()
         # A folder that is not followed has told all there is.
@@ -213,6 +216,8 @@ class Replicator:
         await self._gathered()
         await self._write_all()
         await self._describe()
+        for type_id in self._writer.documents.types() - self._wanted:  # found in OPA, from a bridge before this one
+            self._pending.forget(type_id)
         await self._gathered()  # the types of policy kinds that were not known before
         await self._write_all()
         await self._writer.finish()
@@ -236,8 +241,8 @@ class Replicator:
                 look = clock() + PROBE
             if await self._writer.linking.ahead(self._pending.objects()):
                 continue
-            if len(self._pending) >= PIECE:
-                await self._writer.write(self._take_out(PIECE))
+            if len(self._pending) >= PIECE or self._pending.size >= PIECE_BYTES:
+                await self._writer.write(self._take_out(PIECE, PIECE_BYTES))
                 continue
             try:
                 async with asyncio.timeout(PROBE):
@@ -249,10 +254,10 @@ class Replicator:
 
     async def _write_all(self) -> None:
         while len(self._pending):
-            await self._writer.write(self._take_out(PIECE))
+            await self._writer.write(self._take_out(PIECE, PIECE_BYTES))
 
-    def _take_out(self, limit: int) -> dict[Key, Object | None]:
-        batch = self._pending.take_out(limit)
+    def _take_out(self, limit: int, most_bytes: int) -> dict[Key, Object | None]:
+        batch = self._pending.take_out(limit, most_bytes)
         self._room.set()
         return batch
 
@@ -280,7 +285,7 @@ class Replicator:
     async def _write_next(self) -> None:
         if not len(self._pending):
             return
-        written = await self._writer.write(self._take_out(BATCH))
+        written = await self._writer.write(self._take_out(BATCH, BATCH_BYTES))
         keys = [key for key, before in written.items() if before.essence != self._writer.documents.essence(key)]
         if any(key.type_id in _DESCRIBING for key in keys):
             await self._describe()

@@ -11,14 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
-from bridge.model.changes import Object
+from bridge.model.changes import Object, Trouble
 from bridge.model.keys import key_of
 from bridge.opa.client import Opa
 from bridge.opa.managed import ManagedOpa
 from bridge.replicator import claim, replicator
-from bridge.replicator.replicator import Replicator
+from bridge.replicator.replicator import BATCH_BYTES, Replicator
 from bridge.replicator.writer import MOST_OPERATIONS
 from tests.bench.figures import opa_below
 from tests.faults.comparing import held
@@ -222,6 +223,35 @@ async def test_no_write_has_much_more_operations_than_opa_takes_quickly(faulty: 
         assert max(sizes) < MOST_OPERATIONS + 20
 
 
+async def test_no_write_has_much_more_bytes_than_opa_takes_quickly(faulty: FaultyOpa) -> None:
+    async with bridge(faulty.url, []) as one:
+        await one.filled()
+        faulty.patches.clear()
+        one.source.put(*(service(f"s{number}", spec={"text": "x" * 100_000}) for number in range(40)))
+        await one.notices.until_written()
+        sizes = [len(msgspec.json.encode(operations)) for operations in faulty.changes()]
+        assert sum(sizes) > 7 * BATCH_BYTES
+        assert max(sizes) < BATCH_BYTES + 100_000
+
+
+async def test_the_source_waits_while_many_bytes_wait_for_opa(
+    faulty: FaultyOpa, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replicator, "ROOM_BYTES", 1 << 20)
+    async with bridge(faulty.url, []) as one:
+        await one.filled()
+        faulty.fault = refuse(429)
+        large = [service(f"s{number}", spec={"text": "x" * 100_000}) for number in range(60)]
+        one.source.put(*large)
+        await until(lambda: not one.replicator.filled.is_set())
+        await asyncio.sleep(1)
+        assert one.replicator._pending.size < (1 << 20) + 110_000
+        assert one.source._queue.qsize() > 30
+        faulty.fault = None
+        await one.notices.until_written()
+        assert await keys_held(faulty.url) == keys(*large)
+
+
 async def test_a_bridge_that_was_killed_goes_on_with_what_opa_holds(faulty: FaultyOpa) -> None:
     objects = [service("a"), service("b"), route("one", "a"), route("two", "a")]
     async with bridge(faulty.url, objects, "me:1", "cluster rego") as first:
@@ -242,6 +272,22 @@ async def test_a_bridge_that_was_killed_goes_on_with_what_opa_holds(faulty: Faul
         again.source.delete(key_of(service("c")))
         await again.notices.until_written()
         assert await at(faulty.url, "index") == index
+
+
+async def test_what_is_not_replicated_any_more_is_gone_from_an_opa_that_was_gone_on_with(opa: ManagedOpa) -> None:
+    """The CRD of one type and the PolicyKind of another went while no bridge was there."""
+    before = [POLICY_KIND, color("red"), service("cart"), route("one", "cart")]
+    async with bridge(opa.url, before, "me:1", "cluster rego") as first:
+        await first.filled()
+        assert await keys_held(opa.url) == keys(*before)
+    source = ScriptedSource([color("red"), service("cart")], silent=["gateway.networking.k8s.io/HTTPRoute"])
+    async with bridge(opa.url, source, "me:1", "cluster rego") as again:
+        await until(lambda: "gateway.networking.k8s.io/HTTPRoute" in source.wanted and source.relisted > 0)
+        source.say(Trouble("gateway.networking.k8s.io/HTTPRoute", "not served", absent=True))
+        await again.filled()
+        await again.notices.until_written()
+        assert await keys_held(opa.url) == keys(service("cart"))
+        assert not (await at(opa.url, "index"))["parents"]
 
 
 async def test_policies_that_share_a_target_are_gone_on_with_and_audited(

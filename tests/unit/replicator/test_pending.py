@@ -1,14 +1,16 @@
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bridge.model.changes import Change, Deleted, Listed, Listing, Mended, Object, Trouble, Upserted
 from bridge.model.keys import Key
-from bridge.replicator.pending import Pending
+from bridge.replicator.pending import Pending, size_of
 
 TYPE = "core/Service"
+MANY = 1 << 30  # bytes
 NAMES = st.sampled_from(["a", "b", "c", "d"])
 STEPS = st.lists(
     st.one_of(
@@ -72,7 +74,7 @@ class Cluster:
     def take(self, _: str) -> None:
         """The writer takes a batch."""
         if not self._batch:
-            self._batch = self._pending.take_out(2)
+            self._batch = self._pending.take_out(2, MANY)
 
     def write(self, _: str = "") -> None:
         """The writer has written its batch."""
@@ -109,31 +111,31 @@ def test_of_one_object_the_newest_state_waits() -> None:
     pending = Pending(nothing)
     for number in range(3):
         pending.take_in(Upserted(TYPE, (service("a", number),)))
-    assert pending.take_out(10) == {key("a"): service("a", 2)}
+    assert pending.take_out(10, MANY) == {key("a"): service("a", 2)}
     assert len(pending) == 0
 
 
 def test_the_oldest_come_out_first() -> None:
     pending = Pending(nothing)
     pending.take_in(Upserted(TYPE, tuple(map(service, "abc"))))
-    assert list(pending.take_out(2)) == [key("a"), key("b")]
-    assert list(pending.take_out(2)) == [key("c")]
+    assert list(pending.take_out(2, MANY)) == [key("a"), key("b")]
+    assert list(pending.take_out(2, MANY)) == [key("c")]
 
 
 def test_what_opa_has_and_a_listing_does_not_name_is_gone() -> None:
     pending = Pending(lambda _: {key("a"), key("b")})
     for change in (Listing(TYPE), Upserted(TYPE, (service("a"),)), Listed(TYPE)):
         pending.take_in(change)
-    assert pending.take_out(10) == {key("a"): service("a"), key("b"): None}
+    assert pending.take_out(10, MANY) == {key("a"): service("a"), key("b"): None}
 
 
 def test_what_is_being_written_and_a_listing_does_not_name_is_gone() -> None:
     pending = Pending(nothing)
     pending.take_in(Upserted(TYPE, (service("a"),)))
-    pending.take_out(10)
+    pending.take_out(10, MANY)
     pending.take_in(Listing(TYPE))
     pending.take_in(Listed(TYPE))
-    assert pending.take_out(10) == {key("a"): None}
+    assert pending.take_out(10, MANY) == {key("a"): None}
 
 
 def test_a_listing_of_one_type_leaves_the_others_alone() -> None:
@@ -141,7 +143,7 @@ def test_a_listing_of_one_type_leaves_the_others_alone() -> None:
     pending.take_in(Upserted(TYPE, (service("a"),)))
     pending.take_in(Listing("core/Namespace"))
     pending.take_in(Listed("core/Namespace"))
-    assert pending.take_out(10) == {key("a"): service("a")}
+    assert pending.take_out(10, MANY) == {key("a"): service("a")}
 
 
 @pytest.mark.parametrize("change", [Trouble(TYPE, "away"), Mended("a.yaml:1"), Upserted(TYPE, ())])
@@ -155,10 +157,10 @@ def test_a_cleared_one_has_forgotten_what_was_listed_and_written() -> None:
     pending = Pending(nothing)
     pending.take_in(Listing(TYPE))
     pending.take_in(Upserted(TYPE, (service("a"), service("b"))))
-    pending.take_out(1)
+    pending.take_out(1, MANY)
     pending.clear()
     pending.take_in(Listed(TYPE))
-    assert pending.take_out(10) == {}
+    assert pending.take_out(10, MANY) == {}
 
 
 def test_objects_are_pruned() -> None:
@@ -166,7 +168,7 @@ def test_objects_are_pruned() -> None:
     obj: dict[str, Any] = service("a")
     obj["metadata"]["managedFields"] = [{}]
     pending.take_in(Upserted(TYPE, (obj,)))
-    assert pending.take_out(1) == {key("a"): service("a")}
+    assert pending.take_out(1, MANY) == {key("a"): service("a")}
 
 
 def test_a_listing_of_one_namespace_removes_only_what_is_gone_there() -> None:
@@ -190,3 +192,45 @@ def test_a_listing_of_a_namespace_within_that_of_the_type_counts_for_both() -> N
         pending.take_in(change)
     gone = {one for one, obj in pending.objects().items() if obj is None}
     assert gone == {key("b"), Key("core", "Service", "infra", "c")}
+
+
+def test_a_batch_is_bounded_by_bytes_but_takes_one_object_in_any_case() -> None:
+    pending = Pending(nothing)
+    objects = [{**service(name), "data": {"text": name * 1000}} for name in "abcd"]
+    pending.take_in(Upserted(TYPE, tuple(objects)))
+    pending.take_in(Deleted(TYPE, key("e")))
+    each = size_of(objects[0])
+    assert pending.size == 4 * each
+    assert list(pending.take_out(10, 2 * each)) == [key("a"), key("b")]
+    assert list(pending.take_out(10, 1)) == [key("c")]
+    assert list(pending.take_out(10, each)) == [key("d"), key("e")]
+    assert pending.size == 0
+
+
+def test_bytes_are_those_of_the_newest_state() -> None:
+    pending = Pending(nothing)
+    large = {**service("a"), "data": msgspec.Raw(b'"' + b"x" * 5000 + b'"')}
+    pending.take_in(Upserted(TYPE, (large, service("b"))))
+    assert pending.size > 5000
+    pending.take_in(Upserted(TYPE, (service("a", 1),)))
+    pending.take_in(Deleted(TYPE, key("b")))
+    assert pending.size == size_of(service("a"))
+    pending.clear()
+    assert pending.size == 0
+
+
+@given(st.text(max_size=300), st.dictionaries(st.text(max_size=9), st.text(max_size=3000), max_size=4))
+def test_the_size_is_about_that_of_the_json(text: str, annotations: dict[str, str]) -> None:
+    obj = {**service("a"), "spec": msgspec.Raw(msgspec.json.encode({"text": text}))}
+    obj["metadata"] = {**obj["metadata"], "annotations": annotations}
+    written = len(msgspec.json.encode(obj))
+    assert written / 7 < size_of(obj) < written + 500  # a letter is up to six bytes as JSON
+
+
+def test_a_type_that_is_not_served_has_nothing_and_one_that_cannot_be_asked_keeps_what_it_had() -> None:
+    pending = Pending(lambda _: {key("a")})
+    pending.take_in(Trouble(TYPE, "away", unknown=True))
+    pending.take_in(Trouble(TYPE, "forbidden"))
+    assert not len(pending)
+    pending.take_in(Trouble(TYPE, "not served", absent=True))
+    assert pending.take_out(10, MANY) == {key("a"): None}
