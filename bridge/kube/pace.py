@@ -14,10 +14,12 @@ class Pace:
 
     A watch is asked to end after `watch` seconds, a tenth more or less, so that the watches of all types (and of all
     bridges) do not end together. A stream without a byte for `silence` seconds counts as dead: the API server sends a
-    bookmark every minute. One that has not begun after `opening` seconds is asked for anew (a server that dies, or a proxy
-    before it, may have taken the request), with twice the time, so that a server that is merely slow is heard. A listing is streamed unless `streams` is False, and is asked for in pages of `page` objects
-    when the stream stays silent for `first_silence` seconds, or is refused. A type that was there a moment ago counts
-    as gone when it is not served for `patience_for_missing` seconds: an API server that starts knows no CRDs yet.
+    bookmark every minute. One that has not begun after `opening` seconds is asked for anew (a server that dies, or a
+    proxy before it, may have taken the request), with twice the time each, up to `longest_opening`, so that a server
+    that is merely slow is heard. A listing is streamed unless `streams` is False, and is asked for in pages of `page`
+    objects when the stream stays silent for `first_silence` seconds, or is refused. A type that was there a moment ago
+    counts as gone when it is not served for `patience_for_missing` seconds: an API server that starts knows no CRDs
+    yet.
     """
 
     page: int = 500
