@@ -12,6 +12,7 @@ from typing import Any
 Condition = Mapping[str, Any]
 Shown = Mapping[str, Any]  # {status, annotations}, as the query `shown` gives them
 Patch = dict[str, Any]  # {status: its fields} or {metadata: {annotations}}; a merge patch (RFC 7386)
+_COUNTED = ("totalViolations", "violations", "auditTimestamp")  # of a Constraint
 _SAID = ("status", "reason", "message", "observedGeneration")  # what makes two conditions of one type equal
 
 
@@ -131,6 +132,23 @@ def plan_affected(shown: Shown, wanted: Mapping[str, Any], now: str) -> Patch | 
         return patch
     changes = plan_annotations(annotations, wanted.get("annotations", {}), ours)
     return None if changes is None else {"metadata": {"annotations": changes}}
+
+
+def plan_constraint(shown: Shown, wanted: Mapping[str, Any], now: str) -> Patch | None:
+    """The patch of a Constraint, from what the query `constraints` wants; None where nothing differs.
+
+    auditTimestamp is moved with the violations only: where these stay, nothing is written.
+    """
+    status = _mapping(shown["status"])
+    part: Patch = {"conditions": plan_conditions(_list(status, "conditions"), [wanted["condition"]], (), now)}
+    counts = {name: wanted[name] for name in ("totalViolations", "violations") if name in wanted}
+    if counts and any(status.get(name) != value for name, value in counts.items()):
+        part |= counts | {"auditTimestamp": now}
+    patch = _status_patch(part)
+    if not counts and (gone := [name for name in _COUNTED if status.get(name) is not None]):
+        # A Constraint that makes no sense judges nothing: what it found before is no more.
+        patch = {"status": {**(patch["status"] if patch else {}), **dict.fromkeys(gone)}}
+    return patch
 
 
 def _status_patch(part: Mapping[str, Any]) -> Patch | None:

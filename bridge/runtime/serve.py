@@ -21,6 +21,7 @@ from bridge.modules.shipped import shipped_bundle
 from bridge.opa.bundle import Bundle
 from bridge.opa.client import Opa
 from bridge.opa.config import opa_config
+from bridge.remediator.audit import Audit
 from bridge.remediator.queue import Budget
 from bridge.remediator.remediator import Remediator
 from bridge.remediator.sink import StatusSink
@@ -123,14 +124,17 @@ async def _started(settings: Settings, report: Report | None) -> AsyncIterator[a
             prune=pruning({one.type: one.fields for one in settings.selected_types if _shapes(one)}),
         )
         bundles.on_fresh_start(replicator.doubt)
-        remediator = Remediator(opa, world.sink, Budget(settings.status_writes_per_second, BURST))
+        budget = Budget(settings.status_writes_per_second, BURST)
+        remediator = Remediator(opa, world.sink, budget)
+        audit = Audit(opa, world.sink, budget, lambda: None if settings.manifests else (*ALWAYS, *asked))
         replicator.listen(remediator.note)
+        replicator.listen(audit.note)
         replicator.listen(world.noticed)
         ready["replicator"] = lambda: "" if replicator.filled.is_set() else "OPA does not hold everything yet"
         log.info("running", bridge=bridge_url, opa=opa_url, source=world.name)
         engine = Engine(opa, [], world.position)
         running = Running(engine, opa_url, bridge_url, world.sink)
-        task = asyncio.create_task(_work(world, replicator, remediator, own, report, running))
+        task = asyncio.create_task(_work(world, replicator, remediator, audit, own, report, running))
         try:
             yield task
         finally:
@@ -142,6 +146,7 @@ async def _work(
     world: World,
     replicator: Replicator,
     remediator: Remediator,
+    audit: Audit,
     own: OwnOpa | None,
     report: Report | None,
     running: Running,
@@ -149,6 +154,7 @@ async def _work(
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(replicator.run())
         tasks.create_task(remediator.run())
+        tasks.create_task(audit.run())
         tasks.create_task(world.run())
         if own:
             tasks.create_task(own.keep(replicator.doubt))

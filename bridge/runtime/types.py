@@ -6,6 +6,7 @@ GATEWAY_API = "gateway.networking.k8s.io"
 ALWAYS = (
     "apiextensions.k8s.io/CustomResourceDefinition",
     "policybridge.io/PolicyKind",
+    "policybridge.io/Constraint",
     "core/Namespace",
     "core/Service",
     *(

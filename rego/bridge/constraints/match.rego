@@ -22,10 +22,6 @@ matches_type(match, object_type) if {
 	_kind_matches(object.get(match, "kinds", []), api_group(group), kind)
 }
 
-# METADATA
-# description: A match looks at labels of namespaces.
-selects_namespaces(match) if object.get(match, "namespaceSelector", {}) != {}
-
 _kind_matches([], _, _)
 
 _kind_matches(kinds, group, kind) if {

@@ -1,6 +1,8 @@
 package bridge.constraints
 
+import data.bridge.kinds
 import data.bridge.lib.keys
+import data.bridge.lookup
 import data.bridge.status as reporting
 
 # METADATA
@@ -50,7 +52,7 @@ _not_replicated(name, replicated) := {concat("/", [keys.group_name(group), kind]
 	some kind in entry.kinds
 	group != "*"
 	kind != "*"
-} - {object_type | some object_type in replicated} if {
+} - (({object_type | some object_type in replicated} | lookup.types) | kinds.names) if {
 	replicated != null
 }
 
@@ -68,12 +70,32 @@ shown(row) := {
 }
 
 # METADATA
-# description: What there is to tell of a Constraint but its violations.
-about(name, replicated) := {
-	"constraint": name,
-	"policy": object.get(spec, "policy", ""),
-	"enforcementAction": action(spec),
-	"condition": accepted(name, replicated),
-} if {
+# description: |
+#   What there is to tell of a Constraint, with its violations where they have been counted: `counted` is `{total, first}`,
+#   their number and the first rows of them, or null.
+about(name, replicated, counted) := object.union(
+	{
+		"constraint": name,
+		"policy": object.get(spec, "policy", ""),
+		"enforcementAction": action(spec),
+		"condition": accepted(name, replicated),
+	},
+	_violations_shown(name, counted),
+) if {
 	spec := object.get({"": all[name].spec | is_object(all[name].spec)}, "", {})
+}
+
+_violations_shown(_, null) := {}
+
+# One that is not in force judges nothing.
+_violations_shown(name, counted) := {} if {
+	counted != null
+	not in_force[name]
+}
+
+_violations_shown(name, counted) := {
+	"totalViolations": counted.total,
+	"violations": [shown(row) | some row in counted.first],
+} if {
+	in_force[name]
 }

@@ -41,3 +41,19 @@ test_a_row_as_a_status_has_it if {
 		"message": "no",
 	}
 }
+
+_about(spec, counted) := found if {
+	found := constraints.about("c", null, counted) with data.objects as testing.stored([constraint("c", spec)])
+}
+
+test_violations_are_told_once_they_are_counted if {
+	not _about(_limits, null).totalViolations
+	counted := {"total": 30, "first": [{"object": _cart_key, "enforcementAction": "deny", "message": "no", "details": {}}]}
+	told := _about(_limits, counted)
+	told.totalViolations == 30
+	[entry.name | some entry in told.violations] == ["cart"]
+}
+
+test_a_constraint_that_makes_no_sense_has_none if {
+	not _about({"policy": 1}, {"total": 0, "first": []}).totalViolations
+}

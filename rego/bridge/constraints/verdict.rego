@@ -50,8 +50,14 @@ unknown_namespace(name, it) if {
 	it.namespace != ""
 	not is_namespace(it)
 	not lookup.get(keys.format("", "Namespace", "", it.namespace))
+	selects_by_namespace(name)
+}
+
+# METADATA
+# description: A Constraint goes by labels of namespaces.
+selects_by_namespace(name) if {
 	some match in _matches_of(in_force[name])
-	selects_namespaces(match)
+	object.get(match, "namespaceSelector", {}) != {}
 }
 
 _matches_of(spec) := array.concat(

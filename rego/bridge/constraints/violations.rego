@@ -34,6 +34,18 @@ audited(name) := {key |
 	some key in lookup.keys_of(object_type)
 }
 
+# METADATA
+# description: The same, of objects in these namespaces.
+audited_in(name, namespaces) := {key |
+	some key in audited(name)
+	parts := keys.parse(key)
+	_within(parts) in namespaces
+}
+
+_within(parts) := parts.name if parts.type == "core/Namespace"
+
+_within(parts) := parts.namespace if parts.type != "core/Namespace"
+
 _asked(name, null) := audited(name)
 
 _asked(name, object_keys) := {key |

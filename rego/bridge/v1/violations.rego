@@ -23,12 +23,15 @@ audited := _input_problem if {
 	_input_problem
 } else := _asked_problem if {
 	_asked_problem
+} else := {name: sort(judging.audited_in(name, input.namespaces)) | some name in _constraints; judging.selects_by_namespace(name)} if {
+	input.namespaces
 } else := {name: sort(judging.audited(name)) | some name in _constraints; judging.in_force[name]}
 
 # METADATA
 # description: |
-#   `constraints`: of each of `constraints`, or of all, `{constraint, enforcementAction, policy, condition}`: the condition
-#   Accepted. `replicated` are the types of objects (`<group>/<Kind>`) that are there, without it all.
+#   `constraints`: of each of `constraints`, or of all, `{constraint, policy, enforcementAction, condition}`: the condition
+#   Accepted. `replicated` are the types of objects (`<group>/<Kind>`) that are replicated, without it all. With `counted`,
+#   `{total, first}` of violations by Constraint, also `{totalViolations, violations}` as its status has them.
 # entrypoint: true
 constraints := _input_problem if {
 	_input_problem
@@ -37,13 +40,15 @@ constraints := _input_problem if {
 } else := [told |
 	some name in sort(_constraints)
 	judging.all[name]
-	told := judging.about(name, object.get(input, "replicated", null))
+	told := judging.about(name, object.get(input, "replicated", null), object.get(input, ["counted", name], null))
 ]
 
 _asked_problem := _error("InvalidInput", "constraints must be a list of names of Constraints") if {
 	not _is_names("constraints")
 } else := _error("InvalidInput", "replicated must be a list of types, <group>/<Kind>") if {
 	not _is_names("replicated")
+} else := _error("InvalidInput", "namespaces must be a list of names of namespaces") if {
+	not _is_names("namespaces")
 } else := _keys_problem("objects") if {
 	object.get(input, "objects", null) != null
 	_keys_problem("objects")

@@ -32,6 +32,20 @@ test_audited_are_the_objects_of_the_kinds_that_a_constraint_names if {
 	found == {"seen": ["core/Service/shop/cart", "core/Service/shop/stock"]}
 }
 
+test_audited_in_a_namespace_is_what_goes_by_its_labels if {
+	namespaced := testing.with_spec(
+		testing.resource("policybridge.io/v1alpha1", "Constraint", "", "by-namespace"),
+		{"policy": "testing.seen", "match": {"namespaceSelector": {"matchLabels": {"team": "shop"}}}},
+	)
+	held := object.union(_judged, testing.stored([
+		namespaced,
+		testing.resource("v1", "Namespace", "", "shop"),
+		testing.resource("v1", "Namespace", "", "blog"),
+	]))
+	found := v1.audited with input as {"namespaces": ["shop"]} with data.objects as object.union(held, _judged)
+	found == {"by-namespace": ["core/Namespace/-/shop", "core/Service/shop/cart", "core/Service/shop/stock"]}
+}
+
 test_constraints_are_told_of if {
 	found := v1.constraints with input as {} with data.objects as _judged
 	[[told.constraint, told.policy, told.enforcementAction, told.condition.reason] | some told in found] == [
@@ -47,6 +61,7 @@ test_what_is_asked_wrongly_is_an_error if {
 		{"constraints": "seen"},
 		{"constraints": [1]},
 		{"replicated": 1},
+		{"namespaces": [1]},
 		{"changes": {"delete": 1}},
 	] {
 		found := v1.violations with input as asked with data.objects as _judged

@@ -1,0 +1,230 @@
+"""Constraints on a real API server: what their statuses say of objects that exist."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from bridge.kube.client import KubeClient
+from bridge.kube.lease import Lease, Term
+from bridge.modules.dispatch import FILE, dispatcher
+from bridge.opa.bundle import build_bundle
+from bridge.opa.client import Opa
+from bridge.opa.managed import ManagedOpa
+from bridge.remediator.audit import Audit
+from bridge.remediator.queue import Budget
+from bridge.replicator.replicator import Replicator
+from bridge.resources import rego_root
+from bridge.runtime.cluster_sink import ClusterSink
+from bridge.runtime.types import ALWAYS
+from bridge.sources.cluster import ClusterSource
+from tests.controlplane.api import ApiServer
+from tests.controlplane.plane import ControlPlane
+from tests.integration.objects import apply_crd, fresh_name, make_namespace
+
+CRDS = Path(__file__).parents[2] / "deploy" / "crds"
+CONSTRAINTS = "/apis/policybridge.io/v1alpha1/constraints"
+TERM = Term(duration=3, margin=1, period=0.3)
+POLICY = """package shop.ports
+
+violation contains {"msg": sprintf("%d ports are more than %d", [ports, input.parameters.limit])} if {
+	ports := count(input.review.object.spec.ports)
+	ports > input.parameters.limit
+}
+"""
+
+
+@dataclass
+class Place:
+    """A namespace of one test's own, with Services and a Constraint on them."""
+
+    api: ApiServer
+    namespace: str
+    constraint: str = field(default_factory=lambda: fresh_name("ports"))
+
+    async def service(self, name: str, ports: int) -> None:
+        """A Service with that many ports."""
+        spec = {"ports": [{"name": f"p{port}", "port": port} for port in range(1, ports + 1)]}
+        body = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name}, "spec": spec}
+        await self._send("PATCH", f"/api/v1/namespaces/{self.namespace}/services/{name}", body)
+
+    async def delete_service(self, name: str) -> None:
+        """The Service is gone."""
+        await asyncio.to_thread(self.api.request, "DELETE", f"/api/v1/namespaces/{self.namespace}/services/{name}")
+
+    async def label(self, labels: dict[str, str]) -> None:
+        """The namespace has these labels."""
+        body = {"metadata": {"labels": labels}}
+        path = f"/api/v1/namespaces/{self.namespace}"
+        await asyncio.to_thread(self.api.request, "PATCH", path, body, "application/merge-patch+json")
+
+    async def constrain(self, **spec: Any) -> None:
+        """The Constraint, on the Services of the namespace."""
+        match = {"kinds": [{"apiGroups": [""], "kinds": ["Service"]}], "namespaces": [self.namespace]}
+        whole = {"policy": "shop.ports", "match": match, "parameters": {"limit": 1}, **spec}
+        body = {
+            "apiVersion": "policybridge.io/v1alpha1",
+            "kind": "Constraint",
+            "metadata": {"name": self.constraint},
+            "spec": whole,
+        }
+        await self._send("PATCH", f"{CONSTRAINTS}/{self.constraint}", body)
+
+    async def shown(self) -> Any:
+        """The Constraint as it is now."""
+        return await asyncio.to_thread(self.api.get, f"{CONSTRAINTS}/{self.constraint}")
+
+    async def until(self, wanted: Callable[[dict[str, Any]], bool]) -> Any:
+        """Wait until the Constraint's status is so, and give the Constraint."""
+        deadline = time.monotonic() + 30
+        while not wanted((shown := await self.shown()).get("status", {})):
+            assert time.monotonic() < deadline, shown.get("status")
+            await asyncio.sleep(0.1)
+        return shown
+
+    async def until_named(self, *names: str) -> Any:
+        """Wait until the status names these Services, in this order, as all that there are."""
+        return await self.until(
+            lambda status: (
+                status.get("totalViolations") == len(names)
+                and [entry["name"] for entry in status["violations"]] == list(names)
+            )
+        )
+
+    async def _send(self, method: str, path: str, body: Any) -> None:
+        await asyncio.to_thread(self.api.apply, path, body)
+
+
+@pytest.fixture
+async def place(control_plane: ControlPlane) -> AsyncIterator[Place]:
+    await apply_crd(control_plane.api, yaml.safe_load((CRDS / "constraints.yaml").read_text()))
+    found = Place(control_plane.api, await make_namespace(control_plane.api))
+    yield found
+    await asyncio.to_thread(control_plane.api.request, "DELETE", f"{CONSTRAINTS}/{found.constraint}")
+
+
+@asynccontextmanager
+async def at_work(plane: ControlPlane, opa_path: Path, policies: dict[tuple[str, ...], str]) -> AsyncIterator[Audit]:
+    """An audit with an OPA of its own that has these policies."""
+    async with AsyncExitStack() as stack:
+        client = await stack.enter_async_context(await KubeClient.connect(str(plane.kubeconfig), None))
+        managed = await stack.enter_async_context(ManagedOpa(opa_path, {}, bundle=bundle_with(policies)))
+        opa = await stack.enter_async_context(Opa(managed.url))
+        source = ClusterSource(client)
+        lease = Lease(client, "default", fresh_name("lease"), fresh_name("bridge"), term=TERM)
+        replicator = Replicator(source, opa, ALWAYS)
+        audit = Audit(opa, ClusterSink(client, source.resource, lease), Budget(1000, 1000), lambda: ALWAYS)
+        replicator.listen(audit.note)
+        tasks = [asyncio.create_task(work()) for work in (replicator.run, audit.run, lease.run)]
+        try:
+            await asyncio.wait_for(replicator.filled.wait(), 30)
+            yield audit
+            assert not any(task.done() for task in tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def bundle_with(policies: dict[tuple[str, ...], str]) -> Any:
+    """The shipped modules and these, as the loader serves them."""
+    root = rego_root()
+    modules = {
+        str(path.relative_to(root)): path.read_text()
+        for path in root.rglob("*.rego")
+        if not path.name.endswith("_test.rego")
+    }
+    modules |= {f"admins/{number}.rego": text for number, text in enumerate(policies.values())}
+    modules[FILE] = dispatcher(policies.items())
+    return build_bundle(modules, {}, {"bridge", *("/".join(package) for package in policies)})
+
+
+async def test_a_status_follows_objects_and_the_constraint(
+    control_plane: ControlPlane, opa_path: Path, place: Place
+) -> None:
+    await place.service("cart", 2)
+    await place.service("stock", 1)
+    await place.constrain()
+    async with at_work(control_plane, opa_path, {("shop", "ports"): POLICY}) as audit:
+        shown = await place.until_named("cart")
+        status = shown["status"]
+        assert status["violations"] == [
+            {
+                "group": "",
+                "kind": "Service",
+                "namespace": place.namespace,
+                "name": "cart",
+                "enforcementAction": "deny",
+                "message": "2 ports are more than 1",
+            }
+        ]
+        [accepted] = status["conditions"]
+        assert (accepted["type"], accepted["status"], accepted["reason"]) == ("Accepted", "True", "Accepted")
+        assert accepted["observedGeneration"] == 1
+        assert status["auditTimestamp"]
+        await place.service("stock", 3)
+        await place.until_named("cart", "stock")
+        await place.delete_service("cart")
+        shown = await place.until_named("stock")
+        await place.service("other", 1)  # judged, and no violation
+        await asyncio.sleep(1.5)
+        assert (await place.shown())["metadata"]["resourceVersion"] == shown["metadata"]["resourceVersion"]
+        await place.constrain(parameters={"limit": 5})
+        await place.until_named()
+        await place.constrain(enforcementAction="dryrun")
+        shown = await place.until_named("stock")
+        assert shown["status"]["violations"][0]["enforcementAction"] == "dryrun"
+        await asyncio.wait_for(audit.settled(), 20)
+
+
+async def test_labels_of_a_namespace_decide_for_what_is_in_it(
+    control_plane: ControlPlane, opa_path: Path, place: Place
+) -> None:
+    await place.service("cart", 2)
+    large = {"match": {"namespaceSelector": {"matchLabels": {"size": "large"}}}, "parameters": {"limit": 2}}
+    await place.constrain(parameterSelection=[large])
+    async with at_work(control_plane, opa_path, {("shop", "ports"): POLICY}):
+        await place.until_named("cart")
+        await place.label({"size": "large"})
+        await place.until_named()
+        await place.label({"size": "small"})
+        await place.until_named("cart")
+
+
+async def test_a_status_has_the_first_twenty_violations_and_their_number(
+    control_plane: ControlPlane, opa_path: Path, place: Place
+) -> None:
+    for number in range(25):
+        await place.service(f"s{number:02}", 2)
+    await place.constrain()
+    async with at_work(control_plane, opa_path, {("shop", "ports"): POLICY}):
+        shown = await place.until(lambda status: status.get("totalViolations") == 25)
+        assert [entry["name"] for entry in shown["status"]["violations"]] == [f"s{number:02}" for number in range(20)]
+
+
+async def test_a_policy_that_is_not_loaded_is_told(control_plane: ControlPlane, opa_path: Path, place: Place) -> None:
+    await place.service("cart", 2)
+    await place.constrain()
+    async with at_work(control_plane, opa_path, {}):
+        shown = await place.until(lambda status: status.get("totalViolations") == 1)
+        [accepted] = shown["status"]["conditions"]
+        assert (accepted["status"], accepted["reason"]) == ("False", "PolicyNotFound")
+        assert "what it matches is denied" in accepted["message"]
+
+
+async def test_kinds_that_are_not_replicated_are_told(
+    control_plane: ControlPlane, opa_path: Path, place: Place
+) -> None:
+    await place.constrain(match={"kinds": [{"apiGroups": [""], "kinds": ["Service", "Pod"]}]})
+    async with at_work(control_plane, opa_path, {("shop", "ports"): POLICY}):
+        shown = await place.until(lambda status: bool(status.get("conditions")))
+        assert "core/Pod" in shown["status"]["conditions"][0]["message"]
+        assert "core/Service" not in shown["status"]["conditions"][0]["message"]
