@@ -28,6 +28,7 @@ class _Known(NamedTuple):
     version: str
     essence: int | None  # None: written by a bridge before this one
     paths: tuple[Path, ...]  # below `index`
+    made_from: int | None = None  # what the links were made from; None: nobody can tell
 
 
 class Difference(NamedTuple):
@@ -137,20 +138,30 @@ class Documents:
         known = self._known.get(key)
         return known.paths if known else ()
 
-    def put(self, key: Key, obj: Object, entries: Entries) -> None:
-        """Plan an object with its part of the index, in place of what it had there."""
+    def made_from(self, key: Key) -> int | None:
+        """What the links that were written of an object were made from; None where nobody can tell."""
         known = self._known.get(key)
-        text = str(key)
-        paths = tuple(path for path, _ in entries)
-        if known:
-            for path in set(known.paths).difference(paths):
-                self._skeleton.remove((INDEX, *path, text))
+        return known.made_from if known else None
+
+    def put(self, key: Key, obj: Object, entries: Entries | None, made_from: int | None = None) -> None:
+        """Plan an object with its part of the index, in place of what it had there.
+
+        Without entries it keeps those that it has. `made_from` is a number for what they are made from.
+        """
+        known = self._known.get(key)
         self._skeleton.put((OBJECTS, *_place(key)), obj)
-        for path, value in entries:
-            self._skeleton.put((INDEX, *path, text), value)
+        if entries is None:
+            paths = known.paths if known else ()
+        else:
+            text = str(key)
+            paths = tuple(path for path, _ in entries)
+            for path in set(known.paths if known else ()).difference(paths):
+                self._skeleton.remove((INDEX, *path, text))
+            for path, value in entries:
+                self._skeleton.put((INDEX, *path, text), value)
         declared = _declared(obj)
-        self._bytes += len(declared) + 100 * len(entries)
-        self._known[key] = _Known(obj["metadata"].get("resourceVersion", ""), hash(declared), paths)
+        self._bytes += len(declared) + 100 * len(entries or ())
+        self._known[key] = _Known(obj["metadata"].get("resourceVersion", ""), hash(declared), paths, made_from)
 
     def remove(self, key: Key) -> None:
         """Plan that OPA holds nothing of an object."""

@@ -1,19 +1,41 @@
-"""Links of objects, asked of OPA: two queries at once, and ahead of the write that needs them."""
+"""Links of objects, asked of OPA: two queries at once, ahead of the write that needs them, never twice for the same."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import islice
+from typing import NamedTuple
+
+import msgspec
 
 from bridge.model.changes import Object
 from bridge.model.keys import Key, key_of, parse_key
 from bridge.opa.client import Opa
+from bridge.opa.errors import QueryError
 from bridge.opa.parts import in_parts
+from bridge.replicator.declared import Reading
 from bridge.replicator.documents import Entries, entries_of
 
 BATCH = 500  # objects a query
 AT_ONCE = 2  # queries under way: OPA evaluates each on one core
+
+
+class Links(NamedTuple):
+    """The links of one object. `made_from` is a number for what they are made from; None: nobody can tell that.
+
+    `entries` is None where they are the ones that were made from the same before.
+    """
+
+    made_from: int | None
+    entries: Entries | None
+
+
+Known = Callable[[Key], int | None]  # what the links that OPA has of an object were made from
+
+
+def _nothing_known(_: Key) -> int | None:
+    return None
 
 
 class Linking:
@@ -24,28 +46,21 @@ class Linking:
 
     def __init__(self, opa: Opa) -> None:
         self._opa = opa
-        self._ahead: dict[Key, tuple[Object, Entries]] = {}
+        self._ahead: dict[Key, tuple[Object, Links]] = {}
+        self._reading: Reading | None = None  # None: OPA is to be asked
 
-    async def of(self, objects: Mapping[Key, Object]) -> dict[Key, Entries]:
-        """The entries of each object that has any. Raises OpaError."""
-        found: dict[Key, Entries] = {}
-        missing: list[Object] = []
-        for key, obj in objects.items():
-            asked, entries = self._ahead.pop(key, (None, []))
-            if asked is obj:
-                found[key] = entries
-            else:
-                missing.append(obj)
-        limit = asyncio.Semaphore(AT_ONCE)
-        batches = [missing[start : start + BATCH] for start in range(0, len(missing), BATCH)]
-        tasks = [asyncio.create_task(self._ask_within(limit, batch)) for batch in batches]
-        try:
-            for answer in await asyncio.gather(*tasks):
-                found.update(answer)
-        finally:
-            for task in tasks:
-                task.cancel()  # one has failed: the answers of the others are of no use
-        return found
+    async def of(self, objects: Mapping[Key, Object], known: Known = _nothing_known) -> dict[Key, Links]:
+        """The links of each object. Raises OpaError."""
+        while objects:
+            reading = self._reading or await self._ask_what_is_read()
+            try:
+                return await self._of(objects, known, reading)
+            except QueryError as error:
+                if error.code != "OtherFields":
+                    raise
+            self._reading = None
+            self._ahead.clear()
+        return {}
 
     async def ahead(self, waiting: Mapping[Key, Object | None]) -> bool:
         """Ask for a batch of what waits, where a whole one does (or several at once); False where there was none."""
@@ -54,7 +69,7 @@ class Linking:
         if len(batch) < BATCH:
             return False
         found = await self.of(batch)
-        self._ahead.update({key: (obj, found.get(key, [])) for key, obj in batch.items()})
+        self._ahead.update({key: (obj, found[key]) for key, obj in batch.items()})
         return True
 
     def forget(self) -> None:
@@ -65,13 +80,51 @@ class Linking:
         known = self._ahead.get(key)
         return known is not None and known[0] is obj
 
-    async def _ask_within(self, limit: asyncio.Semaphore, objects: list[Object]) -> dict[Key, Entries]:
-        async with limit:
-            return await self._ask(objects)
+    async def _ask_what_is_read(self) -> Reading:
+        self._reading = Reading(await self._opa.query("links_read", {}))
+        return self._reading
 
-    async def _ask(self, objects: list[Object]) -> dict[Key, Entries]:
-        # What an object reports is no part of what it declares, and often the larger part.
-        declared = [{name: value for name, value in obj.items() if name != "status"} for obj in objects]
+    async def _of(self, objects: Mapping[Key, Object], known: Known, reading: Reading) -> dict[Key, Links]:
+        found: dict[Key, Links] = {}
+        missing: list[tuple[Key, msgspec.Raw, int | None]] = []
+        for key, obj in objects.items():
+            asked = self._ahead.get(key)
+            if asked and asked[0] is obj:
+                found[key] = asked[1]
+                continue
+            declared = reading.of(obj)
+            made_from = None if reading.fields is None else hash(bytes(declared))
+            if made_from is not None and made_from == known(key):
+                found[key] = Links(made_from, None)
+            else:
+                missing.append((key, declared, made_from))
+        limit = asyncio.Semaphore(AT_ONCE)
+        # That nothing is missing holds only while OPA reads the same still: then it is asked about nothing.
+        batches = [missing[start : start + BATCH] for start in range(0, max(len(missing), 1), BATCH)]
+        texts = [[declared for _, declared, _ in batch] for batch in batches]
+        tasks = [asyncio.create_task(self._ask_within(limit, reading, batch)) for batch in texts]
+        try:
+            answers = await asyncio.gather(*tasks)
+        finally:
+            for task in tasks:
+                task.cancel()  # one has failed: the answers of the others are of no use
+        for batch, answer in zip(batches, answers, strict=True):
+            found.update({key: Links(made_from, answer.get(key, [])) for key, _, made_from in batch})
+        for key in objects:
+            self._ahead.pop(key, None)
+        return found
+
+    async def _ask_within(
+        self, limit: asyncio.Semaphore, reading: Reading, declared: list[msgspec.Raw]
+    ) -> dict[Key, Entries]:
+        async with limit:
+            return await self._ask(reading, declared)
+
+    async def _ask(self, reading: Reading, declared: list[msgspec.Raw]) -> dict[Key, Entries]:
         # One object whose links cannot be made must not keep the others out: it goes in without them.
-        answers = await in_parts(self._opa, "links", "objects", declared, {}, lambda obj: str(key_of(obj)))
+        answers = await in_parts(self._opa, "links", "objects", declared, {"reads": reading.fields}, _named)
         return {parse_key(key): entries_of(raw) for _, answer in answers for key, raw in answer.items()}
+
+
+def _named(declared: msgspec.Raw) -> str:
+    return str(key_of(msgspec.json.decode(declared)))

@@ -104,7 +104,7 @@ class Writer:
                 upserts[key] = obj
             else:
                 self.documents.learn(key, obj)
-        links = await self._claim.ask(lambda: self.linking.of(upserts))
+        links = await self._claim.ask(lambda: self.linking.of(upserts, self.documents.made_from))
         written: dict[Key, Before] = {}
         for key in (*deletes, *upserts):
             written[key] = Before(self.documents.essence(key), self.documents.index_paths(key))
@@ -112,7 +112,7 @@ class Writer:
             self.documents.remove(key)
             await self._send_what_is_much()
         for key, obj in upserts.items():
-            self.documents.put(key, obj, links.get(key, []))
+            self.documents.put(key, obj, links[key].entries, links[key].made_from)
             await self._send_what_is_much()
         if self.documents.planned or not self._begun:
             await self._send()

@@ -12,13 +12,20 @@ from bridge.model.keys import Key, key_of
 from bridge.modules.shipped import shipped_bundle
 from bridge.opa.client import Opa
 from bridge.opa.managed import ManagedOpa
-from bridge.replicator.linking import BATCH, Linking
+from bridge.replicator.linking import BATCH, Linking, Links
 from bridge.resources import rego_root
+from tests.integration.test_modules_of_admins import put_module
 
 
 @pytest.fixture
-async def linking(opa_path: Path) -> AsyncIterator[Linking]:
-    async with ManagedOpa(opa_path, {}, bundle=shipped_bundle(rego_root())) as managed, Opa(managed.url) as opa:
+async def opa_url(opa_path: Path) -> AsyncIterator[str]:
+    async with ManagedOpa(opa_path, {}, bundle=shipped_bundle(rego_root())) as managed:
+        yield managed.url
+
+
+@pytest.fixture
+async def linking(opa_url: str) -> AsyncIterator[Linking]:
+    async with Opa(opa_url) as opa:
         yield Linking(opa)
 
 
@@ -63,6 +70,31 @@ async def test_an_object_that_changed_after_it_was_asked_ahead_is_asked_anew(lin
     assert await linking.ahead(routes)
     changed = _route(0, gateway="internal")
     found = await linking.of(routes | _by_key(changed))
-    paths = {path for path, _ in found[key_of(changed)]}
+    paths = {path for path, _ in found[key_of(changed)].entries or []}
     assert ("children", "gateway.networking.k8s.io/Gateway/shop/internal") in paths
     assert ("children", "gateway.networking.k8s.io/Gateway/shop/public") not in paths
+
+
+async def test_links_made_from_the_same_are_not_made_again(linking: Linking) -> None:
+    asked = _by_key(_route(1), _route(2))
+    before = await linking.of(asked)
+    route, other = asked
+    labelled = {**_route(1), "metadata": {**_route(1)["metadata"], "labels": {"team": "a"}}}
+    moved = _route(2, gateway="internal")
+    after = await linking.of(
+        {route: labelled, other: moved}, {key: links.made_from for key, links in before.items()}.get
+    )
+    assert after[route] == Links(before[route].made_from, None)
+    assert after[other].entries
+
+
+async def test_a_module_that_comes_has_all_links_made_again(linking: Linking, opa_url: str) -> None:
+    asked = _by_key(_route(1))
+    before = await linking.of(asked)
+    module = b"""package bridge.extensions.hierarchy.acme
+links contains ["acme.io/Plan/shop/p", sprintf("core/Service/shop/%v", [input.object.spec.hostnames[0]])]"""
+    assert put_module(opa_url, "acme.rego", module) == 200
+    labelled = {**_route(1), "spec": {**_route(1)["spec"], "hostnames": ["from-the-module"]}}
+    (links,) = (await linking.of(_by_key(labelled), {key: one.made_from for key, one in before.items()}.get)).values()
+    assert links.made_from is None
+    assert ("parents", "core/Service/shop/from-the-module") in {path for path, _ in links.entries or []}

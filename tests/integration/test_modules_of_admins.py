@@ -14,7 +14,8 @@ from tests.e2e.conftest import ROOT
 EXTENSIONS = ROOT / "examples" / "extensions"
 
 
-def _put(url: str, name: str, module: bytes) -> int:
+def put_module(url: str, name: str, module: bytes) -> int:
+    """Put a module into an OPA; gives the HTTP status."""
     with contextlib.closing(http.client.HTTPConnection(url.removeprefix("http://"), timeout=10)) as connection:
         connection.request("PUT", f"/v1/policies/{name}", module)
         return connection.getresponse().status
@@ -24,5 +25,5 @@ async def test_the_examples_are_taken_and_what_the_bridge_owns_is_not(opa_path: 
     async with ManagedOpa(opa_path, {}, bundle=shipped_bundle(rego_root())) as opa:
         for path in sorted(EXTENSIONS.rglob("*.rego")):
             if not path.name.endswith("_test.rego"):
-                assert _put(opa.url, path.name, path.read_bytes()) == 200
-        assert _put(opa.url, "other.rego", b"package bridge.hierarchy\n") == 400
+                assert put_module(opa.url, path.name, path.read_bytes()) == 200
+        assert put_module(opa.url, "other.rego", b"package bridge.hierarchy\n") == 400

@@ -360,6 +360,7 @@ links[key] := entries if {
     key := concat("/", ["core/Service", "shop", obj.metadata.name])
     entries := [{"path": ["parents", "somebody"], "value": []}]
 }
+links_read := ["/apiVersion", "/kind", "/metadata"]
 kinds_in_force := {}
 undiscovered := {}
 """

@@ -1,6 +1,7 @@
 """Whatever the objects of a scenario hold, no query fails, and every policy has a status.
 
-An API server accepts much where a CRD keeps unknown fields, and a folder of manifests accepts anything.
+An API server accepts much where a CRD keeps unknown fields, and a folder of manifests accepts anything. Their links are
+those of the fields alone that `links` is said to read.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import pytest_asyncio
 from bridge.modules.shipped import shipped_bundle
 from bridge.opa.client import Opa
 from bridge.opa.managed import ManagedOpa
+from bridge.replicator.declared import Reading
 from bridge.resources import rego_root
 from tests.scenarios.cases import Case, cases_without_modules
 
@@ -76,7 +78,10 @@ async def _ask_everything(opa: Opa, world: list[dict[str, Any]]) -> tuple[list[s
         await opa.query("effective", {"targets": targets, "policyKind": kind, "changes": changes})
         for target in targets[:1]:
             await opa.query("explain", {"target": target, "changes": changes})
-    keys = sorted(await opa.query("links", {"objects": world}))
+    links = await opa.query("links", {"objects": world})
+    reading = Reading(await opa.query("links_read", {}))
+    assert await opa.query("links", {"objects": [reading.of(obj) for obj in world], "reads": reading.fields}) == links
+    keys = sorted(links)
     await opa.query("affected", {"objects": keys, "changes": changes})
     await opa.query("concerned", {"keys": keys, "changes": changes})
     policies = await opa.query("policies", {"changes": changes})

@@ -5,13 +5,23 @@ import data.bridge.lib.keys
 
 # METADATA
 # description: |
-#   `links`: what the replicator stores in the index for each of `objects`, by key, a list of `{path, value}`.
+#   `links`: what the replicator stores in the index for each of `objects`, by key, a list of `{path, value}`. Who gives
+#   objects with the fields of `links_read` alone says with `reads` which these were.
 # entrypoint: true
 links := _error("InvalidInput", "objects must be a list of objects with apiVersion, kind and metadata.name") if {
 	not _is_list("objects")
+} else := _error("OtherFields", "links reads other fields now than reads has: ask links_read again") if {
+	object.get(input, "reads", links_read) != links_read
 } else := {key: entries |
 	some obj in input.objects
 	key := keys.of(obj)
 	entries := hierarchy.links(obj)
 	count(entries) > 0
 }
+
+# METADATA
+# description: |
+#   `links_read`: the fields of which `links` is made, as JSON Pointers (`*`: each item of a list); null while modules of
+#   admins make links, which may read any.
+# entrypoint: true
+links_read := hierarchy.links_read

@@ -15,3 +15,17 @@ test_links_without_objects_are_an_error if {
 	found := v1.links with input as {}
 	found.error == _invalid("objects must be a list of objects with apiVersion, kind and metadata.name")
 }
+
+test_links_of_objects_with_other_fields_than_links_reads_are_an_error if {
+	objects := [testing.resource("v1", "Namespace", "", "shop")]
+	found := v1.links with input as {"objects": objects, "reads": ["/spec/targetRefs"]}
+	found.error.code == "OtherFields"
+	same := v1.links with input as {"objects": objects, "reads": v1.links_read}
+	same == {}
+}
+
+test_while_modules_make_links_they_may_read_any_field if {
+	read := v1.links_read with data.bridge.extensions.hierarchy as {"acme": {"links": set()}}
+	read == null
+	"/spec/targetRefs" in v1.links_read
+}

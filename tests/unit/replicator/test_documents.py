@@ -186,3 +186,17 @@ def test_the_order_of_fields_is_not_of_the_essence() -> None:
 def test_the_answer_of_links_becomes_index_entries() -> None:
     raw = [{"path": ["parents", "a"], "value": ["b"]}]
     assert entries_of(raw) == [(("parents", "a"), ["b"])]
+
+
+def test_an_object_whose_links_are_as_they_were_is_one_operation() -> None:
+    documents = Documents()
+    documents.begin()
+    key = key_of(service("one"))
+    documents.put(key, service("one"), [(("children", "gateway"), [str(key)])], 17)
+    documents.take_plan()
+    documents.put(key, service("one", resourceVersion="2"), None, 17)
+    (operation,) = documents.take_plan()
+    assert operation["value"] == service("one", resourceVersion="2")
+    assert documents.index_paths(key) == (("children", "gateway"),)
+    documents.remove(key)
+    assert [operation["path"] for operation in documents.take_plan()] == ["/objects/core", "/index/children/gateway"]

@@ -1,0 +1,38 @@
+from typing import Any
+
+import msgspec
+import pytest
+
+from bridge.replicator.declared import Reading
+
+FIELDS = ["/kind", "/metadata/name", "/spec/rules/*/refs/*/name", "/spec/class"]
+
+
+def read(obj: dict[str, Any], fields: list[str] | None = FIELDS) -> Any:
+    return msgspec.json.decode(Reading(fields).of(obj))
+
+
+def test_only_the_fields_that_are_read_are_there() -> None:
+    obj = {
+        "kind": "Route",
+        "metadata": {"name": "cart", "labels": {"a": "b"}},
+        "spec": msgspec.Raw(
+            b'{"rules": [{"refs": [{"name": "x", "port": 1}, {}], "name": "y"}, {}], "class": {"a": [1]}}'
+        ),
+        "status": msgspec.Raw(b"{}"),
+    }
+    assert read(obj) == {
+        "kind": "Route",
+        "metadata": {"name": "cart"},
+        "spec": {"rules": [{"refs": [{"name": "x"}, {}]}, {}], "class": {"a": [1]}},
+    }
+
+
+@pytest.mark.parametrize("spec", [None, 3, [], {"rules": None}, {"rules": [None]}, {"rules": [{"refs": "x"}]}])
+def test_what_has_another_shape_is_left_as_it_is(spec: Any) -> None:
+    assert read({"spec": spec}) == {"spec": spec}
+    assert read({"spec": msgspec.Raw(msgspec.json.encode(spec))}) == {"spec": spec}
+
+
+def test_where_any_field_may_be_read_only_the_status_is_left_out() -> None:
+    assert read({"spec": {"a": 1}, "status": {"b": 2}, "metadata": {}}, None) == {"spec": {"a": 1}, "metadata": {}}
