@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _SEPARATOR = re.compile(r"(?:---|\.\.\.)(?:\s|$)")
+_DEEPEST = 1000  # levels; Python itself goes about half as deep, and says so
 _DIRECTIVE = re.compile(r"%(?:YAML|TAG)\s")
 
 
@@ -86,6 +87,7 @@ def _yaml_document(number: int, first_line: int, chunk: str) -> Document | Broke
         return None
     line = first_line
     try:
+        _refuse_abysses(chunk)
         loader = Loader(chunk)
         try:
             node = loader.get_single_node()
@@ -106,6 +108,18 @@ def _yaml_document(number: int, first_line: int, chunk: str) -> Document | Broke
     except ValueError as error:
         return BrokenDocument(number, line, f"no YAML that JSON can hold: {error}")
     return None if value is None else Document(number, line, value, _item_lines(node, first_line))
+
+
+def _refuse_abysses(chunk: str) -> None:
+    """Raise RecursionError for what nests deeper than libyaml's stack takes: there it would end the process."""
+    # Each level needs a bracket, or a column of its own. Only what could be that deep is looked at closely.
+    if chunk.count("[") + chunk.count("{") + max(map(len, chunk.split("\n"))) < _DEEPEST:
+        return
+    depth = 0
+    for event in yaml.parse(chunk, Loader):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > _DEEPEST:
+            raise RecursionError
 
 
 def _item_lines(node: yaml.Node, first_line: int) -> tuple[int, ...]:

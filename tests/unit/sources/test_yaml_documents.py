@@ -146,3 +146,9 @@ def test_broken_json_is_told_with_its_line(text: str, broken: BrokenDocument) ->
 def test_a_word_is_no_number() -> None:
     with pytest.raises(ValueError, match="could not convert"):
         number_of("five")
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "- " * 100_000, "? " * 100_000, "a: {b: " * 50_000, "&a " * 100_000])
+def test_what_is_nested_without_end_is_told_and_ends_nothing(text: str) -> None:
+    (document,) = read_documents(text)
+    assert isinstance(document, BrokenDocument)

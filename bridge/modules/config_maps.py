@@ -1,0 +1,91 @@
+"""ConfigMaps as authors: Rego and data, with the labels and the layout of kube-mgmt.
+
+    openpolicyagent.org/policy=rego   each key of .data is one module, whatever it is called
+    openpolicyagent.org/data=opa      each key of .data is one document, at data.<namespace>.<name>.<key>
+
+With both labels it is data, as for kube-mgmt. Unlike there, YAML is taken too, and any JSON value besides objects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import msgspec
+
+from bridge.model.changes import Object
+from bridge.model.keys import Key
+from bridge.modules.readings import Reading, field_of, flaw, version_of
+from bridge.modules.submissions import DataPath, Problem, Submission
+from bridge.sources.yaml_documents import BrokenDocument, read_documents
+
+CONFIG_MAP = "core/ConfigMap"
+POLICY_LABEL = ("openpolicyagent.org/policy", "rego")
+DATA_LABEL = ("openpolicyagent.org/data", "opa")
+ALL_NAMESPACES = "*"
+
+
+def read_config_map(key: Key, obj: Object, namespaces: Collection[str]) -> Reading | None:
+    """What a ConfigMap hands in; None where its namespace or its labels say that it is no author."""
+    labels = obj["metadata"].get("labels") or {}
+    is_data = labels.get(DATA_LABEL[0]) == DATA_LABEL[1]
+    is_policy = not is_data and labels.get(POLICY_LABEL[0]) == POLICY_LABEL[1]
+    if not (is_data or is_policy) or not ({ALL_NAMESPACES, key.namespace} & set(namespaces)):
+        return None
+    data, binary = field_of(obj, "data") or {}, field_of(obj, "binaryData") or {}
+    version = version_of({"data": data, "binary": binary, "role": "data" if is_data else "policy"})
+    problems = [
+        flaw("it is under binaryData, which is for what is no text: put it under data", code="binary_data", file=name)
+        for name in binary
+    ]
+    problems += [
+        flaw("its value is no text: put it between quotes", code="no_text", file=str(name))
+        for name, value in data.items()
+        if not isinstance(value, str)  # the API server takes no other; a folder may hold one
+    ]
+    if not data and not binary:
+        what = "document" if is_data else "module"
+        problems.append(flaw(f"it has no {what}: each key of its data would be one", code="empty"))
+    if problems:
+        return Reading(Submission(key, version), is_policy, tuple(problems))
+    if is_policy:
+        return Reading(Submission(key, version, modules=data), is_policy)
+    documents, flaws = _documents(key, data)
+    return Reading(Submission(key, version, data=documents), is_policy, tuple(flaws))
+
+
+def _documents(key: Key, data: Mapping[str, str]) -> tuple[dict[DataPath, Any], list[Problem]]:
+    documents: dict[DataPath, Any] = {}
+    problems: list[Problem] = []
+    for name, text in data.items():
+        found = _document(name, text)
+        if isinstance(found, Problem):
+            problems.append(found)
+        else:
+            documents[key.namespace, key.name, name] = found[0]
+    return documents, problems
+
+
+def _document(name: str, text: str) -> tuple[Any] | Problem:
+    try:
+        return (msgspec.json.decode(text),)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        pass  # its reason has no line, and YAML is a superset of JSON
+    documents = list(read_documents(text))
+    if not documents:
+        return flaw("it is empty: write null where that is meant", code="data_parse_error", file=name, line=1)
+    first = documents[0]
+    if isinstance(first, BrokenDocument):
+        return flaw(first.reason, code="data_parse_error", file=name, line=first.line)
+    if len(documents) > 1:
+        line = documents[1].line
+        return flaw("a second document begins: give each a key", code="data_parse_error", file=name, line=line)
+    if not isinstance(first.value, dict | list):
+        # Plain words are YAML too: Rego under the wrong label, or a text that lacks its quotes.
+        reason = "neither JSON nor a mapping or list in YAML; a text stands between quotes"
+        return flaw(reason, code="data_parse_error", file=name, line=first.line)
+    try:
+        msgspec.json.encode(first.value)
+    except UnicodeEncodeError:
+        return flaw("it has half a surrogate pair, which is no text", code="data_parse_error", file=name)
+    return (first.value,)
