@@ -20,14 +20,13 @@ class Access:
     words where it comes from.
     """
 
-    def __init__(self, configuration: Any, origin: str, loader: Any = None) -> None:
+    def __init__(self, configuration: Any, origin: str, loader: Any) -> None:
         self.configuration = configuration
         self.origin = origin
         self._loader = loader
         self._refused = False
         self._next_look = time.monotonic() + _LOOK_AGAIN
-        if loader is not None:  # the library sets a hook for service accounts only
-            configuration.refresh_api_key_hook = self._refresh
+        configuration.refresh_api_key_hook = self._refresh
 
     async def authorization(self) -> str | None:
         """The value of the Authorization header, refreshed if that is due; None with a client certificate alone.
@@ -76,13 +75,32 @@ async def load_access(kubeconfig: str | os.PathLike[str] | None = None, context:
 
 
 def _from_service_account(configuration: Any) -> Access:
-    from kubernetes.aio.config import load_incluster_config
-
+    loader = _ServiceAccount()
     try:
-        load_incluster_config(client_configuration=configuration)
+        loader.load(configuration)
     except Exception as error:
         raise ConfigurationError(f"the pod's service account cannot be used: {one_line(error)}") from error
-    return Access(configuration, "the pod's service account")
+    return Access(configuration, "the pod's service account", loader)
+
+
+class _ServiceAccount:
+    """The library's loader for pods, used as its loader for kubeconfigs is.
+
+    Its own hook reads the token once a minute, also when the API server has just refused the one that it has.
+    """
+
+    _user = None
+
+    def load(self, configuration: Any) -> None:
+        """Read the account's files."""
+        from kubernetes.aio.config import incluster_config as library
+
+        files = (library.SERVICE_TOKEN_FILENAME, library.SERVICE_CERT_FILENAME)
+        library.InClusterConfigLoader(*files, try_refresh_token=False).load_and_set(configuration)
+
+    async def load_and_set(self, configuration: Any) -> None:
+        """The same, as the other loader has it."""
+        self.load(configuration)
 
 
 async def _from_kubeconfig(configuration: Any, paths: str, context: str | None) -> Access:

@@ -159,6 +159,12 @@ class ControlPlane:
             pass
         self.restart_api_server()  # its watch cache remembers longer than etcd
 
+    def replace_token(self, token: str) -> None:
+        """From now on the admin has another token, and the one before is refused."""
+        self.token = token
+        self._write_tokens()
+        self.restart_api_server()
+
     def write_kubeconfig(self, path: Path, token: str, url: str = "") -> Path:
         """A kubeconfig for a token (ADMIN_TOKEN, LIMITED_TOKEN, or a wrong one), by way of `url` where given."""
         authority = self.certificate_authority.read_bytes()
@@ -167,9 +173,11 @@ class ControlPlane:
     def _prepare(self) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)
         (self._folder / "signing.pem").write_text(new_signing_key())
-        (self._folder / "tokens.csv").write_text(
-            f'{ADMIN_TOKEN},admin,admin,"system:masters"\n{LIMITED_TOKEN},limited,limited\n'
-        )
+        self._write_tokens()
+
+    def _write_tokens(self) -> None:
+        tokens = f'{self.token},admin,admin,"system:masters"\n{LIMITED_TOKEN},limited,limited\n'
+        (self._folder / "tokens.csv").write_text(tokens)
 
     def _wait_until_ready(self, process: ServerProcess) -> None:
         deadline = time.monotonic() + _PATIENCE

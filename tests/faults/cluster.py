@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from bridge.kube.client import KubeClient
+from bridge.kube.pace import Pace
 from bridge.model.changes import Object
 from bridge.model.keys import key_of
 from bridge.model.notice import Notice
@@ -30,6 +31,7 @@ from tests.faults.comparing import differences
 from tests.integration.objects import make_namespace
 
 BUNDLE = shipped_bundle(rego_root())
+_PACE = Pace()
 PATIENCE = 60.0  # seconds until OPA must be equal to the API server
 GATEWAY_API = "gateway.networking.k8s.io"
 LISTED = {
@@ -205,10 +207,12 @@ class Bridge:
 
 
 @asynccontextmanager
-async def bridge(kubeconfig: Path, opa_url: str, types: list[str], owner: str = "test") -> AsyncIterator[Bridge]:
-    """A bridge's replicating half on a cluster and an OPA."""
+async def bridge(
+    kubeconfig: Path | None, opa_url: str, types: list[str], owner: str = "test", pace: Pace = _PACE
+) -> AsyncIterator[Bridge]:
+    """A bridge's replicating half on a cluster (without a kubeconfig: in a pod) and an OPA."""
     async with await KubeClient.connect(kubeconfig) as client, Opa(opa_url, timeout=10.0) as opa:
-        source = ClusterSource(client, poll=0.5)
+        source = ClusterSource(client, pace=pace, poll=0.5)
         replicator = Replicator(source, opa, types, owner=owner, content="test")
         one = Bridge(replicator, source, asyncio.create_task(replicator.run()))
         replicator.listen(one.note)

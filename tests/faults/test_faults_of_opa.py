@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import sys
@@ -12,11 +13,14 @@ from pathlib import Path
 import pytest
 
 from bridge.opa.client import Opa
+from bridge.opa.errors import OpaError
 from bridge.opa.managed import ManagedOpa
 from tests.bench.figures import opa_below
 from tests.controlplane.plane import ControlPlane
+from tests.controlplane.process import ServerProcess
 from tests.faults.cluster import BUNDLE, LISTED, Reader, bridge, load_of, until_equal
 from tests.integration.faulty_opa import Fault, FaultyOpa, lose, lose_answer, refuse
+from tests.integration.test_replicator import until
 
 pytestmark = pytest.mark.long
 
@@ -25,6 +29,35 @@ pytestmark = pytest.mark.long
 async def opa(opa_path: Path) -> AsyncIterator[ManagedOpa]:
     async with ManagedOpa(opa_path, {}, bundle=BUNDLE) as managed:
         yield managed
+
+
+@contextlib.asynccontextmanager
+async def logging_opa(opa_path: Path, folder: Path, log: Path, port: int) -> AsyncIterator[str]:
+    """An OPA that writes all of its log, decisions included, to a file; gives its URL."""
+    config, bundle = folder / "config.json", folder / "bundle.tar.gz"
+    config.write_text('{"decision_logs": {"console": true}}')
+    bundle.write_bytes(BUNDLE.content)
+    command = [str(opa_path), "run", "--server", "--addr", f"127.0.0.1:{port}", "--config-file", str(config)]
+    process = ServerProcess([*command, "--log-level", "info", "--bundle", str(bundle)], log)
+    url = f"http://127.0.0.1:{port}"
+    try:
+        async with Opa(url) as direct, asyncio.timeout(30):
+            while True:
+                with contextlib.suppress(OpaError):
+                    if await direct.ready():
+                        break
+                await asyncio.sleep(0.05)
+        yield url
+    finally:
+        process.kill()
+
+
+async def take(pipe: int) -> None:
+    """Read what comes through a pipe."""
+    while True:
+        with contextlib.suppress(BlockingIOError):
+            os.read(pipe, 1 << 20)
+        await asyncio.sleep(0.005)
 
 
 def kill_opa(opa: ManagedOpa) -> int:
@@ -38,11 +71,14 @@ def kill_opa(opa: ManagedOpa) -> int:
 @pytest.mark.parametrize("moment", ["at rest", "in a fill", "in a burst"])
 async def test_opa_is_killed(control_plane: ControlPlane, opa: ManagedOpa, opa_path: Path, moment: str) -> None:
     load = await load_of(control_plane, seed=10)
-    async with bridge(control_plane.kubeconfig, opa.url, list(LISTED)) as one, load.running():
+    async with (
+        bridge(control_plane.kubeconfig, opa.url, list(LISTED)) as one,
+        Reader(opa.url, load).looking(),
+        load.running(),
+    ):
         if moment != "in a fill":
             await one.filled()
-            async with Reader(opa.url, load).looking():
-                await asyncio.sleep(2)
+            await asyncio.sleep(2)
         if moment == "at rest":
             load.stop()
             await asyncio.sleep(1)
@@ -98,6 +134,72 @@ async def test_writes_fail_in_a_burst(control_plane: ControlPlane, opa: ManagedO
         await until_equal(control_plane, direct)
         await one.filled()
         assert one.fills == 1
+
+
+async def test_opa_is_slow_in_a_burst(control_plane: ControlPlane, opa: ManagedOpa) -> None:
+    load = await load_of(control_plane, seed=35)
+    async with (
+        FaultyOpa(opa.url).serving() as faulty,
+        Opa(opa.url) as direct,
+        bridge(control_plane.kubeconfig, faulty.url, list(LISTED)) as one,
+    ):
+        await one.filled()
+        faulty.patches.clear()
+        faulty.delay = 0.4
+        async with load.running(), Reader(opa.url, load).looking():
+            await asyncio.sleep(4)
+        await until_equal(control_plane, direct)
+        await one.filled()
+        assert one.fills == 1
+        assert len(faulty.changes()) < load.made  # what comes while a write is under way is joined
+
+
+async def test_the_disk_of_opas_log_is_full(
+    control_plane: ControlPlane, opa_path: Path, tmp_path: Path, unused_tcp_port: int
+) -> None:
+    """It goes on: what it cannot log is lost, and nothing else."""
+    load = await load_of(control_plane, seed=36)
+    async with (
+        logging_opa(opa_path, tmp_path, Path("/dev/full"), unused_tcp_port) as url,
+        Opa(url) as direct,
+        bridge(control_plane.kubeconfig, url, list(LISTED)) as one,
+    ):
+        await one.filled()
+        async with load.running(), Reader(url, load).looking():
+            await asyncio.sleep(3)
+        await until_equal(control_plane, direct)
+        assert one.fills == 1
+
+
+async def test_nobody_takes_opas_log(
+    control_plane: ControlPlane, opa_path: Path, tmp_path: Path, unused_tcp_port: int
+) -> None:
+    """It stops while the pipe is full, and goes on later."""
+    load = await load_of(control_plane, seed=37)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    taking = asyncio.create_task(take(reading))
+    try:
+        async with (
+            logging_opa(opa_path, tmp_path, pipe, unused_tcp_port) as url,
+            Opa(url) as direct,
+            bridge(control_plane.kubeconfig, url, list(LISTED)) as one,
+        ):
+            await one.filled()
+            async with load.running(), Reader(url, load).looking():
+                await asyncio.sleep(1)
+                taking.cancel()
+                await until(lambda: not one.replicator.filled.is_set(), patience=60)
+                await asyncio.sleep(2)
+                taking = asyncio.create_task(take(reading))
+                await asyncio.sleep(1)
+            await until_equal(control_plane, direct)
+            await one.filled()
+            assert one.fills == 1
+    finally:
+        taking.cancel()
+        os.close(reading)
 
 
 async def test_a_bridge_is_killed_at_twenty_moments_of_a_load(

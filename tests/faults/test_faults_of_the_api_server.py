@@ -7,10 +7,13 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
+from bridge.kube.pace import Pace
 from bridge.opa.client import Opa
 from bridge.opa.managed import ManagedOpa
 from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane
+from tests.controlplane.pods import service_account
 from tests.faults.cluster import BUNDLE, LISTED, Reader, bridge, load_of, until_equal
 from tests.integration.objects import apply_crd, crd, delete_crd, fresh_name, grant_reading, take_rights_away
 from tests.integration.proxy import Proxy
@@ -75,6 +78,54 @@ async def test_its_watches_end_silently(control_plane: ControlPlane, opa: Manage
             await until_equal(control_plane, direct)
 
 
+async def test_its_connections_freeze(control_plane: ControlPlane, opa: ManagedOpa, tmp_path: Path) -> None:
+    """Neither a byte nor an end comes, as behind a firewall that has forgotten a connection."""
+    load = await load_of(control_plane, seed=85)
+    async with Proxy(control_plane.url) as proxy:
+        path = control_plane.write_kubeconfig(tmp_path / "through-proxy", control_plane.token, proxy.url)
+        pace = Pace(silence=1.5, opening=1.5)
+        async with bridge(path, opa.url, list(LISTED), pace=pace) as one, Opa(opa.url) as direct:
+            await one.filled()
+            async with load.running(), Reader(opa.url, load).looking():
+                for _ in range(3):
+                    await asyncio.sleep(0.5)
+                    proxy.freeze()
+                    await asyncio.sleep(2)
+                proxy.mute = True
+                proxy.cut()
+                await asyncio.sleep(3)
+                proxy.mute = False
+            await until_equal(control_plane, direct)
+
+
+async def test_the_token_of_a_pod_expires_when_it_has_a_successor(
+    own_control_plane: ControlPlane, opa: ManagedOpa, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plane = own_control_plane
+    load = await load_of(plane, seed=95)
+    authority = plane.certificate_authority.read_bytes()
+    token = service_account(monkeypatch, tmp_path / "account", plane.url, plane.token, authority)
+    async with bridge(None, opa.url, list(LISTED)) as one, Opa(opa.url) as direct:
+        await one.filled()
+        with capture_logs() as logs:
+            async with load.running(), Reader(opa.url, load).looking():
+                await asyncio.sleep(1)
+                token.write_text("the-next-token")
+                await asyncio.to_thread(plane.replace_token, "the-next-token")
+                await asyncio.sleep(1)
+            await until_equal(plane, direct)
+            await until(lambda: not one.replicator.troubles)
+        assert not any("credentials" in str(entry) for entry in logs)
+        with capture_logs() as logs:
+            async with load.running(), Reader(opa.url, load).looking():
+                await asyncio.to_thread(plane.replace_token, "a-later-token")
+                await until(lambda: set(one.replicator.troubles) == set(LISTED))
+                token.write_text("a-later-token")
+                await until(lambda: not one.replicator.troubles)
+            await until_equal(plane, direct)
+        assert any("credentials" in str(entry) for entry in logs)
+
+
 async def test_rights_are_taken_away_and_given_back(
     control_plane: ControlPlane, opa: ManagedOpa, tmp_path: Path
 ) -> None:
@@ -104,19 +155,23 @@ async def test_a_crd_is_deleted_and_made_again(control_plane: ControlPlane, opa:
     group = f"{fresh_name('group')}.example.com"
     body = crd("things", "Thing", group=group)
     await apply_crd(control_plane.api, body)
-    listed = {"core/Namespace": LISTED["core/Namespace"], f"{group}/Thing": f"/apis/{group}/v1/things"}
+    thing = f"{group}/Thing"
     load = await load_of(control_plane, seed=100)
 
     def put(name: str) -> None:
         thing = {"apiVersion": f"{group}/v1", "kind": "Thing", "metadata": {"name": name}, "spec": {}}
         control_plane.api.apply(f"/apis/{group}/v1/namespaces/{load.namespace}/things/{name}", thing)
 
-    async with bridge(control_plane.kubeconfig, opa.url, list(listed)) as one, Opa(opa.url) as direct:
+    async with bridge(control_plane.kubeconfig, opa.url, [*LISTED, thing]) as one, Opa(opa.url) as direct:
         await asyncio.to_thread(put, "first")
         await one.filled()
-        await until_equal(control_plane, direct, listed)
-        await delete_crd(control_plane.api, f"things.{group}")
-        await until_equal(control_plane, direct, {"core/Namespace": LISTED["core/Namespace"]})
-        await apply_crd(control_plane.api, body)
-        await asyncio.to_thread(put, "second")
-        await until_equal(control_plane, direct, listed)
+        async with Reader(opa.url, load).looking(), load.running():
+            for name in ("second", "third"):
+                await until(lambda: len(one.replicator.troubles) == 0)
+                await asyncio.sleep(0.5)
+                await delete_crd(control_plane.api, f"things.{group}")
+                await until(lambda: thing in one.replicator.troubles)
+                assert await direct.get(f"objects/{group}") is None
+                await apply_crd(control_plane.api, body)
+                await asyncio.to_thread(put, name)
+        await until_equal(control_plane, direct, {**LISTED, thing: f"/apis/{group}/v1/things"})

@@ -18,10 +18,14 @@ Fault = Callable[[web.Request, Callable[[], Awaitable[web.Response]]], Awaitable
 
 
 class FaultyOpa:
-    """Passes everything on; of writes (PATCH), `fault` decides what becomes of each. `patches` are those that came."""
+    """Passes everything on; of writes (PATCH), `fault` decides what becomes of each. `patches` are those that came.
+
+    Every answer, also to a question, takes `delay` seconds more.
+    """
 
     def __init__(self, target: str) -> None:
         self.fault: Fault | None = None
+        self.delay = 0.0
         self.patches: list[list[dict[str, Any]]] = []
         self.url = ""
         self._target = target
@@ -50,6 +54,7 @@ class FaultyOpa:
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         body = await request.read()
+        await asyncio.sleep(self.delay)
 
         async def pass_on() -> web.Response:
             headers = {name: request.headers[name] for name in ("Content-Type",) if name in request.headers}

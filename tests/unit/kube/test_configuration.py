@@ -11,6 +11,7 @@ from bridge.kube import configuration
 from bridge.kube.client import KubeClient
 from bridge.kube.configuration import load_access
 from bridge.kube.errors import ConfigurationError
+from tests.controlplane.pods import service_account
 
 
 @pytest.fixture(autouse=True)
@@ -19,6 +20,12 @@ def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("KUBECONFIG", raising=False)
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
+
+
+@pytest.fixture
+def pod(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A pod's service account; gives the file of its token, which is `first`."""
+    return service_account(monkeypatch, tmp_path / "account", "https://127.0.0.1:1", "first", b"a certificate")
 
 
 def kubeconfig(folder: Path, user: dict[str, Any], cluster: dict[str, Any] | None = None) -> Path:
@@ -132,3 +139,20 @@ async def test_credentials_whose_source_has_gone_are_said(tmp_path: Path) -> Non
     access.refused()
     with pytest.raises(ConfigurationError, match="gives no credentials any more"):
         await access.authorization()
+
+
+async def test_the_token_of_a_pod_is_read_again_when_it_was_refused(pod: Path) -> None:
+    access = await load_access()
+    assert access.origin == "the pod's service account"
+    assert await access.authorization() == "bearer first"
+    pod.write_text("second\n")
+    assert await access.authorization() == "bearer first"
+    access.refused()
+    assert await access.authorization() == "bearer second"
+
+
+async def test_the_token_of_a_pod_is_read_again_from_time_to_time(monkeypatch: pytest.MonkeyPatch, pod: Path) -> None:
+    monkeypatch.setattr(configuration, "_LOOK_AGAIN", 0.0)
+    access = await load_access()
+    pod.write_text("second")
+    assert await access.authorization() == "bearer second"

@@ -1,0 +1,79 @@
+"""Data of others in the same OPA: what a bridge never touches, whatever it does."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from bridge.model.changes import Listed, Listing
+from bridge.model.keys import key_of
+from bridge.opa.client import Opa
+from bridge.opa.managed import ManagedOpa
+from bridge.replicator import replicator
+from bridge.replicator.claim import MARKER
+from tests.integration.faulty_opa import FaultyOpa
+from tests.integration.scripted import ScriptedSource
+from tests.integration.test_replicator import BUNDLE, POLICY_KIND, color, keys, route, service, until
+from tests.integration.test_replicator_faults import bridge, keys_held
+
+OURS = {"objects", "index", "kinds", MARKER, "bridge"}
+FOREIGN: dict[str, Any] = {
+    "mine": {"a/b": {"~c": 1}, "": [1, 2], "objects": {"core": {}}},
+    "object": {"core": {"Service": {"shop": {"a": "mine"}}}},
+    "kubernetes": {"services": {"shop": {"cart": {"kind": "Service"}}}},
+    "policies": ["one", {"two": None}],
+    "bridge_settings": 7,
+    "Ümläute": "yes",
+}
+POLICY = "package somebody\n\nallow if data.mine[_]"
+
+
+async def foreign(opa: Opa) -> dict[str, Any]:
+    """What OPA has beside the bridge's own documents."""
+    return {name: value for name, value in (await opa.get("") or {}).items() if name not in OURS | {"somebody"}}
+
+
+async def test_data_and_policies_of_others_stay_as_they_are(opa_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(replicator, "AUDIT", 0.2)
+    objects = [service("cart"), route("one", "cart"), POLICY_KIND, color("red")]
+    async with (
+        ManagedOpa(opa_path, {}, bundle=BUNDLE) as managed,
+        FaultyOpa(managed.url).serving() as passing,
+        Opa(managed.url) as direct,
+    ):
+        for name, value in FOREIGN.items():
+            await direct.put(name.replace("~", "~0"), value)
+        await put_policy(passing)
+        async with bridge(passing.url, objects, "me:1", "cluster rego") as one:
+            await one.filled()
+            assert await foreign(direct) == FOREIGN
+            one.source.put(service("stock"), route("one", "stock"))
+            one.source.delete(key_of(service("cart")))
+            one.source.delete(key_of(POLICY_KIND))  # a type that is no longer replicated
+            one.source.say(Listing("core/Namespace"), Listed("core/Namespace"))
+            await one.notices.until_written()
+            await until(lambda: "test.example.com/ColorPolicy" not in one.source.wanted)
+            await one.notices.until_written()
+            await asyncio.sleep(0.5)  # audits and looks
+            assert await keys_held(managed.url) == keys(service("stock"), route("one"))
+            assert await foreign(direct) == FOREIGN
+            await direct.patch([{"op": "remove", "path": f"/{name}"} for name in ("objects", "index", "kinds", MARKER)])
+            await one.notices.until_filled()
+            assert await foreign(direct) == FOREIGN
+        for content in ("cluster rego", "cluster other-rego"):  # gone on with, and replaced
+            async with bridge(passing.url, ScriptedSource([service("cart")]), "me:1", content) as again:
+                await again.filled()
+                assert await keys_held(managed.url) == keys(service("cart"))
+                assert await foreign(direct) == FOREIGN
+        roots = {operation["path"].split("/")[1] for patch in passing.patches for operation in patch}
+        assert roots <= OURS - {"bridge"}
+        assert await direct.get("somebody/allow") is True
+
+
+async def put_policy(opa: FaultyOpa) -> None:
+    """Put Rego of somebody's own into an OPA."""
+    async with opa._session.put(f"{opa.url}/v1/policies/somebody.rego", data=POLICY.encode()) as answer:
+        assert answer.status == 200, msgspec.json.encode(await answer.text())
