@@ -35,6 +35,7 @@ class OpaRejected(OpaError):
     def __init__(self, status: int, code: str, message: str, errors: Sequence[Mapping[str, Any]] = ()) -> None:
         details = "; ".join(_one_line(error) for error in errors)
         super().__init__(f"OPA answered {status} {code}: {message}" + (f": {details}" if details else ""))
+        self.details = " ".join((details or message).split())  # one line, for whoever wrote the Rego
         self.status = status
         self.code = code
         self.message = message

@@ -1,0 +1,93 @@
+"""Objects that are patched again and again, because a policy or another writer does not agree with itself. Pure.
+
+An object that was patched `most` times within `WINDOW` seconds and would be patched once more is stopped: for `PAUSE`
+seconds, or until the policy changes (`resume_all`) or the object declares something else. That does not include
+the annotations that were patched, which are what is fought about.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+WINDOW = 60.0  # seconds
+PAUSE = 600.0  # seconds
+MOST = 5  # patches of one object within a window
+
+
+@dataclass(slots=True)
+class _Patched:
+    at: deque[float] = field(default_factory=deque)
+    names: set[str] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class _Stopped:
+    since: float
+    names: frozenset[str]
+    declared: Any  # None: not looked at yet
+
+
+class Flips:
+    """Times are of one monotonic clock, in seconds. `declared` is what `Deciding.declared` gives for an object."""
+
+    def __init__(self, most: int = MOST) -> None:
+        self.most = most
+        self._patched: dict[str, _Patched] = {}
+        self._stopped: dict[str, _Stopped] = {}
+
+    def patched(self, key: str, names: Collection[str], now: float) -> None:
+        """Note that these annotations of an object were patched."""
+        known = self._patched.setdefault(key, _Patched())
+        known.at.append(now)
+        known.names.update(names)
+
+    def flips(self, key: str, now: float) -> bool:
+        """Whether one more patch of this object would be one too many."""
+        known = self._patched.get(key)
+        if known is None:
+            return False
+        while known.at and known.at[0] <= now - WINDOW:
+            known.at.popleft()
+        if not known.at:
+            del self._patched[key]
+            return False
+        return len(known.at) >= self.most
+
+    def stop(self, key: str, declared: Mapping[str, Any] | None, now: float) -> tuple[str, ...]:
+        """Leave this object alone from now on; the annotations that went back and forth."""
+        names = frozenset(self._patched.pop(key, _Patched()).names)
+        self._stopped[key] = _Stopped(now, names, _without(declared, names))
+        return tuple(sorted(names))
+
+    def stopped(self, keys: Collection[str]) -> set[str]:
+        """Those that are left alone."""
+        return self._stopped.keys() & set(keys)
+
+    def resume(self, key: str, declared: Mapping[str, Any] | None, now: float) -> bool:
+        """Whether an object that was stopped is to be placed again, as it declares something else or time is up."""
+        known = self._stopped[key]
+        if now < known.since + PAUSE and _without(declared, known.names) == known.declared:
+            return False
+        del self._stopped[key]
+        return True
+
+    def resume_all(self) -> list[str]:
+        """Place again what was stopped, because the policy is another. The patches of all others still count."""
+        was = sorted(self._stopped)
+        self._stopped.clear()
+        return was
+
+    def forget(self, key: str) -> None:
+        """An object is gone."""
+        self._patched.pop(key, None)
+        self._stopped.pop(key, None)
+
+
+def _without(declared: Mapping[str, Any] | None, names: Collection[str]) -> Any:
+    if declared is None:
+        return None
+    kept = {name: value for name, value in (declared["annotations"] or {}).items() if name not in names}
+    return {**declared, "annotations": kept}

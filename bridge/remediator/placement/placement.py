@@ -1,0 +1,237 @@
+"""Objects of configured kinds kept as the placement decision says: judged in batches, and only what differs written.
+
+the object changed ---------------------> judge it
+other data changed, a minute has passed -> judge all objects (a sweep; at most a fifth of the time)
+the policy changed ---------------------> judge all objects at once
+judged, and differs --------------------> decide once more, spend the budget, patch from that very version
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+import structlog
+
+from bridge.model.keys import parse_key
+from bridge.model.notice import Notice
+from bridge.model.placement import Placed
+from bridge.model.recording import Record, record_nothing
+from bridge.opa.client import Opa
+from bridge.opa.errors import OpaError
+from bridge.remediator.placement.deciding import Deciding
+from bridge.remediator.placement.flips import MOST, Flips
+from bridge.remediator.placement.judging import Judging, Plan
+from bridge.remediator.placement.telling import FAILED, Telling
+from bridge.remediator.queue import Budget, RetryQueue
+from bridge.remediator.sink import Conflict, Gone, StatusSink, WriteRefused
+
+log = structlog.get_logger(__name__)
+
+BATCH = 500  # objects a query: more gain nothing, and one that fails costs more
+WRITE_BATCH = 20  # objects decided once more before they are written, so that no write waits long for its turn
+DEBOUNCE = 0.05  # seconds in which changes gather before a sweep
+IDLE_SHARE = 4  # after a sweep nothing is swept for so many times its duration, unless the policy changed
+PERIOD = 60.0  # seconds between sweeps when nothing was heard: the decision may read the time, or data of others
+LOOK = 0.5  # seconds between looks at the revisions that OPA answers from
+AWAY_DELAY = 0.5  # seconds before OPA, or the right to write, is looked for again
+
+
+class Placement:
+    """Follows the replicator's notices; `run` works until it is cancelled.
+
+    `placed` are the kinds, `budget` bounds the patches a second, `record` gets the Events, and an object that was
+    patched `most_patches` times within a minute is left alone. `counts` has what was done and told, by name.
+    """
+
+    def __init__(
+        self,
+        opa: Opa,
+        sink: StatusSink,
+        placed: Iterable[Placed],
+        budget: Budget,
+        record: Record = record_nothing,
+        most_patches: int = MOST,
+    ) -> None:
+        self._kinds = {one.type_id: one for one in placed if one.mode != "Off"}
+        self._sink = sink
+        self._budget = budget
+        self._deciding = Deciding(opa)
+        self._tell = Telling(record)
+        self._flips = Flips(most_patches)
+        self._judging = Judging(self._deciding, sink, self._kinds, self._flips, self._tell)
+        self._changed: RetryQueue[str] = RetryQueue()  # objects to judge
+        self._differing: RetryQueue[str] = RetryQueue()  # objects to write
+        self._stale: set[str] = set()  # types of which every object is to be judged
+        self._wake = asyncio.Event()  # something is stale
+        self._hurry = asyncio.Event()  # because the policy is another
+        self._revisions: dict[str, str] = {}
+        self._policy = 0  # how often the policy was another
+        self._filling = 0  # how often OPA had to be filled anew
+        self._whole = -1  # the filling that is over; only from the present one may be written
+        self._busy = 0
+        self._idle = asyncio.Event()
+
+    @property
+    def counts(self) -> Counter[str]:
+        """How many objects were judged and patched, and how often was told what, by name."""
+        return self._tell.counts
+
+    def note(self, notice: Notice) -> None:
+        """A listener of the replicator."""
+        if notice.refilling:
+            self._filling += 1
+        elif notice.refilled:
+            self._whole = self._filling
+            self._sweep_soon(self._kinds)
+        else:
+            for key in (*notice.keys, *notice.reported):
+                if key.type_id in self._kinds:
+                    self._changed.add([str(key)])
+                self._sweep_soon(self._kinds.keys() - {key.type_id})
+        self._idle.clear()
+
+    def policy_changed(self) -> None:
+        """Judge everything at once, also what was left alone: the policy is another."""
+        self._policy += 1
+        for key in self._flips.resume_all():
+            log.info("placed again, as the policy changed", object=key)
+        self._sweep_soon(self._kinds)
+        self._hurry.set()
+
+    async def settled(self) -> None:
+        """Wait until nothing waits to be judged or written."""
+        await self._idle.wait()
+
+    async def run(self) -> None:
+        """Judge and write until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            for work in (self._sweep, self._judge_changed, self._write, self._look):
+                tasks.create_task(work())
+
+    def _sweep_soon(self, types: Iterable[str]) -> None:
+        self._stale.update(types)
+        if self._stale:
+            self._idle.clear()
+            self._wake.set()
+
+    async def _sweep(self) -> None:
+        clock = asyncio.get_running_loop().time
+        while True:
+            try:
+                async with asyncio.timeout(PERIOD):
+                    await self._wake.wait()
+            except TimeoutError:
+                self._sweep_soon(self._kinds)
+            await asyncio.sleep(DEBOUNCE)
+            await self._may_begin()
+            self._wake.clear()
+            self._hurry.clear()
+            types, self._stale = self._stale, set()
+            began = clock()
+            with self._working():
+                done = await self._sweep_all(types)
+            if not done:
+                self._sweep_soon(types)
+                await asyncio.sleep(AWAY_DELAY)
+                continue
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(IDLE_SHARE * (clock() - began)):
+                    await self._hurry.wait()
+
+    async def _sweep_all(self, types: Iterable[str]) -> bool:
+        try:
+            for type_id in sorted(types):
+                keys = await self._deciding.keys(type_id)
+                for start in range(0, len(keys), BATCH):
+                    self._differing.add(await self._judging.judge(keys[start : start + BATCH]))
+        except OpaError as error:
+            log.info("placement waits for OPA", why=str(error))
+            return False
+        return True
+
+    async def _judge_changed(self) -> None:
+        while True:
+            batch = await self._changed.take(BATCH)
+            with self._working():
+                await self._may_begin()
+                try:
+                    self._differing.add(await self._judging.judge(batch))
+                except OpaError as error:
+                    log.info("placement waits for OPA", why=str(error))
+                    self._changed.add(batch)
+                    await asyncio.sleep(AWAY_DELAY)
+
+    async def _look(self) -> None:
+        while True:
+            with contextlib.suppress(OpaError):
+                revisions = await self._deciding.revisions()
+                if self._revisions and revisions and revisions != self._revisions:
+                    log.info("the policies changed: everything is placed anew")
+                    self.policy_changed()
+                self._revisions = revisions or self._revisions
+            await asyncio.sleep(LOOK)
+
+    async def _write(self) -> None:
+        while True:
+            batch = await self._differing.take(WRITE_BATCH)
+            with self._working():
+                await self._may_begin()
+                state = (self._filling, self._policy)
+                try:
+                    plans = await self._judging.plans(batch)
+                    for key in batch:
+                        if key in plans:
+                            await self._write_one(key, plans[key], state)
+                        else:
+                            self._differing.succeeded(key)
+                except OpaError as error:
+                    log.info("placement waits for OPA", why=str(error))
+                    for key in batch:
+                        self._differing.failed(key)
+
+    async def _write_one(self, key: str, plan: Plan, state: tuple[int, int]) -> None:
+        now = asyncio.get_running_loop().time()
+        if self._flips.flips(key, now):
+            await self._judging.stop(key, plan, now)
+            self._differing.succeeded(key)
+            return
+        await self._budget.spend()
+        if state != (self._filling, self._policy) or not self._may_write():
+            self._differing.add([key])  # decided by what does not count any more
+            return
+        try:
+            await self._sink.write(parse_key(key), {"metadata": {"annotations": plan.changes}}, plan.decided.version)
+        except Gone:
+            self._differing.succeeded(key)
+        except Conflict:
+            self._differing.failed(key)
+        except WriteRefused as error:
+            self._tell("Write", key, plan.decided.object, FAILED, str(error))
+            self._differing.failed(key)
+        else:
+            self._flips.patched(key, plan.changes, now)
+            self.counts["patched"] += 1
+            log.info("placed", object=key, annotations=plan.changes)
+            self._tell.fine(key)
+            self._differing.succeeded(key)
+
+    def _may_write(self) -> bool:
+        return self._whole == self._filling and self._sink.may_write()
+
+    async def _may_begin(self) -> None:
+        """Wait until OPA is filled and it is this bridge that writes. Another one tells and writes until then."""
+        while not self._may_write():  # noqa: ASYNC110 (the Lease tells nobody here)
+            await asyncio.sleep(AWAY_DELAY)
+
+    @contextlib.contextmanager
+    def _working(self) -> Iterator[None]:
+        self._busy += 1
+        try:
+            yield
+        finally:
+            self._busy -= 1
+            if not self._busy and not self._stale and not len(self._changed) and not len(self._differing):
+                self._idle.set()
