@@ -22,6 +22,7 @@ from bridge.opa.bundle import Bundle
 from bridge.opa.client import Opa
 from bridge.opa.config import opa_config
 from bridge.remediator.audit import Audit
+from bridge.remediator.placement.placement import Placement
 from bridge.remediator.queue import Budget
 from bridge.remediator.remediator import Remediator
 from bridge.remediator.sink import StatusSink
@@ -30,6 +31,7 @@ from bridge.replicator.replicator import Replicator
 from bridge.resources import rego_root
 from bridge.runtime.engine import Engine
 from bridge.runtime.own_opa import OwnOpa
+from bridge.runtime.placing import make_placement
 from bridge.runtime.probes import add_probes
 from bridge.runtime.settings import Settings, TypeSettings
 from bridge.runtime.types import ALWAYS
@@ -112,7 +114,8 @@ async def _started(settings: Settings, report: Report | None) -> AsyncIterator[a
             opa_url = own.url
         opa = await stack.enter_async_context(Opa(opa_url, token=_token(settings.opa_token_file)))
         # Where it listens tells bridges on one host apart, and stays the same when a bridge is started anew.
-        asked = [one.type for one in settings.selected_types]
+        placed = [one.type_id for one in settings.placed_types]
+        asked = list(dict.fromkeys([*(one.type for one in settings.selected_types), *placed]))
         owner = f"{socket.gethostname()}:{bridge_url.rpartition(':')[2]}"
         replicator = Replicator(
             world.source,
@@ -130,11 +133,13 @@ async def _started(settings: Settings, report: Report | None) -> AsyncIterator[a
         replicator.listen(remediator.note)
         replicator.listen(audit.note)
         replicator.listen(world.noticed)
+        placement = make_placement(opa, world, settings)
+        replicator.listen(placement.note)
         ready["replicator"] = lambda: "" if replicator.filled.is_set() else "OPA does not hold everything yet"
         log.info("running", bridge=bridge_url, opa=opa_url, source=world.name)
         engine = Engine(opa, [], world.position)
         running = Running(engine, opa_url, bridge_url, world.sink)
-        task = asyncio.create_task(_work(world, replicator, remediator, audit, own, report, running))
+        task = asyncio.create_task(_work(world, replicator, (remediator, audit, placement), own, report, running))
         try:
             yield task
         finally:
@@ -145,32 +150,33 @@ async def _started(settings: Settings, report: Report | None) -> AsyncIterator[a
 async def _work(
     world: World,
     replicator: Replicator,
-    remediator: Remediator,
-    audit: Audit,
+    writers: tuple[Remediator, Audit, Placement],
     own: OwnOpa | None,
     report: Report | None,
     running: Running,
 ) -> None:
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(replicator.run())
-        tasks.create_task(remediator.run())
-        tasks.create_task(audit.run())
+        for writer in writers:
+            tasks.create_task(writer.run())
         tasks.create_task(world.run())
         if own:
             tasks.create_task(own.keep(replicator.doubt))
         if report:
             await replicator.filled.wait()
             if world.sink.may_write():
-                # A status that is refused is tried again for ever: nobody shall wait for that here.
+                # What is refused is tried again for ever: nobody shall wait for that here.
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(remediator.settled(), SETTLING)
+                    await asyncio.wait_for(asyncio.gather(*(writer.settled() for writer in writers)), SETTLING)
             running.engine.problems = world.problems()
             await report(running)
 
 
 def _content(world: World, bundle: Bundle, settings: Settings) -> str:
     """What OPA's documents are made from: of which world, by which Rego, with what left out."""
-    chosen = hashlib.sha256(msgspec.json.encode(settings.types)).hexdigest()[:16]
+    chosen = hashlib.sha256(
+        msgspec.json.encode([settings.types, [one.type_id for one in settings.placed_types]])
+    ).hexdigest()[:16]
     return f"{world.name} {bundle.revision} {chosen}"
 
 

@@ -11,6 +11,7 @@ from typing import Any, get_type_hints
 import msgspec
 import yaml
 
+from bridge.model.placement import DEFAULT_DECISION, Mode, Placed, decision_path
 from bridge.model.selection import Fields, Selection
 
 PREFIX = "BRIDGE_"  # of environment variables: BRIDGE_OPA_URL sets opa_url
@@ -55,6 +56,26 @@ class TypeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         return Fields(self.keep, self.drop)
 
 
+class PlacementSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
+    """One entry of the setting `placement`: objects of a type (`<group>/<Kind>`) that are placed.
+
+    `decision` is the document that says how; empty: the setting of that name.
+    """
+
+    type: str
+    mode: Mode | bool = "Report"  # `Off` without quotes is YAML 1.1's false
+    decision: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse what no type can say."""
+        if self.type.count("/") != 1:
+            raise ValueError(f"placement: {self.type!r} is no <group>/<Kind>")
+        if self.mode is True:
+            raise ValueError(f"placement: {self.type}: the mode is one of Off, Report, Write")
+        if self.decision:
+            decision_path(self.decision)
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What `bridge run` can be told.
 
@@ -62,7 +83,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     them, else the pod's own account). `opa_url` names an OPA that runs already; without it the bridge runs its own, on
     `opa_port` (default: a free one). `listen` serves the bundle and the page. `types` are replicated besides Gateway
     API's and the policy kinds' (`<group>/<Kind>`, group `core` for the core one). `status_writes_per_second` bounds
-    what is written. Only the holder of the Lease `lease_namespace/lease_name` writes.
+    what is written. Only the holder of the Lease `lease_namespace/lease_name` writes. `decision` is the document that
+    is asked how an object is to be placed, by the admission webhook and for the types of `placement`, of which
+    `placement_writes_per_second` bounds the patches, and `placement_most_patches` those of one object a minute.
     """
 
     manifests: tuple[str, ...] = ()
@@ -74,6 +97,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     listen: str = "127.0.0.1:8282"
     types: tuple[str | TypeSettings, ...] = ()
     status_writes_per_second: float = 50.0
+    decision: str = DEFAULT_DECISION
+    placement: tuple[str | PlacementSettings, ...] = ()
+    placement_writes_per_second: float = 10.0
+    placement_most_patches: int = 5
     lease_namespace: str = "default"
     lease_name: str = "policy-bridge"
     log_level: str = "info"
@@ -83,6 +110,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         """Refuse what no type can say."""
         if not self.status_writes_per_second > 0:  # nor is "not a number" above 0
             raise ValueError("status_writes_per_second must be above 0")
+        if not self.placement_writes_per_second > 0:
+            raise ValueError("placement_writes_per_second must be above 0")
+        if self.placement_most_patches < 1:
+            raise ValueError("placement_most_patches must be above 0")
+        decision_path(self.decision)
         if self.log_level not in {"debug", "info", "warning", "error"}:
             raise ValueError(f"log_level {self.log_level!r} is none of debug, info, warning, error")
         if self.log_format not in {"console", "json"}:
@@ -90,15 +122,26 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         if self.opa_port is not None and not 0 < self.opa_port < 65536:
             raise ValueError(f"opa_port {self.opa_port} is no port: 1 to 65535")
         split_address(self.listen)
-        named = [one.type for one in self.selected_types]
-        for type_id in named:
-            if named.count(type_id) > 1:
-                raise ValueError(f"types: {type_id} is named twice")
+        placed = [one.type_id for one in self.placed_types]
+        for setting, named in (("types", [one.type for one in self.selected_types]), ("placement", placed)):
+            for type_id in named:
+                if named.count(type_id) > 1:
+                    raise ValueError(f"{setting}: {type_id} is named twice")
 
     @property
     def selected_types(self) -> tuple[TypeSettings, ...]:
         """The setting `types`, each in its long form."""
         return tuple(TypeSettings(type=one) if isinstance(one, str) else one for one in self.types)
+
+    @property
+    def placed_types(self) -> tuple[Placed, ...]:
+        """The setting `placement`, each in its long form, without those that are off."""
+        chosen = [PlacementSettings(type=one) if isinstance(one, str) else one for one in self.placement]
+        return tuple(
+            Placed(one.type, one.mode, decision_path(one.decision or self.decision))
+            for one in chosen
+            if not isinstance(one.mode, bool) and one.mode != "Off"
+        )
 
     @property
     def listen_address(self) -> tuple[str, int]:

@@ -206,7 +206,7 @@ async def at_work(
         try:
             await asyncio.wait_for(replicator.filled.wait(), 30)
             yield bridge
-            assert not any(task.done() for task in tasks)
+            assert not any(task.done() and task.exception() for task in tasks)
         finally:
             for task in tasks:
                 task.cancel()
@@ -353,7 +353,7 @@ async def test_somebody_who_writes_over_a_placement_is_mended(
     [
         ("annotations := [1]", "`annotations` of the decision is a list"),
         ('annotations := {"not a name": "x"}', "not a name"),
-        ('annotations["a"] := x if some x in [1, 2]', "must not produce multiple outputs"),
+        ('annotations["a"] := x if some x in [1, 2]', "produced conflicting values"),
     ],
 )
 async def test_a_decision_that_is_of_no_use_is_told_and_spoils_no_other(

@@ -68,7 +68,9 @@ class Flips:
 
     def resume(self, key: str, declared: Mapping[str, Any] | None, now: float) -> bool:
         """Whether an object that was stopped is to be placed again, as it declares something else or time is up."""
-        known = self._stopped[key]
+        known = self._stopped.get(key)
+        if known is None:  # somebody else has found that meanwhile
+            return True
         if now < known.since + PAUSE and _without(declared, known.names) == known.declared:
             return False
         del self._stopped[key]

@@ -81,8 +81,11 @@ class Placement:
 
     def note(self, notice: Notice) -> None:
         """A listener of the replicator."""
+        if not self._kinds:
+            return
         if notice.refilling:
             self._filling += 1
+            self._idle.clear()
         elif notice.refilled:
             self._whole = self._filling
             self._sweep_soon(self._kinds)
@@ -90,8 +93,8 @@ class Placement:
             for key in (*notice.keys, *notice.reported):
                 if key.type_id in self._kinds:
                     self._changed.add([str(key)])
+                    self._idle.clear()
                 self._sweep_soon(self._kinds.keys() - {key.type_id})
-        self._idle.clear()
 
     def policy_changed(self) -> None:
         """Judge everything at once, also what was left alone: the policy is another."""
@@ -106,7 +109,10 @@ class Placement:
         await self._idle.wait()
 
     async def run(self) -> None:
-        """Judge and write until cancelled."""
+        """Judge and write until cancelled; without kinds there is nothing to do."""
+        if not self._kinds:
+            self._idle.set()
+            return
         async with asyncio.TaskGroup() as tasks:
             for work in (self._sweep, self._judge_changed, self._write, self._look):
                 tasks.create_task(work())

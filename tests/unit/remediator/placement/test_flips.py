@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+from typing import Any
+
+from bridge.remediator.placement.flips import PAUSE, WINDOW, Flips
+
+
+def declared(digest: str = "d", **annotations: str) -> dict[str, Any]:
+    """What an object declares."""
+    return {"digest": digest, "labels": {}, "annotations": annotations}
+
+
+def flipping(most: int = 3, now: float = 0.0) -> Flips:
+    """One object, patched as often as is allowed."""
+    flips = Flips(most)
+    for _ in range(most):
+        assert not flips.flips("k", now)
+        flips.patched("k", ["where"], now)
+    return flips
+
+
+def test_one_patch_too_many_within_a_minute_is_noticed() -> None:
+    flips = flipping()
+    assert flips.flips("k", WINDOW - 1)
+    assert not flips.flips("other", WINDOW - 1)
+
+
+def test_patches_of_more_than_a_minute_ago_do_not_count() -> None:
+    assert not flipping().flips("k", WINDOW)
+
+
+def test_what_is_stopped_goes_on_after_a_while() -> None:
+    flips = flipping()
+    assert flips.stop("k", declared(), 1) == ("where",)
+    assert flips.stopped(["k", "other"]) == {"k"}
+    assert not flips.resume("k", declared(), PAUSE)
+    assert flips.resume("k", declared(), PAUSE + 1)
+    assert flips.stopped(["k"]) == set()
+
+
+def test_what_is_stopped_goes_on_when_the_object_declares_something_else() -> None:
+    for other in (declared("e"), declared(more="1"), {**declared(), "labels": {"a": "b"}}):
+        flips = flipping()
+        flips.stop("k", declared(where="a"), 1)
+        assert flips.resume("k", other, 2)
+
+
+def test_the_annotation_that_flips_is_no_declaration() -> None:
+    flips = flipping()
+    flips.stop("k", declared(where="a", kept="1"), 1)
+    assert not flips.resume("k", declared(where="b", kept="1"), 2)
+
+
+def test_resuming_what_another_task_has_resumed_meanwhile_is_no_error() -> None:
+    flips = flipping()
+    flips.stop("k", declared(), 1)
+    assert flips.resume("k", declared("e"), 2)
+    assert flips.resume("k", declared("e"), 2)
+
+
+def test_another_policy_starts_what_was_stopped_and_forgives_nobody_else() -> None:
+    flips = flipping()
+    flips.stop("k", declared(), 1)
+    for _ in range(3):
+        flips.patched("flipping", ["where"], 2)
+    assert flips.resume_all() == ["k"]
+    assert not flips.flips("k", 3)
+    assert flips.flips("flipping", 3)
