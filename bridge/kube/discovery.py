@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from bridge.kube.client import JSON, KubeClient
-from bridge.kube.errors import ApiError, Garbled
+from bridge.kube.errors import ApiError, Garbled, KubeError, ServerError, Unreachable
 from bridge.model.keys import CORE
 from bridge.model.types import ResourceType
 
@@ -18,6 +19,8 @@ _AGGREGATED = ",".join(
     ]
 )
 _NEEDED_VERBS = frozenset({"list", "watch"})
+_READY_TIMEOUT = 5.0  # seconds
+_LONGEST_START = 60.0  # seconds that an API server may need until it is ready
 _NONE: Mapping[str, str] = {}
 
 
@@ -32,6 +35,7 @@ class Discovery:
         self._versions = versions or {}
         self._types: dict[str, ResourceType] = {}
         self._unknown: set[str] = set()
+        self._unready_since = 0.0  # 0: it was ready when last asked
 
     @property
     def types(self) -> Mapping[str, ResourceType]:
@@ -42,6 +46,23 @@ class Discovery:
     def unknown_groups(self) -> frozenset[str]:
         """Groups that could not be asked (an aggregated API server is away): nobody knows what they serve."""
         return frozenset(self._unknown)
+
+    async def trusted(self) -> bool:
+        """Whether what a `refresh` from now on does not find is not there.
+
+        An API server that starts answers before it knows its CRDs, and says so by not being ready. One that may not be
+        asked that, or says it for long, is believed all the same.
+        """
+        try:
+            await self._client.request("GET", "/readyz", accept="*/*", timeout=_READY_TIMEOUT)
+        except (ServerError, Unreachable):
+            now = time.monotonic()
+            self._unready_since = self._unready_since or now
+            return now - self._unready_since > _LONGEST_START
+        except KubeError:
+            pass
+        self._unready_since = 0.0
+        return True
 
     async def refresh(self) -> None:
         """Ask again. Raises KubeError, and then nothing has changed."""

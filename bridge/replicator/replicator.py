@@ -16,6 +16,7 @@ from bridge.replicator.claim import SLOW, Claim
 from bridge.replicator.collecting import without_collector
 from bridge.replicator.pending import Pending
 from bridge.replicator.pruning import prune
+from bridge.replicator.troubles import Troubles
 from bridge.replicator.writer import Writer
 from bridge.sources.base import Source
 
@@ -61,7 +62,7 @@ class Replicator:
         prune: Callable[[Object], Object] = prune,
     ) -> None:
         self.filled = asyncio.Event()
-        self.troubles: dict[str, str] = {}
+        self.troubles = Troubles()
         self._source = source
         self._opa = opa
         self._types = frozenset(types)
@@ -112,6 +113,7 @@ class Replicator:
                 await self._room.wait()
         # A folder that is not followed has told all there is.
         self._exhausted = True
+        self.troubles.tell()
         self._awaited.clear()
         self._wake.set()
 
@@ -121,31 +123,24 @@ class Replicator:
                 self._listing.add((type_id, namespace))
                 self._started.add(type_id)
                 self._absent.discard(type_id)
-                self._end_trouble(type_id)
+                self.troubles.ends(type_id)
             case Listed(type_id, namespace) if type_id in self._started:
                 self._listing.discard((type_id, namespace))
                 if not namespace:
                     self._awaited.discard(type_id)
-                self._end_trouble(type_id)
+                self.troubles.ends(type_id)
             case Upserted(type_id) | Deleted(type_id) if type_id in self._started:
-                self._end_trouble(type_id)
+                self.troubles.ends(type_id)
             case Trouble(subject, message, unknown=unknown, absent=absent):
                 self._listing = {place for place in self._listing if place[0] != subject}
                 if not unknown:
                     self._absent.add(subject)
                     self._awaited.discard(subject)
-                if self.troubles.get(subject) != message:
-                    quiet = absent and subject not in self._asked
-                    (log.debug if quiet else log.warning)("delivers nothing", subject=subject, why=message)
-                self.troubles[subject] = message
+                self.troubles.begins(subject, message, warning=not absent or subject in self._asked)
             case Mended(subject):
-                self._end_trouble(subject)
+                self.troubles.ends(subject)
             case _:
                 pass
-
-    def _end_trouble(self, subject: str) -> None:
-        if self.troubles.pop(subject, None):
-            log.info("delivers again", subject=subject)
 
     async def _keep_filled(self) -> None:
         wait = _FIRST_WAIT
@@ -216,8 +211,8 @@ class Replicator:
         await self._gathered()
         await self._write_all()
         await self._describe()
-        for type_id in self._writer.documents.types() - self._wanted:  # found in OPA, from a bridge before this one
-            self._pending.forget(type_id)
+        for type_id in self._writer.documents.types() - self._wanted - self._started:
+            self._pending.forget(type_id)  # found in OPA, from a bridge before this one
         await self._gathered()  # the types of policy kinds that were not known before
         await self._write_all()
         await self._writer.finish()

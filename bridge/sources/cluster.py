@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import aclosing
 from dataclasses import dataclass
+from functools import partial
 
 from bridge.kube.client import KubeClient
 from bridge.kube.discovery import Discovery
@@ -101,7 +102,7 @@ class ClusterSource:
         if self._iterated:
             raise RuntimeError("a ClusterSource has one reader")
         self._iterated = True
-        steering = asyncio.create_task(self._guarded(self._steer()), name="cluster source")
+        steering = asyncio.create_task(self._guarded(self._steer), name="cluster source")
         try:
             while True:
                 epoch, change = await self._queue.get()
@@ -146,9 +147,10 @@ class ClusterSource:
                 wait = _FIRST_POLL
 
     async def _look(self, wanted: frozenset[str]) -> bool:
-        """Start what is served. False when the API server could not be asked."""
+        """Start what is served. False when the API server could not be asked, or does not know yet."""
         missing = sorted(wanted - self._running.keys())
         try:
+            trusted = not missing or await self._discovery.trusted()
             await self._discovery.refresh()
         except KubeError as error:
             for type_id in missing:
@@ -159,15 +161,17 @@ class ClusterSource:
             if resource is not None:
                 if running is None or running.resource != resource:
                     await self._start(type_id, resource)
-            elif running is None:
+            elif running is None and trusted:
                 await self._report_absent(type_id)
-        return True
+            elif running is None:
+                await self._tell(type_id, "the API server is not ready yet: it is asked again", unknown=True)
+        return trusted
 
     async def _start(self, type_id: str, resource: ResourceType) -> None:
         await self._stop(type_id)
         self._told.pop(type_id, None)
-        follow = self._guarded(self._follow(type_id, resource, self._epoch))
-        task = asyncio.create_task(follow, name=f"watch {type_id}")
+        follow = partial(self._follow, type_id, resource, self._epoch)
+        task = asyncio.create_task(self._guarded(follow), name=f"watch {type_id}")
         self._running[type_id] = _Running(resource, task)
 
     async def _begin_anew(self) -> None:
@@ -252,8 +256,8 @@ class ClusterSource:
             self._ever.add(type_id)
         await self._queue.put((epoch, change))
 
-    async def _guarded(self, work: Coroutine[None, None, None]) -> None:
+    async def _guarded(self, work: Callable[[], Coroutine[None, None, None]]) -> None:
         try:
-            await work
+            await work()
         except Exception as error:  # noqa: BLE001 (not swallowed: the reader raises it)
             await self._queue.put((self._epoch, _Failed(error)))

@@ -22,6 +22,7 @@ from bridge.model.notice import Notice
 from bridge.modules.shipped import shipped_bundle
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError
+from bridge.replicator.claim import MARKER
 from bridge.replicator.replicator import Replicator
 from bridge.resources import rego_root
 from bridge.sources.cluster import ClusterSource
@@ -155,24 +156,27 @@ class Reader:
             while True:
                 deleted = set(self.load.deleted)
                 try:
-                    routes, parents = await self._snapshot(opa)
+                    routes, parents, filled = await self._snapshot(opa)
                 except OpaError:
                     await asyncio.sleep(0.05)
                     continue
                 self._check_links(routes, parents)
                 self.wrong += [f"{name} has come back" for name in gone & routes.keys()]
                 seen |= routes.keys()
-                gone |= (deleted & seen) - routes.keys()
+                if filled:  # what an OPA lacks that has just started was not removed
+                    gone |= (deleted & seen) - routes.keys()
                 self.looks += 1
                 await asyncio.sleep(0.01)
 
-    async def _snapshot(self, opa: Opa) -> tuple[dict[str, Object], dict[str, Any]]:
-        """The routes and their links, from one transaction of OPA."""
+    async def _snapshot(self, opa: Opa) -> tuple[dict[str, Object], dict[str, Any], bool]:
+        """The routes, their links, and whether OPA is filled, from one transaction of OPA."""
         routes = f'object.get(data.objects, ["{GATEWAY_API}", "HTTPRoute", "{self.load.namespace}"], {{}})'
-        query = {"query": f'routes = {routes}; parents = object.get(data.index, ["parents"], {{}})'}
+        parents = 'object.get(data.index, ["parents"], {})'
+        filled = f"[yes | yes = data.{MARKER}.filled]"
+        query = {"query": f"routes = {routes}; parents = {parents}; filled = {filled}"}
         answer = msgspec.json.decode(await opa._send_read("POST", "/v1/query", query))
-        found = (answer.get("result") or [{"routes": {}, "parents": {}}])[0]
-        return found["routes"], found["parents"]
+        found = (answer.get("result") or [{"routes": {}, "parents": {}, "filled": []}])[0]
+        return found["routes"], found["parents"], True in found["filled"]
 
     def _check_links(self, routes: dict[str, Object], parents: dict[str, Any]) -> None:
         linked: dict[str, set[str]] = {}

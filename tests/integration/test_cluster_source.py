@@ -11,6 +11,7 @@ import pytest
 
 from bridge.kube.client import KubeClient
 from bridge.model.changes import Change, Deleted, Listed, Listing, Trouble, Upserted
+from bridge.model.keys import Key
 from bridge.model.selection import Selection
 from bridge.sources.base import Source
 from bridge.sources.cluster import ClusterSource
@@ -18,6 +19,7 @@ from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane
 from tests.integration.objects import (
     apply_crd,
     crd,
+    delete_config_map,
     delete_crd,
     fresh_name,
     grant_reading,
@@ -317,6 +319,33 @@ async def test_an_api_server_that_is_away_at_the_start_is_waited_for(own_control
                 await listing
     assert isinstance(told, Trouble)
     assert f"{plane.url} refuses connections" in told.message
+
+
+async def test_an_api_server_that_starts_is_not_taken_for_one_without_crds(own_control_plane: ControlPlane) -> None:
+    """It answers before it knows its CRDs: OPA would lose all their objects for a while."""
+    plane = own_control_plane
+    namespace = await make_namespace(plane.api)
+    last = Key("core", "ConfigMap", namespace, "last")
+    async with await KubeClient.connect(plane.kubeconfig) as client:
+        source = ClusterSource(client)
+        source.want({CONFIG_MAP, HTTP_ROUTE})
+        async with reading(source.changes()) as reader:
+            await reader.until_listed(HTTP_ROUTE)
+            following = asyncio.create_task(reader.until(lambda change: change == Deleted(CONFIG_MAP, last), 60))
+            for _ in range(3):
+                restarting = asyncio.create_task(asyncio.to_thread(plane.restart_api_server))
+                while not restarting.done():
+                    source.relist()  # begins with a look at what is served
+                    await asyncio.sleep(0.03)
+                await restarting
+            source.relist()
+            while not following.done():  # what comes and goes between two watches is not told
+                await put_config_map(plane.api, namespace, "last", {})
+                await asyncio.sleep(0.3)
+                await delete_config_map(plane.api, namespace, "last")
+            await following
+    assert [change for change in reader.seen if isinstance(change, Trouble) and change.absent] == []
+    assert any(isinstance(change, Trouble) and "not ready yet" in change.message for change in reader.seen)
 
 
 async def test_has_one_reader(client: KubeClient) -> None:
