@@ -22,10 +22,11 @@ from bridge.cli.opa_config import opa_config
 from bridge.cli.run import run
 from bridge.cli.status import status
 from bridge.cli.tree import tree
+from bridge.cli.webhook_config import webhook_config
 
 _INTERRUPTED = 130  # as a shell reports a program that SIGINT ended
 _BROKEN_PIPE = 141  # as a shell reports a program that SIGPIPE ended
-_COMMANDS: tuple[ExampleCommand, ...] = (effective, explain, tree, status, run, opa_config, doctor)
+_COMMANDS: tuple[ExampleCommand, ...] = (effective, explain, tree, status, run, opa_config, webhook_config, doctor)
 
 
 class _Root(click.Group):

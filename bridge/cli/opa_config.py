@@ -30,9 +30,10 @@ _EXAMPLES = (
     show_default=True,
     help="Where OPA reaches the bridge: the address that `bridge run --listen` has.",
 )
+@click.option("--decision-ids", is_flag=True, help="OPA gives each answer an id, for the audit of admission.")
 @output_option("yaml", "json")
 @debug_option
-def opa_config(bridge_url: str, output: str) -> None:
+def opa_config(bridge_url: str, decision_ids: bool, output: str) -> None:
     """Print the configuration that makes an OPA take its modules from this bridge."""
     from bridge.cli.printers.documents import print_document
     from bridge.opa.config import opa_config as config_for
@@ -40,4 +41,4 @@ def opa_config(bridge_url: str, output: str) -> None:
     parts = urlsplit(bridge_url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise CommandError(f"--bridge-url {bridge_url}: write http://HOST:PORT")
-    print_document(output, config_for(bridge_url))
+    print_document(output, config_for(bridge_url, decision_ids=decision_ids))

@@ -44,6 +44,7 @@ _SHOWN_ROWS = 100  # of a table at the start; the rest is a command away
     "--opa-port", type=click.IntRange(1, 65535), help="The port of the OPA that is started. Default: a free one."
 )
 @click.option("--listen", metavar="HOST:PORT", help="Where modules and probes are served. Default: 127.0.0.1:8282.")
+@click.option("--webhook-listen", metavar="HOST:PORT", help="Serve admission there, over TLS. Default: not at all.")
 @click.option(
     "--config", metavar="FILE", type=click.Path(path_type=Path), help="Settings as YAML; options go before them."
 )

@@ -21,6 +21,11 @@ class BundleEndpoint:
         self._fresh_start: Callable[[], None] = lambda: None
         self._changed = asyncio.Condition()
 
+    @property
+    def revision(self) -> str:
+        """The revision that is served."""
+        return self._bundle.revision
+
     def on_fresh_start(self, call: Callable[[], None]) -> None:
         """Call this when a client asks who has no bundle yet: its OPA has just started."""
         self._fresh_start = call

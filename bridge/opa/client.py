@@ -38,6 +38,18 @@ class BundleStatus(msgspec.Struct, frozen=True):
     errors: tuple[Any, ...] = ()
 
 
+class Answer(msgspec.Struct, frozen=True):
+    """A document with what it was made from.
+
+    `result` is msgspec.UNSET where it is undefined. `revision` is that of the bridge's bundle, "" where OPA has none.
+    `decision_id` names the decision in OPA's decision log; "" where OPA keeps none.
+    """
+
+    result: Any
+    revision: str
+    decision_id: str
+
+
 class _StatusResult(msgspec.Struct):
     bundles: dict[str, BundleStatus] = {}
 
@@ -105,6 +117,12 @@ class Opa:
         answers: list[dict[str, Any]] = _decode(body).get("result", [])
         return answers
 
+    async def answer(self, path: str, input_document: Any) -> Answer:
+        """Evaluate any document with an input, and say what answered. `input_document` may be JSON text (`Raw`)."""
+        body = {"input": input_document}
+        found = _decode(await self._send_read("POST", f"/v1/data/{url_path(path)}?provenance=true", body))
+        return Answer(found.get("result", msgspec.UNSET), _revision(found), str(found.get("decision_id", "")))
+
     async def get(self, path: str) -> Any | None:
         """A document without input, None when it is undefined."""
         return _decode(await self._send_read("GET", f"/v1/data/{url_path(path)}")).get("result")
@@ -123,11 +141,7 @@ class Opa:
         An OPA that was started with a single bundle file names it by its path: then that one counts.
         """
         # A path that nobody has: only the provenance is wanted, not a document.
-        answer = _decode(await self._send_read("GET", "/v1/data/system/provenance?provenance=true"))
-        bundles = answer.get("provenance", {}).get("bundles", {})
-        chosen = bundles.get(BUNDLE_NAME) or (next(iter(bundles.values())) if len(bundles) == 1 else {})
-        revision = chosen.get("revision")
-        return str(revision) if revision else None
+        return _revision(_decode(await self._send_read("GET", "/v1/data/system/provenance?provenance=true"))) or None
 
     async def bundle_status(self) -> BundleStatus | None:
         """What became of the bundle that OPA last got from the bridge; None for an OPA that is not set up to ask.
@@ -183,7 +197,7 @@ class Opa:
         except aiohttp.ClientError as error:
             raise OpaUnavailable(f"OPA at {self.url} cannot be reached: {error}") from error
         if response.status >= 400:
-            raise _rejected(response.status, answer)
+            raise _rejected(response.status, answer, response.headers.get("Retry-After", ""))
         return answer
 
 
@@ -197,13 +211,21 @@ def _decode(body: bytes) -> dict[str, Any]:
     return answer
 
 
-def _rejected(status: int, body: bytes) -> OpaRejected:
+def _revision(answer: dict[str, Any]) -> str:
+    bundles = answer.get("provenance", {}).get("bundles", {})
+    chosen = bundles.get(BUNDLE_NAME) or (next(iter(bundles.values())) if len(bundles) == 1 else {})
+    return str(chosen.get("revision") or "")
+
+
+def _rejected(status: int, body: bytes, retry_after: str) -> OpaRejected:
+    wait = float(retry_after) if retry_after.isdigit() else 0.0
     try:
         answer = msgspec.json.decode(body)
     except msgspec.DecodeError:
         answer = None
     if not isinstance(answer, dict):
-        return OpaRejected(status, "no_opa_error", body.decode(errors="replace").strip()[:500])
+        return OpaRejected(status, "no_opa_error", body.decode(errors="replace").strip()[:500], retry_after=wait)
     message = str(answer.get("message", answer.get("error", "")))
     errors = answer.get("errors")
-    return OpaRejected(status, str(answer.get("code", "")), message, errors if isinstance(errors, list) else ())
+    details = errors if isinstance(errors, list) else ()
+    return OpaRejected(status, str(answer.get("code", "")), message, details, wait)

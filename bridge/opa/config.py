@@ -12,12 +12,21 @@ LONG_POLL_SECONDS = 30
 BUNDLE_CONTENT_TYPE = "application/vnd.openpolicyagent.bundles"
 
 
-def opa_config(bridge_url: str) -> dict[str, Any]:
+# OPA gives decisions an id only while it keeps a decision log: this one holds a single decision and sends it nowhere.
+_DECISION_IDS = {
+    "service": "bridge",
+    "reporting": {"trigger": "manual", "buffer_type": "event", "buffer_size_limit_events": 1},
+}
+
+
+def opa_config(bridge_url: str, *, decision_ids: bool = False) -> dict[str, Any]:
     """OPA's configuration (JSON and YAML alike) for a bridge that serves its bundle at `bridge_url`.
 
     OPA asks again 1 to 2 s after each answer, and an answer waits up to LONG_POLL_SECONDS for news. The status plugin
-    is on so that `/v1/status` tells which bundle OPA has activated, or why it refused one.
+    is on so that `/v1/status` tells which bundle OPA has activated, or why it refused one. With `decision_ids` each
+    answer has an id, for the audit of admission.
     """
+    logged = {"decision_logs": _DECISION_IDS} if decision_ids else {}
     return {
         "services": {"bridge": {"url": bridge_url.rstrip("/")}},
         "bundles": {
@@ -32,4 +41,5 @@ def opa_config(bridge_url: str) -> dict[str, Any]:
             }
         },
         "status": {"prometheus": True},
+        **logged,
     }

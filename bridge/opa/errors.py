@@ -29,10 +29,18 @@ class OpaRejected(OpaError):
     """OPA answered with an error of its own.
 
     `status` is the HTTP status, `code` and `message` are OPA's (`invalid_parameter`, …), `errors` are its details, each
-    with `code`, `message` and, where Rego is at fault, `location` (file, row, col).
+    with `code`, `message` and, where Rego is at fault, `location` (file, row, col). `retry_after` are the seconds that
+    the server asks to wait, 0 where it does not.
     """
 
-    def __init__(self, status: int, code: str, message: str, errors: Sequence[Mapping[str, Any]] = ()) -> None:
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        message: str,
+        errors: Sequence[Mapping[str, Any]] = (),
+        retry_after: float = 0.0,
+    ) -> None:
         details = "; ".join(_one_line(error) for error in errors)
         super().__init__(f"OPA answered {status} {code}: {message}" + (f": {details}" if details else ""))
         self.details = " ".join((details or message).split())  # one line, for whoever wrote the Rego
@@ -40,6 +48,7 @@ class OpaRejected(OpaError):
         self.code = code
         self.message = message
         self.errors = tuple(errors)
+        self.retry_after = retry_after
 
     @property
     def in_evaluation(self) -> bool:

@@ -73,6 +73,7 @@ class Replicator:
         self._wake = asyncio.Event()
         self._room = asyncio.Event()  # for changes that come
         self._doubt = False  # whether OPA holds what was written
+        self._looking = False  # into a doubt
         self._whole = False  # OPA was filled
         self._listeners: list[Listener] = []
         self._awaited: set[str] = set()  # types that the first fill still waits for
@@ -88,6 +89,11 @@ class Replicator:
 
     def __len__(self) -> int:
         return len(self._writer.documents)
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether OPA holds everything, and there is no sign that it was restarted which nobody has looked into."""
+        return self.filled.is_set() and not self._doubt and not self._looking
 
     def doubt(self) -> None:
         """Look at OPA at once: there is a sign that it was restarted."""
@@ -269,8 +275,11 @@ class Replicator:
                 except TimeoutError:
                     pass
             if clock() >= look or self._doubt:
-                self._doubt = False
-                await self._writer.probe()
+                self._doubt, self._looking = False, self._doubt
+                try:
+                    await self._writer.probe()
+                finally:
+                    self._looking = False
                 look = clock() + PROBE
             if (began := clock()) >= audit:
                 await self._writer.audit()

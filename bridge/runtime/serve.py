@@ -5,12 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
-import os
 import signal
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import msgspec
 import structlog
@@ -19,7 +17,7 @@ from aiohttp import web
 from bridge.modules.endpoint import BundleEndpoint
 from bridge.modules.shipped import shipped_bundle
 from bridge.opa.bundle import Bundle
-from bridge.opa.client import Opa
+from bridge.opa.client import Answer, Opa
 from bridge.opa.config import opa_config
 from bridge.remediator.audit import Audit
 from bridge.remediator.placement.placement import Placement
@@ -30,11 +28,13 @@ from bridge.replicator.pruning import pruning
 from bridge.replicator.replicator import Replicator
 from bridge.resources import rego_root
 from bridge.runtime.engine import Engine
+from bridge.runtime.listening import listen, token_of
 from bridge.runtime.own_opa import OwnOpa
 from bridge.runtime.placing import make_placement
 from bridge.runtime.probes import add_probes
 from bridge.runtime.settings import Settings, TypeSettings
 from bridge.runtime.types import ALWAYS
+from bridge.runtime.webhook import Policies, Webhook
 from bridge.runtime.world import World, open_world
 from bridge.tools import ensure
 
@@ -42,10 +42,6 @@ log = structlog.get_logger(__name__)
 
 BURST = 100  # statuses that may be written at once before the budget bounds them
 SETTLING = 30.0  # seconds that the report at the start waits for statuses
-
-
-class ServeError(Exception):
-    """What keeps the bridge from starting, in one line that says what would mend it."""
 
 
 @dataclass(slots=True)
@@ -108,11 +104,12 @@ async def _started(settings: Settings, report: Report | None) -> AsyncIterator[a
         opa_url = settings.opa_url
         if opa_url is None:
             executable = await asyncio.to_thread(ensure, "opa")
-            own = OwnOpa(executable.path, opa_config(bridge_url), settings.opa_port)
+            config = opa_config(bridge_url, decision_ids=settings.webhook_listen is not None)
+            own = OwnOpa(executable.path, config, settings.opa_port)
             await own.start()
             stack.push_async_callback(own.stop)
             opa_url = own.url
-        opa = await stack.enter_async_context(Opa(opa_url, token=_token(settings.opa_token_file)))
+        opa = await stack.enter_async_context(Opa(opa_url, token=token_of(settings.opa_token_file)))
         # Where it listens tells bridges on one host apart, and stays the same when a bridge is started anew.
         placed = [one.type_id for one in settings.placed_types]
         asked = list(dict.fromkeys([*(one.type for one in settings.selected_types), *placed]))
@@ -136,10 +133,15 @@ async def _started(settings: Settings, report: Report | None) -> AsyncIterator[a
         placement = make_placement(opa, world, settings)
         replicator.listen(placement.note)
         ready["replicator"] = lambda: "" if replicator.filled.is_set() else "OPA does not hold everything yet"
+        webhook = None
+        if settings.webhook_listen is not None:
+            webhook = Webhook(settings, world, opa_url, _policies(replicator, bundles))
+            ready["webhook"] = webhook.readiness
         log.info("running", bridge=bridge_url, opa=opa_url, source=world.name)
         engine = Engine(opa, [], world.position)
         running = Running(engine, opa_url, bridge_url, world.sink)
-        task = asyncio.create_task(_work(world, replicator, (remediator, audit, placement), own, report, running))
+        writers = (remediator, audit, placement)
+        task = asyncio.create_task(_work(world, replicator, writers, own, webhook, report, running))
         try:
             yield task
         finally:
@@ -152,6 +154,7 @@ async def _work(
     replicator: Replicator,
     writers: tuple[Remediator, Audit, Placement],
     own: OwnOpa | None,
+    webhook: Webhook | None,
     report: Report | None,
     running: Running,
 ) -> None:
@@ -162,6 +165,8 @@ async def _work(
         tasks.create_task(world.run())
         if own:
             tasks.create_task(own.keep(replicator.doubt))
+        if webhook:
+            tasks.create_task(webhook.run())
         if report:
             await replicator.filled.wait()
             if world.sink.may_write():
@@ -170,6 +175,18 @@ async def _work(
                     await asyncio.wait_for(asyncio.gather(*(writer.settled() for writer in writers)), SETTLING)
             running.engine.problems = world.problems()
             await report(running)
+
+
+def _policies(replicator: Replicator, bundles: BundleEndpoint) -> Policies:
+    """What the webhook must know of policies: none exist yet."""
+
+    def distrust(answer: Answer) -> str:
+        if answer.revision != bundles.revision:
+            has = f"the modules of revision {answer.revision}" if answer.revision else "no modules"
+            return f"OPA answered with {has}, where {bundles.revision} is served"
+        return "" if replicator.confirmed else "OPA does not hold everything yet"
+
+    return Policies(lambda: False, distrust)
 
 
 def _content(world: World, bundle: Bundle, settings: Settings) -> str:
@@ -194,27 +211,8 @@ async def _listening(
     add_probes(app, lambda: {name: check() for name, check in ready.items()})
     runner = web.AppRunner(app, access_log=None)
     await runner.setup()
-    host, port = settings.listen_address
     try:
-        site = web.TCPSite(runner, host, port, shutdown_timeout=1.0)
-        await site.start()
-    except OSError as error:
-        await runner.cleanup()
-        # asyncio puts the address into the text once more; a name that cannot be resolved has a negative number.
-        reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
-        raise ServeError(f"cannot listen on {settings.listen}: {reason}; give another --listen HOST:PORT") from error
-    chosen = runner.addresses[0][1]
-    try:
-        yield f"http://{f'[{host}]' if ':' in host else host}:{chosen}"
+        host, port = await listen(runner, settings.listen, "--listen")
+        yield f"http://{f'[{host}]' if ':' in host else host}:{port}"
     finally:
         await runner.cleanup()
-
-
-def _token(file: str | None) -> Callable[[], str] | None:
-    if file is None:
-        return None
-    path = Path(file)
-    if not path.is_file():
-        raise ServeError(f"the OPA token file {file} is not there")
-    # Read anew for each request, so that a rotated token is taken up.
-    return lambda: path.read_text().strip()

@@ -13,6 +13,7 @@ import yaml
 
 from bridge.model.placement import DEFAULT_DECISION, Mode, Placed, decision_path
 from bridge.model.selection import Fields, Selection
+from bridge.runtime.webhook_settings import check_webhook
 
 PREFIX = "BRIDGE_"  # of environment variables: BRIDGE_OPA_URL sets opa_url
 
@@ -86,6 +87,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     what is written. Only the holder of the Lease `lease_namespace/lease_name` writes. `decision` is the document that
     is asked how an object is to be placed, by the admission webhook and for the types of `placement`, of which
     `placement_writes_per_second` bounds the patches, and `placement_most_patches` those of one object a minute.
+
+    `webhook_listen` serves admission over TLS, with the certificate files or else with one of its own, kept in the
+    Secret `lease_namespace/webhook_secret`. `webhook_decision` says where the
+    webhook asks otherwise than `decision`: another document, a URL of another OPA's (with `webhook_token_file`), or
+    empty for nowhere. `webhook_deadline` is in seconds. The API server reaches it by
+    `webhook_service` or `webhook_url`, as the MutatingWebhookConfiguration `webhook_configuration` says.
     """
 
     manifests: tuple[str, ...] = ()
@@ -103,6 +110,16 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     placement_most_patches: int = 5
     lease_namespace: str = "default"
     lease_name: str = "policy-bridge"
+    webhook_listen: str | None = None
+    webhook_cert_file: str | None = None
+    webhook_key_file: str | None = None
+    webhook_secret: str = "policy-bridge-webhook"  # noqa: S105 - the name of a Secret
+    webhook_decision: str | None = None
+    webhook_token_file: str | None = None
+    webhook_deadline: float = 10.0
+    webhook_configuration: str = "policy-bridge"
+    webhook_service: str = "policy-bridge/policy-bridge"
+    webhook_url: str | None = None
     log_level: str = "info"
     log_format: str = "console"
 
@@ -122,6 +139,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         if self.opa_port is not None and not 0 < self.opa_port < 65536:
             raise ValueError(f"opa_port {self.opa_port} is no port: 1 to 65535")
         split_address(self.listen)
+        split_address(self.listen if self.webhook_listen is None else self.webhook_listen)
+        check_webhook(self)
         placed = [one.type_id for one in self.placed_types]
         for setting, named in (("types", [one.type for one in self.selected_types]), ("placement", placed)):
             for type_id in named:

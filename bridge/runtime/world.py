@@ -24,6 +24,7 @@ from bridge.sources.manifest_files import STDIN, find_files
 from bridge.sources.manifests import ManifestSource
 
 if TYPE_CHECKING:
+    from bridge.kube.client import KubeClient
     from bridge.kube.lease import Lease
 
 log = structlog.get_logger(__name__)
@@ -31,11 +32,19 @@ log = structlog.get_logger(__name__)
 COMPONENT = "policybridge.io/bridge"  # who Events are from
 
 
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """The API server behind a world: `held` tells whether this bridge is the one that writes there."""
+
+    client: KubeClient
+    held: Callable[[], bool]
+
+
 @dataclass(slots=True)
 class World:
     """Where objects come from and statuses go to. `run` is what the world itself has to do meanwhile.
 
-    `record` tells of an object where a person looks: as an Event of a cluster, or in the log.
+    `record` tells of an object where a person looks: as an Event of a cluster, or in the log. A folder is no `cluster`.
     """
 
     name: str
@@ -46,6 +55,7 @@ class World:
     noticed: Callable[[Notice], None] = lambda _: None
     position: Callable[[Key], tuple[str, int] | None] = lambda _: None
     problems: Callable[[], list[Trouble]] = list
+    cluster: Cluster | None = None
 
 
 @contextlib.asynccontextmanager
@@ -111,7 +121,8 @@ async def _cluster(settings: Settings) -> AsyncIterator[World]:
                 tasks.create_task(lease.run())
                 tasks.create_task(recorder.run())
 
-        yield World(client.server, source, sink, run, recorder.record, noticed=noticed)
+        cluster = Cluster(client, lambda: lease.held)
+        yield World(client.server, source, sink, run, recorder.record, noticed=noticed, cluster=cluster)
 
 
 class LeaseNews:

@@ -1,0 +1,147 @@
+"""Requests judged: two decisions asked of OPA at once, one answer.
+
+The placement decision is the admins' own, over the object; the shipped rules' is `data.bridge.v1.admission`, over the
+whole request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import structlog
+
+from bridge.admission.asking import Undecided, insist
+from bridge.admission.review import Asked, annotation_patch, answer, read_review
+from bridge.admission.verdict import Verdict, verdict
+from bridge.model.annotations import Decision, DecisionError, differing, read_decision
+from bridge.model.recording import Record, record_nothing
+from bridge.opa.client import Answer
+
+log = structlog.get_logger(__name__)
+
+Ask = Callable[[msgspec.Raw], Awaitable[Answer]]
+OURS = "policybridge.io"  # the group of what policies are written in: no policy may lock it
+OPEN_BUDGET = 1.0  # seconds to insist where no policy exists: then nobody waits long for what is admitted anyway
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A decision to ask for: `ask` OPA with an input. `name` is what messages call it.
+
+    `distrust` gives why an answer does not count, empty where it does. `undefined` says what it means that OPA has no
+    such document: a decision that says nothing (None), or what is wrong.
+    """
+
+    name: str
+    ask: Ask
+    distrust: Callable[[Answer], str] = lambda _: ""
+    undefined: Callable[[], str | None] = lambda: None
+
+
+@dataclass(slots=True)
+class _Heard:
+    """What became of one question."""
+
+    decision: Decision | None = None
+    decision_id: str = ""
+    revision: str = ""
+    failure: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """Judges AdmissionReviews.
+
+    `placement` is asked with the object (None: no such decision is configured), `rules` with the AdmissionRequest.
+    `policies_exist` is the rule by which failures deny. `record` makes an Event of a failure.
+    """
+
+    placement: Question | None
+    rules: Question
+    policies_exist: Callable[[], bool]
+    record: Record = record_nothing
+
+    async def review(self, body: bytes, budget: float) -> bytes:
+        """Answer an AdmissionReview within `budget` seconds. Raises ReviewError for what is none."""
+        began = time.perf_counter()
+        asked = read_review(body)
+        if self._open_because(asked):
+            budget = min(budget, OPEN_BUDGET)
+        heard = await self._hear(asked, budget)
+        failures = tuple(f"{name}: {one.failure}" for name, one in heard.items() if one.failure)
+        made = [one.decision for one in heard.values() if one.decision is not None]
+        judged = verdict(made, failures, self._open_because(asked))
+        audit = _audit(judged, heard, failures)
+        if failures and not asked.dry_run:
+            self._tell(asked, judged, failures)
+        took = round((time.perf_counter() - began) * 1e3, 1)
+        patch = annotation_patch(asked, differing(asked.annotations, judged.annotations)) if asked.patched else []
+        about = {"object": asked.key, "operation": asked.operation, "uid": asked.uid, "dry_run": asked.dry_run}
+        write = log.warning if failures else log.info
+        write("admission", **about, **{key.replace("-", "_"): value for key, value in audit.items()}, ms=took)
+        return answer(asked.uid, patch=patch, denied=judged.denied, warnings=judged.warnings, audit=audit)
+
+    async def _hear(self, asked: Asked, budget: float) -> dict[str, _Heard]:
+        rules = _hear_one(self.rules, asked.request, budget)
+        if self.placement is None or not asked.subject_given or asked.group == OURS:
+            return {self.rules.name: await rules}
+        placed, ruled = await asyncio.gather(_hear_one(self.placement, asked.subject, budget), rules)
+        return {self.placement.name: placed, self.rules.name: ruled}
+
+    def _open_because(self, asked: Asked) -> str:
+        if asked.group == OURS:
+            return "as what policies are mended by"
+        return "" if self.policies_exist() else "as no policy exists"
+
+    def _tell(self, asked: Asked, judged: Verdict, failures: tuple[str, ...]) -> None:
+        done = "was denied" if judged.denied else f"was admitted without a decision, {self._open_because(asked)}"
+        text = f"{asked.operation} {done}: {'; '.join(failures)}"
+        self.record(asked.reference, "Warning", "AdmissionUndecided", text)
+
+
+async def _hear_one(question: Question, asked: msgspec.Raw, budget: float) -> _Heard:
+    heard = _Heard()
+
+    async def once() -> Answer:
+        got = await question.ask(asked)
+        heard.decision_id, heard.revision = got.decision_id, got.revision
+        why = question.distrust(got)
+        if why:
+            raise Undecided(why, passing=True)
+        return got
+
+    try:
+        got = await insist(once, budget)
+        heard.decision = _read(question, got.result)
+    except Undecided as error:
+        heard.failure = str(error)
+    except DecisionError as error:
+        heard.failure = str(error)
+    return heard
+
+
+def _read(question: Question, result: Any) -> Decision:
+    if result is msgspec.UNSET:
+        why = question.undefined()
+        if why is not None:
+            raise Undecided(why)
+        return Decision()
+    return read_decision(result)
+
+
+def _audit(judged: Verdict, heard: Mapping[str, _Heard], failures: tuple[str, ...]) -> dict[str, str]:
+    """Annotations of the API server's audit event, which puts the webhook's name in front of each key."""
+    audit = {"outcome": judged.outcome}
+    for name, one in heard.items():
+        if one.decision_id:
+            audit[f"{name}-decision-id"] = one.decision_id
+        if one.revision:
+            audit["revision"] = one.revision
+    if failures:
+        audit["failure"] = "; ".join(failures)[:1024]
+    return audit

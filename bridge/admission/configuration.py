@@ -1,0 +1,90 @@
+"""The webhook configuration that brings requests here. Pure."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bridge.admission.endpoint import PATH
+
+API_VERSION = "admissionregistration.k8s.io/v1"
+WEBHOOK = "admission.policybridge.io"
+SYSTEM_NAMESPACES = ("kube-system", "kube-node-lease")
+# What must go on whatever policies say: the leases and events by which components live and tell, the API server's own
+# questions, nodes, and the resources that policies are written in.
+CONDITIONS = (
+    ("not-leases", "request.resource.group != 'coordination.k8s.io'"),
+    ("not-events", "request.resource.resource != 'events'"),
+    ("not-questions", "!(request.resource.group in ['authentication.k8s.io', 'authorization.k8s.io'])"),
+    ("not-flow-control", "request.resource.group != 'flowcontrol.apiserver.k8s.io'"),
+    ("not-nodes", "request.resource.group != '' || request.resource.resource != 'nodes'"),
+    ("not-policies", "request.resource.group != 'policybridge.io' || request.resource.resource != 'regopolicies'"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where the API server finds the webhook: `url`, or else a Service `namespace/name` and its `port`."""
+
+    url: str = ""
+    service: str = ""
+    port: int = 443
+
+    def client_config(self, ca_bundle: bytes = b"") -> dict[str, Any]:
+        """The configuration's clientConfig."""
+        found: dict[str, Any] = {}
+        if self.url:
+            found["url"] = self.url
+        else:
+            namespace, _, name = self.service.partition("/")
+            found["service"] = {"namespace": namespace, "name": name, "path": PATH, "port": self.port}
+        if ca_bundle:
+            found["caBundle"] = base64.b64encode(ca_bundle).decode()
+        return found
+
+
+def rule_for(resource: str) -> dict[str, Any]:
+    """The rule for one resource, `<plural>.<group>`, without a group for the core one."""
+    plural, _, group = resource.partition(".")
+    return {"apiGroups": [group], "apiVersions": ["*"], "resources": [plural], "scope": "*"}
+
+
+def webhook_configuration(
+    name: str,
+    target: Target,
+    *,
+    exempt: Iterable[str],
+    timeout: int,
+    ca_bundle: bytes = b"",
+    rules: Iterable[Mapping[str, Any]] = (),
+) -> dict[str, Any]:
+    """A MutatingWebhookConfiguration.
+
+    `exempt` are namespaces whose objects never come here. `rules` say what does come, without them every object that is
+    made or changed. failurePolicy is Ignore until a bridge finds that policies exist.
+    """
+    every = {"apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*"], "scope": "*"}
+    asked = [{"operations": ["CREATE", "UPDATE"], **rule} for rule in rules]
+    left_out = {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": sorted(set(exempt))}
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "MutatingWebhookConfiguration",
+        "metadata": {"name": name},
+        "webhooks": [
+            {
+                "name": WEBHOOK,
+                "admissionReviewVersions": ["v1"],
+                "clientConfig": target.client_config(ca_bundle),
+                "failurePolicy": "Ignore",
+                "matchPolicy": "Equivalent",
+                "namespaceSelector": {"matchExpressions": [left_out]},
+                "matchConditions": [{"name": name, "expression": expression} for name, expression in CONDITIONS],
+                "reinvocationPolicy": "IfNeeded",
+                "rules": asked or [{"operations": ["CREATE", "UPDATE"], **every}],
+                "sideEffects": "NoneOnDryRun",
+                "timeoutSeconds": timeout,
+            }
+        ],
+    }

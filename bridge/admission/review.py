@@ -1,0 +1,176 @@
+"""AdmissionReview (admission.k8s.io/v1): read, and answered. Pure."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+API_VERSION = "admission.k8s.io/v1"
+KIND = "AdmissionReview"
+
+
+class ReviewError(Exception):
+    """A review that cannot be answered as one: the HTTP `status` to answer with, and a text that says what is wrong."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+class _Kind(msgspec.Struct):
+    kind: str
+    group: str = ""
+    version: str = ""
+
+
+class _Metadata(msgspec.Struct, rename="camel"):
+    name: str = ""
+    generate_name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    annotations: dict[str, Any] | None = None
+
+
+class _Subject(msgspec.Struct, rename="camel"):
+    api_version: str = ""
+    kind: str = ""
+    metadata: _Metadata | None = None
+
+
+class _Request(msgspec.Struct, rename="camel"):
+    uid: str
+    kind: _Kind
+    operation: str
+    name: str = ""
+    namespace: str = ""
+    sub_resource: str = ""
+    dry_run: bool | None = None
+    object: msgspec.Raw = msgspec.Raw(b"null")
+    old_object: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class _Review(msgspec.Struct, rename="camel"):
+    api_version: str = ""
+    kind: str = ""
+    request: msgspec.Raw = msgspec.Raw(b"null")
+
+
+_reviews = msgspec.json.Decoder(_Review)
+_requests = msgspec.json.Decoder(_Request)
+_subjects = msgspec.json.Decoder(_Subject)
+_NULL = b"null"
+
+
+class Asked:
+    """One request: `request` is the AdmissionRequest as JSON text, `subject` the object that it is about.
+
+    The subject is the object as it would be; where there is none (DELETE) the one that there was. `annotations` are the
+    subject's, None where it has none; `patched` says whether the answer may change the object.
+    """
+
+    def __init__(self, request: msgspec.Raw, about: _Request, subject: msgspec.Raw, read: _Subject) -> None:
+        self.request = request
+        self.subject = subject
+        self.uid = about.uid
+        self.operation = about.operation
+        self.dry_run = bool(about.dry_run)
+        self.subject_given = bytes(subject) != _NULL
+        self.has_metadata = read.metadata is not None
+        metadata = read.metadata or _Metadata()
+        self.annotations = metadata.annotations
+        self.patched = bytes(about.object) != _NULL and not about.sub_resource
+        self.name = metadata.name or about.name or metadata.generate_name
+        self.namespace = metadata.namespace or about.namespace
+        self._kind = about.kind
+        self._metadata = metadata
+
+    @property
+    def group(self) -> str:
+        """The object's API group, empty for the core one."""
+        return self._kind.group
+
+    @property
+    def key(self) -> str:
+        """The object's key."""
+        return f"{self._kind.group or 'core'}/{self._kind.kind}/{self.namespace or '-'}/{self.name or '-'}"
+
+    @property
+    def reference(self) -> dict[str, Any]:
+        """What identifies the object, in an object's own form."""
+        version = f"{self._kind.group}/{self._kind.version}" if self._kind.group else self._kind.version
+        parts = {"name": self.name, "namespace": self.namespace, "uid": self._metadata.uid}
+        return {
+            "apiVersion": version,
+            "kind": self._kind.kind,
+            "metadata": {name: value for name, value in parts.items() if value},
+        }
+
+
+def read_review(body: bytes) -> Asked:
+    """Read an AdmissionReview. Raises ReviewError with status 400 for what is none, or one of another version."""
+    try:
+        review = _reviews.decode(body)
+        if review.kind != KIND or not review.api_version:
+            raise ReviewError(400, f"this is no {KIND}: apiVersion {review.api_version!r}, kind {review.kind!r}")
+        if review.api_version != API_VERSION:
+            raise ReviewError(
+                400,
+                f"{review.api_version} is not spoken here: set admissionReviewVersions: [v1] in the webhook's "
+                f"configuration, for {API_VERSION}",
+            )
+        if bytes(review.request) == _NULL:
+            raise ReviewError(400, f"the {KIND} has no request")
+        about = _requests.decode(review.request)
+    except msgspec.DecodeError as error:
+        raise ReviewError(400, f"this is no {KIND}, or only a part of one: {error}") from error
+    subject = about.old_object if bytes(about.object) == _NULL else about.object
+    if bytes(subject) == _NULL:
+        return Asked(review.request, about, subject, _Subject())
+    try:
+        return Asked(review.request, about, subject, _subjects.decode(subject))
+    except msgspec.DecodeError as error:
+        raise ReviewError(400, f"the object of the request is no Kubernetes object: {error}") from error
+
+
+def annotation_patch(asked: Asked, wanted: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The JSON Patch (RFC 6902) that gives the object these annotations besides those that it has."""
+    if not wanted:
+        return []
+    if not asked.has_metadata:
+        return [{"op": "add", "path": "/metadata", "value": {"annotations": dict(wanted)}}]
+    if asked.annotations is None:
+        return [{"op": "add", "path": "/metadata/annotations", "value": dict(wanted)}]
+    # An `add` to a member that exists replaces it.
+    return [
+        {"op": "add", "path": f"/metadata/annotations/{_escaped(name)}", "value": value}
+        for name, value in wanted.items()
+    ]
+
+
+def answer(
+    uid: str,
+    *,
+    patch: list[dict[str, Any]] | None = None,
+    denied: tuple[int, str, str] | None = None,
+    warnings: tuple[str, ...] = (),
+    audit: Mapping[str, str] | None = None,
+) -> bytes:
+    """An AdmissionReview that answers the request `uid`. `denied` is the status's code, reason and message."""
+    response: dict[str, Any] = {"uid": uid, "allowed": denied is None}
+    if denied is not None:
+        response["status"] = {"code": denied[0], "reason": denied[1], "message": denied[2]}
+    elif patch:
+        response["patchType"] = "JSONPatch"
+        response["patch"] = base64.b64encode(msgspec.json.encode(patch)).decode()
+    if warnings:
+        response["warnings"] = list(warnings)
+    if audit:
+        response["auditAnnotations"] = dict(audit)
+    return msgspec.json.encode({"apiVersion": API_VERSION, "kind": KIND, "response": response})
+
+
+def _escaped(name: str) -> str:
+    return name.replace("~", "~0").replace("/", "~1")

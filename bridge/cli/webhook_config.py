@@ -1,0 +1,96 @@
+"""`bridge webhook-config`: the configuration that makes an API server ask the bridge before it takes an object."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from bridge.cli.errors import CommandError
+from bridge.cli.help_text import ExampleCommand, debug_option
+from bridge.cli.options import output_option
+
+POLICY_NAMESPACES = ("opa-policies",)
+
+_EXAMPLES = (
+    ("Ask for every object, by way of the Service of the settings", "bridge webhook-config | kubectl apply -f -"),
+    (
+        "Ask for Deployments and one policy kind alone",
+        "bridge webhook-config --resource deployments.apps --resource colorpolicies.example.com",
+    ),
+    ("A bridge outside the cluster", "bridge webhook-config --url https://10.0.0.7:8443/admission"),
+)
+
+
+@click.command(
+    "webhook-config",
+    cls=ExampleCommand,
+    examples=_EXAMPLES,
+    short_help="The configuration that makes an API server ask the bridge",
+)
+@click.option("--service", "webhook_service", metavar="NAMESPACE/NAME", help="The Service of the bridge.")
+@click.option("--port", type=click.IntRange(1, 65535), default=443, show_default=True, help="The Service's port.")
+@click.option("--url", "webhook_url", metavar="URL", help="In place of a Service: https://HOST:PORT/admission.")
+@click.option("--name", "webhook_configuration", metavar="NAME", help="Of the configuration. Default: policy-bridge.")
+@click.option(
+    "--resource",
+    "resources",
+    metavar="PLURAL.GROUP",
+    multiple=True,
+    help="Ask for these alone (deployments.apps, pods). Default: for every object.",
+)
+@click.option(
+    "--exempt-namespace",
+    "exempt",
+    metavar="NAMESPACE",
+    multiple=True,
+    help="Never ask for objects of it either. Several may follow.",
+)
+@click.option(
+    "--ca-file",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Who signs the webhook's certificate. Default: the bridge puts its own authority in.",
+)
+@click.option(
+    "--config",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Settings of `bridge run`; options go before them.",
+)
+@output_option("yaml", "json")
+@debug_option
+def webhook_config(
+    config: Path | None,
+    ca_file: Path | None,
+    resources: tuple[str, ...],
+    exempt: tuple[str, ...],
+    port: int,
+    output: str,
+    **flags: Any,
+) -> None:
+    """Print a MutatingWebhookConfiguration for `kubectl apply`.
+
+    The namespaces of the bridge, of policies and of the control plane are left out, so that a broken policy can always
+    be mended.
+    """
+    from bridge.admission.configuration import SYSTEM_NAMESPACES, Target, rule_for, webhook_configuration
+    from bridge.cli.printers.documents import print_document
+    from bridge.runtime.settings import load_settings
+
+    settings = load_settings(config, flags)
+    try:
+        authority = ca_file.read_bytes() if ca_file else b""
+    except OSError as error:
+        raise CommandError(f"--ca-file {ca_file}: {error.strerror}") from error
+    own = settings.webhook_service.partition("/")[0]
+    document = webhook_configuration(
+        settings.webhook_configuration,
+        Target(settings.webhook_url or "", settings.webhook_service, port),
+        exempt=[*SYSTEM_NAMESPACES, *POLICY_NAMESPACES, own, *exempt],
+        timeout=max(1, round(settings.webhook_deadline)),
+        ca_bundle=authority,
+        rules=[rule_for(resource) for resource in resources],
+    )
+    print_document(output, document)

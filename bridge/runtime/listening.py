@@ -1,0 +1,44 @@
+"""Addresses to listen on, and tokens in files."""
+
+from __future__ import annotations
+
+import os
+import ssl
+from collections.abc import Callable
+from pathlib import Path
+
+from aiohttp import web
+
+from bridge.runtime.settings import split_address
+
+
+class ServeError(Exception):
+    """What keeps the bridge from starting, in one line that says what would mend it."""
+
+
+async def listen(
+    runner: web.AppRunner, address: str, option: str, context: ssl.SSLContext | None = None
+) -> tuple[str, int]:
+    """Listen on `HOST:PORT` (port 0: a free one) with a runner that is set up; gives host and port.
+
+    `option` is the flag by which a person gives another address. Raises ServeError.
+    """
+    host, port = split_address(address)
+    try:
+        await web.TCPSite(runner, host, port, shutdown_timeout=1.0, ssl_context=context).start()
+    except OSError as error:
+        # asyncio puts the address into the text once more; a name that cannot be resolved has a negative number.
+        reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
+        raise ServeError(f"cannot listen on {address}: {reason}; give another {option} HOST:PORT") from error
+    return host, runner.addresses[0][1]
+
+
+def token_of(file: str | None) -> Callable[[], str] | None:
+    """What reads a bearer token from a file, None without one. Raises ServeError where the file is not there."""
+    if file is None:
+        return None
+    path = Path(file)
+    if not path.is_file():
+        raise ServeError(f"the token file {file} is not there")
+    # Read anew for each request, so that a rotated token is taken up.
+    return lambda: path.read_text().strip()

@@ -1,0 +1,151 @@
+"""The admission webhook at work: its certificate, its address, whom it asks, and the configuration that it keeps."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Coroutine
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+import structlog
+from aiohttp import web
+
+from bridge.admission.admission import Admission, Ask, Question
+from bridge.admission.certificates import CertificateError, Certificates, read_files
+from bridge.admission.endpoint import make_app
+from bridge.opa.client import Answer, Opa
+from bridge.opa.errors import OpaError
+from bridge.runtime.listening import ServeError, listen, token_of
+from bridge.runtime.settings import Settings
+from bridge.runtime.webhook_settings import decision_of, names_of
+from bridge.runtime.world import Cluster, World
+
+log = structlog.get_logger(__name__)
+
+Work = Callable[[], Coroutine[None, None, None]]
+_RULES = "bridge/v1/admission"
+
+
+@dataclass(frozen=True, slots=True)
+class Policies:
+    """What the webhook must know of the admins' policies, which it never asks for.
+
+    `exist` is None until the first list of them is over. `distrust` says why what OPA answered does not count, empty
+    where it does.
+    """
+
+    exist: Callable[[], bool | None]
+    distrust: Callable[[Answer], str]
+
+
+@dataclass(slots=True)
+class Webhook:
+    """Serves admission at the setting `webhook_listen`. `opa_url` is the OPA that the bridge fills."""
+
+    settings: Settings
+    world: World
+    opa_url: str
+    policies: Policies
+    _trouble: str = field(default="the webhook is not listening yet", init=False)
+
+    def readiness(self) -> str:
+        """What keeps it from being ready; empty: nothing."""
+        return self._trouble
+
+    async def run(self) -> None:
+        """Serve. Raises ServeError where it cannot listen, or its certificate files cannot be used."""
+        certificates, keep = self._certificates()
+        async with self._admission() as admission, asyncio.TaskGroup() as tasks:
+            tasks.create_task(keep())
+            tasks.create_task(self._serve(admission, certificates))
+
+    async def _serve(self, admission: Admission, certificates: Certificates) -> None:
+        try:
+            await certificates.first()
+        except CertificateError as error:
+            raise ServeError(f"the webhook cannot serve: {error}") from error
+        runner = web.AppRunner(make_app(admission.review, self.settings.webhook_deadline), access_log=None)
+        await runner.setup()
+        try:
+            address = self.settings.webhook_listen or ""
+            host, port = await listen(runner, address, "--webhook-listen", certificates.context)
+            url, path = decision_of(self.settings)
+            decision = f"{url}/v1/data/{path}" if url else path
+            log.info("admission is served", at=f"https://{host}:{port}", decision=decision or "none")
+            self._trouble = ""
+            await certificates.follow()
+        finally:
+            self._trouble = "the webhook has stopped"
+            await runner.cleanup()
+
+    @contextlib.asynccontextmanager
+    async def _admission(self) -> AsyncIterator[Admission]:
+        deadline = self.settings.webhook_deadline
+        url, path = decision_of(self.settings)
+        async with contextlib.AsyncExitStack() as stack:
+            own = await stack.enter_async_context(
+                Opa(self.opa_url, token=token_of(self.settings.opa_token_file), timeout=deadline)
+            )
+            placement = None
+            if url:
+                token = token_of(self.settings.webhook_token_file)
+                try:
+                    other = await stack.enter_async_context(Opa(url, token=token, timeout=deadline))
+                except OpaError as error:
+                    raise ServeError(f"webhook_decision: {error}") from error
+                placement = Question("decision", _asking(other, path), undefined=lambda: self._undefined(path))
+            elif path:
+                placement = Question(
+                    "decision", _asking(own, path), self.policies.distrust, lambda: self._undefined(path)
+                )
+            rules = Question("rules", _asking(own, _RULES), self.policies.distrust, lambda: "OPA has no such rules")
+            yield Admission(placement, rules, self._policies_exist, self.world.record)
+
+    def _policies_exist(self) -> bool:
+        return self.policies.exist() is not False  # not known yet: they may
+
+    def _undefined(self, path: str) -> str | None:
+        if not self._policies_exist():
+            return None
+        return (
+            f"data.{path.replace('/', '.')} is undefined though policies exist: define it, or set webhook_decision to "
+            "an empty text if no policy is to"
+        )
+
+    def _certificates(self) -> tuple[Certificates, Work]:
+        """The certificates to serve with, and what keeps the webhook configuration meanwhile."""
+        settings, cluster = self.settings, self.world.cluster
+        files = settings.webhook_cert_file, settings.webhook_key_file
+        if files[0] and files[1]:
+            read = read_files(Path(files[0]), Path(files[1]))
+            keep = _keeping(cluster, settings, self.policies, lambda: b"") if cluster else _nothing
+            return Certificates(read, files[0]), keep
+        if cluster is None:
+            raise ServeError("a webhook without a cluster needs webhook_cert_file and webhook_key_file")
+        from bridge.admission.secret import SharedCertificate
+
+        shared = SharedCertificate(
+            cluster.client, settings.lease_namespace, settings.webhook_secret, names_of(settings), cluster.held
+        )
+        keep = _keeping(cluster, settings, self.policies, lambda: shared.authority)
+        return Certificates(shared.read, shared.origin), keep
+
+
+def _asking(opa: Opa, path: str) -> Ask:
+    async def ask(document: msgspec.Raw) -> Answer:
+        return await opa.answer(path, document)
+
+    return ask
+
+
+def _keeping(cluster: Cluster, settings: Settings, policies: Policies, authority: Callable[[], bytes]) -> Work:
+    from bridge.admission.keeper import Keeper
+
+    keeper = Keeper(cluster.client, settings.webhook_configuration, cluster.held, policies.exist, authority)
+    return keeper.run
+
+
+async def _nothing() -> None:
+    """Without a cluster there is no configuration to keep."""
