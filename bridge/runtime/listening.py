@@ -25,7 +25,7 @@ async def listen(
     """
     host, port = split_address(address)
     try:
-        await web.TCPSite(runner, host, port, shutdown_timeout=1.0, ssl_context=context).start()
+        await web.TCPSite(runner, host, port, ssl_context=context).start()
     except OSError as error:
         # asyncio puts the address into the text once more; a name that cannot be resolved has a negative number.
         reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror

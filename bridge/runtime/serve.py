@@ -209,7 +209,7 @@ async def _listening(
     app = web.Application()
     bundles.add_to(app)
     add_probes(app, lambda: {name: check() for name, check in ready.items()})
-    runner = web.AppRunner(app, access_log=None)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
     await runner.setup()
     try:
         host, port = await listen(runner, settings.listen, "--listen")

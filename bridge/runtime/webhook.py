@@ -66,7 +66,8 @@ class Webhook:
             await certificates.first()
         except CertificateError as error:
             raise ServeError(f"the webhook cannot serve: {error}") from error
-        runner = web.AppRunner(make_app(admission.review, self.settings.webhook_deadline), access_log=None)
+        app = make_app(admission.review, self.settings.webhook_deadline)
+        runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
         await runner.setup()
         try:
             address = self.settings.webhook_listen or ""
@@ -95,10 +96,10 @@ class Webhook:
                     other = await stack.enter_async_context(Opa(url, token=token, timeout=deadline))
                 except OpaError as error:
                     raise ServeError(f"webhook_decision: {error}") from error
-                placement = Question("decision", _asking(other, path), undefined=lambda: self._undefined(path))
+                placement = Question("placement", _asking(other, path), undefined=lambda: self._undefined(path))
             elif path:
                 placement = Question(
-                    "decision", _asking(own, path), self.policies.distrust, lambda: self._undefined(path)
+                    "placement", _asking(own, path), self.policies.distrust, lambda: self._undefined(path)
                 )
             rules = Question("rules", _asking(own, _RULES), self.policies.distrust, lambda: "OPA has no such rules")
             yield Admission(placement, rules, self._policies_exist, self.world.record)

@@ -1,0 +1,167 @@
+"""Admission on a real API server with a real webhook configuration, as kubectl shows it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from tests.controlplane.plane import ControlPlane
+from tests.integration.objects import fresh_name, make_namespace
+from tests.integration.webhook import AtWork, webhook_at_work
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def shared(control_plane: ControlPlane, opa_path: Path, kubectl_path: Path) -> AsyncIterator[AtWork]:
+    """A webhook at work, for all tests here: it takes the API server seconds to know of one."""
+    namespace = await make_namespace(control_plane.api)
+    async with webhook_at_work(control_plane, opa_path, kubectl_path, namespace) as shared:
+        yield shared
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def work(shared: AtWork) -> AtWork:
+    """The webhook, as it was at first."""
+    await shared.reset()
+    await until(lambda: placed(shared))
+    shared.facts.events.clear()
+    return shared
+
+
+async def placed(work: AtWork) -> bool:
+    """Whether the API server asks the webhook by now."""
+    name = fresh_name("probe")
+    code, _ = await work.apply(name, {"region": "eu"})
+    return code == 0 and "example.com/clusters" in await work.annotations(name)
+
+
+async def until(condition: Callable[[], Awaitable[bool]]) -> None:
+    async with asyncio.timeout(30):
+        while not await condition():  # noqa: ASYNC110 - of another process
+            await asyncio.sleep(0.2)
+
+
+async def test_an_object_gets_the_annotations_that_the_decision_gives(work: AtWork) -> None:
+    code, said = await work.apply("placed", {"region": "eu"})
+    assert (code, said) == (0, "")
+    assert await work.annotations("placed") == {"example.com/clusters": '{"gce-europe-west1":{"weight":1}}'}
+    await work.kubectl(
+        "annotate", "configmap", "placed", "example.com/clusters=mine", "example.com/own=kept", "--overwrite"
+    )
+    assert await work.annotations("placed") == {
+        "example.com/clusters": '{"gce-europe-west1":{"weight":1}}',
+        "example.com/own": "kept",
+    }
+    assert await work.apply("plain") == (0, "Warning: no region is chosen\n")
+    assert await work.annotations("plain") == {}
+
+
+async def test_errors_deny_with_their_messages(work: AtWork) -> None:
+    code, said = await work.apply("lost", {"region": "nowhere"})
+    assert code == 1
+    assert 'admission webhook "admission.policybridge.io" denied the request: lost may not be here' in said
+
+
+async def test_no_decision_denies_while_policies_exist_and_admits_with_a_warning_where_none_does(work: AtWork) -> None:
+    await work.stop_opa()
+    code, said = await work.apply("closed", {"region": "eu"})
+    assert code == 1
+    assert "no decision could be made, and requests are denied while policies exist: placement: OPA at" in said
+    assert [(name, reason) for name, reason, _ in work.facts.events] == [("closed", "AdmissionUndecided")]
+    work.facts.exist = False
+    code, said = await work.apply("open", {"region": "eu"})
+    assert code == 0
+    assert said.startswith(
+        "Warning: policy-bridge: admitted without a decision, as no policy exists: placement: OPA at"
+    )
+    assert await work.annotations("open") == {}
+    assert [name for name, _, _ in work.facts.events] == ["closed", "open"]
+
+
+async def test_a_dry_run_is_decided_and_leaves_nothing_behind(work: AtWork) -> None:
+    code, _ = await work.apply("dry", {"region": "nowhere"}, "--dry-run=server")
+    assert code == 1
+    await work.stop_opa()
+    code, said = await work.apply("dry", {"region": "eu"}, "--dry-run=server")
+    assert code == 1
+    assert "no decision could be made" in said
+    assert work.facts.events == []
+
+
+async def test_what_does_not_count_is_no_decision(work: AtWork) -> None:
+    work.facts.distrust = "OPA does not hold everything yet"
+    code, said = await work.apply("early", {"region": "eu"})
+    assert code == 1
+    assert "placement: OPA does not hold everything yet; rules: OPA does not hold everything yet" in said
+    work.facts.distrust = ""
+    await work.put_policy("")
+    code, said = await work.apply("undefined", {"region": "eu"})
+    assert code == 1
+    assert "data.io.k8s.federation.admission is undefined though policies exist" in said
+    work.facts.exist = False
+    assert await work.apply("undefined", {"region": "eu"}) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("rego", "said"),
+    [
+        ("annotations := [1]", "`annotations` of the decision is a list"),
+        ('errors := {"a": 1}', "`errors` of the decision is an object"),
+        ("warnings := 3", "`warnings` of the decision is a number"),
+        ("annotations := 1 if input.kind\nannotations := 2 if input.kind", "produced conflicting values"),
+    ],
+)
+async def test_a_decision_of_another_shape_is_none(work: AtWork, rego: str, said: str) -> None:
+    await work.put_policy(f"package io.k8s.federation.admission\n\n{rego}\n")
+    code, told = await work.apply("odd")
+    assert code == 1
+    assert said in told
+
+
+async def test_with_the_bridge_down_the_api_server_decides_alike(work: AtWork) -> None:
+    await work.stop()
+    code, said = await work.apply("down")
+    assert code == 1
+    assert "failed calling webhook" in said
+    await work.start()
+    work.facts.exist = False
+    await work.until("Ignore")
+    await work.stop()
+    await until(lambda: applies(work))
+
+
+async def applies(work: AtWork) -> bool:
+    code, _ = await work.apply("down")
+    return code == 0
+
+
+async def test_only_the_leases_holder_writes_the_configuration(work: AtWork) -> None:
+    work.facts.held = False
+    work.facts.exist = False
+    await asyncio.sleep(1)
+    assert (await work.configuration())["failurePolicy"] == "Fail"
+    work.facts.held = True
+    await work.until("Ignore")
+    work.facts.exist = None  # not known yet: what was written last stays
+    await asyncio.sleep(1)
+    assert (await work.configuration())["failurePolicy"] == "Ignore"
+
+
+async def test_an_exempt_namespace_is_never_asked_for(work: AtWork) -> None:
+    await work.stop()
+    name = fresh_name("mends")
+    code, _, said = await work.kubectl("create", "configmap", name, "--namespace=kube-system")
+    assert (code, said) == (0, "")
+
+
+async def test_a_large_object_comes_through(work: AtWork) -> None:
+    data = {"wanted": "x"} | {f"key-{number}": "y" * 100_000 for number in range(9)}
+    document = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "large"}, "data": data}
+    path = f"/api/v1/namespaces/{work.namespace}/configmaps"
+    made = await asyncio.to_thread(work.plane.api.request, "POST", path, document)
+    assert made["metadata"]["annotations"] == {"example.com/wanted": "x"}

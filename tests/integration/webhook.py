@@ -1,0 +1,232 @@
+"""A webhook at work for tests: a real OPA, a real API server, and what the test says of policies."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+import subprocess
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+from bridge.admission.configuration import Target, webhook_configuration
+from bridge.kube.client import KubeClient
+from bridge.modules.shipped import shipped_bundle
+from bridge.opa.client import Answer
+from bridge.opa.managed import ManagedOpa
+from bridge.remediator.sink import MemorySink
+from bridge.resources import rego_root
+from bridge.runtime.settings import load_settings
+from bridge.runtime.webhook import Policies, Webhook
+from bridge.runtime.world import Cluster, World
+from bridge.sources.manifests import ManifestSource
+from tests.controlplane.plane import ControlPlane
+
+BUNDLE = shipped_bundle(rego_root())
+CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
+# An OPA that gives decisions an id: see bridge.opa.config.
+DECISION_IDS = {
+    "services": {"bridge": {"url": "http://127.0.0.1:1"}},
+    "decision_logs": {
+        "service": "bridge",
+        "reporting": {"trigger": "manual", "buffer_type": "event", "buffer_size_limit_events": 1},
+    },
+}
+PLACEMENT = """package io.k8s.federation.admission
+
+annotations["example.com/clusters"] := {"gce-europe-west1": {"weight": 1}} if input.metadata.labels.region == "eu"
+
+annotations["example.com/wanted"] := input.data.wanted
+
+errors contains sprintf("%s may not be here", [input.metadata.name]) if input.metadata.labels.region == "nowhere"
+
+warnings contains "no region is chosen" if not input.metadata.labels.region
+"""
+
+
+@dataclass(slots=True)
+class Facts:
+    """What a test says that the webhook knows."""
+
+    exist: bool | None = True
+    distrust: str = ""
+    held: bool = True
+    events: list[tuple[str, str, str]] = field(default_factory=list)  # object, reason, message
+
+    def record(self, regarding: Mapping[str, Any], event_type: str, reason: str, message: str) -> None:
+        """Keep an Event."""
+        self.events.append((regarding["metadata"].get("name", ""), reason, message))
+
+
+@dataclass(slots=True)
+class AtWork:
+    """A webhook that serves at `port`, whose configuration is `name`."""
+
+    plane: ControlPlane
+    opa: ManagedOpa
+    facts: Facts
+    webhook: Webhook
+    port: int
+    name: str
+    kubectl_path: Path
+    namespace: str
+    task: asyncio.Task[None] | None = None
+    opa_runs: bool = True
+
+    async def reset(self) -> None:
+        """As it was at first."""
+        if not self.opa_runs:
+            await self.opa.start()
+            self.opa_runs = True
+        await self.put_policy(PLACEMENT)
+        self.facts.exist, self.facts.held, self.facts.distrust = True, True, ""
+        self.facts.events.clear()
+        if self.task is None or self.task.done():
+            await self.start()
+        await self.until("Fail")
+
+    async def stop_opa(self) -> None:
+        """OPA is down."""
+        await self.opa.stop()
+        self.opa_runs = False
+
+    async def start(self) -> None:
+        """Serve, from now on."""
+        self.task = asyncio.create_task(self.webhook.run())
+        async with asyncio.timeout(30):
+            while self.webhook.readiness():
+                assert not self.task.done(), self.task
+                await asyncio.sleep(0.05)
+
+    async def stop(self) -> None:
+        """Serve no more."""
+        if self.task:
+            self.task.cancel()
+            await asyncio.gather(self.task, return_exceptions=True)
+
+    async def put_policy(self, text: str, name: str = "placement") -> None:
+        """Give OPA a module, empty text: take it away."""
+        url = f"{self.opa.url}/v1/policies/{name}"
+        method = "PUT" if text else "DELETE"
+        async with aiohttp.ClientSession() as session, session.request(method, url, data=text or None) as answer:
+            assert answer.status == 200, await answer.text()
+
+    async def kubectl(self, *arguments: str, text: str = "") -> tuple[int, str, str]:
+        """Run kubectl in the test's namespace: its exit code, what it said and what it said on standard error."""
+
+        def run() -> subprocess.CompletedProcess[str]:
+            cache = self.plane.kubeconfig.parent / "kubectl-cache"
+            return subprocess.run(
+                [
+                    self.kubectl_path,
+                    f"--kubeconfig={self.plane.kubeconfig}",
+                    f"--cache-dir={cache}",
+                    f"--namespace={self.namespace}",
+                    *arguments,
+                ],
+                input=text,
+                env={key: value for key, value in os.environ.items() if key != "KUBECONFIG"},
+                capture_output=True,
+                text=True,
+                timeout=60,
+                check=False,
+            )
+
+        done = await asyncio.to_thread(run)
+        return done.returncode, done.stdout, done.stderr
+
+    async def apply(self, name: str, labels: Mapping[str, str] = {}, *more: str, **data: str) -> tuple[int, str]:
+        """Apply a ConfigMap as a person does: kubectl's exit code and what it said on standard error."""
+        document = {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": name, "namespace": self.namespace, "labels": dict(labels)},
+            "data": data,
+        }
+        code, _, said = await self.kubectl("apply", *more, "-f", "-", text=json.dumps(document))
+        return code, said
+
+    async def annotations(self, name: str) -> dict[str, str]:
+        """The annotations of a ConfigMap, without kubectl's own."""
+        path = f"/api/v1/namespaces/{self.namespace}/configmaps/{name}"
+        found = (await asyncio.to_thread(self.plane.api.get, path))["metadata"].get("annotations") or {}
+        return {key: value for key, value in found.items() if not key.startswith("kubectl.")}
+
+    async def configuration(self) -> dict[str, Any]:
+        """The webhook of the configuration as it is."""
+        found: dict[str, Any] = await asyncio.to_thread(self.plane.api.get, f"{CONFIGURATIONS}/{self.name}")
+        return found["webhooks"][0]  # type: ignore[no-any-return]
+
+    async def until(self, failure_policy: str) -> None:
+        """Wait until the configuration has this failurePolicy."""
+        async with asyncio.timeout(30):
+            while (await self.configuration())["failurePolicy"] != failure_policy:  # noqa: ASYNC110 - of another process
+                await asyncio.sleep(0.1)
+
+
+@asynccontextmanager
+async def webhook_at_work(
+    plane: ControlPlane, opa_path: Path, kubectl_path: Path, namespace: str, **settings: Any
+) -> AsyncIterator[AtWork]:
+    """A webhook that the API server asks for ConfigMaps of one namespace."""
+    port = free_port()
+    name = f"test-{namespace}"
+    flags = {
+        "webhook_listen": f"127.0.0.1:{port}",
+        "webhook_url": f"https://127.0.0.1:{port}/admission",
+        "webhook_configuration": name,
+        "webhook_secret": f"secret-{namespace}",
+        "webhook_deadline": 3.0,
+        **settings,
+    }
+    facts = Facts()
+    opa = ManagedOpa(opa_path, DECISION_IDS, bundle=BUNDLE, port=free_port())
+
+    def distrust(answer: Answer) -> str:
+        return facts.distrust or ("" if answer.revision == BUNDLE.revision else "OPA has other modules")
+
+    async with await KubeClient.connect(str(plane.kubeconfig), None) as client, opa:
+        world = World(
+            "test", ManifestSource([], follow=False), MemorySink(), _nothing, facts.record,
+            cluster=Cluster(client, lambda: facts.held),
+        )  # fmt: skip
+        policies = Policies(lambda: facts.exist, distrust)
+        webhook = Webhook(load_settings(None, flags, {}), world, opa.url, policies)
+        work = AtWork(plane, opa, facts, webhook, port, name, kubectl_path, namespace)
+        await work.put_policy(PLACEMENT)
+        document = _configuration(name, port, namespace)
+        await asyncio.to_thread(plane.api.request, "POST", CONFIGURATIONS, document)
+        try:
+            await work.start()
+            yield work
+        finally:
+            await work.stop()
+            await asyncio.to_thread(plane.api.request, "DELETE", f"{CONFIGURATIONS}/{name}")
+
+
+def _configuration(name: str, port: int, namespace: str) -> dict[str, Any]:
+    target = Target(url=f"https://127.0.0.1:{port}/admission")
+    document = webhook_configuration(name, target, exempt=["kube-system"], timeout=5)
+    selector = document["webhooks"][0]["namespaceSelector"]["matchExpressions"]
+    selector.append({"key": "kubernetes.io/metadata.name", "operator": "In", "values": [namespace, "kube-system"]})
+    rule = document["webhooks"][0]["rules"][0]
+    rule.update({"apiGroups": [""], "resources": ["configmaps"], "scope": "Namespaced"})
+    return document
+
+
+def free_port() -> int:
+    """A loopback port where nothing listens."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+async def _nothing() -> None:
+    """Nothing to do meanwhile."""

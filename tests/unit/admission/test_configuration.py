@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+import base64
+
+from bridge.admission.configuration import Target, rule_for, webhook_configuration
+from bridge.admission.keeper import differences
+
+
+def test_the_service_or_the_url_is_where_the_webhook_is() -> None:
+    service = {"namespace": "infra", "name": "bridge", "path": "/admission", "port": 8443}
+    assert Target(service="infra/bridge", port=8443).client_config() == {"service": service}
+    url = "https://10.0.0.7/admission"
+    assert Target(url=url, service="infra/bridge").client_config(b"CA") == {"url": url, "caBundle": "Q0E="}
+
+
+def test_some_resources_alone_are_asked_for() -> None:
+    document = webhook_configuration(
+        "x", Target(url="https://h/admission"), exempt=["b", "a", "b"], timeout=10,
+        rules=[rule_for("pods"), rule_for("deployments.apps")],
+    )  # fmt: skip
+    (webhook,) = document["webhooks"]
+    assert [(rule["apiGroups"], rule["resources"]) for rule in webhook["rules"]] == [
+        ([""], ["pods"]),
+        (["apps"], ["deployments"]),
+    ]
+    assert webhook["namespaceSelector"]["matchExpressions"][0]["values"] == ["a", "b"]
+
+
+def test_a_configuration_is_changed_only_where_it_differs() -> None:
+    bundle = base64.b64encode(b"CA").decode()
+    found = {"webhooks": [{"failurePolicy": "Fail", "clientConfig": {"caBundle": bundle}}]}
+    assert differences(found, True, b"CA") == []
+    assert differences(found, None, b"") == []
+    assert differences(found, False, b"other") == [
+        {"op": "add", "path": "/webhooks/0/failurePolicy", "value": "Ignore"},
+        {"op": "add", "path": "/webhooks/0/clientConfig/caBundle", "value": base64.b64encode(b"other").decode()},
+    ]
+    assert differences({}, True, b"CA") == []

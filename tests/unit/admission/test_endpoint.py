@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import io
+from collections.abc import AsyncIterator
+
+import pytest
+from aiohttp.test_utils import TestClient, TestServer
+from aiohttp.web import Application, Request
+
+from bridge.admission.endpoint import LARGEST, PATH, make_app, seconds
+from bridge.admission.review import ReviewError, read_review
+
+Client = TestClient[Request, Application]
+
+
+@pytest.fixture
+async def client() -> AsyncIterator[Client]:
+    async def review(body: bytes, budget: float) -> bytes:
+        if body == b"{}":
+            read_review(body)
+        return f'{{"size": {len(body)}, "budget": {budget:.3f}}}'.encode()
+
+    async with TestClient(TestServer(make_app(review, 10.0))) as client:
+        yield client
+
+
+JSON = {"Content-Type": "application/json"}
+
+
+async def test_a_review_gets_the_time_that_the_api_server_waits_less_the_way_back(client: Client) -> None:
+    for query, budget in [("", 9.5), ("?timeout=5s", 4.5), ("?timeout=500ms", 0.45), ("?timeout=1m", 9.5)]:
+        async with client.post(PATH + query, data=b"[]", headers=JSON) as answer:
+            assert await answer.json() == {"size": 2, "budget": budget}
+
+
+@pytest.mark.parametrize(
+    ("method", "body", "content_type", "status", "said"),
+    [
+        ("GET", b"", "application/json", 405, "Method Not Allowed"),
+        ("POST", b"{}", "application/yaml", 415, "send application/json"),
+        ("POST", b"x" * (LARGEST + 1), "application/json", 413, "larger than"),
+        ("POST", b"{}", "application/json", 400, "this is no AdmissionReview"),
+    ],
+)
+async def test_what_cannot_be_answered_is_refused(
+    client: Client, method: str, body: bytes, content_type: str, status: int, said: str
+) -> None:
+    async with client.request(method, PATH, data=io.BytesIO(body), headers={"Content-Type": content_type}) as answer:
+        assert answer.status == status
+        assert said in await answer.text()
+
+
+async def test_a_review_with_two_objects_of_3_megabytes_comes_through(client: Client) -> None:
+    async with client.post(PATH, data=io.BytesIO(b"x" * (6 << 20)), headers=JSON) as answer:
+        assert (await answer.json())["size"] == 6 << 20
+
+
+async def test_a_wrong_timeout_is_refused(client: Client) -> None:
+    async with client.post(f"{PATH}?timeout=soon", data=b"[]", headers=JSON) as answer:
+        assert answer.status == 400
+        assert "timeout=soon is no duration such as 10s" in await answer.text()
+
+
+def test_durations_are_read_as_go_writes_them() -> None:
+    assert [seconds(text) for text in ("10s", "1m30s", "1.5s", "250ms", "1h")] == [10, 90, 1.5, 0.25, 3600]
+    for text in ("", "10", "s", "10s!", "-1s"):
+        with pytest.raises(ReviewError):
+            seconds(text)

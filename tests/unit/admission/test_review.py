@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+import pytest
+
+from bridge.admission.review import ReviewError, annotation_patch, answer, read_review
+from tests.unit.replicator.json_patch import applied
+
+OBJECT = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "shop"}}
+
+
+def review(**request: Any) -> bytes:
+    asked = {"uid": "7", "kind": {"group": "", "version": "v1", "kind": "ConfigMap"}, "operation": "CREATE", **request}
+    return json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": asked}).encode()
+
+
+def test_the_subject_is_the_object_or_else_the_one_that_there_was() -> None:
+    asked = read_review(review(object=OBJECT, oldObject=None))
+    assert json.loads(bytes(asked.subject)) == OBJECT
+    assert (asked.key, asked.patched, asked.dry_run) == ("core/ConfigMap/shop/a", True, False)
+    gone = read_review(review(object=None, oldObject=OBJECT, operation="DELETE", dryRun=True))
+    assert json.loads(bytes(gone.subject)) == OBJECT
+    assert (gone.patched, gone.dry_run) == (False, True)
+    assert not read_review(review(object=OBJECT, subResource="status")).patched
+
+
+def test_an_object_without_a_name_or_metadata_is_known_by_what_there_is() -> None:
+    unnamed = {**OBJECT, "metadata": {"generateName": "a-"}}
+    assert read_review(review(object=unnamed, namespace="shop")).reference == {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "a-", "namespace": "shop"},
+    }
+    bare = read_review(review(object={"apiVersion": "v1", "kind": "ConfigMap"}))
+    assert bare.key == "core/ConfigMap/-/-"
+    assert not read_review(review()).subject_given
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (b"", "or only a part of one"),
+        (b"[]", "this is no AdmissionReview"),
+        (review(object=OBJECT)[:-20], "or only a part of one"),
+        (b'{"kind": "Pod", "apiVersion": "v1"}', "this is no AdmissionReview: apiVersion 'v1', kind 'Pod'"),
+        (b'{"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1"}', "has no request"),
+        (
+            b'{"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1beta1", "request": {}}',
+            r"admission.k8s.io/v1beta1 is not spoken here: set admissionReviewVersions: \[v1\]",
+        ),
+        (review(uid=None), "uid"),
+        (review(object={"metadata": "x"}), "no Kubernetes object"),
+        (review(object=[1]), "no Kubernetes object"),
+    ],
+)
+def test_what_is_no_review_is_refused_with_what_is_wrong(body: bytes, said: str) -> None:
+    with pytest.raises(ReviewError, match=said) as caught:
+        read_review(body)
+    assert caught.value.status == 400
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        None,
+        {"name": "a"},
+        {"name": "a", "annotations": None},
+        {"annotations": {}},
+        {"annotations": {"a/b~c": "1", "z": "9"}},
+    ],
+)
+def test_annotations_are_merged_over_the_objects_own_by_a_json_patch(metadata: Any) -> None:
+    obj = {"kind": "X", "apiVersion": "v1"} | ({} if metadata is None else {"metadata": metadata})
+    patch = annotation_patch(read_review(review(object=obj)), {"a/b~c": "2", "new": "3"})
+    before = (metadata or {}).get("annotations") or {}
+    assert applied(obj, patch)["metadata"]["annotations"] == before | {"a/b~c": "2", "new": "3"}
+
+
+def test_nothing_to_set_is_no_patch() -> None:
+    assert annotation_patch(read_review(review(object=OBJECT)), {}) == []
+
+
+def test_an_answer_says_what_became_of_the_request() -> None:
+    patch = [{"op": "add", "path": "/x", "value": "y"}]
+    given = json.loads(answer("7", patch=patch, warnings=("careful",), audit={"outcome": "allowed"}))["response"]
+    assert json.loads(base64.b64decode(given.pop("patch"))) == patch
+    assert given == {
+        "uid": "7",
+        "allowed": True,
+        "patchType": "JSONPatch",
+        "warnings": ["careful"],
+        "auditAnnotations": {"outcome": "allowed"},
+    }
+    denied = json.loads(answer("7", patch=patch, denied=(403, "Forbidden", "no")))["response"]
+    assert denied == {"uid": "7", "allowed": False, "status": {"code": 403, "reason": "Forbidden", "message": "no"}}
