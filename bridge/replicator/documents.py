@@ -28,7 +28,11 @@ class _Known(NamedTuple):
     version: str
     essence: int | None  # None: written by a bridge before this one
     paths: tuple[Path, ...]  # below `index`
+    values: tuple[Any, ...] = ()  # at these paths; none where they were adopted
     made_from: int | None = None  # what the links were made from; None: nobody can tell
+
+
+_OWN = object()  # among the values: a list of the object's own key alone, as most are
 
 
 class Difference(NamedTuple):
@@ -48,6 +52,7 @@ class Documents:
 
     def __init__(self) -> None:
         self._known: dict[Key, _Known] = {}
+        self._former: dict[Key, _Known] = {}  # as `_known`, of before `begin`
         self._bytes = 0
         self._skeleton = Skeleton(_FLOORS)
 
@@ -65,13 +70,19 @@ class Documents:
         return self._bytes
 
     def begin(self) -> None:
-        """Plan empty roots, which replace whatever OPA has there."""
+        """Plan empty roots, which replace whatever OPA has. What links were written is remembered until `finish`."""
         self._skeleton.begin({OBJECTS: {}, INDEX: {name: {} for name in INDEXES}})
+        self._former.update(self._known)
         self._known.clear()
+
+    def finish(self) -> None:
+        """Forget the links of objects that have not been put since `begin`."""
+        self._former.clear()
 
     def adopt(self, held: Held, index: Index) -> None:
         """Take what OPA has for written, and plan that index entries of objects that it lacks are removed."""
         self._known.clear()
+        self._former.clear()
         self._skeleton = Skeleton(_FLOORS)
         self._skeleton.adopt((OBJECTS,), whole=False)
         self._skeleton.adopt((INDEX,), whole=False)
@@ -139,29 +150,34 @@ class Documents:
         return known.paths if known else ()
 
     def made_from(self, key: Key) -> int | None:
-        """What the links that were written of an object were made from; None where nobody can tell."""
-        known = self._known.get(key)
+        """What the links that were last written of an object were made from; None where nobody can tell."""
+        known = self._known.get(key) or self._former.get(key)
         return known.made_from if known else None
 
     def put(self, key: Key, obj: Object, entries: Entries | None, made_from: int | None = None) -> None:
         """Plan an object with its part of the index, in place of what it had there.
 
-        Without entries it keeps those that it has. `made_from` is a number for what they are made from.
+        Without entries it has those that were last written. `made_from` is a number for what they are made from.
         """
+        text = str(key)
         known = self._known.get(key)
-        self._skeleton.put((OBJECTS, *_place(key)), obj)
+        last = known or self._former.pop(key, None) or _Known("", None, ())
         if entries is None:
-            paths = known.paths if known else ()
+            paths, values = last.paths, last.values
         else:
-            text = str(key)
             paths = tuple(path for path, _ in entries)
+            values = tuple(_OWN if value == [text] else value for _, value in entries)
+        self._skeleton.put((OBJECTS, *_place(key)), obj)
+        if entries is not None or not known:
             for path in set(known.paths if known else ()).difference(paths):
                 self._skeleton.remove((INDEX, *path, text))
-            for path, value in entries:
-                self._skeleton.put((INDEX, *path, text), value)
+            for path, value in zip(paths, values, strict=True):
+                self._skeleton.put((INDEX, *path, text), [text] if value is _OWN else value)
+            self._bytes += 100 * len(paths)
         declared = _declared(obj)
-        self._bytes += len(declared) + 100 * len(entries or ())
-        self._known[key] = _Known(obj["metadata"].get("resourceVersion", ""), hash(declared), paths, made_from)
+        self._bytes += len(declared)
+        version = obj["metadata"].get("resourceVersion", "")
+        self._known[key] = _Known(version, hash(declared), paths, values, made_from)
 
     def remove(self, key: Key) -> None:
         """Plan that OPA holds nothing of an object."""

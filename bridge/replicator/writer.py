@@ -61,6 +61,7 @@ class Writer:
         self._filled = True
         await self._send()
         self.linking.forget()
+        self.documents.finish()
 
     async def probe(self) -> None:
         """Move the marker, which shows that OPA holds what was written, and others that somebody fills it."""

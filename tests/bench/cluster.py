@@ -17,7 +17,7 @@ from bridge.replicator.pruning import prune
 from bridge.tools import ensure, ensure_crds
 from tests.bench.api import GATEWAYS, POLICIES, ROUTES, create, list_raw, session_of, settled, watching
 from tests.bench.changes import gateway_policy, route_policies
-from tests.bench.figures import figure, memory, progress, step
+from tests.bench.figures import figure, memory, processor_time, progress, step
 from tests.bench.load import Load, custom_resources, policy_kind
 from tests.bench.queries import all_rules, one_target
 from tests.bench.sidecar import Sidecar, running_bridge
@@ -105,6 +105,10 @@ def fill_of(sidecar: Sidecar, floor: float, load: Load, where: str) -> None:
     figure("fill_from_process_start", sidecar.filled, "s", **more)
     figure("fill_from_first_list", sidecar.filled - sidecar.listing, "s", **more)
     figure("fill_to_floor_ratio", (sidecar.filled - sidecar.listing) / floor, "ratio", floor_seconds=floor, **more)
+    for name, pid in (("bridge", sidecar.pid), ("opa", sidecar.opa_pid)):
+        used = processor_time(pid)
+        if used is not None:
+            figure(f"processor_time_{name}_until_filled", used, "s", **more)
 
 
 def memory_of(sidecar: Sidecar, load: Load, when: str, where: str) -> None:

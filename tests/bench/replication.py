@@ -14,10 +14,11 @@ import aiohttp
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError
 from bridge.replicator.claim import MARKER
+from bridge.replicator.declared import Reading
 from bridge.replicator.pruning import prune
 from tests.bench.api import ROUTES, list_raw, patch, session_of
 from tests.bench.cluster import PAGE, cluster_of, fill_floor, fill_of, memory_of
-from tests.bench.figures import figure, percentile, processor_time, progress, spread_of, step
+from tests.bench.figures import figure, opa_below, percentile, processor_time, progress, spread_of, step
 from tests.bench.load import GATEWAY_API, Load, namespace_of
 from tests.bench.sidecar import Sidecar, running_bridge
 from tests.controlplane.plane import ControlPlane
@@ -41,7 +42,7 @@ async def measure(routes: int) -> None:
         async with running_bridge(plane, _NO_STATUSES) as sidecar, Opa(sidecar.opa_url) as opa:
             fill_of(sidecar, floor, load, WHERE)
             memory_of(sidecar, load, "after_fill", WHERE)
-            await _links(api, opa, load)
+            await _links(api, opa, sidecar.opa_pid, load)
             await _idle(sidecar, load)
             await _visible(api, opa, load)
             await _burst(api, opa, load)
@@ -50,15 +51,19 @@ async def measure(routes: int) -> None:
             await _api_server_restarted(plane, api, opa, load)
 
 
-async def _links(api: aiohttp.ClientSession, opa: Opa, load: Load) -> None:
-    """The query `links` for all routes, which is the largest part of a fill."""
+async def _links(api: aiohttp.ClientSession, opa: Opa, opa_pid: int | None, load: Load) -> None:
+    """The query `links` for all routes, of the fields that it reads, as the bridge asks: the largest part of a fill."""
     routes, _ = await list_raw(api, ROUTES, PAGE)
     kind = {"apiVersion": f"{GATEWAY_API}/v1", "kind": "HTTPRoute"}
-    objects = [prune({**route, **kind}) for route in routes]
-    began = time.perf_counter()
+    reading = Reading(await opa.query("links_read", {}))
+    objects = [reading.of(prune({**route, **kind})) for route in routes]
+    began, before = time.perf_counter(), processor_time(opa_pid)
     for start in range(0, len(objects), LINKS_BATCH):
-        await opa.query("links", {"objects": objects[start : start + LINKS_BATCH]})
+        await opa.query("links", {"objects": objects[start : start + LINKS_BATCH], "reads": reading.fields})
     figure("links_of_all_routes", time.perf_counter() - began, "s", routes=load.routes, where=WHERE)
+    used = processor_time(opa_pid)
+    if before is not None and used is not None:
+        figure("links_of_all_routes_cpu", used - before, "s", routes=load.routes, where=WHERE)
 
 
 async def _idle(sidecar: Sidecar, load: Load) -> None:
@@ -122,10 +127,16 @@ async def _opa_restarted(sidecar: Sidecar, opa: Opa, load: Load) -> None:
     os.kill(victim, signal.SIGKILL)
     await _until(lambda: _not(opa.ready()))
     await _until(opa.ready)
-    answers = time.perf_counter()
+    answers, before = time.perf_counter(), processor_time(sidecar.pid)
     with step("OPA is filled again"):
         await _until(lambda: _is_filled(sidecar, opa))
     figure("opa_restarted_to_ready", time.perf_counter() - answers, "s", routes=load.routes, where=WHERE)
+    used = processor_time(sidecar.pid)
+    if before is not None and used is not None:
+        figure("opa_restarted_cpu_bridge", used - before, "s", routes=load.routes, where=WHERE)
+    used = processor_time(opa_below(sidecar.pid))
+    if used is not None:
+        figure("opa_restarted_cpu_opa", used, "s", routes=load.routes, where=WHERE)
 
 
 async def _api_server_restarted(plane: ControlPlane, api: aiohttp.ClientSession, opa: Opa, load: Load) -> None:

@@ -22,6 +22,6 @@ links := _error("InvalidInput", "objects must be a list of objects with apiVersi
 # METADATA
 # description: |
 #   `links_read`: the fields of which `links` is made, as JSON Pointers (`*`: each item of a list); null while modules of
-#   admins make links, which may read any.
+#   admins make links or place kinds.
 # entrypoint: true
 links_read := hierarchy.links_read

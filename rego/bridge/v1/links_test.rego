@@ -29,3 +29,9 @@ test_while_modules_make_links_they_may_read_any_field if {
 	read == null
 	"/spec/targetRefs" in v1.links_read
 }
+
+test_while_modules_place_kinds_links_may_depend_on_them if {
+	levels := {"acme.io/Path": {"object": "Route"}}
+	read := v1.links_read with data.bridge.extensions.hierarchy as {"acme": {"levels": levels}}
+	read == null
+}

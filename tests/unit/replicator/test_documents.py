@@ -200,3 +200,25 @@ def test_an_object_whose_links_are_as_they_were_is_one_operation() -> None:
     assert documents.index_paths(key) == (("children", "gateway"),)
     documents.remove(key)
     assert [operation["path"] for operation in documents.take_plan()] == ["/objects/core", "/index/children/gateway"]
+
+
+def test_links_that_were_written_are_known_until_a_new_beginning_is_finished() -> None:
+    documents = Documents()
+    documents.begin()
+    one, two = key_of(service("one")), key_of(service("two"))
+    links: Entries = [
+        (("children", "gateway"), [str(one)]),
+        (("parents", str(one)), ["gateway"]),
+        (("limited", "x"), True),
+    ]
+    documents.put(one, service("one"), links, 17)
+    documents.put(two, service("two"), [], 18)
+    before = applied({}, documents.take_plan())
+    documents.begin()
+    assert (documents.made_from(one), documents.made_from(two)) == (17, 18)
+    documents.put(two, service("two"), None, 18)
+    documents.put(one, service("one"), None, 17)
+    assert applied({}, documents.take_plan()) == before
+    documents.begin()
+    documents.finish()
+    assert documents.made_from(one) is None
