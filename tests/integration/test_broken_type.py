@@ -1,0 +1,56 @@
+"""A type that the API server serves and cannot deliver."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from bridge.kube.client import KubeClient
+from bridge.opa.client import Opa
+from bridge.opa.managed import ManagedOpa
+from bridge.replicator.replicator import Replicator
+from bridge.sources.cluster import ClusterSource
+from tests.controlplane.plane import ControlPlane
+from tests.integration.objects import apply_crd, crd, delete_crd, fresh_name, make_namespace, put_config_map
+from tests.integration.test_replicator import BUNDLE, until
+
+
+async def test_a_type_whose_objects_cannot_be_converted_delays_nobody(
+    control_plane: ControlPlane, opa_path: Path, unused_port: int
+) -> None:
+    """Its stored version is another one than the preferred, and the webhook that converts is away."""
+    api, group = control_plane.api, f"{fresh_name('group')}.example.com"
+    namespace, thing = await make_namespace(api), f"{group}/Thing"
+    body = crd("things", "Thing", group=group, versions=("v1beta1", "v1"))
+    await apply_crd(api, body)
+    path = f"/apis/{group}/v1beta1/namespaces/{namespace}/things/one"
+    one = {"apiVersion": f"{group}/v1beta1", "kind": "Thing", "metadata": {"name": "one"}, "spec": {}}
+    await asyncio.to_thread(api.apply, path, one)
+    authority = {"url": f"https://127.0.0.1:{unused_port}/convert"}
+    webhook = {"conversionReviewVersions": ["v1"], "clientConfig": authority}
+    body["spec"]["conversion"] = {"strategy": "Webhook", "webhook": webhook}
+    await apply_crd(api, body)
+    try:
+        async with (
+            ManagedOpa(opa_path, {}, bundle=BUNDLE) as managed,
+            Opa(managed.url) as opa,
+            await KubeClient.connect(control_plane.kubeconfig) as client,
+        ):
+            replicator = Replicator(ClusterSource(client), opa, [thing, "core/ConfigMap"])
+            running = asyncio.create_task(replicator.run())
+            try:
+                await asyncio.wait_for(replicator.filled.wait(), 30)
+                assert list(replicator.troubles) == [thing]
+                await put_config_map(api, namespace, "later", {})
+                later = f"objects/core/ConfigMap/{namespace}/later"
+                async with asyncio.timeout(20):
+                    while await opa.get(later) is None:  # noqa: ASYNC110 (OPA has no event)
+                        await asyncio.sleep(0.05)
+                body["spec"]["conversion"] = {"strategy": "None"}
+                await apply_crd(api, body)
+                await until(lambda: not replicator.troubles)
+            finally:
+                running.cancel()
+                await asyncio.gather(running, return_exceptions=True)
+    finally:
+        await delete_crd(api, f"things.{group}")
