@@ -41,6 +41,7 @@ STEPS = st.lists(
         st.tuples(st.just("list"), st.sampled_from([SERVICE, ROUTE]), st.just("")),
         st.tuples(st.just("broken list"), st.sampled_from([SERVICE, ROUTE]), st.just("")),
         st.tuples(st.just("trouble"), st.sampled_from([SERVICE, ROUTE]), st.booleans()),
+        st.tuples(st.just("absent"), st.sampled_from([SERVICE, ROUTE]), st.just("")),
         st.tuples(st.just("fault"), st.sampled_from(sorted(FAULTS)), st.integers(1, 2)),
         st.tuples(st.just("empty"), st.just(""), st.just("")),
         st.tuples(st.just("foreign"), st.just(""), st.just("")),
@@ -117,6 +118,12 @@ class Walk:
                 for key in self._called(one, two):
                     del source.objects[key]
                 source.tell(two)
+            case _:
+                self._tell_of_type(what, one, two)
+
+    def _tell_of_type(self, what: str, one: str, two: Any) -> None:
+        source = self._source
+        match what:
             case "list":
                 source.tell(one)
             case "broken list":
@@ -126,6 +133,11 @@ class Walk:
             case "trouble":
                 source.say(Trouble(one, "away", unknown=two))
                 source.tell(one)
+
+            case "absent":  # the CRD is deleted, with all its objects
+                for key in [key for key in source.objects if key.type_id == one]:
+                    del source.objects[key]
+                source.say(Trouble(one, "not served", absent=True))
 
     def _called(self, name: str, type_id: str) -> list[Key]:
         return [key for key in self._source.objects if (key.type_id, key.name) == (type_id, name)]

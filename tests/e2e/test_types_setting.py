@@ -1,0 +1,88 @@
+"""The setting `types`, from its file to OPA: which types, objects and fields, and what goes when it is changed."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+from bridge.modules.shipped import shipped_bundle
+from bridge.opa.client import Opa
+from bridge.opa.managed import ManagedOpa
+from bridge.resources import rego_root
+from tests.controlplane.plane import ControlPlane
+from tests.integration.objects import make_namespace, put_config_map
+
+RBAC = "rbac.authorization.k8s.io"
+
+
+@contextlib.asynccontextmanager
+async def running(
+    bridge_path: Path, plane: ControlPlane, opa: Opa, folder: Path, environment: dict[str, str], types: str
+) -> AsyncIterator[None]:
+    """`bridge run` with this setting, once it has filled OPA."""
+    settings = folder / "bridge.yaml"
+    settings.write_text(f"types:\n{types}")
+    command = [str(bridge_path), "run", "--config", str(settings), "--kubeconfig", str(plane.kubeconfig)]
+    command += ["--opa", opa.url, "--listen", "127.0.0.1:0"]
+    before = await opa.get("bridge_state/epoch")
+    with (folder / "log").open("ab") as log:
+        process = await asyncio.create_subprocess_exec(*command, stdout=log, stderr=log, env=environment)
+        try:
+            deadline = time.monotonic() + 60
+            while (state := await opa.get("bridge_state") or {}).get("epoch") == before or not state.get("filled"):
+                assert process.returncode is None, (folder / "log").read_text()
+                assert time.monotonic() < deadline, (folder / "log").read_text()
+                await asyncio.sleep(0.1)
+            yield
+        finally:
+            if process.returncode is None:
+                process.terminate()
+            await process.wait()
+
+
+async def held(opa: Opa, path: str) -> Any:
+    return await opa.get(f"objects/{path}") or {}
+
+
+async def test_it_says_which_types_objects_and_fields_are_in_opa(
+    control_plane: ControlPlane, bridge_path: Path, opa_path: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    api = control_plane.api
+    first, second, other = [await make_namespace(api) for _ in range(3)]
+    for namespace in (first, second, other):
+        await put_config_map(api, namespace, "one", {"text": namespace})
+        await put_config_map(api, namespace, "two", {"text": namespace})
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "hidden"}, "stringData": {"password": "x"}}
+    await asyncio.to_thread(api.apply, f"/api/v1/namespaces/{first}/secrets/hidden", secret)
+    role = {"apiVersion": f"{RBAC}/v1", "kind": "ClusterRole", "metadata": {"name": first}, "rules": []}
+    await asyncio.to_thread(api.apply, f"/apis/{RBAC}/v1/clusterroles/{first}", role)
+    many = f"""
+- core/Secret
+- {RBAC}/ClusterRole
+- type: core/ConfigMap
+  namespaces: [{first}, {second}]
+  fieldSelector: metadata.name!=two
+  drop: [/data/text]
+"""
+    few = f"- type: core/ConfigMap\n  namespaces: [{second}]\n"
+    async with ManagedOpa(opa_path, {}, bundle=shipped_bundle(rego_root())) as managed, Opa(managed.url) as opa:
+        async with running(bridge_path, control_plane, opa, tmp_path, environment, many):
+            maps = await held(opa, "core/ConfigMap")
+            assert {namespace: sorted(names) for namespace, names in maps.items()} == {first: ["one"], second: ["one"]}
+            assert maps[first]["one"]["data"] == {}
+            hidden = (await held(opa, "core/Secret"))[first]["hidden"]
+            assert set(hidden) == {"apiVersion", "kind", "metadata", "type"}
+            assert first in (await held(opa, f"{RBAC}/ClusterRole"))["-"]
+        async with running(bridge_path, control_plane, opa, tmp_path, environment, few):
+            maps = await held(opa, "core/ConfigMap")
+            assert {namespace: sorted(names) for namespace, names in maps.items()} == {second: ["one", "two"]}
+            assert maps[second]["one"]["data"] == {"text": second}
+            assert await held(opa, "core/Secret") == {}
+            assert await held(opa, RBAC) == {}
+            assert first in await held(opa, "core/Namespace/-")
+    kept = await asyncio.to_thread(api.get, f"/api/v1/namespaces/{first}/configmaps/one")
+    assert kept["data"] == {"text": first}
