@@ -12,6 +12,7 @@ from structlog.testing import capture_logs
 from bridge.kube.pace import Pace
 from bridge.opa.client import Opa
 from bridge.opa.managed import ManagedOpa
+from tests.controlplane.api import ApiError
 from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane
 from tests.controlplane.pods import service_account
 from tests.faults.cluster import BUNDLE, LISTED, Reader, bridge, load_of, until_equal
@@ -150,27 +151,87 @@ async def test_rights_are_taken_away_and_given_back(
         await take_rights_away(control_plane.api)
 
 
+class Things:
+    """A CRD of its own, and its objects."""
+
+    def __init__(self, plane: ControlPlane, namespace: str) -> None:
+        self.group = f"{fresh_name('group')}.example.com"
+        self.type_id = f"{self.group}/Thing"
+        self.listed = {self.type_id: f"/apis/{self.group}/v1/things"}
+        self._plane = plane
+        self._namespace = namespace
+
+    async def define(self) -> None:
+        """Make the CRD, and wait until it is served."""
+        await apply_crd(self._plane.api, crd("things", "Thing", group=self.group))
+
+    async def put(self, name: str) -> None:
+        """Make an object."""
+        thing = {"apiVersion": f"{self.group}/v1", "kind": "Thing", "metadata": {"name": name}, "spec": {}}
+        path = f"/apis/{self.group}/v1/namespaces/{self._namespace}/things/{name}"
+        await asyncio.to_thread(self._plane.api.apply, path, thing)
+
+    async def remove(self) -> None:
+        """Delete the CRD, and wait until it is gone with its objects."""
+        await delete_crd(self._plane.api, f"things.{self.group}")
+        path = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/things.{self.group}"
+        async with asyncio.timeout(30):
+            while True:
+                try:
+                    await asyncio.to_thread(self._plane.api.get, path)
+                except ApiError:
+                    return
+                await asyncio.sleep(0.05)
+
+
 async def test_a_crd_is_deleted_and_made_again(control_plane: ControlPlane, opa: ManagedOpa) -> None:
-    group = f"{fresh_name('group')}.example.com"
-    body = crd("things", "Thing", group=group)
-    await apply_crd(control_plane.api, body)
-    thing = f"{group}/Thing"
     load = await load_of(control_plane, seed=100)
-
-    def put(name: str) -> None:
-        thing = {"apiVersion": f"{group}/v1", "kind": "Thing", "metadata": {"name": name}, "spec": {}}
-        control_plane.api.apply(f"/apis/{group}/v1/namespaces/{load.namespace}/things/{name}", thing)
-
-    async with bridge(control_plane.kubeconfig, opa.url, [*LISTED, thing]) as one, Opa(opa.url) as direct:
-        await asyncio.to_thread(put, "first")
+    things = Things(control_plane, load.namespace)
+    await things.define()
+    types = [*LISTED, things.type_id]
+    async with bridge(control_plane.kubeconfig, opa.url, types) as one, Opa(opa.url) as direct:
+        await things.put("first")
         await one.filled()
         async with Reader(opa.url, load).looking(), load.running():
             for name in ("second", "third"):
                 await until(lambda: len(one.replicator.troubles) == 0)
                 await asyncio.sleep(0.5)
-                await delete_crd(control_plane.api, f"things.{group}")
-                await until(lambda: thing in one.replicator.troubles)
-                assert await direct.get(f"objects/{group}") is None
-                await apply_crd(control_plane.api, body)
-                await asyncio.to_thread(put, name)
-        await until_equal(control_plane, direct, {**LISTED, thing: f"/apis/{group}/v1/things"})
+                await things.remove()
+                await until(lambda: things.type_id in one.replicator.troubles)
+                async with asyncio.timeout(30):
+                    while await direct.get(f"objects/{things.group}") is not None:  # noqa: ASYNC110 (OPA has no event)
+                        await asyncio.sleep(0.05)
+                await things.define()
+                await things.put(name)
+        await until_equal(control_plane, direct, {**LISTED, **things.listed})
+
+
+async def test_a_crd_is_made_anew_while_the_bridge_is_disconnected(
+    control_plane: ControlPlane, opa: ManagedOpa, tmp_path: Path
+) -> None:
+    """Nobody tells the bridge that the objects of before are gone."""
+    load = await load_of(control_plane, seed=110)
+    things = Things(control_plane, load.namespace)
+    await things.define()
+    async with Proxy(control_plane.url) as proxy:
+        path = control_plane.write_kubeconfig(tmp_path / "through-proxy", control_plane.token, proxy.url)
+        async with bridge(path, opa.url, [*LISTED, things.type_id]) as one, Opa(opa.url) as direct:
+            await one.filled()
+            for name in ("first", "second"):
+                await things.put(name)
+            async with Reader(opa.url, load).looking(), load.running():
+                await until_held(direct, things)
+                await proxy.refuse()
+                await things.remove()
+                await things.define()
+                await things.put("third")
+                await proxy.serve()
+                await asyncio.sleep(1)
+            await until_equal(control_plane, direct, {**LISTED, **things.listed})
+
+
+async def until_held(opa: Opa, things: Things) -> None:
+    """Wait until OPA has objects of a type."""
+    async with asyncio.timeout(30):
+        while await opa.get(f"objects/{things.group}") is None:  # noqa: ASYNC110 (OPA has no event)
+            await asyncio.sleep(0.05)
