@@ -136,17 +136,13 @@ class Reporter:
             before = (metadata.get("annotations") or {}).get(reports.ANNOTATION, "")
             value = reports.annotation(verdict)
             self._tell(key, author, refused_before='"status":"error"' in before, news=value != before)
-            return author.identity, {
-                "metadata": {"annotations": {reports.ANNOTATION: value}}
-            } if value != before else None
-        generation = int(metadata.get("generation") or 0)
-        status = reports.status(verdict, generation, author.status, _time())
-        refused_before = any(
-            (one.get("type"), one.get("status")) == ("Accepted", "False")
-            for one in author.status.get("conditions") or ()
-        )
-        self._tell(key, author, refused_before=refused_before, news=status != author.status)
-        return author.identity, {"status": status} if status != author.status else None
+            annotated = {"metadata": {"annotations": {reports.ANNOTATION: value}}}
+            return author.identity, annotated if value != before else None
+        status = reports.status(verdict, int(metadata.get("generation") or 0), author.status, _time())
+        shown = {one.get("type"): one.get("status") for one in author.status.get("conditions") or ()}
+        self._tell(key, author, refused_before=shown.get("Accepted") == "False", news=status != author.status)
+        changed = {"status": {**dict.fromkeys(author.status), **status}}  # None takes off what is there no more
+        return author.identity, changed if status != author.status else None
 
     def _tell(self, key: Key, author: Author, *, refused_before: bool, news: bool) -> None:
         told = reports.event(author.judgement, mended=refused_before) if author.judgement and news else None

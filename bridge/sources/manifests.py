@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
     from bridge.model.keys import Key
 
-# What other objects depend on comes first: a policy kind's schema, then what the kind means.
-_FIRST = (CRD, "policybridge.io/PolicyKind", "core/Namespace")
+# What other objects depend on comes first: Rego, which OPA needs to link them, then a policy kind's schema, then what
+# the kind means.
+_FIRST = ("core/ConfigMap", "policybridge.io/RegoPolicy", CRD, "policybridge.io/PolicyKind", "core/Namespace")
 
 
 class ManifestSource:
@@ -103,9 +104,8 @@ class ManifestSource:
                     yield change
 
     def _tell_all(self) -> Iterator[Change]:
-        for type_id, objects in _by_type(self._state.objects):
+        for type_id, objects in _by_type(self._state.objects, self._wanted):
             yield from self._tell(type_id, objects)
-        yield from self._tell_missing()
 
     def _tell(self, type_id: str, objects: Sequence[Object]) -> Iterator[Change]:
         self._told.add(type_id)
@@ -138,8 +138,8 @@ class ManifestSource:
                 yield from self._tell(type_id, objects)
 
 
-def _by_type(objects: Mapping[Key, Object]) -> list[tuple[str, list[Object]]]:
-    types: dict[str, list[Object]] = {}
+def _by_type(objects: Mapping[Key, Object], wanted: AbstractSet[str] = frozenset()) -> list[tuple[str, list[Object]]]:
+    types: dict[str, list[Object]] = {type_id: [] for type_id in wanted}
     for key, obj in objects.items():
         types.setdefault(key.type_id, []).append(obj)
     rank = {type_id: index for index, type_id in enumerate(_FIRST)}

@@ -1,0 +1,300 @@
+"""Reports on a real API server: what an author sees of his ConfigMap or RegoPolicy, and who writes it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from bridge.kube.client import KubeClient
+from bridge.kube.recording import Recorder
+from bridge.model.keys import Key
+from bridge.model.recording import record_nothing
+from bridge.model.selection import Selection
+from bridge.modules import reporter
+from bridge.modules.authors import Authors
+from bridge.modules.config_maps import CONFIG_MAP
+from bridge.modules.reporter import Reporter
+from bridge.modules.reports import ANNOTATION
+from bridge.modules.submissions import Problem
+from bridge.sources.cluster import ClusterSource
+from tests.controlplane.api import ApiError
+from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane
+from tests.integration.objects import fresh_name, grant_reading, make_namespace, take_rights_away
+from tests.unit.modules.hand import HandJudge
+
+CRD = Path(__file__).parents[2] / "deploy" / "crds" / "regopolicies.yaml"
+LABEL = {"openpolicyagent.org/policy": "rego"}
+PROBLEM = Problem("main.rego", 3, 7, "rego_unsafe_var_error", "var x is unsafe")
+OK = '{"status":"ok"}'
+
+
+@dataclass
+class Desk:
+    """A bridge's authors and reporter, with verdicts by hand."""
+
+    authors: Authors
+    judge: HandJudge
+    reporter: Reporter
+    held: bool = True
+
+
+@asynccontextmanager
+async def desk(kubeconfig: Path, namespace: str, *, held: bool = True) -> AsyncIterator[Desk]:
+    async with AsyncExitStack() as stack:
+        client = await stack.enter_async_context(await KubeClient.connect(kubeconfig))
+        judge = HandJudge()
+        authors = Authors(judge, (namespace,))
+        source = ClusterSource(client, {CONFIG_MAP: Selection(namespaces=(namespace,))})
+        recorder = Recorder(client, "policybridge.io/bridge")
+        made: list[Desk] = []
+        writer = Reporter(authors, client, source.resource, lambda: made[0].held, recorder.record)
+        made.append(Desk(authors, judge, writer, held))
+        tasks = [asyncio.create_task(work) for work in (authors.follow(source), writer.run(), recorder.run())]
+        try:
+            yield made[0]
+            assert not any(task.done() for task in tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+
+@pytest.fixture
+async def namespace(control_plane: ControlPlane) -> str:
+    return await make_namespace(control_plane.api)
+
+
+@pytest.fixture
+async def with_crd(control_plane: ControlPlane) -> None:
+    name = "regopolicies.policybridge.io"
+    path = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}"
+    await asyncio.to_thread(control_plane.api.apply, path, CRD.read_text())
+    await asyncio.to_thread(control_plane.api.wait_for_crds, {name})
+
+
+async def put(plane: ControlPlane, namespace: str, name: str, text: str, labels: Any = None) -> Key:
+    metadata = {"name": name, "labels": LABEL if labels is None else labels}
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"main.rego": text}}
+    await asyncio.to_thread(plane.api.apply, f"/api/v1/namespaces/{namespace}/configmaps/{name}", body)
+    return Key("core", "ConfigMap", namespace, name)
+
+
+def path_of(key: Key) -> str:
+    return f"/api/v1/namespaces/{key.namespace}/configmaps/{key.name}"
+
+
+async def shown(plane: ControlPlane, key: Key) -> str:
+    found = await asyncio.to_thread(plane.api.get, path_of(key))
+    return str((found["metadata"].get("annotations") or {}).get(ANNOTATION, ""))
+
+
+async def until(fits: Callable[[], bool]) -> None:
+    async with asyncio.timeout(30):
+        while not fits():  # noqa: ASYNC110 (what is waited for is not always an event)
+            await asyncio.sleep(0.02)
+
+
+async def until_shown(plane: ControlPlane, key: Key, fits: Callable[[str], bool]) -> str:
+    async with asyncio.timeout(30):
+        while not fits(found := await shown(plane, key)):  # noqa: ASYNC110 (it is a matter of the cluster)
+            await asyncio.sleep(0.05)
+    return found
+
+
+async def items_of(plane: ControlPlane, path: str) -> list[dict[str, Any]]:
+    return list((await asyncio.to_thread(plane.api.get, path))["items"])
+
+
+async def status_of(plane: ControlPlane, path: str) -> dict[str, Any]:
+    found: dict[str, Any] = await asyncio.to_thread(plane.api.get, path)
+    return found.get("status") or {}
+
+
+async def test_a_refusal_is_annotated_with_file_line_and_column_and_told_in_one_event(
+    control_plane: ControlPlane, namespace: str
+) -> None:
+    async with desk(control_plane.kubeconfig, namespace) as one:
+        key = await put(control_plane, namespace, "one", "package a")
+        await until(lambda: key in one.judge.handed)
+        one.judge.accept(key)
+        await until_shown(control_plane, key, lambda found: found == OK)
+        await put(control_plane, namespace, "one", "package a\nbroken")
+        await until(lambda: one.judge.puts == 2)
+        one.judge.refuse(key, PROBLEM, in_force="before")
+        found = json.loads(await until_shown(control_plane, key, lambda found: "error" in found))
+        assert found["error"]["message"] == "main.rego:3:7: var x is unsafe; the last good version stays in force"
+        assert found["error"]["errors"][0]["location"] == {"file": "main.rego", "row": 3, "col": 7}
+        await put(control_plane, namespace, "one", "package a")
+        await until(lambda: one.judge.puts == 3)
+        one.judge.accept(key)
+        await until_shown(control_plane, key, lambda found: found == OK)
+        events = f"/apis/events.k8s.io/v1/namespaces/{namespace}/events"
+        async with asyncio.timeout(20):
+            while len(items := await items_of(control_plane, events)) < 2:  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+        assert sorted(item["reason"] for item in items) == ["PolicyInForce", "PolicyRefused"]
+        assert one.reporter.writes == 3
+
+
+async def test_nothing_is_written_without_a_change(control_plane: ControlPlane, namespace: str) -> None:
+    key = await put(control_plane, namespace, "one", "package a")
+    async with desk(control_plane.kubeconfig, namespace) as first:
+        await until(lambda: key in first.judge.handed)
+        first.judge.accept(key)
+        await until_shown(control_plane, key, lambda found: found == OK)
+        first.judge.accept(key, revision="r2")
+        await asyncio.sleep(1.5)
+        assert first.reporter.writes == 1
+    async with desk(control_plane.kubeconfig, namespace) as second:
+        await until(lambda: key in second.judge.handed)
+        second.judge.accept(key)
+        await asyncio.sleep(1.5)
+        assert second.reporter.writes == 0
+
+
+async def test_only_the_holder_writes_and_who_follows_him_writes_what_is_left(
+    control_plane: ControlPlane, namespace: str
+) -> None:
+    key = await put(control_plane, namespace, "one", "package a")
+    async with (
+        desk(control_plane.kubeconfig, namespace) as first,
+        desk(control_plane.kubeconfig, namespace, held=False) as second,
+    ):
+        for one in (first, second):
+            await until(lambda one=one: key in one.judge.handed)  # type: ignore[misc]
+        second.judge.refuse(key, PROBLEM)
+        await asyncio.sleep(1.5)
+        assert not await shown(control_plane, key)
+        first.judge.accept(key)
+        await until_shown(control_plane, key, lambda found: found == OK)
+        first.held, second.held = False, True
+        await until_shown(control_plane, key, lambda found: "error" in found)
+        assert (first.reporter.writes, second.reporter.writes) == (1, 1)
+
+
+async def test_what_somebody_takes_off_is_written_again(control_plane: ControlPlane, namespace: str) -> None:
+    async with desk(control_plane.kubeconfig, namespace) as one:
+        key = await put(control_plane, namespace, "one", "package a")
+        await until(lambda: key in one.judge.handed)
+        one.judge.accept(key)
+        await until_shown(control_plane, key, lambda found: found == OK)
+        patch = {"metadata": {"annotations": {ANNOTATION: None}}}
+        merge = "application/merge-patch+json"
+        await asyncio.to_thread(control_plane.api.request, "PATCH", path_of(key), patch, merge)
+        await until_shown(control_plane, key, lambda found: found == OK)
+
+
+async def test_it_goes_with_the_label(control_plane: ControlPlane, namespace: str) -> None:
+    async with desk(control_plane.kubeconfig, namespace) as one:
+        key = await put(control_plane, namespace, "one", "package a")
+        await until(lambda: key in one.judge.handed)
+        one.judge.accept(key)
+        await until_shown(control_plane, key, lambda found: found == OK)
+        await put(control_plane, namespace, "one", "package a", labels={})
+        await until_shown(control_plane, key, lambda found: not found)
+        assert not one.judge.handed
+
+
+async def test_what_waits_for_opa_says_so_after_a_while(
+    control_plane: ControlPlane, namespace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reporter, "PATIENCE", 0.5)
+    async with desk(control_plane.kubeconfig, namespace) as one:
+        key = await put(control_plane, namespace, "one", "package a")
+        await until(lambda: key in one.judge.handed)
+        one.judge.take(key)
+        await until_shown(control_plane, key, lambda found: found == '{"status":"pending"}')
+        one.judge.accept(key)
+        await until_shown(control_plane, key, lambda found: found == OK)
+
+
+async def test_that_rbac_forbids_it_is_told_once(control_plane: ControlPlane, namespace: str, tmp_path: Path) -> None:
+    await grant_reading(control_plane.api, ("", "configmaps"))
+    limited = control_plane.write_kubeconfig(tmp_path / "kubeconfig", LIMITED_TOKEN)
+    try:
+        with capture_logs() as logs:
+            async with desk(limited, namespace) as one:
+                keys = [await put(control_plane, namespace, name, "package a") for name in ("one", "two")]
+                await until(lambda: set(keys) <= set(one.judge.handed))
+                for key in keys:
+                    one.judge.accept(key)
+                await until(lambda: len(one.reporter._waits) == 2)
+    finally:
+        await take_rights_away(control_plane.api)
+    told = [line for line in logs if "grant the bridge patch" in line["event"]]
+    assert [line["on"] for line in told] == ["configmaps"]
+
+
+@pytest.mark.usefixtures("with_crd")
+async def test_a_rego_policy_shows_problems_conditions_and_what_is_in_force(
+    control_plane: ControlPlane, namespace: str
+) -> None:
+    name = fresh_name("policy")
+    path = f"/apis/policybridge.io/v1alpha1/regopolicies/{name}"
+    key = Key("policybridge.io", "RegoPolicy", "-", name)
+    body: dict[str, Any] = {"apiVersion": "policybridge.io/v1alpha1", "kind": "RegoPolicy", "metadata": {"name": name}}
+
+    async def status(fits: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        async with asyncio.timeout(30):
+            while not fits(found := await status_of(control_plane, path)):  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+        return found
+
+    async with desk(control_plane.kubeconfig, namespace) as one:
+        body["spec"] = {"modules": {"main.rego": "package a"}}
+        await asyncio.to_thread(control_plane.api.apply, path, body)
+        await until(lambda: key in one.judge.handed)
+        one.judge.refuse(key, PROBLEM)
+        found = await status(bool)
+        assert found["problems"] == [
+            {"code": PROBLEM.code, "message": PROBLEM.message, "file": "main.rego", "line": 3, "column": 7}
+        ]
+        assert "inForce" not in found
+        body["spec"] = {"modules": {"main.rego": "package b"}}
+        await asyncio.to_thread(control_plane.api.apply, path, body)
+        await until(lambda: one.judge.puts == 2)
+        one.judge.accept(key, "r9")
+        found = await status(lambda found: "inForce" in found)
+        assert found["inForce"]["revision"] == "r9"
+        assert found["observedGeneration"] == 2
+        assert "problems" not in found
+        assert [condition["status"] for condition in found["conditions"]] == ["True", "True"]
+        await asyncio.sleep(1.5)
+        assert one.reporter.writes == 2
+    await asyncio.to_thread(control_plane.api.request, "DELETE", path)
+
+
+@pytest.mark.usefixtures("with_crd")
+@pytest.mark.parametrize(
+    ("spec", "reason"),
+    [
+        ({}, "spec.modules: Required value"),
+        ({"modules": {}}, "should have at least 1 properties"),
+        ({"modules": {"a b": "package a"}}, "names have letters, digits"),
+        ({"modules": {"a": "package a"}, "tests": {"a": "package a"}}, "a module and a test have the same name"),
+        ({"modules": {"a": 5}}, "must be of type string"),
+    ],
+)
+async def test_the_api_server_refuses_what_is_no_rego_policy(
+    control_plane: ControlPlane, spec: Any, reason: str
+) -> None:
+    body = {
+        "apiVersion": "policybridge.io/v1alpha1",
+        "kind": "RegoPolicy",
+        "metadata": {"name": fresh_name("policy")},
+        "spec": spec,
+    }
+    with pytest.raises(ApiError, match=reason):
+        await asyncio.to_thread(control_plane.api.request, "POST", "/apis/policybridge.io/v1alpha1/regopolicies", body)
+
+
+def test_a_record_for_nobody_does_nothing() -> None:
+    record_nothing({}, "Normal", "Nothing", "nothing")
