@@ -14,9 +14,10 @@ LONGEST_WAIT = 60.0  # seconds; a client that asks for more is answered by then
 
 
 class BundleEndpoint:
-    """Serves one bundle at a time."""
+    """Serves one bundle at a time; until there is a first one, who asks waits. `handed` is the revision given last."""
 
-    def __init__(self, bundle: Bundle) -> None:
+    def __init__(self, bundle: Bundle | None = None) -> None:
+        self.handed = ""
         self._bundle = bundle
         self._fresh_start: Callable[[], None] = lambda: None
         self._changed = asyncio.Condition()
@@ -45,16 +46,24 @@ class BundleEndpoint:
         if not has:
             self._fresh_start()
         wait = _wanted_wait(request.headers.getall("Prefer", []))
-        if has == self._bundle.revision and wait > 0:
+        if wait > 0 and not self._has_news(has):
             try:
                 async with asyncio.timeout(wait), self._changed:
-                    await self._changed.wait_for(lambda: self._bundle.revision != has)
+                    await self._changed.wait_for(lambda: self._has_news(has))
             except TimeoutError:
                 pass
-        headers = {"ETag": f'"{self._bundle.revision}"', "Content-Type": BUNDLE_CONTENT_TYPE}
-        if has == self._bundle.revision:
+        bundle = self._bundle
+        if bundle is None:
+            # Who has one from before keeps it until it is known what is to be served.
+            return web.Response(status=304 if has else 503, headers={"Content-Type": BUNDLE_CONTENT_TYPE})
+        headers = {"ETag": f'"{bundle.revision}"', "Content-Type": BUNDLE_CONTENT_TYPE}
+        if has == bundle.revision:
             return web.Response(status=304, headers=headers)
-        return web.Response(body=self._bundle.content, headers=headers)
+        self.handed = bundle.revision
+        return web.Response(body=bundle.content, headers=headers)
+
+    def _has_news(self, has: str) -> bool:
+        return self._bundle is not None and self._bundle.revision != has
 
 
 def _wanted_wait(preferences: list[str]) -> float:

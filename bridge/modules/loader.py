@@ -1,36 +1,108 @@
-"""The loader: from what authors hand in to the set of modules that OPA has."""
+"""The loader: from what authors hand in to the set of modules that OPA has.
+
+Where two submissions exclude each other, the one that is in force stays, else the older one. A submission that does not
+go with the others stays behind alone, by its last good version; it is looked at again whenever the set changes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+import contextlib
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import structlog
 
 from bridge.model.keys import Key
-from bridge.modules.submissions import Submission, Verdict
+from bridge.modules.activation import Activation, Looked, State
+from bridge.modules.assembling import HIERARCHY, STRATEGIES, assemble, digest
+from bridge.modules.checking import Checker, CheckError
+from bridge.modules.choosing import Outcome, choose
+from bridge.modules.claims import flaws, packages
+from bridge.modules.endpoint import BundleEndpoint
+from bridge.modules.entries import Entry, Refusal
+from bridge.modules.judging import Judge
+from bridge.modules.places import Fault, Places
+from bridge.modules.shipped import Shipped
+from bridge.modules.submissions import DataPath, Problem, Submission, Verdict
+from bridge.opa.bundle import Bundle
+from bridge.opa.client import Opa
+from bridge.opa.errors import OpaError, OpaRejected
+
+log = structlog.get_logger(__name__)
 
 Listener = Callable[[Verdict], None]
+COALESCE = 0.02  # seconds in which changes that come together are waited for
+PATIENCE = 5.0  # seconds that the first list may take before an OPA without any Rego gets the shipped one
+_LOOK = 0.01  # seconds between two looks at an OPA that is to take a bundle; they double
+_LONGEST_LOOK = 0.5
+_SLOW = 2.0  # seconds after which authors are told that OPA has not taken it yet
+_MENDED = 30.0  # seconds between two looks at what was left behind for a reason outside of the set
+_CONFLICT = "eval_conflict_error"
+_REFUSED = "bundle_error"
+
+
+def nothing_generated(_: Sequence[Submission]) -> Mapping[str, str]:
+    """No modules besides the shipped ones and those handed in."""
+    return {}
 
 
 class Loader:
     """Keeps the newest set of modules in force in which every one compiles with all others.
 
     `put` and `remove` are for who follows the authors' objects, and return at once; `run` does the work until it is
-    cancelled. Listeners are told of a submission whenever its verdict is another than before.
+    cancelled. Listeners are told of a submission whenever its verdict is another than before. `generate` gives further
+    modules of the bridge for a set.
     """
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        opa: Opa,
+        endpoint: BundleEndpoint,
+        checker: Checker,
+        shipped: Shipped,
+        generate: Callable[[Sequence[Submission]], Mapping[str, str]] = nothing_generated,
+    ) -> None:
+        self._activation = Activation(opa, endpoint)
+        self._shipped = shipped
+        self._generate = generate
+        self._judge = Judge(checker, shipped, generate, self._in_the_way)
+        self._entries: dict[Key, Entry] = {}
         self._listeners: list[Listener] = []
-        self._submitted: dict[Key, Submission] = {}
         self._listed = False
+        self._changed = False  # since a set was chosen
+        self._again = False  # what was left behind is to be looked at once more
+        self._wake = asyncio.Event()
+        self._number = 0  # of sets chosen
+        self._served: list[Submission] = []
+        self._former = Places(())  # of the set that was served before
+        self._next: Bundle | None = None  # chosen, and not served yet
+        self._unasked: list[OpaError] = []  # why it is not known what is in the way
+        self._confirmed = ""  # the revision that OPA has
+        self._serving_since = 0.0
+        self._settled = asyncio.Condition()
+        self._why = ""
 
     @property
     def policies_exist(self) -> bool:
         """Whether anybody has handed in a module, good or not. Until the first list is over: True."""
-        return not self._listed or any(submission.modules for submission in self._submitted.values())
+        return not self._listed or any(entry.submitted.modules for entry in self._entries.values())
 
     @property
     def revision(self) -> str:
         """The revision of the bundle that is served; "" before the first."""
-        return ""
+        return self._activation.revision
+
+    @property
+    def links(self) -> str:
+        """Names the modules by which links are made."""
+        return digest(self._served, HIERARCHY)
+
+    @property
+    def strategies(self) -> str:
+        """Names the modules by which effective policies are merged, besides the shipped ones."""
+        return digest(self._served, STRATEGIES)
 
     def listen(self, listener: Listener) -> None:
         """Call `listener` with each new verdict. Where a submission is removed there is none."""
@@ -38,15 +110,256 @@ class Loader:
 
     def put(self, submission: Submission) -> None:
         """Take a submission, in place of what its author has handed in before."""
-        self._submitted[submission.author] = submission
+        entry = self._entries.get(submission.author)
+        if entry is None:
+            self._entries[submission.author] = Entry(submission)
+        elif entry.submitted != submission:
+            entry.submit(submission)
+        else:
+            return
+        self._note_change()
 
     def remove(self, author: Key) -> None:
         """Take back all that an author has handed in."""
-        self._submitted.pop(author, None)
+        if self._entries.pop(author, None):
+            self._note_change()
 
     def listed(self) -> None:
         """All authors that there are have handed in: from here on the set is served."""
-        self._listed = True
+        if not self._listed:
+            self._listed = True
+            self._note_change()
+
+    async def in_force(self) -> str:
+        """Wait until OPA answers from what is to be served; gives its revision."""
+        while True:
+            async with self._settled:
+                await self._settled.wait_for(self._is_settled)
+            with contextlib.suppress(OpaError):
+                if (await self._activation.look()).state is State.ACTIVE and self._is_settled():
+                    return self._confirmed
+            await asyncio.sleep(_LONGEST_LOOK)
+
+    async def blame(self, error: OpaRejected) -> bool:
+        """Whether an evaluation failed in an author's module.
+
+        When this returns it is out, or at its version before, and the query can be asked again.
+        """
+        for told in error.errors if error.in_evaluation else ():
+            fault = _fault(told, Places(self._served))
+            entry = self._entries.get(fault.author) if fault.author else None
+            if entry and entry.chosen:
+                culprit = self._youngest(entry, fault.problem) if told.get("code") == _CONFLICT else entry
+                log.warning("a module fails", author=str(culprit.submitted.author), why=fault.problem.message)
+                self._refuse(culprit, (_of(fault, culprit),))
+            elif not _fault(told, self._former).author:
+                continue
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(PATIENCE):
+                    await self.in_force()
+            return True
+        return False
 
     async def run(self) -> None:
         """Check and serve until cancelled."""
+        await self._until_listed()
+        look = _LOOK
+        while True:
+            try:
+                if self._changed:
+                    await asyncio.sleep(COALESCE)
+                    await self._choose(again=False)
+                elif self._next:
+                    await self._serve(self._next)
+                    look = _LOOK
+                elif self._confirmed != self.revision:
+                    await self._look()
+                    look = min(2 * look, _LONGEST_LOOK)
+                elif self._again:
+                    await self._choose(again=True)
+                self._why = ""
+            except (OpaError, CheckError) as error:
+                if str(error) != self._why:
+                    self._why = str(error)
+                    log.warning("modules wait", why=self._why)
+                look = _LONGEST_LOOK
+            self._tell()
+            await self._rest(look)
+
+    async def _until_listed(self) -> None:
+        """Before the first list is over an OPA that has modules keeps them; one that has none gets the shipped ones."""
+        patience = PATIENCE
+        while not self._listed:
+            self._wake.clear()
+            try:
+                async with asyncio.timeout(patience):
+                    await self._wake.wait()
+            except TimeoutError:
+                with contextlib.suppress(OpaError):
+                    if not self.revision and await self._activation.has_nothing():
+                        await self._activation.serve(assemble(self._shipped, (), self._generate(())))
+                patience = 1.0
+
+    async def _rest(self, look: float) -> None:
+        waiting = self._confirmed != self.revision
+        if not self._why and (self._changed or self._next or (self._again and not waiting)):
+            return
+        behind = any(entry.left_behind for entry in self._entries.values())
+        self._wake.clear()
+        try:
+            async with asyncio.timeout(look if waiting or self._why else _MENDED if behind else None):
+                await self._wake.wait()
+        except TimeoutError:
+            self._again = self._again or not (waiting or self._why)
+
+    def _note_change(self) -> None:
+        self._changed = True
+        self._wake.set()
+
+    def _is_settled(self) -> bool:
+        return bool(self._confirmed) and self._confirmed == self.revision and not self._changed and not self._next
+
+    async def _in_the_way(self, claimed: Collection[DataPath]) -> Collection[DataPath]:
+        try:
+            return await self._activation.in_the_way(claimed)
+        except OpaError as error:
+            self._unasked.append(error)
+            return ()
+
+    async def _choose(self, *, again: bool) -> None:
+        self._changed, self._again = False, False
+        self._unasked.clear()
+        asked = {author: entry.submitted for author, entry in self._entries.items()}
+        for entry in self._entries.values():
+            entry.reconsider({id(submission) for submission in asked.values()})
+        before = self._served
+        try:
+            outcome = await self._chosen(again=again)
+        except BaseException:
+            self._changed = True
+            raise
+        self._adopt(outcome, asked)
+        if self._unasked:
+            # Nothing is served before OPA could be asked what that would erase.
+            self._changed = True
+            raise self._unasked[0]
+        bundle = assemble(self._shipped, self._served, self._generate(self._served))
+        self._next = bundle if bundle.revision != self.revision else None
+        # What was left behind may go with what has come in; it does not keep that waiting.
+        behind = any(entry.left_behind for entry in self._entries.values())
+        self._again = not again and behind and self._served is not before
+
+    async def _serve(self, bundle: Bundle) -> None:
+        await self._activation.serve(bundle)
+        self._next = None
+        self._serving_since = asyncio.get_running_loop().time()
+
+    async def _chosen(self, *, again: bool) -> Outcome:
+        entries = sorted(self._entries.values(), key=lambda one: (one.chosen is None, one.submitted.age))
+        good = []
+        alone: dict[Key, tuple[Problem, ...]] = {}
+        for entry in entries:
+            found = tuple(flaws(entry.submitted)) or entry.refused()
+            if found:
+                alone[entry.submitted.author] = found
+            choice = entry.choice(again=again)
+            if found:
+                choice.versions = tuple(version for version in choice.versions if version is not entry.submitted)
+            good.append(choice)
+        outcome = await choose(good, self._judge.faults)
+        outcome.problems.update(alone)
+        return outcome
+
+    def _adopt(self, outcome: Outcome, asked: Mapping[Key, Submission]) -> None:
+        self._number += 1
+        for author, entry in self._entries.items():
+            chosen = outcome.chosen.get(author)
+            entry.take(chosen, self._number)
+            if entry.submitted is not asked.get(author):
+                continue  # it has come meanwhile
+            if chosen is entry.submitted:
+                entry.problems, entry.left_behind = (), None
+            else:
+                entry.problems = outcome.problems.get(author) or entry.problems
+                entry.left_behind = entry.submitted
+        served = list(outcome.chosen.values())
+        if [*map(id, served)] != [*map(id, self._served)]:
+            self._former, self._served = Places(self._served), served
+
+    async def _look(self) -> None:
+        looked = await self._activation.look()
+        if looked.state is State.REFUSED:
+            self._withdraw(looked)
+        elif looked.state is State.ACTIVE:
+            self._confirmed = self.revision
+            for entry in self._entries.values():
+                entry.confirmed = entry.chosen
+            log.info("modules in force", revision=self.revision, submissions=len(self._served))
+        if not self._changed:
+            async with self._settled:
+                self._settled.notify_all()
+
+    def _withdraw(self, looked: Looked) -> None:
+        """OPA does not take what is served: whom it names stays behind, else who came last."""
+        places = Places(self._served)
+        faults = [_fault(error, places) for error in looked.errors or ({"message": looked.message, "code": _REFUSED},)]
+        fresh = [entry for entry in self._entries.values() if entry.chosen and entry.chosen is not entry.confirmed]
+        named = [entry for entry in fresh if any(fault.author == entry.submitted.author for fault in faults)]
+        culprits = named or sorted(fresh, key=lambda entry: entry.since)[-1:]
+        for entry in culprits:
+            self._refuse(entry, tuple(_of(fault, entry) for fault in faults))
+        if not culprits:
+            self._activation.give_up()
+            log.error("OPA refuses the modules", why=looked.message, errors=looked.errors)
+
+    def _refuse(self, entry: Entry, problems: tuple[Problem, ...]) -> None:
+        if entry.chosen:
+            others = tuple(other.submitted for other in self._sharing(entry) if other is not entry)
+            entry.refuse(Refusal(entry.chosen, problems, others))
+            self._note_change()
+
+    def _youngest(self, entry: Entry, problem: Problem) -> Entry:
+        """Of those that define rules in one package, who came last: he makes the others' rules conflict."""
+        return max(self._sharing(entry, problem.file), key=lambda one: (one.since, one.submitted.age))
+
+    def _sharing(self, entry: Entry, module: str = "") -> list[Entry]:
+        """Entries in the served set with a package of this one's (of this module's), itself among them."""
+        if entry.chosen is None:
+            return [entry]
+        own = packages(entry.chosen)
+        wanted = {own[module]} if module in own else set(own.values())
+        return [
+            other
+            for other in self._entries.values()
+            if other.chosen and (other is entry or wanted & set(packages(other.chosen).values()))
+        ]
+
+    def _tell(self) -> None:
+        slow = asyncio.get_running_loop().time() - self._serving_since > _SLOW
+        for author, entry in list(self._entries.items()):
+            waiting = entry.chosen is not entry.confirmed
+            unknown = entry.chosen is not entry.submitted and not entry.left_behind
+            if unknown or ((waiting or self._changed) and not (slow or self._why)):
+                continue
+            in_force = entry.confirmed.version if entry.confirmed else ""
+            verdict = Verdict(author, entry.submitted.version, in_force, entry.problems, self._confirmed)
+            if verdict != entry.told:
+                entry.told = verdict
+                for listener in self._listeners:
+                    listener(verdict)
+
+
+def _fault(told: Mapping[str, Any], places: Places) -> Fault:
+    """An error of OPA as one of a set."""
+    location = told.get("location") or {}
+    file, line, column = (location.get(name, 0) for name in ("file", "row", "col"))
+    return places.fault(
+        str(file or ""), int(line), int(column), str(told.get("code", "")), str(told.get("message", ""))
+    )
+
+
+def _of(fault: Fault, entry: Entry) -> Problem:
+    """A fault as its culprit is told, in whose modules it need not be."""
+    return (
+        fault.problem if fault.author == entry.submitted.author else replace(fault.problem, file="", line=0, column=0)
+    )

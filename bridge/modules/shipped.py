@@ -1,7 +1,9 @@
-"""The shipped Rego and presets as a bundle."""
+"""The shipped Rego and presets."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +12,19 @@ import yaml
 from bridge.opa.bundle import Bundle, build_bundle
 
 
-def shipped_bundle(root: Path) -> Bundle:
+@dataclass(frozen=True, slots=True)
+class Shipped:
+    """What travels in every bundle: modules by path, data, and the parts of `data` that they own."""
+
+    modules: Mapping[str, str]
+    data: Mapping[str, Any]
+    roots: frozenset[str]
+
+
+def shipped(root: Path) -> Shipped:
     """The modules below `root` (tests left out), with the presets of policy kinds as `data.bridge.presets`.
 
-    It owns its packages alone: `bridge.strategies` and `bridge.extensions` are for modules that others load.
+    They own their packages alone: `bridge.strategies` and `bridge.extensions` are for modules that others load.
     """
     modules = {
         str(path.relative_to(root)): path.read_text(encoding="utf-8")
@@ -22,7 +33,13 @@ def shipped_bundle(root: Path) -> Bundle:
     }
     presets = {path.stem: _preset(path) for path in sorted((root / "bridge/kinds/presets").glob("*.yaml"))}
     packages = {"/".join(path.removesuffix(".rego").split("/")[:2]) for path in modules}
-    return build_bundle(modules, {"bridge": {"presets": presets}}, packages | {"bridge/presets"})
+    return Shipped(modules, {"bridge": {"presets": presets}}, frozenset(packages | {"bridge/presets"}))
+
+
+def shipped_bundle(root: Path) -> Bundle:
+    """The bundle of an OPA to which nobody has handed in anything."""
+    found = shipped(root)
+    return build_bundle(found.modules, found.data, found.roots)
 
 
 def _preset(path: Path) -> Any:

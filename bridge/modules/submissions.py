@@ -17,7 +17,8 @@ class Submission:
 
     `author` is that object's key, `version` names this content of it (such as its resourceVersion). `modules` and
     `tests` are Rego by name, which stands in for a file name in messages; tests are run before the modules come in
-    force, and are not loaded. `data` are documents by their path.
+    force, and are not loaded. `data` are documents by their path. `created` is the object's creationTimestamp ("" where
+    it has none): of two that claim the same, the older has it.
     """
 
     author: Key
@@ -25,6 +26,12 @@ class Submission:
     modules: Mapping[str, str] = field(default_factory=dict)
     tests: Mapping[str, str] = field(default_factory=dict)
     data: Mapping[DataPath, Any] = field(default_factory=dict)
+    created: str = ""
+
+    @property
+    def age(self) -> tuple[bool, str, Key]:
+        """Sorts the oldest first; those of unknown age are younger."""
+        return (not self.created, self.created, self.author)
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ def build_bundle(
 ) -> Bundle:
     """Put `modules` (path in the bundle, such as `bridge/status/status.rego`, to text) and `data` into one bundle.
 
-    `roots` may be dotted or slashed. Without `revision` it is taken from the content, so equal content has an equal
+    `roots` are slashed, as OPA has them (names may hold dots). Without `revision` it is taken from the content, so equal content has an equal
     revision. The bytes depend on nothing else: no time, no order of the mappings.
 
     Raises ValueError for a module path that is absolute, leaves the bundle, or does not end with `.rego`.
@@ -44,7 +44,7 @@ def build_bundle(
     for path in modules:
         if not path.endswith(".rego") or path.startswith("/") or ".." in path.split("/"):
             raise ValueError(f"{path!r} is no path of a module in a bundle: write folder/name.rego")
-    owned = tuple(sorted({root.replace(".", "/").strip("/") for root in roots}))
+    owned = tuple(sorted({root.strip("/") for root in roots}))
     files = {path: text.encode() for path, text in sorted(modules.items())}
     files["data.json"] = msgspec.json.encode(data, order="deterministic")
     if revision is None:
@@ -63,7 +63,8 @@ def _digest(files: Mapping[str, bytes], roots: tuple[str, ...]) -> str:
 
 def _archive(files: Mapping[str, bytes]) -> bytes:
     plain = io.BytesIO()
-    with tarfile.open(fileobj=plain, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+    # The format that takes names of any length.
+    with tarfile.open(fileobj=plain, mode="w", format=tarfile.PAX_FORMAT) as archive:
         for path, content in files.items():
             entry = tarfile.TarInfo(path)  # its time is 0 and its owner nobody unless they are set
             entry.size = len(content)

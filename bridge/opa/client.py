@@ -26,13 +26,14 @@ _STREAMED = 1 << 20  # bodies above this are written piece by piece, so that the
 class BundleStatus(msgspec.Struct, frozen=True):
     """What OPA says of a bundle in `/v1/status`.
 
-    `active_revision` is the one in force. `code`, `message` and `errors` tell why the last download or activation
-    failed (`code` is empty when it did not).
+    `active_revision` is the one in force, `last_request` when it asked last. `code`, `message` and `errors` tell why
+    the last download or activation failed (`code` is empty when it did not).
     """
 
     name: str
     active_revision: str = ""
     last_successful_activation: str = ""
+    last_request: str = ""
     code: str = ""
     message: str = ""
     errors: tuple[Any, ...] = ()

@@ -1,0 +1,377 @@
+"""Modules that authors hand in, in a real OPA: in force together or not at all; who breaks them stays behind."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from bridge.model.keys import Key
+from bridge.modules.checking import Checker
+from bridge.modules.endpoint import BundleEndpoint
+from bridge.modules.loader import Loader
+from bridge.modules.shipped import shipped
+from bridge.modules.submissions import Submission, Verdict
+from bridge.opa.client import Opa
+from bridge.opa.config import opa_config
+from bridge.opa.errors import OpaRejected
+from bridge.opa.managed import ManagedOpa
+from bridge.resources import rego_root
+
+DEADLINE = 60.0  # seconds; a condition that is not met by then never is
+
+
+@dataclass
+class Bench:
+    """A loader with an OPA that takes its bundle."""
+
+    loader: Loader
+    opa: Opa
+    managed: ManagedOpa
+    config: dict[str, Any]
+    checker: Checker
+    verdicts: dict[str, Verdict] = field(default_factory=dict)
+
+    def put(
+        self, name: str, *modules: str, version: str = "1", tests: str = "", data: Any = None, created: str = ""
+    ) -> None:
+        """Hand in modules, or data at `team.<name>`."""
+        self.loader.put(
+            Submission(
+                author(name),
+                version,
+                {f"m{number}.rego": text for number, text in enumerate(modules)},
+                {"m_test.rego": tests} if tests else {},
+                {} if data is None else {("team", name): data},
+                created,
+            )
+        )
+
+    async def until(self, *met: Callable[[dict[str, Verdict]], bool]) -> None:
+        """Wait until the verdicts are so."""
+        await until(lambda: all(one(self.verdicts) for one in met))
+
+    async def in_force(self, *names: str, version: str = "1") -> None:
+        """Wait until OPA has a version of each of these."""
+        await self.until(lambda told: all(told[name].programmed and told[name].version == version for name in names))
+
+    async def refused(self, name: str, version: str = "1") -> tuple[str, int, str, str]:
+        """File, line, code and message of the first problem of a version that is not in force."""
+        await self.until(lambda told: told[name].version == version and not told[name].accepted)
+        problem = self.verdicts[name].problems[0]
+        return problem.file, problem.line, problem.code, problem.message
+
+
+async def until(met: Callable[[], bool]) -> None:
+    """Wait until a condition holds; what it lacks to tell counts as no."""
+    async with asyncio.timeout(DEADLINE):
+        while True:
+            with contextlib.suppress(LookupError, OSError):
+                if met():
+                    return
+            await asyncio.sleep(0.01)
+
+
+def author(name: str) -> Key:
+    return Key("core", "ConfigMap", "policies", name)
+
+
+@asynccontextmanager
+async def loading(opa_path: Path, *, listed: bool = True, **options: Any) -> AsyncIterator[Bench]:
+    endpoint = BundleEndpoint()
+    app = web.Application()
+    endpoint.add_to(app)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+    found = shipped(rego_root())
+    try:
+        async with ManagedOpa(opa_path, opa_config(url)) as managed, Opa(managed.url) as opa:
+            checker = Checker(opa_path, found.modules, **options)
+            loader = Loader(opa, endpoint, checker, found)
+            bench = Bench(loader, opa, managed, opa_config(url), checker)
+            loader.listen(lambda told: bench.verdicts.update({told.author.name: told}))
+            task = asyncio.create_task(loader.run())
+            try:
+                if listed:
+                    loader.listed()
+                    async with asyncio.timeout(DEADLINE):
+                        await loader.in_force()
+                yield bench
+            finally:
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+    finally:
+        await runner.cleanup()
+
+
+@pytest.fixture
+async def bench(opa_path: Path) -> AsyncIterator[Bench]:
+    async with loading(opa_path) as found:
+        yield found
+
+
+async def test_a_submission_comes_in_force_and_goes(bench: Bench) -> None:
+    bench.put("a", "package team.a\n\nx := data.team.b.y\n", "package team.b\n\ny := 7\n")
+    await bench.in_force("a")
+    assert await bench.opa.get("team/a/x") == 7
+    assert bench.verdicts["a"].revision == await bench.opa.bundle_revision() == bench.loader.revision
+    bench.loader.remove(author("a"))
+    async with asyncio.timeout(DEADLINE):
+        await bench.loader.in_force()
+    assert await bench.opa.get("team") is None
+    assert await bench.opa.query("links", {"objects": []}) == {}
+
+
+async def test_all_modules_of_one_come_in_force_or_none(bench: Bench) -> None:
+    bench.put("a", "package team.a\n\nx := 1\n", "package team.b\n\ny := \n")
+    file, line, code, _ = await bench.refused("a")
+    assert (file, line, code) == ("m1.rego", 4, "rego_parse_error")
+    assert bench.verdicts["a"].in_force == ""
+    assert await bench.opa.get("team") is None
+
+
+async def test_the_last_good_version_stays_in_force(bench: Bench) -> None:
+    bench.put("a", "package team.a\n\nx := 1\n")
+    bench.put("b", "package team.b\n\nx := 1\n")
+    await bench.in_force("a", "b")
+    bench.put("a", "package team.a\n\nx := nowhere\n", version="2")
+    bench.put("b", "package team.b\n\nx := 2\n", version="2")
+    file, line, code, message = await bench.refused("a", "2")
+    assert (file, line, code) == ("m0.rego", 3, "rego_unsafe_var_error")
+    assert "nowhere" in message
+    assert bench.verdicts["a"].in_force == "1"
+    await bench.in_force("b", version="2")
+    assert [await bench.opa.get("team/a/x"), await bench.opa.get("team/b/x")] == [1, 2]
+
+
+async def test_another_ones_arrival_mends_what_stayed_behind(bench: Bench) -> None:
+    bench.put("a", "package team.a\n\nx := data.team.b.twice(4)\n")
+    assert (await bench.refused("a"))[2] == "rego_type_error"
+    bench.put("b", "package team.b\n\ntwice(n) := 2 * n\n")
+    await bench.in_force("a", "b")
+    assert await bench.opa.get("team/a/x") == 8
+
+
+async def test_who_breaks_others_stays_behind_and_they_do_not(bench: Bench) -> None:
+    bench.put("a", "package team.a\n\nx := data.team.b.twice(4)\n")
+    bench.put("b", "package team.b\n\ntwice(n) := 2 * n\n")
+    bench.put("c", "package team.c\n\nx := 1\n")
+    await bench.in_force("a", "b", "c")
+    bench.put("b", "package team.b\n\ntwice(n, m) := m * n\n", version="2")
+    bench.put("c", "package team.c\n\nx := 2\n", version="2")
+    _, _, code, message = await bench.refused("b", "2")
+    assert code == "rego_type_error"
+    assert message.startswith("breaks core/ConfigMap/policies/a m0.rego:3: ")
+    await bench.in_force("c", version="2")
+    await bench.in_force("a")
+    assert await bench.opa.get("team/a/x") == 8
+
+
+async def test_what_loses_what_it_needs_is_out_and_comes_back(bench: Bench) -> None:
+    bench.put("a", "package team.a\n\nx := data.team.b.twice(4)\n")
+    bench.put("b", "package team.b\n\ntwice(n) := 2 * n\n")
+    await bench.in_force("a", "b")
+    bench.loader.remove(author("b"))
+    await bench.refused("a")
+    await bench.until(lambda told: told["a"].in_force == "")
+    bench.put("b", "package team.b\n\ntwice(n) := 3 * n\n", version="2")
+    await bench.in_force("a")
+    assert await bench.opa.get("team/a/x") == 12
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('package team.a\n\nx := http.send({"method": "get", "url": "http://127.0.0.1:1"})\n', "http.send"),
+        ("package team.a\n\nx := opa.runtime().env\n", "opa.runtime"),
+        ('package team.a\n\nx := net.lookup_ip_addr("localhost")\n', "net.lookup_ip_addr"),
+    ],
+)
+async def test_functions_that_reach_out_are_not_there(bench: Bench, text: str, why: str) -> None:
+    bench.put("a", text)
+    file, line, code, message = await bench.refused("a")
+    assert (file, line, code, message) == ("m0.rego", 3, "rego_type_error", f"undefined function {why}")
+
+
+async def test_a_setting_allows_them(opa_path: Path) -> None:
+    async with loading(opa_path, allowed=["opa.runtime"]) as bench:
+        bench.put("a", "package team.a\n\nx := opa.runtime().version\n")
+        await bench.in_force("a")
+
+
+@pytest.mark.parametrize(
+    "package",
+    [
+        "bridge.v1",
+        "bridge",
+        "bridge.strategies",
+        "bridge.extensions.hierarchy",
+        "system.authz",
+        "objects",
+        "index.a",
+        "bridge_state",
+    ],
+)
+async def test_packages_of_the_bridge_and_of_opa_are_refused(bench: Bench, package: str) -> None:
+    bench.put("a", f"# mine\npackage {package}\n\nx := 1\n")
+    file, line, code, _ = await bench.refused("a")
+    assert (file, line, code) == ("m0.rego", 2, "claim_refused")
+
+
+async def test_the_older_keeps_the_name_of_an_extension(bench: Bench) -> None:
+    text = "package bridge.strategies.largest\n\nresult := input.challenger\n"
+    bench.put("young", text, created="2026-02-01T00:00:00Z")
+    bench.put("old", text, created="2026-01-01T00:00:00Z")
+    assert "belongs to core/ConfigMap/policies/old" in (await bench.refused("young"))[3]
+    await bench.in_force("old")
+    bench.loader.remove(author("old"))
+    await bench.in_force("young")
+
+
+async def test_data_of_somebody_else_is_not_erased(bench: Bench) -> None:
+    await bench.opa.put("team", {"a": {"config": {"x": 1}}, "c": 2})
+    bench.put("a", "package team.a\n\nx := 1\n")
+    bench.put("b", "package team.b\n\nx := 1\n")
+    bench.put("c", "package team\n\nx := 1\n")
+    assert (await bench.refused("a"))[2] == "data_in_the_way"
+    assert (await bench.refused("c"))[2] == "data_in_the_way"
+    await bench.in_force("b")
+    assert await bench.opa.get("team/a/config") == {"x": 1}
+
+
+async def test_data_of_a_submission_stands_at_its_path(bench: Bench) -> None:
+    bench.put("limits", data={"most": 3})
+    bench.put("a", "package rules.a\n\nx := data.team.limits.most\n")
+    bench.put("thief", "package team.limits\n\nmost := 4\n")
+    await bench.in_force("a", "limits")
+    assert await bench.opa.get("rules/a/x") == 3
+    assert (await bench.refused("thief"))[2] == "claim_refused"
+
+
+async def test_a_failing_test_keeps_the_last_good_version(bench: Bench) -> None:
+    tests = "package team.a_test\n\nimport data.team.a\n\ntest_double if a.double(2) == 4\n"
+    bench.put("a", "package team.a\n\ndouble(n) := 2 * n\n", tests=tests)
+    await bench.in_force("a")
+    bench.put("a", "package team.a\n\ndouble(n) := 3 * n\n", tests=tests, version="2")
+    assert await bench.refused("a", "2") == ("m_test.rego", 5, "test_failed", "the test team.a_test.test_double failed")
+    assert bench.verdicts["a"].in_force == "1"
+
+
+async def test_tests_reach_out_as_little_as_modules(bench: Bench) -> None:
+    tests = 'package a_test\n\ntest_x if http.send({"method": "get", "url": "http://127.0.0.1:1"})\n'
+    bench.put("a", "package team.a\n\nx := 1\n", tests=tests)
+    assert await bench.refused("a") == ("m_test.rego", 3, "rego_type_error", "undefined function http.send")
+
+
+async def test_what_opa_alone_sees_is_withdrawn(bench: Bench) -> None:
+    bench.put("a", "package team.a\n\nx := 1\n")
+    await bench.in_force("a")
+    # opa check does not compare rules with documents
+    bench.loader.put(
+        Submission(author("b"), "1", {"m0.rego": "package team.b\n\ny := 1\n"}, {}, {("team", "b", "y"): 2})
+    )
+    bench.put("c", "package team.c\n\nx := 1\n")
+    file, line, code, message = await bench.refused("b")
+    assert (file, line, code) == ("m0.rego", 3, "rego_compile_error")
+    assert "conflicting rule" in message
+    await bench.in_force("a", "c")
+    assert await bench.opa.get("team/b") is None
+
+
+async def test_a_module_that_fails_in_evaluation_goes_back(bench: Bench) -> None:
+    bench.put("a", "package team.a\n\nx := 1 if input.a\n")
+    await bench.in_force("a")
+    bench.put("a", "package team.a\n\nx := 1 if input.a\n\nx := 2 if input.b\n", version="2")
+    await bench.in_force("a", version="2")
+    with pytest.raises(OpaRejected) as failed:
+        await bench.opa.ask("team/a/x", {"a": True, "b": True})
+    assert await bench.loader.blame(failed.value)
+    assert await bench.opa.ask("team/a/x", {"a": True, "b": True}) == 1
+    file, line, code, _ = await bench.refused("a", "2")
+    assert (file, line, code) == ("m0.rego", 5, "eval_conflict_error")
+    assert bench.verdicts["a"].in_force == "1"
+
+
+async def test_of_two_that_define_one_rule_the_later_goes(bench: Bench) -> None:
+    bench.put("a", "package team\n\nx := 1 if input.a\n")
+    await bench.in_force("a")
+    bench.put("b", "package team\n\nx := 2 if input.b\n")
+    await bench.in_force("b")
+    with pytest.raises(OpaRejected) as failed:
+        await bench.opa.ask("team/x", {"a": True, "b": True})
+    assert await bench.loader.blame(failed.value)
+    await bench.refused("b")
+    assert await bench.opa.ask("team/x", {"a": True, "b": True}) == 1
+    assert not await bench.loader.blame(OpaRejected(500, "internal_error", "", [{"code": "eval_conflict_error"}]))
+    bench.loader.remove(author("a"))
+    await bench.in_force("b")
+
+
+async def test_200_modules_in_one_megabyte(bench: Bench) -> None:
+    filler = "# " + "x" * 4900 + "\n"
+    bench.put("a", *(f"{filler}package team.p{number}\n\nx := {number}\n" for number in range(200)))
+    await bench.in_force("a")
+    assert await bench.opa.get("team/p199/x") == 199
+
+
+async def test_100_that_are_there_at_the_start_are_checked_at_once(opa_path: Path) -> None:
+    async with loading(opa_path, listed=False) as bench:
+        for number in range(100):
+            bench.put(f"n{number}", f"package team.p{number}\n\nx := {number}\n")
+        assert bench.loader.policies_exist
+        bench.loader.listed()
+        await bench.in_force(*(f"n{number}" for number in range(100)))
+        assert bench.checker.runs == 2  # what opa can, and the check
+        bench.put("n7", "package team.p7\n\nx := nowhere\n", version="2")
+        await bench.refused("n7", "2")
+        assert bench.checker.runs <= 4
+
+
+async def test_nothing_is_served_before_the_first_list_is_over(opa_path: Path) -> None:
+    async with loading(opa_path, listed=False) as bench:
+        bench.put("a", "package team.a\n\nx := 1\n")
+        await asyncio.sleep(0.3)
+        assert await bench.opa.bundle_revision() is None
+        bench.loader.listed()
+        await bench.in_force("a")
+
+
+async def test_opa_that_is_away_at_the_start_gets_them_when_it_is_there(opa_path: Path) -> None:
+    async with loading(opa_path, listed=False) as bench:
+        await bench.managed.stop()
+        bench.loader.listed()
+        bench.put("a", "package team.a\n\nx := 1\n")
+        bench.put("b", "package team.b\n\nx := nowhere\n")
+        await bench.refused("b")
+        await bench.until(lambda told: told["a"].accepted and not told["a"].programmed)
+        async with ManagedOpa(opa_path, bench.config, port=int(bench.managed.url.rpartition(":")[2])):
+            await bench.in_force("a")
+
+
+async def test_a_check_ends_with_the_loader(opa_path: Path, tmp_path: Path) -> None:
+    slow = tmp_path / "opa"
+    slow.write_text(f'#!/bin/sh\ntest "$1" = check || exec {opa_path} "$@"\necho $$ > {tmp_path}/pid\nexec sleep 600\n')
+    slow.chmod(0o755)
+    checker = Checker(slow, {}, patience=300)
+    task = asyncio.create_task(checker.check({"a.rego": "package a\n"}, {}))
+    await until(lambda: (tmp_path / "pid").read_text().endswith("\n"))
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    assert not Path(f"/proc/{(tmp_path / 'pid').read_text().strip()}").exists()
+
+
+async def test_a_check_takes_its_time_at_most(opa_path: Path, tmp_path: Path) -> None:
+    slow = tmp_path / "opa"
+    slow.write_text(f'#!/bin/sh\ntest "$1" = check || exec {opa_path} "$@"\nexec sleep 600\n')
+    slow.chmod(0o755)
+    found = await Checker(slow, {}, patience=1).check({"a.rego": "package a\n"}, {})
+    assert [finding.code for finding in found] == ["timeout"]
