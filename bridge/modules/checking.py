@@ -43,7 +43,7 @@ class Checker:
         shipped: Mapping[str, str],
         *,
         allowed: Iterable[str] = (),
-        patience: float = 10.0,
+        patience: float = 20.0,
     ) -> None:
         self.runs = 0
         self._executable = executable

@@ -31,6 +31,7 @@ class Entry:
     left_behind: Submission | None = None  # what was submitted and did not go with the others, when last looked at
     told: Verdict | None = None
     since: int = 0  # the number of the set that `chosen` came in with
+    revision: str = ""  # of the bundle that brought `confirmed` to OPA
     _good: list[Submission] = field(default_factory=list)  # the newest first
     _refusals: list[Refusal] = field(default_factory=list)
 
@@ -48,9 +49,15 @@ class Entry:
             others = [one for one in self._good if one is not submission]
             self._good = [submission, *others][:_KEPT]
 
-    def refuse(self, refusal: Refusal) -> None:
-        """Never take this version again, as long as the others are what they are."""
-        self._refusals.append(refusal)
+    def confirm(self, revision: str) -> None:
+        """Note that OPA has what was chosen, by the bundle of that revision."""
+        if self.confirmed is not self.chosen:
+            self.confirmed, self.revision = self.chosen, revision if self.chosen else ""
+
+    def refuse(self, problems: tuple[Problem, ...], others: tuple[Submission, ...]) -> None:
+        """Never take the chosen version again, as long as the others are what they are."""
+        if self.chosen:
+            self._refusals.append(Refusal(self.chosen, problems, others))
 
     def choice(self, *, again: bool) -> Choice:
         """The versions to choose from; `again` also one that was left behind before."""

@@ -13,7 +13,8 @@ from bridge.modules.submissions import DataPath, Problem, Submission
 
 Generate = Callable[[Sequence[Submission]], Mapping[str, str]]
 InTheWay = Callable[[Collection[DataPath]], Awaitable[Collection[DataPath]]]
-_REMEMBERED = 256  # sets
+_REMEMBERED = 32  # sets
+_TESTED = 1000  # submissions of which it is remembered that their tests passed
 
 
 class Judge:
@@ -33,6 +34,8 @@ class Judge:
 
     async def faults(self, submissions: Sequence[Submission]) -> Sequence[Fault]:
         """All that is wrong with a set. Raises OpaError where OPA cannot be asked, CheckError where `opa` is broken."""
+        if not submissions:
+            return []
         found = [*disputes(submissions)] or [*await self._obstacles(submissions)]
         return found or await self._compile(submissions)
 
@@ -73,7 +76,9 @@ class Judge:
         tests = Places([Submission(submission.author, submission.version, submission.tests)], "tests/")
         found = await self._checker.test(modules, tests.modules, document(self._shipped, submissions))
         if not found:
-            self._passed[id(submission)] = submission
+            if len(self._passed) >= _TESTED:
+                del self._passed[next(iter(self._passed))]
+            self._passed[id(submission)] = submission  # kept, so that its id stays its own
         # What of others a test's modules do not go with is the test's fault: without it they do.
         return [Fault(submission.author, fault.problem) for fault in _faults(found, tests)]
 

@@ -9,21 +9,20 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
 
 import structlog
 
 from bridge.model.keys import Key
-from bridge.modules.activation import Activation, Looked, State
+from bridge.modules.activation import Activation, State
 from bridge.modules.assembling import HIERARCHY, STRATEGIES, assemble, digest
 from bridge.modules.checking import Checker, CheckError
 from bridge.modules.choosing import Outcome, choose
-from bridge.modules.claims import flaws, packages
+from bridge.modules.claims import flaws
+from bridge.modules.culprits import Culprits, names_somebody
 from bridge.modules.endpoint import BundleEndpoint
-from bridge.modules.entries import Entry, Refusal
+from bridge.modules.entries import Entry
 from bridge.modules.judging import Judge
-from bridge.modules.places import Fault, Places
+from bridge.modules.places import Places
 from bridge.modules.shipped import Shipped
 from bridge.modules.submissions import DataPath, Problem, Submission, Verdict
 from bridge.opa.bundle import Bundle
@@ -39,8 +38,6 @@ _LOOK = 0.01  # seconds between two looks at an OPA that is to take a bundle; th
 _LONGEST_LOOK = 0.5
 _SLOW = 2.0  # seconds after which authors are told that OPA has not taken it yet
 _MENDED = 30.0  # seconds between two looks at what was left behind for a reason outside of the set
-_CONFLICT = "eval_conflict_error"
-_REFUSED = "bundle_error"
 
 
 def nothing_generated(_: Sequence[Submission]) -> Mapping[str, str]:
@@ -69,6 +66,7 @@ class Loader:
         self._generate = generate
         self._judge = Judge(checker, shipped, generate, self._in_the_way)
         self._entries: dict[Key, Entry] = {}
+        self._culprits = Culprits(self._entries)
         self._listeners: list[Listener] = []
         self._listed = False
         self._changed = False  # since a set was chosen
@@ -146,13 +144,9 @@ class Loader:
         When this returns it is out, or at its version before, and the query can be asked again.
         """
         for told in error.errors if error.in_evaluation else ():
-            fault = _fault(told, Places(self._served))
-            entry = self._entries.get(fault.author) if fault.author else None
-            if entry and entry.chosen:
-                culprit = self._youngest(entry, fault.problem) if told.get("code") == _CONFLICT else entry
-                log.warning("a module fails", author=str(culprit.submitted.author), why=fault.problem.message)
-                self._refuse(culprit, (_of(fault, culprit),))
-            elif not _fault(told, self._former).author:
+            if self._culprits.of_evaluation(told, Places(self._served)):
+                self._note_change()
+            elif not names_somebody(told, self._former):
                 continue
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(PATIENCE):
@@ -184,6 +178,8 @@ class Loader:
                     log.warning("modules wait", why=self._why)
                 look = _LONGEST_LOOK
             self._tell()
+            async with self._settled:
+                self._settled.notify_all()
             await self._rest(look)
 
     async def _until_listed(self) -> None:
@@ -289,50 +285,15 @@ class Loader:
     async def _look(self) -> None:
         looked = await self._activation.look()
         if looked.state is State.REFUSED:
-            self._withdraw(looked)
+            if self._culprits.of_refusal(looked, Places(self._served)):
+                self._note_change()
+            else:
+                self._activation.give_up()
         elif looked.state is State.ACTIVE:
             self._confirmed = self.revision
             for entry in self._entries.values():
-                entry.confirmed = entry.chosen
+                entry.confirm(self.revision)
             log.info("modules in force", revision=self.revision, submissions=len(self._served))
-        if not self._changed:
-            async with self._settled:
-                self._settled.notify_all()
-
-    def _withdraw(self, looked: Looked) -> None:
-        """OPA does not take what is served: whom it names stays behind, else who came last."""
-        places = Places(self._served)
-        faults = [_fault(error, places) for error in looked.errors or ({"message": looked.message, "code": _REFUSED},)]
-        fresh = [entry for entry in self._entries.values() if entry.chosen and entry.chosen is not entry.confirmed]
-        named = [entry for entry in fresh if any(fault.author == entry.submitted.author for fault in faults)]
-        culprits = named or sorted(fresh, key=lambda entry: entry.since)[-1:]
-        for entry in culprits:
-            self._refuse(entry, tuple(_of(fault, entry) for fault in faults))
-        if not culprits:
-            self._activation.give_up()
-            log.error("OPA refuses the modules", why=looked.message, errors=looked.errors)
-
-    def _refuse(self, entry: Entry, problems: tuple[Problem, ...]) -> None:
-        if entry.chosen:
-            others = tuple(other.submitted for other in self._sharing(entry) if other is not entry)
-            entry.refuse(Refusal(entry.chosen, problems, others))
-            self._note_change()
-
-    def _youngest(self, entry: Entry, problem: Problem) -> Entry:
-        """Of those that define rules in one package, who came last: he makes the others' rules conflict."""
-        return max(self._sharing(entry, problem.file), key=lambda one: (one.since, one.submitted.age))
-
-    def _sharing(self, entry: Entry, module: str = "") -> list[Entry]:
-        """Entries in the served set with a package of this one's (of this module's), itself among them."""
-        if entry.chosen is None:
-            return [entry]
-        own = packages(entry.chosen)
-        wanted = {own[module]} if module in own else set(own.values())
-        return [
-            other
-            for other in self._entries.values()
-            if other.chosen and (other is entry or wanted & set(packages(other.chosen).values()))
-        ]
 
     def _tell(self) -> None:
         slow = asyncio.get_running_loop().time() - self._serving_since > _SLOW
@@ -342,24 +303,8 @@ class Loader:
             if unknown or ((waiting or self._changed) and not (slow or self._why)):
                 continue
             in_force = entry.confirmed.version if entry.confirmed else ""
-            verdict = Verdict(author, entry.submitted.version, in_force, entry.problems, self._confirmed)
+            verdict = Verdict(author, entry.submitted.version, in_force, entry.problems, entry.revision)
             if verdict != entry.told:
                 entry.told = verdict
                 for listener in self._listeners:
                     listener(verdict)
-
-
-def _fault(told: Mapping[str, Any], places: Places) -> Fault:
-    """An error of OPA as one of a set."""
-    location = told.get("location") or {}
-    file, line, column = (location.get(name, 0) for name in ("file", "row", "col"))
-    return places.fault(
-        str(file or ""), int(line), int(column), str(told.get("code", "")), str(told.get("message", ""))
-    )
-
-
-def _of(fault: Fault, entry: Entry) -> Problem:
-    """A fault as its culprit is told, in whose modules it need not be."""
-    return (
-        fault.problem if fault.author == entry.submitted.author else replace(fault.problem, file="", line=0, column=0)
-    )

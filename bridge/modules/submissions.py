@@ -55,7 +55,7 @@ class Verdict:
 
     `version` was handed in last, `in_force` is the one that OPA has ("" for none). `problems` say why `version` is not
     accepted; where there are none it is, and comes in force as soon as OPA takes it. `revision` is that of the bundle
-    that OPA answers from ("" for none).
+    by which the version in force came to OPA.
     """
 
     author: Key
