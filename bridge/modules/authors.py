@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -18,8 +18,6 @@ from bridge.modules.submissions import Problem, Submission, Verdict
 from bridge.sources.base import Source
 
 log = structlog.get_logger(__name__)
-
-TYPES = frozenset({CONFIG_MAP, REGO_POLICY})
 
 
 class Judge(Protocol):
@@ -64,17 +62,18 @@ class Author:
 class Authors:
     """Hands in what the objects of a source say, in `namespaces` (of ConfigMaps; `*` for all).
 
-    Give it changes by `note`, or let it `follow` a source. `listen` to hear which object is to be looked at: it, or its
-    verdict, has changed.
+    Give it changes of `types` by `note`, or let it `follow` a source. `listen` to hear which object is to be looked at:
+    it, or its verdict, has changed.
     """
 
     def __init__(self, loader: Judge, namespaces: Collection[str]) -> None:
         self.known: dict[Key, Author] = {}
+        self.types = frozenset({CONFIG_MAP, REGO_POLICY} if namespaces else {REGO_POLICY})
         self._loader = loader
         self._namespaces = namespaces
         self._listeners: list[Callable[[Key, Object | None], None]] = []
         self._unseen: dict[tuple[str, str], set[Key]] = {}  # of what is being listed, which was not told yet
-        self._troubles: dict[str, str] = dict.fromkeys(TYPES, "they are not listed yet")  # of the first lists
+        self._troubles: dict[str, str] = dict.fromkeys(self.types, "they are not listed yet")  # of the first lists
         self._unsettled = True
         loader.listen(self._judge)
 
@@ -96,6 +95,11 @@ class Authors:
             self._unsettled = False
         return ""
 
+    @property
+    def unlisted(self) -> Mapping[str, str]:
+        """The types whose first list is not over, with what keeps it."""
+        return self._troubles
+
     def listen(self, listener: Callable[[Key, Object | None], None]) -> None:
         """Call `listener` with the key of each author that has changed, or that has another verdict.
 
@@ -105,7 +109,7 @@ class Authors:
 
     async def follow(self, source: Source) -> None:
         """Follow a source of its own until cancelled."""
-        source.want(TYPES)
+        source.want(self.types)
         async for change in source.changes():
             self.note(change)
             await asyncio.sleep(0)  # a long listing shall not keep others from their work
@@ -113,20 +117,20 @@ class Authors:
     def note(self, change: Change) -> None:
         """Take note of one change of a source; changes of other types may be among them."""
         match change:
-            case Listing(type_id, namespace) if type_id in TYPES:
+            case Listing(type_id, namespace) if type_id in self.types:
                 known = {key for key in self.known if key.type_id == type_id and namespace in {"", key.namespace}}
                 self._unseen[type_id, namespace] = known
-            case Upserted(type_id, objects) if type_id in TYPES:
+            case Upserted(type_id, objects) if type_id in self.types:
                 for obj in objects:
                     self._take(key_of(obj), obj)
-            case Deleted(type_id, key) if type_id in TYPES:
+            case Deleted(type_id, key) if type_id in self.types:
                 self._drop(key, None)
-            case Listed(type_id, namespace) if type_id in TYPES:
+            case Listed(type_id, namespace) if type_id in self.types:
                 for key in self._unseen.pop((type_id, namespace), set()):
                     self._drop(key, None)
                 if not namespace:
                     self._is_listed(type_id)
-            case Trouble(type_id) if type_id in TYPES:
+            case Trouble(type_id) if type_id in self.types:
                 self._has_trouble(change)
             case Listing() | Upserted() | Deleted() | Listed() | Trouble() | Mended():
                 pass

@@ -15,7 +15,8 @@ import msgspec
 
 from bridge.model.changes import Object
 from bridge.model.keys import Key
-from bridge.modules.readings import Reading, field_of, flaw, version_of
+from bridge.model.selection import Selection
+from bridge.modules.readings import Reading, created_at, field_of, flaw, version_of
 from bridge.modules.submissions import DataPath, Problem, Submission
 from bridge.sources.yaml_documents import BrokenDocument, read_documents
 
@@ -23,6 +24,11 @@ CONFIG_MAP = "core/ConfigMap"
 POLICY_LABEL = ("openpolicyagent.org/policy", "rego")
 DATA_LABEL = ("openpolicyagent.org/data", "opa")
 ALL_NAMESPACES = "*"
+
+
+def config_maps_in(namespaces: Collection[str]) -> Selection:
+    """Which ConfigMaps are watched. Not by label: two of them count, and a label taken off is a change like others."""
+    return Selection() if ALL_NAMESPACES in namespaces else Selection(namespaces=tuple(dict.fromkeys(namespaces)))
 
 
 def read_config_map(key: Key, obj: Object, namespaces: Collection[str]) -> Reading | None:
@@ -49,9 +55,9 @@ def read_config_map(key: Key, obj: Object, namespaces: Collection[str]) -> Readi
     if problems:
         return Reading(Submission(key, version), is_policy, tuple(problems))
     if is_policy:
-        return Reading(Submission(key, version, modules=data), is_policy)
+        return Reading(Submission(key, version, modules=data, created=created_at(obj)), is_policy)
     documents, flaws = _documents(key, data)
-    return Reading(Submission(key, version, data=documents), is_policy, tuple(flaws))
+    return Reading(Submission(key, version, data=documents, created=created_at(obj)), is_policy, tuple(flaws))
 
 
 def _documents(key: Key, data: Mapping[str, str]) -> tuple[dict[DataPath, Any], list[Problem]]:

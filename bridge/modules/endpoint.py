@@ -24,8 +24,8 @@ class BundleEndpoint:
 
     @property
     def revision(self) -> str:
-        """The revision that is served."""
-        return self._bundle.revision
+        """The revision that is served; "" before the first."""
+        return self._bundle.revision if self._bundle else ""
 
     def on_fresh_start(self, call: Callable[[], None]) -> None:
         """Call this when a client asks who has no bundle yet: its OPA has just started."""

@@ -31,6 +31,11 @@ def field_of(obj: Object, name: str) -> Any:
     return msgspec.json.decode(value) if isinstance(value, msgspec.Raw) else value
 
 
+def created_at(obj: Object) -> str:
+    """The creationTimestamp, "" where there is none."""
+    return str(obj["metadata"].get("creationTimestamp") or "")
+
+
 def version_of(content: Mapping[str, Any]) -> str:
     """A name for this content: the same as long as nothing in it changes, whatever else of the object does."""
     return hashlib.sha256(msgspec.json.encode(content, order="sorted")).hexdigest()[:12]

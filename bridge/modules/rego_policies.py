@@ -7,7 +7,7 @@ from typing import Any
 
 from bridge.model.changes import Object
 from bridge.model.keys import Key
-from bridge.modules.readings import Reading, field_of, flaw, version_of
+from bridge.modules.readings import Reading, created_at, field_of, flaw, version_of
 from bridge.modules.submissions import Problem, Submission
 
 REGO_POLICY = "policybridge.io/RegoPolicy"
@@ -37,7 +37,7 @@ def read_rego_policy(key: Key, obj: Object) -> Reading:
         ]
     if problems:
         return Reading(Submission(key, version), policy=True, problems=tuple(problems))
-    return Reading(Submission(key, version, modules=modules, tests=tests), policy=True)
+    return Reading(Submission(key, version, modules=modules, tests=tests, created=created_at(obj)), policy=True)
 
 
 def _problems_of(field: str, value: Any) -> list[Problem]:

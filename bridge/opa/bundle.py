@@ -36,7 +36,7 @@ def build_bundle(
 ) -> Bundle:
     """Put `modules` (path in the bundle, such as `bridge/status/status.rego`, to text) and `data` into one bundle.
 
-    `roots` are slashed, as OPA has them (names may hold dots). Without `revision` it is taken from the content, so equal
+    `roots` are slashed, as OPA has them (names may hold dots). Without `revision` it is taken from the content: equal
     content has an equal revision. The bytes depend on nothing else: no time, no order of the mappings.
 
     Raises ValueError for a module path that is absolute, leaves the bundle, or does not end with `.rego`.

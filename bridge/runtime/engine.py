@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 
 from bridge.model.changes import Change, Trouble
 from bridge.model.keys import Key
-from bridge.modules.shipped import shipped_bundle
+from bridge.opa.bundle import Bundle
 from bridge.opa.client import Opa
 from bridge.opa.managed import ManagedOpa
 from bridge.replicator.replicator import Replicator
-from bridge.resources import rego_root
+from bridge.runtime.settling import settle_cluster, settle_manifests, troubles
 from bridge.runtime.types import ALWAYS
 from bridge.sources.base import Source
 from bridge.sources.manifests import ManifestSource
@@ -53,8 +53,9 @@ async def open_engine(
         return
     if manifests:
         source = ManifestSource(manifests, follow=False)
-        async with _filled_from(source) as opa:
-            yield Engine(opa, list(source.problems), source.position)
+        found = await settle_manifests(await asyncio.to_thread(source.load))
+        async with _filled_from(source, found.bundle) as opa:
+            yield Engine(opa, [*source.problems, *troubles(found, source.position)], source.position)
         return
     # Imported here because manifests need none of it, and the Kubernetes library costs half a second.
     from bridge.kube.client import KubeClient
@@ -62,17 +63,18 @@ async def open_engine(
 
     async with await KubeClient.connect(kubeconfig, kube_context) as client:
         await client.get("/version", timeout=PATIENCE)  # a source waits for a server that is away; a person does not
+        found = await settle_cluster(client)
         told = _Told(ClusterSource(client))
-        async with _filled_from(told) as opa:
-            yield Engine(opa, told.problems)
+        async with _filled_from(told, found.bundle) as opa:
+            yield Engine(opa, [*told.problems, *troubles(found)])
 
 
 @asynccontextmanager
-async def _filled_from(source: Source) -> AsyncIterator[Opa]:
-    """An OPA of its own that holds what a source tells."""
+async def _filled_from(source: Source, bundle: Bundle) -> AsyncIterator[Opa]:
+    """An OPA of its own with a bundle, that holds what a source tells."""
     executable = await asyncio.to_thread(ensure, "opa")
     async with (
-        ManagedOpa(executable.path, {}, bundle=shipped_bundle(rego_root())) as managed,
+        ManagedOpa(executable.path, {}, bundle=bundle) as managed,
         Opa(managed.url) as opa,
     ):
         replicator = Replicator(source, opa, ALWAYS)

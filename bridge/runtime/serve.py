@@ -16,7 +16,6 @@ from aiohttp import web
 
 from bridge.modules.endpoint import BundleEndpoint
 from bridge.modules.shipped import shipped_bundle
-from bridge.opa.bundle import Bundle
 from bridge.opa.client import Answer, Opa
 from bridge.opa.config import opa_config
 from bridge.remediator.audit import Audit
@@ -31,6 +30,7 @@ from bridge.runtime.engine import Engine
 from bridge.runtime.listening import listen, token_of
 from bridge.runtime.own_opa import OwnOpa
 from bridge.runtime.placing import make_placement
+from bridge.runtime.policies import PolicyLoading
 from bridge.runtime.probes import add_probes
 from bridge.runtime.settings import Settings, TypeSettings
 from bridge.runtime.types import ALWAYS
@@ -97,13 +97,12 @@ async def _started(settings: Settings, report: Report | None) -> AsyncIterator[a
         world = await stack.enter_async_context(open_world(settings))
         # Probes are served from here on, and OPA may have to be built first: until then nothing is ready.
         ready: dict[str, Callable[[], str]] = {"replicator": lambda: "OPA is not started yet"}
-        bundle = shipped_bundle(rego_root())
-        bundles = BundleEndpoint(bundle)
+        bundles = BundleEndpoint()
         bridge_url = await stack.enter_async_context(_listening(settings, bundles, ready))
         own = None
         opa_url = settings.opa_url
+        executable = await asyncio.to_thread(ensure, "opa")
         if opa_url is None:
-            executable = await asyncio.to_thread(ensure, "opa")
             config = opa_config(bridge_url, decision_ids=settings.webhook_listen is not None)
             own = OwnOpa(executable.path, config, settings.opa_port)
             await own.start()
@@ -114,12 +113,13 @@ async def _started(settings: Settings, report: Report | None) -> AsyncIterator[a
         placed = [one.type_id for one in settings.placed_types]
         asked = list(dict.fromkeys([*(one.type for one in settings.selected_types), *placed]))
         owner = f"{socket.gethostname()}:{bridge_url.rpartition(':')[2]}"
+        loading = PolicyLoading(world, opa, bundles, executable.path, settings)
         replicator = Replicator(
-            world.source,
+            loading.source,
             opa,
             (*ALWAYS, *asked),
             owner=owner,
-            content=_content(world, bundle, settings),
+            content=_content(world, settings),
             asked=asked,
             prune=pruning({one.type: one.fields for one in settings.selected_types if _shapes(one)}),
         )
@@ -132,16 +132,17 @@ async def _started(settings: Settings, report: Report | None) -> AsyncIterator[a
         replicator.listen(world.noticed)
         placement = make_placement(opa, world, settings)
         replicator.listen(placement.note)
+        ready["policies"] = lambda: loading.authors.unready
         ready["replicator"] = lambda: "" if replicator.filled.is_set() else "OPA does not hold everything yet"
         webhook = None
         if settings.webhook_listen is not None:
-            webhook = Webhook(settings, world, opa_url, _policies(replicator, bundles))
+            webhook = Webhook(settings, world, opa_url, _policies(replicator, loading))
             ready["webhook"] = webhook.readiness
         log.info("running", bridge=bridge_url, opa=opa_url, source=world.name)
         engine = Engine(opa, [], world.position)
         running = Running(engine, opa_url, bridge_url, world.sink)
         writers = (remediator, audit, placement)
-        task = asyncio.create_task(_work(world, replicator, writers, own, webhook, report, running))
+        task = asyncio.create_task(_work(world, loading, replicator, writers, own, webhook, report, running))
         try:
             yield task
         finally:
@@ -151,6 +152,7 @@ async def _started(settings: Settings, report: Report | None) -> AsyncIterator[a
 
 async def _work(
     world: World,
+    loading: PolicyLoading,
     replicator: Replicator,
     writers: tuple[Remediator, Audit, Placement],
     own: OwnOpa | None,
@@ -159,6 +161,7 @@ async def _work(
     running: Running,
 ) -> None:
     async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(loading.run())
         tasks.create_task(replicator.run())
         for writer in writers:
             tasks.create_task(writer.run())
@@ -177,24 +180,25 @@ async def _work(
             await report(running)
 
 
-def _policies(replicator: Replicator, bundles: BundleEndpoint) -> Policies:
-    """What the webhook must know of policies: none exist yet."""
+def _policies(replicator: Replicator, loading: PolicyLoading) -> Policies:
+    """What the webhook must know of policies."""
+    authors, loader = loading.authors, loading.loader
 
     def distrust(answer: Answer) -> str:
-        if answer.revision != bundles.revision:
+        if answer.revision != loader.revision:
             has = f"the modules of revision {answer.revision}" if answer.revision else "no modules"
-            return f"OPA answered with {has}, where {bundles.revision} is served"
+            return f"OPA answered with {has}, where {loader.revision} is served"
         return "" if replicator.confirmed else "OPA does not hold everything yet"
 
-    return Policies(lambda: False, distrust)
+    return Policies(lambda: None if authors.unlisted else authors.policies_exist, distrust)
 
 
-def _content(world: World, bundle: Bundle, settings: Settings) -> str:
+def _content(world: World, settings: Settings) -> str:
     """What OPA's documents are made from: of which world, by which Rego, with what left out."""
     chosen = hashlib.sha256(
         msgspec.json.encode([settings.types, [one.type_id for one in settings.placed_types]])
     ).hexdigest()[:16]
-    return f"{world.name} {bundle.revision} {chosen}"
+    return f"{world.name} {shipped_bundle(rego_root()).revision} {chosen}"
 
 
 def _shapes(chosen: TypeSettings) -> bool:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -16,6 +17,10 @@ from bridge.model.selection import Fields, Selection
 from bridge.runtime.webhook_settings import check_webhook
 
 PREFIX = "BRIDGE_"  # of environment variables: BRIDGE_OPA_URL sets opa_url
+
+
+POLICY_NAMESPACES = ("opa-policies",)
+_NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
 class SettingsError(Exception):
@@ -93,6 +98,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     webhook asks otherwise than `decision`: another document, a URL of another OPA's (with `webhook_token_file`), or
     empty for nowhere. `webhook_deadline` is in seconds. The API server reaches it by
     `webhook_service` or `webhook_url`, as the MutatingWebhookConfiguration `webhook_configuration` says.
+    Admins' Rego and data come from ConfigMaps of `policy_namespaces` (`*` for all), and from RegoPolicies.
     """
 
     manifests: tuple[str, ...] = ()
@@ -103,6 +109,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     opa_port: int | None = None
     listen: str = "127.0.0.1:8282"
     types: tuple[str | TypeSettings, ...] = ()
+    policy_namespaces: tuple[str, ...] = POLICY_NAMESPACES
     status_writes_per_second: float = 50.0
     decision: str = DEFAULT_DECISION
     placement: tuple[str | PlacementSettings, ...] = ()
@@ -146,6 +153,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             for type_id in named:
                 if named.count(type_id) > 1:
                     raise ValueError(f"{setting}: {type_id} is named twice")
+        _refuse_no_namespaces(self.policy_namespaces)
 
     @property
     def selected_types(self) -> tuple[TypeSettings, ...]:
@@ -166,6 +174,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     def listen_address(self) -> tuple[str, int]:
         """Host and port of `listen`."""
         return split_address(self.listen)
+
+
+def _refuse_no_namespaces(names: Iterable[str]) -> None:
+    for name in names:
+        if name != "*" and not _NAMESPACE.fullmatch(name):
+            raise ValueError(f"policy_namespaces: {name!r} is no name of a namespace, nor * for all")
 
 
 def split_address(text: str) -> tuple[str, int]:

@@ -17,6 +17,9 @@ from bridge.model.changes import Trouble
 from bridge.model.keys import Key
 from bridge.model.notice import Notice
 from bridge.model.recording import EventType, Record
+from bridge.modules.announcing import Announcer
+from bridge.modules.authors import Authors
+from bridge.modules.config_maps import CONFIG_MAP, config_maps_in
 from bridge.remediator.sink import MemorySink, StatusSink
 from bridge.runtime.settings import Settings
 from bridge.sources.base import Source
@@ -44,7 +47,9 @@ class Cluster:
 class World:
     """Where objects come from and statuses go to. `run` is what the world itself has to do meanwhile.
 
-    `record` tells of an object where a person looks: as an Event of a cluster, or in the log. A folder is no `cluster`.
+    `record` tells of an object where a person looks: as an Event of a cluster, or in the log. `policies` is where
+    authors' objects come from (None: they are among those of `source`), and `tell` keeps the authors informed.
+    A folder is no `cluster`.
     """
 
     name: str
@@ -52,6 +57,8 @@ class World:
     sink: StatusSink
     run: Callable[[], Coroutine[None, None, None]]
     record: Record
+    tell: Callable[[Authors], Coroutine[None, None, None]]
+    policies: Source | None = None
     noticed: Callable[[Notice], None] = lambda _: None
     position: Callable[[Key], tuple[str, int] | None] = lambda _: None
     problems: Callable[[], list[Trouble]] = list
@@ -80,6 +87,7 @@ def _folder(settings: Settings) -> World:
         MemorySink(),
         _nothing,
         _record_in_log,
+        lambda authors: Announcer(authors, _record_in_log).run(),
         position=source.position,
         problems=lambda: list(source.problems),
     )
@@ -102,6 +110,7 @@ async def _cluster(settings: Settings) -> AsyncIterator[World]:
     from bridge.kube.client import KubeClient
     from bridge.kube.lease import Lease
     from bridge.kube.recording import Recorder
+    from bridge.modules.reporter import Reporter
     from bridge.runtime.cluster_sink import ClusterSink
     from bridge.sources.cluster import ClusterSource
 
@@ -111,10 +120,16 @@ async def _cluster(settings: Settings) -> AsyncIterator[World]:
         lease = Lease(client, settings.lease_namespace, settings.lease_name, identity, on_change=LeaseNews())
         sink = ClusterSink(client, source.resource, lease)
         recorder = Recorder(client, COMPONENT)
+        # A watch of its own: what authors write is not replicated, unless it is asked for.
+        policies = ClusterSource(client, {CONFIG_MAP: config_maps_in(settings.policy_namespaces)})
 
         def noticed(notice: Notice) -> None:
             if any(key.kind == "CustomResourceDefinition" for key in notice.keys):
                 source.rediscover()
+                policies.rediscover()
+
+        def tell(authors: Authors) -> Coroutine[None, None, None]:
+            return Reporter(authors, client, policies.resource, lambda: lease.held, recorder.record).run()
 
         async def run() -> None:
             async with asyncio.TaskGroup() as tasks:
@@ -122,7 +137,7 @@ async def _cluster(settings: Settings) -> AsyncIterator[World]:
                 tasks.create_task(recorder.run())
 
         cluster = Cluster(client, lambda: lease.held)
-        yield World(client.server, source, sink, run, recorder.record, noticed=noticed, cluster=cluster)
+        yield World(client.server, source, sink, run, recorder.record, tell, policies, noticed, cluster=cluster)
 
 
 class LeaseNews:

@@ -1,0 +1,44 @@
+"""Admins' Rego in a running bridge: who hands it in, what OPA has of it, and what its authors are told."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from bridge.modules.authors import Authors
+from bridge.modules.checking import Checker
+from bridge.modules.endpoint import BundleEndpoint
+from bridge.modules.loader import Loader
+from bridge.modules.shipped import shipped
+from bridge.opa.client import Opa
+from bridge.resources import rego_root
+from bridge.runtime.settings import Settings
+from bridge.runtime.world import World
+from bridge.sources.base import Source
+from bridge.sources.tapped import Tapped
+
+
+class PolicyLoading:
+    """The loader and its authors. `executable` is an `opa` that checks modules before OPA gets them.
+
+    `source` is the world's, to be read instead of it: where authors' objects are among the others, they are told here
+    too. `run` does the work until it is cancelled.
+    """
+
+    def __init__(self, world: World, opa: Opa, endpoint: BundleEndpoint, executable: Path, settings: Settings) -> None:
+        found = shipped(rego_root())
+        self.loader = Loader(opa, endpoint, Checker(executable, found.modules), found)
+        self.authors = Authors(self.loader, settings.policy_namespaces)
+        self.source: Source = world.source
+        self._own_source = world.policies
+        self._world = world
+        if self._own_source is None:
+            self.source = Tapped(world.source, self.authors.types, self.authors.note)
+
+    async def run(self) -> None:
+        """Follow authors, load what they hand in, and tell them what became of it."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self.loader.run())
+            tasks.create_task(self._world.tell(self.authors))
+            if self._own_source is not None:
+                tasks.create_task(self.authors.follow(self._own_source))
