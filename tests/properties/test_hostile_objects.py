@@ -20,7 +20,7 @@ from bridge.opa.client import Opa
 from bridge.opa.managed import ManagedOpa
 from bridge.replicator.declared import Reading
 from bridge.resources import rego_root
-from tests.scenarios.cases import Case, cases_without_modules
+from tests.scenarios.cases import Case, all_cases
 
 WORLDS = 40  # for each seed
 IDENTITY = {("apiVersion",), ("kind",), ("metadata",), ("metadata", "name"), ("metadata", "namespace")}
@@ -41,7 +41,7 @@ async def empty_opa(opa_path: File) -> AsyncIterator[Opa]:
 @pytest.mark.parametrize("seed", range(3))
 async def test_no_query_fails_whatever_objects_hold(seed: int, empty_opa: Opa) -> None:
     chance = random.Random(seed)
-    cases = [case for case in cases_without_modules() if len(case.objects) <= 40]
+    cases = [case for case in all_cases() if not case.modules and len(case.objects) <= 40]
     for number in range(WORLDS):
         case = chance.choice(cases)
         world = _hostile(case, chance)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import copy
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 
 from bridge.model.changes import Object
@@ -19,6 +19,7 @@ from bridge.sources.manifests import ManifestSource
 from bridge.sources.yaml_documents import Document, read_documents
 
 HERE = Path(__file__).parent
+POLICY_NAMESPACE = "opa-policies"
 POLICY_LABEL = "gateway.networking.k8s.io/policy"
 PRESETS = {
     f"{spec['group']}/{spec['kind']}"
@@ -148,12 +149,16 @@ def all_cases() -> list[Case]:
     return [Case(folder.parent.name, folder.parent) for folder in sorted(HERE.glob("*/objects.yaml"))]
 
 
-def cases_without_modules() -> list[Case]:
-    """The scenarios that need no Rego of an admin: a folder of manifests and a cluster load none yet."""
-    return [case for case in all_cases() if not case.modules]
-
-
-def loadable(case: Case) -> Any:
-    """A scenario as a test's parameter, skipped where it needs an admin's Rego."""
-    reason = "nothing loads an admin's Rego into a bridge's OPA yet"
-    return pytest.param(case, id=case.name, marks=[pytest.mark.skip(reason=reason)] if case.modules else [])
+def policy_maps(cases: Iterable[Case]) -> list[Object]:
+    """The Rego of admins that scenarios need, a ConfigMap each, as a cluster or a folder has it."""
+    labels = {"openpolicyagent.org/policy": "rego"}
+    return [
+        {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": case.name.replace("_", "-"), "namespace": POLICY_NAMESPACE, "labels": labels},
+            "data": {module.name: module.read_text() for module in case.modules},
+        }
+        for case in cases
+        if case.modules
+    ]

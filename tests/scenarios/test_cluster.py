@@ -19,8 +19,9 @@ import yaml
 
 from bridge.model.changes import Object
 from bridge.model.keys import key_of
+from bridge.runtime.types import ALWAYS
 from tests.controlplane.plane import ControlPlane
-from tests.scenarios.cases import Case, all_cases, cases_without_modules, loadable
+from tests.scenarios.cases import POLICY_NAMESPACE, Case, all_cases, policy_maps
 from tests.scenarios.checking import Answers, check, refusal
 from tests.scenarios.custom_resources import custom_resources, plural_of
 
@@ -86,25 +87,26 @@ def cluster(
     folder = tmp_path_factory.mktemp("scenarios")
     kubectl = _kubectl(kubectl_path, control_plane, folder)
     resources = [yaml.safe_load(file.read_text()) for file in CRDS.glob("*.yaml")]
-    resources += [crd for case in cases_without_modules() for crd in custom_resources(case)]
+    resources += [crd for case in all_cases() for crd in custom_resources(case)]
     kubectl(resources)
     control_plane.api.wait_for_crds({crd["metadata"]["name"] for crd in resources})
-    for wave in _waves(cases_without_modules()):
+    kubectl([{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": POLICY_NAMESPACE}}])
+    kubectl(policy_maps(all_cases()))
+    for wave in _waves(all_cases()):
         kubectl(wave)
         time.sleep(1.1)  # creationTimestamps have whole seconds
-    for obj in [
-        obj for case in cases_without_modules() for obj in case.raw() if "deletionTimestamp" in obj["metadata"]
-    ]:
+    for obj in [obj for case in all_cases() for obj in case.raw() if "deletionTimestamp" in obj["metadata"]]:
         control_plane.api.request("DELETE", resource_path(obj))
     with (folder / "bridge.log").open("wb") as log:
         environ = {**os.environ, "BRIDGE_OPA": str(opa_path), "BRIDGE_LEASE_NAME": "scenarios"}
+        environ["BRIDGE_TYPES"] = ",".join(sorted(_extended_types()))
         command = [str(BRIDGE), "run", "--kubeconfig", str(control_plane.kubeconfig), "--listen", "127.0.0.1:0"]
         process = subprocess.Popen(
             [*command, "--log-format", "json"], stdout=subprocess.DEVNULL, stderr=log, env=environ
         )
         try:
             found = Cluster(control_plane, _opa_url(folder / "bridge.log", process))
-            for obj in [obj for case in cases_without_modules() for obj in case.raw() if "status" in obj]:
+            for obj in [obj for case in all_cases() for obj in case.raw() if "status" in obj]:
                 found.report(obj)
             yield found
         finally:
@@ -112,7 +114,7 @@ def cluster(
             assert process.wait(20) == 0, (folder / "bridge.log").read_text()
 
 
-@pytest.mark.parametrize("case", [loadable(case) for case in all_cases()])
+@pytest.mark.parametrize("case", all_cases(), ids=lambda case: case.name)
 def test_a_scenario_holds_on_a_cluster(case: Case, cluster: Cluster) -> None:
     deadline = time.monotonic() + PATIENCE
     while True:
@@ -158,6 +160,13 @@ def _kubectl(kubectl: Path, plane: ControlPlane, folder: Path) -> Callable[[list
         assert done.returncode == 0, done.stderr.decode()
 
     return apply
+
+
+def _extended_types() -> set[str]:
+    """The kinds that extension modules tell of: a cluster's bridge replicates them when it is told to."""
+    extending = [case for case in all_cases() if case.modules]
+    used = {key.type_id for case in extending for key in case.keys} - set(ALWAYS)
+    return used - {kind for case in extending for kind in case.policy_kinds}
 
 
 def _waves(cases: list[Case]) -> Iterator[list[Object]]:

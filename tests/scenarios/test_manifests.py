@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from bridge.model.keys import key_of
-from tests.scenarios.cases import Case, all_cases, cases_without_modules, loadable
+from tests.scenarios.cases import Case, all_cases, policy_maps
 from tests.scenarios.checking import Answers, check
 
 BRIDGE = Path(sys.executable).parent / "bridge"
@@ -33,10 +33,12 @@ class Printed:
 
 def bridge(opa_path: Path, *command: str, cases: Sequence[Case] | None = None) -> Printed:
     """Run a read command on the manifests of some scenarios, or of all."""
-    chosen = cases_without_modules() if cases is None else cases
+    chosen = all_cases() if cases is None else cases
     files = [option for case in chosen for option in ("--manifests", str(case.manifest))]
     environ = {**os.environ, "BRIDGE_OPA": str(opa_path)}
-    done = subprocess.run([BRIDGE, *command, *files, "-o", "json"], capture_output=True, check=False, env=environ)
+    policies = json.dumps({"apiVersion": "v1", "kind": "List", "items": policy_maps(chosen)}).encode()
+    arguments = [str(BRIDGE), *command, *files, "--manifests", "-", "-o", "json"]
+    done = subprocess.run(arguments, input=policies, capture_output=True, check=False, env=environ)
     errors = done.stderr.decode().splitlines()
     told = [REFUSED.fullmatch(line) for line in errors]
     assert all(told), errors
@@ -55,7 +57,7 @@ def statuses(opa_path: Path) -> dict[str, dict[str, Any]]:
     return {str(key_of(obj)): obj["metadata"] | obj.get("status", {}) for obj in bridge(opa_path, "status").answer}
 
 
-@pytest.mark.parametrize("case", [loadable(case) for case in all_cases()])
+@pytest.mark.parametrize("case", all_cases(), ids=lambda case: case.name)
 def test_a_scenario_holds_on_a_folder_of_manifests(
     case: Case, effective: Printed, statuses: dict[str, dict[str, Any]], opa_path: Path
 ) -> None:

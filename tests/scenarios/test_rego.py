@@ -19,7 +19,7 @@ from bridge.modules.shipped import shipped_bundle
 from bridge.opa.client import Opa
 from bridge.opa.managed import ManagedOpa
 from bridge.resources import rego_root
-from tests.scenarios.cases import Case, all_cases, cases_without_modules
+from tests.scenarios.cases import Case, all_cases
 from tests.scenarios.checking import Answers, check, refusal
 
 
@@ -30,7 +30,7 @@ async def empty_opa(opa_path: Path) -> AsyncIterator[Opa]:
 
 
 @pytest.mark.asyncio(loop_scope="module")
-@pytest.mark.parametrize("case", cases_without_modules(), ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [case for case in all_cases() if not case.modules], ids=lambda case: case.name)
 async def test_a_scenario_holds_in_rego(case: Case, empty_opa: Opa) -> None:
     check(case, await _answers(case, empty_opa))
 

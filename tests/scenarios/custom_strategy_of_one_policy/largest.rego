@@ -1,5 +1,5 @@
 # The larger number of each field wins, whichever policy has it.
-package bridge.strategies.largest
+package bridge.strategies.largest_of_one_policy
 
 result := {"spec": {field: max(values) |
 	some field, _ in object.union(input.established.spec, input.challenger.spec)
