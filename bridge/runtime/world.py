@@ -57,7 +57,7 @@ class World:
     sink: StatusSink
     run: Callable[[], Coroutine[None, None, None]]
     record: Record
-    tell: Callable[[Authors], Coroutine[None, None, None]]
+    tell: Callable[[Authors], Coroutine[None, None, None]] = lambda _: _nothing()
     policies: Source | None = None
     noticed: Callable[[Notice], None] = lambda _: None
     position: Callable[[Key], tuple[str, int] | None] = lambda _: None
