@@ -52,6 +52,7 @@ class Documents:
 
     def __init__(self) -> None:
         self._known: dict[Key, _Known] = {}
+        self._paths: dict[Path, Path] | None = {}  # each once, while a fill puts many objects that share theirs
         self._former: dict[Key, _Known] = {}  # as `_known`, of before `begin`
         self._bytes = 0
         self._skeleton = Skeleton(_FLOORS)
@@ -74,10 +75,12 @@ class Documents:
         self._skeleton.begin({OBJECTS: {}, INDEX: {name: {} for name in INDEXES}})
         self._former.update(self._known)
         self._known.clear()
+        self._paths = {}
 
     def finish(self) -> None:
         """Forget the links of objects that have not been put since `begin`."""
         self._former.clear()
+        self._paths = None
 
     def adopt(self, held: Held, index: Index) -> None:
         """Take what OPA has for written, and plan that index entries of objects that it lacks are removed."""
@@ -159,13 +162,13 @@ class Documents:
 
         Without entries it has those that were last written. `made_from` is a number for what they are made from.
         """
-        text = str(key)
+        text = sys.intern(str(key))
         known = self._known.get(key)
         last = known or self._former.pop(key, None) or _Known("", None, ())
         if entries is None:
             paths, values = last.paths, last.values
         else:
-            paths = tuple(path for path, _ in entries)
+            paths = tuple(self._once(path) for path, _ in entries)
             values = tuple(_OWN if value == [text] else value for _, value in entries)
         self._skeleton.put((OBJECTS, *_place(key)), obj)
         if entries is not None or not known:
@@ -187,6 +190,9 @@ class Documents:
             text = str(key)
             for path in known.paths:
                 self._skeleton.remove((INDEX, *path, text))
+
+    def _once(self, path: Path) -> Path:
+        return path if self._paths is None else self._paths.setdefault(path, path)
 
     def put_kinds(self, kinds: dict[str, Any]) -> None:
         """Plan the policy kinds in force."""
@@ -211,8 +217,14 @@ def _declared(obj: Object) -> bytes:
 
 def entries_of(raw: list[dict[str, Any]]) -> Entries:
     """The answer of the query `links` for one object as index entries."""
-    # The same keys stand in the paths of many objects: each is kept once.
-    return [(tuple(map(sys.intern, entry["path"])), entry["value"]) for entry in raw]
+    return [(tuple(map(sys.intern, entry["path"])), _shared(entry["value"])) for entry in raw]
+
+
+def _shared(value: Any) -> Any:
+    """The same keys stand in the paths and values of many objects: each is kept once."""
+    if isinstance(value, list) and all(isinstance(name, str) for name in value):
+        return list(map(sys.intern, value))
+    return value
 
 
 def _flat(held: Held) -> Iterator[tuple[Key, str]]:

@@ -13,7 +13,7 @@ from bridge.model.notice import Listener, Notice
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaUndefined
 from bridge.replicator.claim import SLOW, Claim
-from bridge.replicator.collecting import without_collector
+from bridge.replicator.collecting import give_back, without_collector
 from bridge.replicator.pending import Pending
 from bridge.replicator.pruning import prune
 from bridge.replicator.troubles import Troubles
@@ -160,6 +160,7 @@ class Replicator:
                 again = True
                 with without_collector():
                     await self._fill()
+                give_back()
                 wait = _FIRST_WAIT
                 await self._follow_up()
             except OpaError as error:
