@@ -62,13 +62,13 @@ class Linking:
             self._ahead.clear()
         return {}
 
-    async def ahead(self, waiting: Mapping[Key, Object | None]) -> bool:
+    async def ahead(self, waiting: Mapping[Key, Object | None], known: Known = _nothing_known) -> bool:
         """Ask for a batch of what waits, where a whole one does (or several at once); False where there was none."""
         fresh = ((key, obj) for key, obj in waiting.items() if obj is not None and not self._has(key, obj))
         batch = dict(islice(fresh, AT_ONCE * BATCH))
         if len(batch) < BATCH:
             return False
-        found = await self.of(batch)
+        found = await self.of(batch, known)
         self._ahead.update({key: (obj, found[key]) for key, obj in batch.items()})
         return True
 
@@ -89,7 +89,7 @@ class Linking:
         missing: list[tuple[Key, msgspec.Raw, int | None]] = []
         for key, obj in objects.items():
             asked = self._ahead.get(key)
-            if asked and asked[0] is obj:
+            if asked and asked[0] is obj and (asked[1].entries is not None or asked[1].made_from == known(key)):
                 found[key] = asked[1]
                 continue
             declared = reading.of(obj)

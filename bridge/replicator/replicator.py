@@ -241,7 +241,7 @@ class Replicator:
             if clock() > look:
                 await self._writer.probe()
                 look = clock() + PROBE
-            if await self._writer.linking.ahead(self._pending.objects()):
+            if await self._writer.link_ahead(self._pending.objects()):
                 continue
             if len(self._pending) >= PIECE or self._pending.size >= PIECE_BYTES:
                 await self._writer.write(self._take_out(PIECE, PIECE_BYTES))

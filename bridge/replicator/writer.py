@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import structlog
@@ -88,6 +89,10 @@ class Writer:
         """Store the policy kinds in force."""
         self.documents.put_kinds(kinds)
         await self._send()
+
+    async def link_ahead(self, waiting: Mapping[Key, Object | None]) -> bool:
+        """Make links of what waits to be written; False where that is less than a batch."""
+        return await self.linking.ahead(waiting, self.documents.made_from)
 
     async def write(self, batch: dict[Key, Object | None]) -> dict[Key, Before]:
         """Write what differs from what OPA holds; gives the objects that do, as they were.

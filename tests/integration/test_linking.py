@@ -98,3 +98,12 @@ links contains ["acme.io/Plan/shop/p", sprintf("core/Service/shop/%v", [input.ob
     (links,) = (await linking.of(_by_key(labelled), {key: one.made_from for key, one in before.items()}.get)).values()
     assert links.made_from is None
     assert ("parents", "core/Service/shop/from-the-module") in {path for path, _ in links.entries or []}
+
+
+async def test_ahead_too_links_made_from_the_same_are_not_made_again(linking: Linking) -> None:
+    routes = _by_key(*(_route(number) for number in range(BATCH)))
+    known = {key: links.made_from for key, links in (await linking.of(routes)).items()}
+    assert await linking.ahead(routes, known.get)
+    assert all(links.entries is None for links in (await linking.of(routes, known.get)).values())
+    assert await linking.ahead(routes, known.get)
+    assert all(links.entries for links in (await linking.of(routes)).values())
