@@ -21,7 +21,7 @@ impact := _input_problem if {
 	"policyKind": _impact_kind,
 	"scopes": _impact_scopes,
 	"counts": {"scopes": count(_impact_scopes), "compared": count(_compared), "outcomes": _impact_outcomes},
-	"ifDeleted": _differing,
+	"ifDeleted": [object.remove(told, ["policyKind"]) | some told in _differing(_impact_before, _impact_after)],
 }
 
 _impact_kind := keys.parse(input.policy).type
@@ -33,7 +33,7 @@ _compared := array.slice(_impact_scopes, 0, object.get(input, "limit", 1000))
 _impact_outcomes := {outcome: count(paths) |
 	some outcome in ["Programmed", "PartiallyProgrammed", "Overridden"]
 	paths := [true |
-		some told in _impact_before
+		some told in _impact_before[_impact_kind]
 		some path in told
 		some policy in path.policies
 		policy.policy == input.policy
@@ -41,31 +41,18 @@ _impact_outcomes := {outcome: count(paths) |
 	]
 }
 
-_impact_before := _told_at(_compared)
+_impact_before := _told_at({_impact_kind: _compared})
 
-# One evaluation with another input for all scopes: each would throw away what was computed for those before. The scopes
-# are bound outside, because without the policy there are none.
+# The scopes are bound outside, because without the policy there are none.
 _impact_after := after if {
-	scopes := _compared
+	scopes := {_impact_kind: _compared}
 	after := _told_at(scopes) with input as object.union(input, {"changes": _changes_without_policy})
 }
-
-_told_at(scopes) := {scope: _by_path(engine.at(_impact_kind, scope, object.get(input, "sourceNamespace", ""))) | some scope in scopes}
 
 _changes_without_policy := {
 	"upsert": [obj | some obj in object.get(input, ["changes", "upsert"], []); keys.of(obj) != input.policy],
 	"delete": array.concat(object.get(input, ["changes", "delete"], []), [input.policy]),
 }
-
-_by_path(told) := {concat(" > ", entry.path): object.remove(entry, ["path"]) | some entry in told}
-
-_differing := [{"target": scope, "path": split(path, " > "), "before": before, "after": after} |
-	some scope in _compared
-	some path in sort(object.keys(_impact_before[scope]) | object.keys(_impact_after[scope]))
-	before := object.get(_impact_before[scope], path, null)
-	after := object.get(_impact_after[scope], path, null)
-	before != after
-]
 
 _policy_problem := _error("InvalidInput", "policy must be a key, <group>/<Kind>/<namespace>/<name>") if {
 	not is_string(object.get(input, "policy", null))
