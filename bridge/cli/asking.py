@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from bridge.cli.kind_names import resolve_kind
@@ -12,6 +13,7 @@ from bridge.opa.client import Opa
 from bridge.opa.errors import QueryError
 from bridge.opa.paths import pointer
 
+_FEW = 50  # objects of a kind that are asked for one by one, not as the whole kind
 BATCH = 500  # keys a query: large enough to cost little, small enough for an answer of a few MB
 
 Entry = dict[str, Any]
@@ -91,11 +93,13 @@ async def scopes(opa: Opa, kind: str | None = None) -> dict[str, list[Key]]:
     return {name: [parse_key(text) for text in targets] for name, targets in answer.items()}
 
 
-async def in_batches(opa: Opa, query: str, name: str, keys: Sequence[str]) -> list[Entry]:
-    """The answers of a query that takes a list of keys as its input `name`."""
+async def in_batches(
+    opa: Opa, query: str, name: str, keys: Sequence[str], more: Mapping[str, Any] = MappingProxyType({})
+) -> list[Entry]:
+    """The answers of a query that takes a list of keys as its input `name`, beside `more`."""
     answers: list[Entry] = []
     for start in range(0, len(keys), BATCH):
-        answers += await opa.query(query, {name: keys[start : start + BATCH]})
+        answers += await opa.query(query, {name: keys[start : start + BATCH], **more})
     return answers
 
 
@@ -106,9 +110,13 @@ async def objects(opa: Opa, keys: Iterable[Key]) -> dict[Key, Entry]:
         wanted.setdefault((key.group, key.kind), []).append(key)
     found: dict[Key, Entry] = {}
     for (group, kind), members in wanted.items():
-        held = await opa.get(pointer("objects", group, kind)) or {}
+        few = len(members) <= _FEW
+        held = {} if few else await opa.get(pointer("objects", group, kind)) or {}
         for key in members:
-            obj = held.get(key.namespace, {}).get(key.name)
+            if few:
+                obj = await opa.get(pointer("objects", group, kind, key.namespace, key.name))
+            else:
+                obj = held.get(key.namespace, {}).get(key.name)
             if obj is not None:
                 found[key] = obj
     return found

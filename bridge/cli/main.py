@@ -14,10 +14,12 @@ from pathlib import Path
 import click
 
 from bridge import __version__
+from bridge.cli.analyze import analyze
 from bridge.cli.doctor import doctor
 from bridge.cli.effective import effective
 from bridge.cli.explain import explain
 from bridge.cli.help_text import ExampleCommand, debug_option
+from bridge.cli.impact import impact
 from bridge.cli.opa_config import opa_config
 from bridge.cli.run import run
 from bridge.cli.status import status
@@ -26,7 +28,18 @@ from bridge.cli.webhook_config import webhook_config
 
 _INTERRUPTED = 130  # as a shell reports a program that SIGINT ended
 _BROKEN_PIPE = 141  # as a shell reports a program that SIGPIPE ended
-_COMMANDS: tuple[ExampleCommand, ...] = (effective, explain, tree, status, run, opa_config, webhook_config, doctor)
+_COMMANDS: tuple[ExampleCommand, ...] = (
+    effective,
+    explain,
+    tree,
+    impact,
+    analyze,
+    status,
+    run,
+    opa_config,
+    webhook_config,
+    doctor,
+)
 
 
 class _Root(click.Group):

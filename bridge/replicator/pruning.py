@@ -14,7 +14,8 @@ from bridge.opa.paths import segments_of
 
 _CRD = "CustomResourceDefinition"
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
-_CRD_KEEPS = ("type", "enum", "x-kubernetes-preserve-unknown-fields")  # what discovery reads beside the names
+# What discovery reads beside the names, and what completes a manifest that is compared with a cluster.
+_CRD_KEEPS = ("type", "enum", "x-kubernetes-preserve-unknown-fields", "default")
 _CRD_DEPTH = 8  # property names this deep tell the shape of a policy's spec and status
 
 

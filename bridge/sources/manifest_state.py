@@ -31,11 +31,12 @@ class ManifestState:
 
     `objects` are the completed objects by key, in the order of the files; `manifests` says where each is written;
     `troubles` are the faults. All three are replaced by a refresh, never changed in place. `retried` tells whether
-    there will be further refreshes.
+    there will be further refreshes. `crds` describe kinds beside those that the manifests define themselves.
     """
 
-    def __init__(self, paths: Sequence[Path | str], *, retried: bool) -> None:
+    def __init__(self, paths: Sequence[Path | str], *, retried: bool, crds: Sequence[Object] = ()) -> None:
         self._paths = paths
+        self._further = crds
         self._retried = retried
         self._files: dict[str, _File] = {}
         self._completed: dict[Manifest, Object] = {}
@@ -111,7 +112,7 @@ class ManifestState:
         crds = [manifest for manifest in manifests if _is_crd(manifest.object)]
         if crds != self._crds:
             self._crds = crds
-            self._defaulter = Defaulter(manifest.object for manifest in crds)
+            self._defaulter = Defaulter([*self._further, *(manifest.object for manifest in crds)])
             self._completed = {}
         troubles = self._lost + [trouble for file in self._files.values() for trouble in file.content.troubles]
         completed: dict[Manifest, Object] = {}

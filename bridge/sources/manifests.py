@@ -29,14 +29,14 @@ class ManifestSource:
     """The objects in `paths`: files, folders with all below them, `-` for standard input.
 
     With `follow`, `changes` goes on after the first telling and tells what changes in the files. Objects have the
-    defaults that the API server would give them (semantics K5). A broken document is reported (as Trouble, and in
-    `problems`) and the others are delivered.
+    defaults that the API server would give them (semantics K5), by the CRDs among them and by `crds`. A broken document
+    is reported (as Trouble, and in `problems`) and the others are delivered.
     """
 
-    def __init__(self, paths: Sequence[Path | str], *, follow: bool) -> None:
+    def __init__(self, paths: Sequence[Path | str], *, follow: bool, crds: Sequence[Object] = ()) -> None:
         self._paths = [path if path == STDIN else Path(path) for path in paths]
         self._follow = follow
-        self._state = ManifestState(self._paths, retried=follow)
+        self._state = ManifestState(self._paths, retried=follow, crds=crds)
         self._wanted: set[str] = set()
         self._told: set[str] = set()
         self._again = False

@@ -31,7 +31,7 @@ def effective_tables(entries: Sequence[Mapping[str, Any]], wide: bool = False) -
             path = [parse_key(node) for node in at_path["path"] if node.count("/") == 3]
             via = whole_path(path) if wide else via_text(path, target)
             origins = at_path.get("origins", {}) if wide else {}
-            policies = ", ".join(_policy(policy, wide) for policy in at_path["policies"])
+            policies = ", ".join(policy_text(policy, wide=wide) for policy in at_path["policies"])
             kind = entry["policyKind"] if wide else entry["policyKind"].partition("/")[2]
             rows.append([short_key(target), kind, via, _effective(at_path, origins), policies])
     return [Table(columns, rows)]
@@ -61,7 +61,8 @@ def name_of(key: Key) -> str:
     return f"{namespace}{key.name}" + (f"#{key.section}" if key.section else "")
 
 
-def _policy(policy: Mapping[str, Any], wide: bool) -> str:
+def policy_text(policy: Mapping[str, Any], *, wide: bool = False) -> str:
+    """A policy of a stack, with what became of it; a wide text also has its target, strategy and who overrides it."""
     name = name_of(parse_key(policy["policy"]))
     if not wide:
         return name + MARKS.get(policy.get("outcome", ""), "")
@@ -79,11 +80,19 @@ def _effective(at_path: Mapping[str, Any], origins: Mapping[str, Any]) -> str:
 
 def compact(spec: Any, origins: Mapping[str, Any] | None = None) -> str:
     """A spec on one line, `colors.accent=blue, theme=dark`; with `origins` (by JSON pointer) each field's policy."""
-    leaves = [
-        f"{'.'.join(path) or '(all)'}={value_text(value)}" + _origin(path, origins or {})
+    return ", ".join(_told(spec, origins or {}).values()) or "{}"
+
+
+def leaves_of(at_path: Mapping[str, Any]) -> dict[tuple[str, ...], str]:
+    """Each field of an effective policy, as `compact` tells it with its policy."""
+    return _told(at_path["spec"], at_path["origins"])
+
+
+def _told(spec: Any, origins: Mapping[str, Any]) -> dict[tuple[str, ...], str]:
+    return {
+        path: f"{'.'.join(path) or '(all)'}={value_text(value)}" + _origin(path, origins)
         for path, value in _leaves(spec, ())
-    ]
-    return ", ".join(leaves) if leaves else "{}"
+    }
 
 
 def _leaves(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:

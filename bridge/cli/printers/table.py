@@ -11,8 +11,8 @@ import shutil
 import sys
 import textwrap
 import unicodedata
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
 from bridge.cli.printers.colors import emphasize, paint, use_colors
 
@@ -44,13 +44,26 @@ class Table:
     columns: Sequence[Column]
     rows: list[Sequence[str]] = field(default_factory=list)
 
+    def titled(self, **titles: str) -> Table:
+        """The table with other titles for the columns of these names."""
+        return Table(
+            [replace(column, title=titles.get(column.title, column.title)) for column in self.columns], self.rows
+        )
+
+    def without(self, title: str) -> Table:
+        """The table without a column."""
+        return self._only(index for index, column in enumerate(self.columns) if column.title != title)
+
     def without_empty(self, *titles: str) -> Table:
         """The table without those of the named columns in which every cell is empty."""
-        kept = [
+        return self._only(
             index
             for index, column in enumerate(self.columns)
             if column.title not in titles or any(row[index] for row in self.rows)
-        ]
+        )
+
+    def _only(self, indices: Iterable[int]) -> Table:
+        kept = list(indices)
         return Table([self.columns[index] for index in kept], [[row[index] for index in kept] for row in self.rows])
 
 

@@ -1,0 +1,128 @@
+"""What applying manifests would change: problems that come and go, effective policies before and after.
+
+The Rego says what is a problem and what differs, through `changes`; here objects are paired with what is there,
+questions are asked in batches, and two lists of problems are compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bridge.cli.asking import BATCH, Entry, in_batches, objects
+from bridge.model.changes import Object
+from bridge.model.keys import Key, key_of, parse_key
+from bridge.opa.client import Opa
+
+# A change of these describes a policy kind otherwise, which concerns all its policies.
+_DESCRIBING = {"policybridge.io/PolicyKind", "apiextensions.k8s.io/CustomResourceDefinition"}
+
+Changes = dict[str, list[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """What applying manifests would do.
+
+    Keys of objects, problems as the query `problems` tells them, and what the query `differences` tells.
+    """
+
+    created: list[str]
+    changed: list[str]
+    deleted: list[str]
+    unchanged: list[str]
+    introduced: list[Entry]
+    fixed: list[Entry]
+    remaining: list[Entry]
+    effective: list[Entry]
+
+    def document(self) -> dict[str, Any]:
+        """As JSON and YAML show it."""
+        return {
+            "objects": {
+                "created": self.created,
+                "changed": self.changed,
+                "deleted": self.deleted,
+                "unchanged": self.unchanged,
+            },
+            "problems": {"introduced": self.introduced, "fixed": self.fixed, "unchanged": self.remaining},
+            "effective": self.effective,
+        }
+
+
+async def analyze(opa: Opa, applied: Sequence[Object], deleted: Collection[Key]) -> Analysis:
+    """Compare what OPA holds with what it would hold after `applied` were applied and `deleted` deleted."""
+    upserts = {key_of(obj): obj for obj in applied}
+    held = await objects(opa, [*upserts, *deleted])
+    merged = {key: _applied(held[key], obj) if key in held else obj for key, obj in upserts.items()}
+    changing = {key: obj for key, obj in merged.items() if held.get(key) != obj}
+    going = [key for key in deleted if key in held and key not in upserts]
+    changes: Changes = {"upsert": list(changing.values()), "delete": [str(key) for key in going]}
+    keys = [str(key) for key in (*changing, *going)]
+    concerned = await _concerned(opa, keys, [held[key] for key in (*changing, *going) if key in held], changes)
+    differences = await _differences(opa, concerned["scopes"], changes)
+    subjects = _subjects(keys, concerned, differences)
+    before = await _problems(opa, subjects, {})
+    after = await _problems(opa, subjects, changes)
+    return Analysis(
+        created=sorted(str(key) for key in changing if key not in held),
+        changed=sorted(str(key) for key in changing if key in held),
+        deleted=sorted(changes["delete"]),
+        unchanged=sorted(str(key) for key in merged if key not in changing),
+        introduced=[after[name] for name in after if name not in before],
+        fixed=[before[name] for name in before if name not in after],
+        remaining=[after[name] for name in after if name in before],
+        effective=differences,
+    )
+
+
+def _applied(held: Object, written: Object) -> Object:
+    """An object as it would be: what is written, with the metadata and status that it has besides."""
+    metadata = {**held["metadata"], **written["metadata"]}
+    for field in ("labels", "annotations"):
+        if both := {**(held["metadata"].get(field) or {}), **(written["metadata"].get(field) or {})}:
+            metadata[field] = both
+    merged = {**written, "metadata": metadata}
+    if "status" in held:
+        merged["status"] = held["status"]
+    return merged
+
+
+async def _concerned(opa: Opa, keys: list[str], before: list[Object], changes: Changes) -> Entry:
+    links = await opa.query("links", {"objects": before}) if before else {}
+    was = {key: [entry["path"] for entry in entries] for key, entries in links.items()}
+    found: Entry = await opa.query("concerned", {"keys": keys, "was": was, "changes": changes})
+    if any(parse_key(key).type_id in _DESCRIBING for key in keys):
+        for world in ({}, {"changes": changes}):
+            for kind, targets in (await opa.query("scopes", world)).items():
+                found["scopes"][kind] = sorted({*found["scopes"].get(kind, ()), *targets})
+            found["policies"] = sorted({*found["policies"], *await opa.query("policies", world)})
+    return found
+
+
+async def _differences(opa: Opa, scopes: Mapping[str, Sequence[str]], changes: Changes) -> list[Entry]:
+    found: list[Entry] = []
+    for kind, targets in sorted(scopes.items()):
+        for start in range(0, len(targets), BATCH):
+            asked = {"scopes": {kind: targets[start : start + BATCH]}, "changes": changes}
+            found += await opa.query("differences", asked)
+    return found
+
+
+def _subjects(keys: Sequence[str], concerned: Entry, differences: Sequence[Entry]) -> list[str]:
+    """Whose problems may come or go: what changes, what that concerns, and the policies of what differs."""
+    policies = {
+        policy["policy"]
+        for told in differences
+        for side in (told["before"], told["after"])
+        if side
+        for policy in side["policies"]
+    }
+    return sorted({*keys, *concerned["objects"], *concerned["policies"], *policies})
+
+
+async def _problems(opa: Opa, subjects: Sequence[str], changes: Changes) -> dict[tuple[str, str, str], Entry]:
+    more = {"changes": changes} if changes else {}
+    found = await in_batches(opa, "problems", "objects", subjects, more)
+    return {(problem["subject"], problem["about"], problem["reason"]): problem for problem in found}

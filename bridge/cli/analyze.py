@@ -1,0 +1,84 @@
+"""`bridge analyze`: what applying manifests would change, before anybody applies them."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from bridge.cli.errors import CommandError
+from bridge.cli.help_text import ExampleCommand, debug_option
+from bridge.cli.options import FORMATS, Input, input_options, output_option
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bridge.cli.analysis import Analysis
+    from bridge.cli.applying import Applied
+    from bridge.model.keys import Key
+    from bridge.runtime.engine import Engine
+
+    Position = Callable[[Key], tuple[str, int] | None]
+
+_EXAMPLES = (
+    ("What a changed file would do to a cluster", "bridge analyze -f policy.yaml --opa http://opa:8181"),
+    ("The same against a folder", "bridge analyze -f policy.yaml --manifests deploy/"),
+    ("A branch against main, with what it deletes", "bridge analyze -f new/ --manifests old/ --prune"),
+    ("As annotations of a pull request on GitHub", "bridge analyze -f new/ --manifests old/ --prune -o github"),
+    ("What deleting a policy would do", "bridge analyze --delete colorpolicy/infra/brand --manifests deploy/"),
+)
+_FOUND = 1  # the exit code, if problems are introduced
+
+
+@click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="What applying manifests would change")
+@click.option(
+    "-f",
+    "--filename",
+    "files",
+    metavar="FILE",
+    multiple=True,
+    help="What would be applied: a file, a folder with all below it, or - for standard input. Several may follow.",
+)
+@click.option("--delete", "deleted", metavar="OBJECT", multiple=True, help="Would be deleted: KIND/NAMESPACE/NAME.")
+@click.option("--prune", is_flag=True, help="With --manifests: what is there and not in FILE would be deleted.")
+@input_options
+@output_option(*FORMATS, "github")
+@debug_option
+@click.pass_context
+def analyze(
+    ctx: click.Context, files: tuple[str, ...], deleted: tuple[str, ...], prune: bool, source: Input, output: str
+) -> None:
+    """Show what applying FILE would change: problems that it brings and mends, effective policies before and after.
+
+    Nothing is written. Problems are targets that do not exist or are not granted, conflicts, policies that are
+    overridden wherever they reach or reach nothing, links that do not count, PolicyKinds that make no sense; of what
+    the change concerns, not of everything. Exits with 1 if problems are introduced, 2 if FILE is not all readable.
+    """
+    from bridge.cli.printers.analysis import print_analysis
+    from bridge.cli.reading import INPUT_ERROR, STDIN, read, take_standard_input
+
+    if not files and not deleted:
+        raise CommandError("nothing to analyze: give -f FILE, or --delete OBJECT")
+    if prune and not (files and source.manifests):
+        raise CommandError("--prune needs -f FILE and --manifests PATH: it compares two folders")
+    if STDIN in files and STDIN in source.manifests:
+        raise CommandError("-f - and --manifests - cannot both read standard input")
+    take_standard_input(files)
+
+    async def ask(engine: Engine) -> tuple[Analysis, Applied, Position]:
+        from bridge.cli.analysis import analyze as analyzed
+        from bridge.cli.applying import held_crds, held_keys, read_applied
+        from bridge.cli.asking import target_keys
+
+        applied = read_applied(files, await held_crds(engine.opa))
+        going = await target_keys(engine.opa, deleted, None) if deleted else []
+        if prune:
+            going += [key for key in await held_keys(engine.opa) if key not in applied.keys]
+        return await analyzed(engine.opa, applied.objects, going), applied, engine.position
+
+    (answer, applied, position), code = read(source, ask)
+    print_analysis(output, answer, lambda key: applied.position(key) or position(key))
+    for problem in applied.problems:
+        print(f"error: {problem.subject}: {problem.message}", file=sys.stderr)
+    ctx.exit(INPUT_ERROR if code or applied.problems else _FOUND if answer.introduced else 0)

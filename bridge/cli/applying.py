@@ -1,0 +1,55 @@
+"""Manifests that would be applied to what an OPA holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bridge.model.changes import Object, Trouble
+from bridge.model.keys import Key, key_of
+from bridge.opa.client import Opa
+from bridge.opa.paths import pointer
+from bridge.replicator.pruning import prune
+from bridge.sources.manifests import ManifestSource
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """Objects as OPA would hold them, with the API server's defaults; what is wrong with the manifests."""
+
+    objects: list[Object]
+    keys: frozenset[Key]
+    problems: list[Trouble]
+    source: ManifestSource
+
+    def position(self, key: Key) -> tuple[str, int] | None:
+        """The file and line of an object; None where it is not among these."""
+        return self.source.position(key)
+
+
+def read_applied(files: Sequence[str], crds: Sequence[Object]) -> Applied:
+    """Read manifests; `crds` describe kinds that they do not define themselves.
+
+    Raises ManifestError for a path that is not there.
+    """
+    source = ManifestSource(files, follow=False, crds=crds)
+    objects = [prune(obj) for obj in source.load()]
+    return Applied(objects, frozenset(key_of(obj) for obj in objects), source.problems, source)
+
+
+async def held_crds(opa: Opa) -> list[Object]:
+    """The CRDs that an OPA holds."""
+    held = await opa.get(pointer("objects", "apiextensions.k8s.io", "CustomResourceDefinition", "-"))
+    return list((held or {}).values())
+
+
+async def held_keys(opa: Opa) -> list[Key]:
+    """The keys of all objects that an OPA holds."""
+    held = await opa.query("held", {})
+    return [
+        Key(group, kind, namespace, name)
+        for group, kinds in held.items()
+        for kind, namespaces in kinds.items()
+        for namespace, names in namespaces.items()
+        for name in names
+    ]

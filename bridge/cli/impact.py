@@ -1,0 +1,58 @@
+"""`bridge impact`: what a policy reaches, and what would be without it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from bridge.cli.help_text import ExampleCommand, debug_option
+from bridge.cli.options import FORMATS, Input, input_options, namespace_options, output_option
+
+if TYPE_CHECKING:
+    from bridge.cli.asking import Entry
+    from bridge.runtime.engine import Engine
+
+_EXAMPLES = (
+    ("What would change without a policy", "bridge impact colorpolicy/infra/brand --manifests examples/shop"),
+    ("The same on a cluster, from its OPA", "bridge impact cp/brand -n infra --opa http://opa:8181"),
+    (
+        "Each target, before and after",
+        "bridge impact cp/infra/brand --opa http://opa:8181 -o json",
+    ),
+)
+
+
+@click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="What a policy reaches, and what would be without it")
+@click.argument("policy", metavar="POLICY")
+@namespace_options(only="The namespace of POLICY where it is given without one.")
+@click.option(
+    "--limit",
+    type=click.IntRange(1),
+    default=1000,
+    show_default=True,
+    help="Of how many effective targets before and after are computed.",
+)
+@input_options
+@output_option(*FORMATS)
+@debug_option
+@click.pass_context
+def impact(ctx: click.Context, policy: str, namespace: str | None, limit: int, source: Input, output: str) -> None:
+    """Show how many effective targets a policy reaches, with which outcome, and what would change without it.
+
+    POLICY is KIND/NAME, KIND/NAMESPACE/NAME or a full key. Targets at which the same would change stand together.
+    """
+    from bridge.cli.printers import print_answer
+    from bridge.cli.printers.impact import impact_tables
+    from bridge.cli.reading import read
+
+    async def ask(engine: Engine) -> Entry:
+        from bridge.cli.asking import target_keys
+
+        [key] = await target_keys(engine.opa, [policy], namespace)
+        found: Entry = await engine.opa.query("impact", {"policy": str(key), "limit": limit})
+        return found
+
+    answer, code = read(source, ask)
+    print_answer(output, answer, impact_tables, "It reaches nothing.")
+    ctx.exit(code)

@@ -1,0 +1,63 @@
+"""Effective policies before and after: equal differences together, with the fields that differ and their policies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bridge.cli.printers.effective import leaves_of, policy_text
+from bridge.cli.printers.table import Column, Table
+from bridge.cli.targets import short_key
+from bridge.model.keys import parse_key
+
+_NAMED = 3  # targets that a row names; a wide table names all
+
+Side = Mapping[str, Any] | None
+
+
+def differences_table(differences: Sequence[Mapping[str, Any]], wide: bool = False) -> Table:
+    """A row for each set of targets at which a policy kind changes in the same way."""
+    alike: dict[tuple[str, str, str], list[str]] = {}
+    for told in differences:
+        before, after = _fields(told["before"], told["after"]), _fields(told["after"], told["before"])
+        if before == after:
+            before, after = _policies(told["before"], told["after"]), _policies(told["after"], told["before"])
+        targets = alike.setdefault((told["policyKind"], before or "-", after or "-"), [])
+        target = short_key(parse_key(told["target"]))
+        if target not in targets:
+            targets.append(target)
+    rows = [
+        [kind if wide else kind.partition("/")[2], _targets(targets, wide=wide), before, after]
+        for (kind, before, after), targets in alike.items()
+    ]
+    columns = [
+        Column("POLICY KIND"),
+        Column("TARGETS", long=True),
+        Column("BEFORE", painted=True, long=True),
+        Column("AFTER", painted=True, long=True),
+    ]
+    return Table(columns, rows)
+
+
+def _targets(targets: Sequence[str], *, wide: bool) -> str:
+    shown = targets if wide or len(targets) <= _NAMED + 1 else targets[:_NAMED]
+    more = f" and {len(targets) - len(shown):,} more" if len(targets) > len(shown) else ""
+    return ", ".join(shown) + more
+
+
+def _fields(side: Side, other: Side) -> str:
+    """The fields of one side that the other one does not have, or has otherwise, or from another policy."""
+    if side is None:
+        return "(no policy)"
+    if "error" in side:
+        return f"error: {side['error']['message']}"
+    theirs = leaves_of(other) if other and "error" not in other else {}
+    differing = {path: told for path, told in leaves_of(side).items() if theirs.get(path) != told}
+    return ", ".join(differing.values()) or ("{}" if not side["spec"] else "")
+
+
+def _policies(side: Side, other: Side) -> str:
+    """The policies of one side that fare otherwise on the other: the spec is the same."""
+    theirs = {policy_text(policy) for policy in other["policies"]} if other else set()
+    told = [policy_text(policy) for policy in side["policies"]] if side else []
+    return ", ".join(text for text in told if text not in theirs)

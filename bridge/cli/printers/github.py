@@ -1,0 +1,37 @@
+"""Problems as annotations of GitHub's workflows.
+
+The form and its escapes: docs.github.com, "Workflow commands for GitHub Actions", "Setting an error message".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from bridge.cli.targets import short_key
+from bridge.model.keys import Key, parse_key
+
+if TYPE_CHECKING:
+    from bridge.cli.analysis import Analysis
+
+Position = Callable[[Key], tuple[str, int] | None]
+
+
+def annotations(answer: Analysis, position: Position, summary: str) -> Iterator[str]:
+    """An error for each problem that is introduced, where its object is written, and the summary as a notice."""
+    for problem in answer.introduced:
+        key = parse_key(problem["subject"])
+        place = position(key)
+        where = {"file": place[0], "line": str(place[1])} if place else {}
+        properties = {**where, "title": f"{short_key(key)}: {problem['reason']}"}
+        told = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
+        yield f"::error {told}::{_data(problem['message'])}"
+    yield f"::notice title=Policy Bridge::{_data(summary)}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

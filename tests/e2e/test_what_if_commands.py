@@ -1,0 +1,171 @@
+"""`bridge impact` and `bridge analyze`: what would be, before anybody does it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.e2e.conftest import SHOP, Run
+
+COLORS = "example.com/ColorPolicy"
+HTTPS = "gateway.networking.k8s.io/Gateway/infra/public#https"
+
+
+def color(name: str, namespace: str, target: dict[str, str], **spec: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "example.com/v1",
+        "kind": "ColorPolicy",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"targetRefs": [{"group": "gateway.networking.k8s.io", **target}], **spec},
+    }
+
+
+STRICTER = color(
+    "accessibility",
+    "infra",
+    {"kind": "Gateway", "name": "public", "sectionName": "https"},
+    overrides={"strategy": "patch", "contrast": 9, "theme": "plain"},
+)
+TYPO = color("typo", "shop", {"kind": "HTTPRoute", "name": "carts"}, theme="dark")
+SALE = {
+    "apiVersion": "gateway.networking.k8s.io/v1",
+    "kind": "HTTPRoute",
+    "metadata": {"name": "summer-sale", "namespace": "shop"},
+    "spec": {
+        "parentRefs": [{"name": "public", "namespace": "infra", "sectionName": "https"}],
+        "rules": [{"name": "all", "backendRefs": [{"name": "catalog", "port": 8080}]}],
+    },
+}
+
+
+def written(path: Path, *objects: dict[str, Any]) -> Path:
+    path.write_text(yaml.safe_dump_all(objects))
+    return path
+
+
+def analyzed(bridge: Run, *arguments: str | Path) -> dict[str, Any]:
+    answer = bridge("analyze", *arguments, "--manifests", SHOP, "-o", "json")
+    assert answer.stderr == ""
+    document: dict[str, Any] = json.loads(answer.stdout)
+    return document
+
+
+def told(problems: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    return [(problem["subject"].partition("/")[2], problem["reason"]) for problem in problems]
+
+
+def test_analyze_tells_what_a_file_brings_and_mends(bridge: Run, tmp_path: Path) -> None:
+    found = analyzed(bridge, "-f", written(tmp_path / "new.yaml", STRICTER, TYPO, SALE))
+    assert told(found["problems"]["introduced"]) == [
+        ("ColorPolicy/blog/feeds", "Overridden"),
+        ("ColorPolicy/shop/typo", "TargetNotFound"),
+    ]
+    assert told(found["problems"]["fixed"]) == [("ColorPolicy/shop/summer-sale", "TargetNotFound")]
+    assert found["objects"]["changed"] == [f"{COLORS}/infra/accessibility"]
+    [rss] = [one for one in found["effective"] if one["target"].endswith("blog/feeds#rss")]
+    assert (rss["before"]["spec"]["theme"], rss["after"]["spec"]["theme"]) == ("dark", "plain")
+    assert rss["after"]["origins"]["/theme"] == f"{COLORS}/infra/accessibility"
+
+
+def test_problems_of_what_the_change_does_not_concern_are_not_told(bridge: Run, tmp_path: Path) -> None:
+    found = analyzed(bridge, "-f", written(tmp_path / "new.yaml", TYPO))
+    assert found["problems"] == {"introduced": found["problems"]["introduced"], "fixed": [], "unchanged": []}
+
+
+def test_what_the_cluster_says_of_an_object_stays(bridge: Run, tmp_path: Path) -> None:
+    """An older policy stays the older one when it is applied again without a time."""
+    base = written(
+        tmp_path / "base.yaml",
+        *({**obj, "metadata": {**obj["metadata"], "creationTimestamp": when}} for obj, when in _two_of_one_age()),
+    )
+    again = written(tmp_path / "again.yaml", {**_two_of_one_age()[0][0]})
+    answer = bridge("analyze", "-f", again, "--manifests", SHOP, base, "-o", "json")
+    assert json.loads(answer.stdout)["objects"]["unchanged"] == [f"{COLORS}/shop/younger-by-name"]
+
+
+def _two_of_one_age() -> list[tuple[dict[str, Any], str]]:
+    target = {"kind": "HTTPRoute", "name": "admin"}
+    return [
+        (color("younger-by-name", "shop", target, theme="dark"), "2026-01-01T00:00:00Z"),
+        (color("after", "shop", target, theme="light"), "2026-01-02T00:00:00Z"),
+    ]
+
+
+def test_a_folder_compared_with_itself_differs_in_nothing(bridge: Run) -> None:
+    found = analyzed(bridge, "-f", SHOP, "--prune")
+    objects = found["objects"]
+    assert (objects["created"], objects["changed"], objects["deleted"], found["effective"]) == ([], [], [], [])
+
+
+def test_what_a_folder_lacks_is_deleted_with_prune(bridge: Run, tmp_path: Path) -> None:
+    kept = [path for path in sorted(SHOP.glob("*.yaml")) if path.name != "61-accessibility.yaml"]
+    found = analyzed(bridge, *(part for path in kept for part in ("-f", path)), "--prune")
+    assert found["objects"]["deleted"] == [f"{COLORS}/infra/accessibility"]
+    assert told(found["problems"]["fixed"]) == [("ColorPolicy/blog/posts-contrast", "Overridden")]
+
+
+def test_a_policykind_that_goes_takes_its_policies_effects_along(bridge: Run) -> None:
+    described = ("policykind/timeoutpolicies.example.com", "customresourcedefinition/timeoutpolicies.example.com")
+    found = analyzed(bridge, "--delete", described[0], "--delete", described[1])
+    assert {one["policyKind"] for one in found["effective"] if one["after"] is None} == {"example.com/TimeoutPolicy"}
+
+
+def test_exit_codes_and_github_annotations(bridge: Run, tmp_path: Path) -> None:
+    file = written(tmp_path / "new.yaml", SALE, TYPO)
+    answer = bridge("analyze", "-f", file, "--manifests", SHOP, "-o", "github")
+    assert answer.returncode == 1
+    first, last = answer.stdout.splitlines()
+    title = "title=ColorPolicy/shop/typo%3A TargetNotFound"
+    line = file.read_text().splitlines().index("---") + 2
+    assert first == f"::error file={file},line={line},{title}::Target HTTPRoute shop/carts is not found"
+    assert last.startswith("::notice title=Policy Bridge::Objects: 2 created, 0 changed, 0 deleted.")
+    fine = bridge("analyze", "-f", written(tmp_path / "fine.yaml", SALE), "--manifests", SHOP)
+    assert fine.returncode == 0
+
+
+def test_every_mistake_in_the_files_is_told(bridge: Run, tmp_path: Path) -> None:
+    mistakes = "\n---\n".join(["kind: Namespace\nmetadata: {name: no-version}"] * 50)
+    file = tmp_path / "new.yaml"
+    file.write_text(f"{mistakes}\n---\n{yaml.safe_dump(TYPO)}")
+    answer = bridge("analyze", "-f", file, "--manifests", SHOP)
+    assert answer.returncode == 2
+    assert answer.stderr.count(f"error: {file}:") == 50
+    assert "ColorPolicy/shop/typo" in answer.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "nothing to analyze: give -f FILE, or --delete OBJECT"),
+        (["-f", "/nowhere"], "/nowhere"),
+        (["--delete", "colorpolicy/infra/brnd"], "did you mean ColorPolicy/infra/brand?"),
+        (["--prune", "--delete", "colorpolicy/infra/brand"], "--prune needs -f FILE and --manifests PATH"),
+    ],
+)
+def test_what_cannot_be_analyzed_is_an_error_of_usage(bridge: Run, arguments: list[str], said: str) -> None:
+    answer = bridge("analyze", *arguments, "--manifests", SHOP)
+    assert answer.returncode == 2
+    assert said in answer.stderr
+
+
+def test_impact_tells_what_would_be_without_a_policy(bridge: Run) -> None:
+    answer = bridge("impact", "colorpolicy/infra/accessibility", "--manifests", SHOP)
+    assert (answer.returncode, answer.stderr) == (0, "")
+    lines = answer.stdout.splitlines()
+    assert lines[1].split() == ["infra/accessibility", "ColorPolicy", "9", "Programmed", "on", "9"]
+    assert lines[4].endswith("contrast=7 [infra/accessibility]   contrast=4 [infra/brand]")
+
+
+def test_impact_of_a_policy_that_reaches_nothing(bridge: Run) -> None:
+    answer = bridge("impact", "colorpolicy/shop/summer-sale", "--manifests", SHOP)
+    assert (answer.returncode, answer.stdout, answer.stderr) == (0, "", "It reaches nothing.\n")
+
+
+def test_impact_of_what_is_no_policy(bridge: Run) -> None:
+    answer = bridge("impact", "svc/shop/cart", "--manifests", SHOP)
+    assert answer.returncode == 2
+    assert "core/Service/shop/cart is no policy of a kind in force" in answer.stderr
