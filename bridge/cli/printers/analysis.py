@@ -49,7 +49,7 @@ def _counted(**groups: Sequence[object]) -> str:
 
 def _problems(title: str, problems: Sequence[Mapping[str, Any]], position: Position) -> Table:
     columns = [Column(title), Column("PROBLEM"), Column("MESSAGE", long=True), Column("WHERE")]
-    rows = [
+    rows: list[Sequence[str]] = [
         [short_key(key), problem["reason"], problem["message"], "{}:{}".format(*place) if place else ""]
         for problem in problems
         for key in [parse_key(problem["subject"])]
