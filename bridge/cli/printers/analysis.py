@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.cli.printers.differences import differences_table
 from bridge.cli.printers.documents import print_document
-from bridge.cli.printers.github import annotations
+from bridge.cli.printers.github import workflow_commands
 from bridge.cli.printers.table import Column, Table, print_tables
 from bridge.cli.targets import short_key
 from bridge.model.keys import Key, parse_key
@@ -23,7 +23,7 @@ def print_analysis(output: str, answer: Analysis, position: Position) -> None:
     if output in {"json", "yaml"}:
         print_document(output, answer.document())
     elif output == "github":
-        print("\n".join(annotations(answer, position, summary(answer))))
+        print("\n".join(workflow_commands(answer, position, summary(answer))))
     else:
         tables = [
             _problems("INTRODUCED", answer.introduced, position),

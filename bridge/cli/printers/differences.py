@@ -26,7 +26,7 @@ def differences_table(differences: Sequence[Mapping[str, Any]], wide: bool = Fal
         target = short_key(parse_key(told["target"]))
         if target not in targets:
             targets.append(target)
-    rows = [
+    rows: list[Sequence[str]] = [
         [kind if wide else kind.partition("/")[2], _targets(targets, wide=wide), before, after]
         for (kind, before, after), targets in alike.items()
     ]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Position = Callable[[Key], tuple[str, int] | None]
 
 
-def annotations(answer: Analysis, position: Position, summary: str) -> Iterator[str]:
+def workflow_commands(answer: Analysis, position: Position, summary: str) -> Iterator[str]:
     """An error for each problem that is introduced, where its object is written, and the summary as a notice."""
     for problem in answer.introduced:
         key = parse_key(problem["subject"])
