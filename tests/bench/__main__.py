@@ -6,7 +6,7 @@ import argparse
 import asyncio
 
 from bridge.runtime.logs import configure_logs
-from tests.bench import cluster, opa_alone, replication, stacks, wide
+from tests.bench import cluster, opa_alone, replication, size, stacks, wide
 from tests.bench.figures import figure, machine, progress
 
 PARTS = {
@@ -15,7 +15,9 @@ PARTS = {
     "wide": wide.measure,
     "cluster": cluster.measure,
     "replication": replication.measure,
+    "size": size.measure,
 }
+ALONE = {"size"}  # parts that are measured only when they are named
 
 
 def main() -> None:
@@ -30,7 +32,7 @@ def main() -> None:
     about = machine()
     figure("machine", about.pop("cores"), "cores", **about)
     for name, measure in PARTS.items():
-        if options.only in {None, name}:
+        if options.only == name or (options.only is None and name not in ALONE):
             progress(f"part {name}, {options.routes:,} routes")
             asyncio.run(measure(options.routes))
 
