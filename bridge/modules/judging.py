@@ -7,11 +7,11 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from bridge.modules.assembling import claimed_roots, document
 from bridge.modules.checking import Checker, Finding
 from bridge.modules.claims import disputes, overlap, packages
+from bridge.modules.generating import Generate
 from bridge.modules.places import Fault, Places
 from bridge.modules.shipped import Shipped
 from bridge.modules.submissions import DataPath, Problem, Submission
 
-Generate = Callable[[Sequence[Submission]], Mapping[str, str]]
 InTheWay = Callable[[Collection[DataPath]], Awaitable[Collection[DataPath]]]
 _REMEMBERED = 32  # sets
 _TESTED = 1000  # submissions of which it is remembered that their tests passed

@@ -21,6 +21,7 @@ from bridge.modules.claims import flaws
 from bridge.modules.culprits import Culprits, names_somebody
 from bridge.modules.endpoint import BundleEndpoint
 from bridge.modules.entries import Entry
+from bridge.modules.generating import Generate, generated
 from bridge.modules.judging import Judge
 from bridge.modules.places import Places
 from bridge.modules.shipped import Shipped
@@ -59,7 +60,7 @@ class Loader:
         endpoint: BundleEndpoint,
         checker: Checker,
         shipped: Shipped,
-        generate: Callable[[Sequence[Submission]], Mapping[str, str]] = nothing_generated,
+        generate: Generate = generated,
     ) -> None:
         self._activation = Activation(opa, endpoint)
         self._shipped = shipped
@@ -68,6 +69,9 @@ class Loader:
         self._entries: dict[Key, Entry] = {}
         self._culprits = Culprits(self._entries)
         self._listeners: list[Listener] = []
+        self._before_rules_change: list[Callable[[], None]] = []
+        self._when_in_force: list[Callable[[], None]] = []
+        self._dependents = ("", "")  # names what links, and effective policies, depend on in what is served
         self._listed = False
         self._changed = False  # since a set was chosen
         self._again = False  # what was left behind is to be looked at once more
@@ -92,15 +96,17 @@ class Loader:
         """The revision of the bundle that is served; "" before the first."""
         return self._activation.revision
 
-    @property
-    def links(self) -> str:
-        """Names the modules by which links are made."""
-        return digest(self._served, HIERARCHY)
+    def links(self) -> str | None:
+        """Names the modules by which links are made; None while OPA does not have what is to be served."""
+        return self._dependents[0] if self._is_settled() else None
 
-    @property
-    def strategies(self) -> str:
-        """Names the modules by which effective policies are merged, besides the shipped ones."""
-        return digest(self._served, STRATEGIES)
+    def before_rules_change(self, call: Callable[[], None]) -> None:
+        """Call this before a bundle is served by which links are made, or policies merged, otherwise than before."""
+        self._before_rules_change.append(call)
+
+    def when_in_force(self, call: Callable[[], None]) -> None:
+        """Call this whenever OPA has taken another set of modules."""
+        self._when_in_force.append(call)
 
     def listen(self, listener: Listener) -> None:
         """Call `listener` with each new verdict. Where a submission is removed there is none."""
@@ -246,6 +252,11 @@ class Loader:
         self._again = not again and behind and self._served is not before
 
     async def _serve(self, bundle: Bundle) -> None:
+        dependents = (digest(self._served, HIERARCHY), digest(self._served, STRATEGIES))
+        if dependents != self._dependents:
+            self._dependents = dependents
+            for call in self._before_rules_change:
+                call()
         await self._activation.serve(bundle)
         self._next = None
         self._serving_since = asyncio.get_running_loop().time()
@@ -294,6 +305,8 @@ class Loader:
             for entry in self._entries.values():
                 entry.confirm(self.revision)
             log.info("modules in force", revision=self.revision, submissions=len(self._served))
+            for call in self._when_in_force:
+                call()
 
     def _tell(self) -> None:
         slow = asyncio.get_running_loop().time() - self._serving_since > _SLOW

@@ -16,10 +16,11 @@ from bridge.opa.errors import OpaError, OpaRejected, OpaUnavailable, OpaUndefine
 from bridge.opa.paths import url_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
     from types import TracebackType
 
 QUERIES = "bridge/v1"  # the package of the queries that clients program against
+_MENDED = 3  # times that a query is asked again after what it failed of was mended
 _STREAMED = 1 << 20  # bodies above this are written piece by piece, so that the event loop goes on
 
 
@@ -62,18 +63,27 @@ class _Status(msgspec.Struct):
 class Opa:
     """An OPA at `url` (http or https, a path before `/v1` allowed), as an async context manager.
 
-    `token` is a bearer token, or a callable that gives the present one for each request. `timeout` is in seconds, for a
-    whole request: a first fill is large. Paths of documents are JSON Pointers (`bridge.opa.paths.pointer`), the leading
-    slash left out or not. Every method raises OpaUnavailable when there is no answer and OpaRejected when OPA says no.
+    `token` is a bearer token, or a callable that gives the present one for each request.
+    `timeout` is in seconds, for a whole request: a first fill is large. `mend` is asked whether a query that failed in
+    evaluation can be asked again. Paths of documents are JSON Pointers (`bridge.opa.paths.pointer`), the leading slash
+    left out or not. Every method raises OpaUnavailable when there is no answer and OpaRejected when OPA says no.
     """
 
-    def __init__(self, url: str, *, token: str | Callable[[], str] | None = None, timeout: float = 30.0) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        token: str | Callable[[], str] | None = None,
+        timeout: float = 30.0,
+        mend: Callable[[OpaRejected], Awaitable[bool]] | None = None,
+    ) -> None:
         parts = urlsplit(url if "://" in url else f"http://{url}")
         if parts.scheme not in {"http", "https"} or not parts.hostname:
             raise OpaError(f"{url!r} is no URL of an OPA: write http://HOST:PORT")
         host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
         secure = parts.scheme == "https"
         self._token = token
+        self._mend = mend
         # No retries inside the library: it would send a refused write again, and wait before it tells of an error.
         self._client = AsyncOpaClient(
             host=host, port=parts.port or (443 if secure else 80), ssl=secure, timeout=timeout, retries=0
@@ -95,11 +105,20 @@ class Opa:
 
         Raises QueryError when the Rego answers with an error, OpaUndefined when it is not loaded.
         """
-        result = await self.ask(f"{QUERIES}/{name}", input_document)
+        result = await self._ask_mending(f"{QUERIES}/{name}", input_document)
         match result:
             case {"error": {"code": code, "message": message}}:
                 raise QueryError(str(code), str(message))
         return result
+
+    async def _ask_mending(self, path: str, input_document: Any) -> Any:
+        for _ in range(_MENDED):
+            try:
+                return await self.ask(path, input_document)
+            except OpaRejected as error:
+                if self._mend is None or not error.in_evaluation or not await self._mend(error):
+                    raise
+        return await self.ask(path, input_document)
 
     async def ask(self, path: str, input_document: Any) -> Any:
         """Evaluate any document with an input. Raises OpaUndefined when it is undefined."""

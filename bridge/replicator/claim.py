@@ -46,7 +46,15 @@ class Lost(OpaError):
 class _Marker(NamedTuple):
     owner: str
     content: str  # what the documents were made from
+    rules: str  # what their links were made by, besides
     at: str  # empty: there is none
+
+
+class Found(NamedTuple):
+    """What OPA has: documents that were made from the same content (`usable`), with links by the same `rules`."""
+
+    usable: bool
+    linked: bool
 
 
 class Claim:
@@ -62,6 +70,7 @@ class Claim:
         self._opa = opa
         self._owner = owner or uuid.uuid4().hex
         self._content = content
+        self._rules = ""
         self._waiting = waiting
         self._stalled = False
         self._epoch = ""
@@ -69,11 +78,13 @@ class Claim:
         self._at = ""  # where the marker is now
         self._beginning = False
 
-    async def take(self) -> bool:
+    async def take(self, rules: str = "") -> Found:
         """Wait until no other bridge fills this OPA. The next write begins an epoch of ours.
 
-        True where OPA has documents that were made from the very `content`, so that only differences need be written.
+        Where OPA has documents that were made from the very `content`, only differences need be written; `rules` names
+        what links are made by that `content` does not.
         """
+        self._rules = rules
         seen, looks = "", 0
         while True:
             marker = _read(await self.ask(lambda: self._opa.get(MARKER)))
@@ -85,7 +96,8 @@ class Claim:
             seen = marker.at
             await asyncio.sleep(_LOOK)
         self._epoch, self._number, self._at, self._beginning = uuid.uuid4().hex, 0, marker.at, True
-        return bool(marker.at and self._content and marker.content == self._content)
+        usable = bool(marker.at and self._content and marker.content == self._content)
+        return Found(usable, marker.rules == rules)
 
     async def write(self, operations: Sequence[Operation], *, filled: bool) -> None:
         """Apply a JSON Patch exactly once. `filled` says whether OPA holds everything with it."""
@@ -95,7 +107,7 @@ class Claim:
             steps.append({"op": "remove", "path": pointer(MARKER, "at", self._at)})
         if self._beginning:
             whose = {"epoch": self._epoch, "owner": self._owner, "content": self._content}
-            marker = {**whose, "filled": filled, "at": {following: True}}
+            marker = {**whose, "rules": self._rules, "filled": filled, "at": {following: True}}
             steps.append({"op": "add", "path": pointer(MARKER), "value": marker})
         else:
             steps.append({"op": "add", "path": pointer(MARKER, "at", following), "value": True})
@@ -184,7 +196,8 @@ def _passing(error: OpaError) -> bool:
 def _read(found: Any) -> _Marker:
     """The marker as a document has it; whatever somebody else has put there counts as none."""
     if not isinstance(found, dict):
-        return _Marker("", "", "")
+        return _Marker("", "", "", "")
     at = found.get("at")
     place = next(iter(at)) if isinstance(at, dict) and len(at) == 1 else ""
-    return _Marker(str(found.get("owner", "")), str(found.get("content", "")), place)
+    owner, content, rules = (str(found.get(name, "")) for name in ("owner", "content", "rules"))
+    return _Marker(owner, content, rules, place)

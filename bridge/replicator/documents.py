@@ -82,8 +82,11 @@ class Documents:
         self._former.clear()
         self._paths = None
 
-    def adopt(self, held: Held, index: Index) -> None:
-        """Take what OPA has for written, and plan that index entries of objects that it lacks are removed."""
+    def adopt(self, held: Held, index: Index, *, linked: bool = True) -> None:
+        """Take what OPA has for written, and plan that index entries of objects that it lacks are removed.
+
+        Unless they are `linked` as they should be, objects count as of an unknown version.
+        """
         self._known.clear()
         self._former.clear()
         self._skeleton = Skeleton(_FLOORS)
@@ -97,7 +100,7 @@ class Documents:
             paths.setdefault(entry[-1], []).append(entry[:-1])
         for key, version in _flat(held):
             self._skeleton.adopt((OBJECTS, *_place(key)))
-            self._known[key] = _Known(version, None, tuple(paths.pop(str(key), ())))
+            self._known[key] = _Known(version if linked else "", None, tuple(paths.pop(str(key), ())))
         for declarer, left in paths.items():
             for path in left:
                 self._skeleton.remove((INDEX, *path, declarer))

@@ -12,7 +12,7 @@ from bridge.model.keys import Key
 from bridge.model.notice import Listener, Notice
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaUndefined
-from bridge.replicator.claim import SLOW, Claim
+from bridge.replicator.claim import SLOW, Claim, Lost
 from bridge.replicator.collecting import give_back, without_collector
 from bridge.replicator.pending import Pending
 from bridge.replicator.pruning import prune
@@ -32,6 +32,7 @@ PATIENCE = SLOW  # seconds that an OPA, or a type's first listing, may take unti
 PROBE = 2.0  # seconds between two looks at OPA
 AUDIT = 60.0  # seconds between two audits, which look at all that OPA has
 _AUDIT_SHARE = 200  # an audit is followed by so many times its own duration, at least
+_RULES_LOOK = 0.05  # seconds between two looks whether OPA has taken other modules
 _FIRST_WAIT = 0.1  # seconds before a fill that has failed is tried again; the waits double
 _LONGEST_WAIT = 10.0
 POLICY_KIND = "policybridge.io/PolicyKind"
@@ -46,6 +47,7 @@ class Replicator:
     told after OPA holds a change. `filled` is set while OPA holds everything that the source has told, and answers.
     `owner` names this bridge to others that would fill the same OPA; after a restart it is the same. `content` names
     what the documents are made from (which cluster, by which Rego): what OPA has of the same content is gone on with.
+    `rules` names what links are made by besides, None while OPA does not have the modules that it is to have.
     `asked` are types that somebody has named: that one of them is not served is a warning. `prune` takes off what OPA
     shall not have.
     """
@@ -60,6 +62,7 @@ class Replicator:
         content: str = "",
         asked: Iterable[str] = (),
         prune: Callable[[Object], Object] = prune,
+        rules: Callable[[], str | None] = lambda: "",
     ) -> None:
         self.filled = asyncio.Event()
         self.troubles = Troubles()
@@ -70,6 +73,9 @@ class Replicator:
         self._writer = Writer(opa, Claim(opa, owner, content, self._waits_for_opa))
         self._pending = Pending(self._writer.documents.keys_of, prune=prune)
         self._asked = frozenset(asked)
+        self._rules = rules
+        self._linked_by = ""  # the rules that links were made by
+        self._rules_change = False
         self._wake = asyncio.Event()
         self._room = asyncio.Event()  # for changes that come
         self._doubt = False  # whether OPA holds what was written
@@ -98,6 +104,18 @@ class Replicator:
     def doubt(self) -> None:
         """Look at OPA at once: there is a sign that it was restarted."""
         self._doubt = True
+        self._wake.set()
+
+    def rules_change(self) -> None:
+        """Modules by which links are made, or objects are judged, are about to change in OPA, or might have.
+
+        Until `rules` tells that OPA has them nothing may be concluded from what it answers; then links are made anew
+        where need be, and all that was derived is to be derived again.
+        """
+        self._rules_change = True
+        self.filled.clear()
+        if self._whole:
+            self._tell(Notice(refilling=True))
         self._wake.set()
 
     async def run(self) -> None:
@@ -154,7 +172,8 @@ class Replicator:
         while True:
             await self._modules_in_force()
             try:
-                if await self._writer.begin() or again:
+                self._rules_change, self._linked_by = False, self._rules() or ""
+                if await self._writer.begin(self._linked_by) or again:
                     # What is gone can be told from what OPA holds, and that is known from here on.
                     self._start_over()
                 again = True
@@ -175,7 +194,7 @@ class Replicator:
 
     def _waits_for_opa(self, error: OpaError | None) -> None:
         if error is None:
-            if self._whole:
+            if self._whole and not self._rules_change:
                 log.info("OPA answers again")
                 self.filled.set()
             return
@@ -203,7 +222,9 @@ class Replicator:
         while True:
             try:
                 await self._opa.query("links", {"objects": []})
-                return
+                if self._rules() is not None:
+                    return
+                why = "OPA has not taken the modules yet that are served"
             except OpaUndefined:
                 why = "OPA has not loaded the bridge's modules: start it with what `bridge opa-config` prints"
             except OpaError as error:
@@ -224,9 +245,10 @@ class Replicator:
         await self._write_all()
         await self._writer.finish()
         self._whole = True
-        self.filled.set()
         log.info("OPA is filled", objects=len(self))
-        self._tell(Notice(refilled=True))
+        if not self._rules_change:  # else some links may be made by what was in force before
+            self.filled.set()
+            self._tell(Notice(refilled=True))
 
     async def _gathered(self) -> None:
         """Wait until every type has been told whole, or it is known that it delivers nothing.
@@ -271,10 +293,11 @@ class Replicator:
             self._wake.clear()
             if not len(self._pending) and not self._doubt:
                 try:
-                    async with asyncio.timeout_at(look):
+                    async with asyncio.timeout_at(min(look, clock() + _RULES_LOOK) if self._rules_change else look):
                         await self._wake.wait()
                 except TimeoutError:
                     pass
+            self._follow_rules()
             if clock() >= look or self._doubt:
                 self._doubt, self._looking = False, self._doubt
                 try:
@@ -286,6 +309,17 @@ class Replicator:
                 await self._writer.audit()
                 audit = clock() + max(AUDIT, _AUDIT_SHARE * (clock() - began))
             await self._write_next()
+
+    def _follow_rules(self) -> None:
+        """Go on once OPA has what is served. Raises Lost where links are to be made anew."""
+        rules = self._rules() if self._rules_change else None
+        if rules is None:
+            return
+        if rules != self._linked_by:
+            raise Lost("its links were made by other modules than are in force now")
+        self._rules_change = False
+        self.filled.set()
+        self._tell(Notice(refilled=True))
 
     async def _write_next(self) -> None:
         if not len(self._pending):

@@ -40,18 +40,20 @@ class Writer:
         self._begun = False
         self._astray = False  # OPA's index is not what it should be: it is of no use
 
-    async def begin(self) -> bool:
+    async def begin(self, rules: str = "") -> bool:
         """Begin with what OPA has, where that was made from the same: then True. Else the next write replaces it all.
 
-        Another bridge that fills this OPA is waited for.
+        Another bridge that fills this OPA is waited for. Where links were made by other `rules`, each object that comes
+        is written anew in its place.
         """
-        usable = await self._claim.take() and not self._astray
+        found = await self._claim.take(rules)
+        usable = found.usable and not self._astray
         self._filled = self._begun = False
         if usable:
             held = await self.ask("held")
             index: Index | None = await self._claim.ask(lambda: self._opa.get(INDEX))
-            self.documents.adopt(held, index or {})
-            log.info("goes on with what OPA holds", objects=len(self.documents))
+            self.documents.adopt(held, index or {}, linked=found.linked)
+            log.info("goes on with what OPA holds", objects=len(self.documents), linked=found.linked)
         else:
             self.documents.begin()
         self._astray = False

@@ -6,6 +6,7 @@ import tarfile
 
 from bridge.model.keys import Key
 from bridge.modules.assembling import HIERARCHY, STRATEGIES, assemble, digest
+from bridge.modules.generating import generated
 from bridge.modules.places import Places
 from bridge.modules.shipped import Shipped
 from bridge.modules.submissions import Submission
@@ -27,6 +28,12 @@ def test_roots_are_the_packages_and_documents_in_it() -> None:
         found = {member.name: file.read() for member in archive if (file := archive.extractfile(member))}
     assert json.loads(found["data.json"])["team"] == {"limits": {"most.json": {"x": 1}}}
     assert "core/ConfigMap/policies/a/main.rego" in found
+
+
+def test_the_policies_of_constraints_get_their_dispatcher() -> None:
+    made = generated([submission("a", "package k8s.limits\n\nviolation contains 1\n")])
+    assert [*made] == ["bridge/constraints/dispatch.rego"]
+    assert "data.k8s.limits.violation" in made["bridge/constraints/dispatch.rego"]
 
 
 def test_names_are_paths_of_their_own() -> None:

@@ -1,0 +1,111 @@
+"""A loader with a real OPA that takes its bundle."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+
+from bridge.model.keys import Key
+from bridge.modules.checking import Checker
+from bridge.modules.endpoint import BundleEndpoint
+from bridge.modules.loader import Loader
+from bridge.modules.shipped import shipped
+from bridge.modules.submissions import Submission, Verdict
+from bridge.opa.client import Opa
+from bridge.opa.config import opa_config
+from bridge.opa.managed import ManagedOpa
+from bridge.resources import rego_root
+
+DEADLINE = 60.0  # seconds; a condition that is not met by then never is
+
+
+@dataclass
+class Bench:
+    """A loader with an OPA that takes its bundle."""
+
+    loader: Loader
+    opa: Opa
+    managed: ManagedOpa
+    config: dict[str, Any]
+    checker: Checker
+    verdicts: dict[str, Verdict] = field(default_factory=dict)
+
+    def put(
+        self, name: str, *modules: str, version: str = "1", tests: str = "", data: Any = None, created: str = ""
+    ) -> None:
+        """Hand in modules, or data at `team.<name>`."""
+        self.loader.put(
+            Submission(
+                author(name),
+                version,
+                {f"m{number}.rego": text for number, text in enumerate(modules)},
+                {"m_test.rego": tests} if tests else {},
+                {} if data is None else {("team", name): data},
+                created,
+            )
+        )
+
+    async def until(self, *met: Callable[[dict[str, Verdict]], bool]) -> None:
+        """Wait until the verdicts are so."""
+        await until(lambda: all(one(self.verdicts) for one in met))
+
+    async def in_force(self, *names: str, version: str = "1") -> None:
+        """Wait until OPA has a version of each of these."""
+        await self.until(lambda told: all(told[name].programmed and told[name].version == version for name in names))
+
+    async def refused(self, name: str, version: str = "1") -> tuple[str, int, str, str]:
+        """File, line, code and message of the first problem of a version that is not in force."""
+        await self.until(lambda told: told[name].version == version and not told[name].accepted)
+        problem = self.verdicts[name].problems[0]
+        return problem.file, problem.line, problem.code, problem.message
+
+
+async def until(met: Callable[[], bool]) -> None:
+    """Wait until a condition holds; what it lacks to tell counts as no."""
+    async with asyncio.timeout(DEADLINE):
+        while True:
+            with contextlib.suppress(LookupError, OSError):
+                if met():
+                    return
+            await asyncio.sleep(0.01)
+
+
+def author(name: str) -> Key:
+    return Key("core", "ConfigMap", "policies", name)
+
+
+@asynccontextmanager
+async def loading(opa_path: Path, *, listed: bool = True, **options: Any) -> AsyncIterator[Bench]:
+    endpoint = BundleEndpoint()
+    app = web.Application()
+    endpoint.add_to(app)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+    found = shipped(rego_root())
+    try:
+        async with ManagedOpa(opa_path, opa_config(url)) as managed, Opa(managed.url) as opa:
+            checker = Checker(opa_path, found.modules, **options)
+            loader = Loader(opa, endpoint, checker, found)
+            bench = Bench(loader, opa, managed, opa_config(url), checker)
+            loader.listen(lambda told: bench.verdicts.update({told.author.name: told}))
+            task = asyncio.create_task(loader.run())
+            try:
+                if listed:
+                    loader.listed()
+                    async with asyncio.timeout(DEADLINE):
+                        await loader.in_force()
+                yield bench
+            finally:
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+    finally:
+        await runner.cleanup()

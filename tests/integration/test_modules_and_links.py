@@ -1,0 +1,148 @@
+"""Links follow the modules that make them, statuses wait meanwhile, and who asks has a failing module mended."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from bridge.model.notice import Notice
+from bridge.opa.client import Opa
+from bridge.opa.errors import OpaUnavailable
+from bridge.replicator.replicator import Replicator
+from tests.integration.loading import DEADLINE, Bench, author, loading, until
+from tests.integration.scripted import ScriptedSource
+
+OBJECTS = """
+- {apiVersion: gateway.networking.k8s.io/v1, kind: Gateway, metadata: {namespace: infra, name: a}, spec: {}}
+- {apiVersion: v1, kind: Service, metadata: {namespace: infra, name: s, annotations: {acme.io/below: a}}, spec: {}}
+"""
+EXTENSION = """package bridge.extensions.hierarchy.below
+
+import data.bridge.lib.keys
+
+links contains [gateway, keys.of(input.object)] if {
+	name := input.object.metadata.annotations["acme.io/below"]
+	gateway := keys.format("gateway.networking.k8s.io", "Gateway", input.object.metadata.namespace, name)
+}
+"""
+ENDLESS = """package team.a
+
+x if {
+	some i in numbers.range(1, 1000000)
+	some j in numbers.range(1, 1000000)
+	i * j < 0
+}
+"""
+FAILS = """package bridge.extensions.hierarchy.below
+
+levels := {"acme.io/Thing": {"object": "Edge"}}
+
+level := 1 if input.object.kind
+
+level := 2 if input.object.metadata
+
+links contains ["x", "y"] if level
+"""
+TYPES = ("core/Service", "gateway.networking.k8s.io/Gateway")
+
+
+@asynccontextmanager
+async def filling(bench: Bench) -> AsyncIterator[tuple[Replicator, list[Notice]]]:
+    """A replicator whose links are made by what the loader serves, and whose queries are mended by it."""
+    async with Opa(bench.managed.url, mend=bench.loader.blame) as opa:
+        source = ScriptedSource(yaml.safe_load(OBJECTS))
+        replicator = Replicator(source, opa, TYPES, owner="x", content="test", rules=bench.loader.links)
+        bench.loader.before_rules_change(replicator.rules_change)
+        notices: list[Notice] = []
+        replicator.listen(notices.append)
+        task = asyncio.create_task(replicator.run())
+        try:
+            async with asyncio.timeout(DEADLINE):
+                await replicator.filled.wait()
+            yield replicator, notices
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+
+async def links(bench: Bench) -> Any:
+    return await bench.opa.get("index/extended")
+
+
+async def test_links_are_made_anew_when_their_modules_change(opa_path: Path) -> None:
+    async with loading(opa_path) as bench, filling(bench) as (replicator, notices):
+        assert await links(bench) == {}
+        notices.clear()
+        bench.put("below", EXTENSION)
+        await bench.in_force("below")
+        async with asyncio.timeout(DEADLINE):
+            await replicator.filled.wait()
+        assert list(await links(bench))
+        assert notices[0] == Notice(refilling=True)
+        assert notices[-1] == Notice(refilled=True)
+        bench.loader.remove(author("below"))
+        async with asyncio.timeout(DEADLINE):
+            await bench.loader.in_force()
+            await replicator.filled.wait()
+        assert await links(bench) == {}
+
+
+async def test_objects_stay_where_they_are_while_links_are_made_anew(opa_path: Path) -> None:
+    async with loading(opa_path) as bench, filling(bench) as (replicator, _):
+        gone = []
+
+        async def look() -> None:
+            while True:
+                gone.append(await bench.opa.get("objects/core/Service/infra/s/metadata/name") != "s")
+
+        looking = asyncio.create_task(look())
+        bench.put("below", EXTENSION)
+        await bench.in_force("below")
+        async with asyncio.timeout(DEADLINE):
+            await replicator.filled.wait()
+        looking.cancel()
+        await asyncio.gather(looking, return_exceptions=True)
+        assert gone
+        assert not any(gone)
+
+
+async def test_other_modules_change_no_link(opa_path: Path) -> None:
+    async with loading(opa_path) as bench, filling(bench) as (_, notices):
+        notices.clear()
+        bench.put("other", "package team.a\n\nx := 1\n")
+        await bench.in_force("other")
+        assert notices == []
+        bench.put("custom", "package bridge.strategies.largest\n\nresult := input.challenger\n")
+        await bench.in_force("custom")
+        # No link is another, but statuses may be.
+        await until(lambda: notices == [Notice(refilling=True), Notice(refilled=True)])
+
+
+async def test_a_module_that_fails_for_links_goes_and_the_query_is_asked_again(opa_path: Path) -> None:
+    async with loading(opa_path) as bench:
+        bench.put("below", EXTENSION)
+        await bench.in_force("below")
+        bench.put("below", FAILS, version="2")
+        await bench.in_force("below", version="2")
+        async with filling(bench):
+            assert list(await links(bench))
+        file, _, code, _ = await bench.refused("below", "2")
+        assert (file, code) == ("m0.rego", "eval_conflict_error")
+        assert bench.verdicts["below"].in_force == "1"
+
+
+async def test_a_module_that_runs_for_seconds_ends_with_the_question(opa_path: Path) -> None:
+    async with loading(opa_path) as bench:
+        bench.put("endless", ENDLESS)
+        await bench.in_force("endless")
+        async with Opa(bench.managed.url, timeout=1.0) as opa:
+            with pytest.raises(OpaUnavailable):
+                await opa.ask("team/a/x", {})
+        # OPA goes on with others, and evaluates that one no longer
+        assert await bench.opa.query("links", {"objects": []}) == {}
