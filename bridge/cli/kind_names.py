@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from bridge.cli.errors import AmbiguousNameError, NameNotFoundError
 from bridge.model.keys import CORE
+from bridge.model.types import regular_plural
 
 # What kubectl knows without a CRD being at hand, as in a folder of manifests.
 _SHORT_NAMES = {
@@ -71,14 +72,6 @@ def _shortest(kinds: Iterable[str], types: Iterable[str]) -> list[str]:
 
 def _spellings(type_id: str, names: Sequence[str]) -> set[str]:
     group, _, kind = type_id.lower().partition("/")
-    words = {kind, _plural(kind), *(name.lower() for name in names), *_SHORT_NAMES.get(type_id, ())}
+    words = {kind, regular_plural(kind), *(name.lower() for name in names), *_SHORT_NAMES.get(type_id, ())}
     qualified = {f"{group}/{word}" for word in words} | {f"{word}.{group}" for word in words}
     return words | qualified | ({f"/{word}" for word in words} if group == CORE else set())
-
-
-def _plural(kind: str) -> str:
-    if kind.endswith(("s", "x", "ch", "sh")):
-        return f"{kind}es"
-    if kind.endswith("y") and kind[-2:-1] not in "aeiou":
-        return f"{kind[:-1]}ies"
-    return f"{kind}s"

@@ -45,3 +45,15 @@ class ResourceType:
         if not self.namespaced:
             return f"{self.path}/{name}"
         return f"{self.collection(namespace)}/{name}"
+
+
+def regular_plural(kind: str) -> str:
+    """The plural name that a kind has by the rule, in lower case: what all of Kubernetes' own have but Endpoints."""
+    word = kind.lower()
+    if word == "endpoints":
+        return word
+    if word.endswith(("s", "x", "ch", "sh")):
+        return f"{word}es"
+    if word.endswith("y") and word[-2:-1] not in "aeiou":
+        return f"{word[:-1]}ies"
+    return f"{word}s"

@@ -56,7 +56,7 @@ class Checker:
         """What keeps these modules from compiling with one another, with the shipped and with generated ones."""
         # Whoever mentions nothing of the bridge's compiles without its modules, which is most of the work.
         ours = any("bridge" in text for text in modules.values())
-        return await self._check({**self._shipped, **generated, **modules} if ours else modules)
+        return await self._check({**(self._shipped if ours else {}), **generated, **modules})
 
     async def test(self, modules: Mapping[str, str], tests: Mapping[str, str], data: Any) -> list[Finding]:
         """What keeps these tests from passing, with those modules, the shipped ones, and data."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from bridge.modules import view
 from bridge.modules.places import Fault
 from bridge.modules.submissions import DataPath, Problem, Submission
 
@@ -116,6 +117,8 @@ def _refused(path: DataPath, *, data: bool = False) -> str:
         return "system belongs to OPA: choose another package"
     if path[0] in WRITTEN:
         return f"{path[0]} is a document that the bridge writes: choose another package"
+    if path == view.PACKAGE:
+        return "kubernetes is the view of replicated objects: choose a package below it, such as kubernetes.admission"
     if path[0] == "bridge" and (data or not _point(path)):
         return (
             "bridge belongs to the bridge, but for modules in bridge.extensions.hierarchy.<name> and "

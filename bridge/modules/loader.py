@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 import structlog
 
 from bridge.model.keys import Key
+from bridge.modules import view
 from bridge.modules.activation import Activation, State
 from bridge.modules.assembling import HIERARCHY, STRATEGIES, assemble, digest
 from bridge.modules.checking import Checker, CheckError
@@ -21,7 +22,7 @@ from bridge.modules.claims import flaws
 from bridge.modules.culprits import Culprits, names_somebody
 from bridge.modules.endpoint import BundleEndpoint
 from bridge.modules.entries import Entry
-from bridge.modules.generating import Generate, generated
+from bridge.modules.generating import generated
 from bridge.modules.judging import Judge
 from bridge.modules.places import Places
 from bridge.modules.shipped import Shipped
@@ -41,17 +42,17 @@ _SLOW = 2.0  # seconds after which authors are told that OPA has not taken it ye
 _MENDED = 30.0  # seconds between two looks at what was left behind for a reason outside of the set
 
 
-def nothing_generated(_: Sequence[Submission]) -> Mapping[str, str]:
-    """No modules besides the shipped ones and those handed in."""
-    return {}
+def no_view() -> str:
+    """There is to be no `kubernetes` view."""
+    return ""
 
 
 class Loader:
     """Keeps the newest set of modules in force in which every one compiles with all others.
 
     `put` and `remove` are for who follows the authors' objects, and return at once; `run` does the work until it is
-    cancelled. Listeners are told of a submission whenever its verdict is another than before. `generate` gives further
-    modules of the bridge for a set.
+    cancelled. Listeners are told of a submission whenever its verdict is another than before. `kubernetes` is
+    gives the text of that view, which stays away where OPA has documents of somebody else; empty: it is not wanted.
     """
 
     def __init__(
@@ -60,17 +61,17 @@ class Loader:
         endpoint: BundleEndpoint,
         checker: Checker,
         shipped: Shipped,
-        generate: Generate = generated,
+        kubernetes: Callable[[], str] = no_view,
     ) -> None:
         self._activation = Activation(opa, endpoint)
         self._shipped = shipped
-        self._generate = generate
-        self._judge = Judge(checker, shipped, generate, self._in_the_way)
+        self._kubernetes = kubernetes
+        self._view = ""
+        self._judge = Judge(checker, shipped, self._generate, self._in_the_way)
         self._entries: dict[Key, Entry] = {}
         self._culprits = Culprits(self._entries)
         self._listeners: list[Listener] = []
         self._before_rules_change: list[Callable[[], None]] = []
-        self._when_in_force: list[Callable[[], None]] = []
         self._dependents = ("", "")  # names what links, and effective policies, depend on in what is served
         self._listed = False
         self._changed = False  # since a set was chosen
@@ -103,10 +104,6 @@ class Loader:
     def before_rules_change(self, call: Callable[[], None]) -> None:
         """Call this before a bundle is served by which links are made, or policies merged, otherwise than before."""
         self._before_rules_change.append(call)
-
-    def when_in_force(self, call: Callable[[], None]) -> None:
-        """Call this whenever OPA has taken another set of modules."""
-        self._when_in_force.append(call)
 
     def listen(self, listener: Listener) -> None:
         """Call `listener` with each new verdict. Where a submission is removed there is none."""
@@ -221,6 +218,19 @@ class Loader:
     def _is_settled(self) -> bool:
         return bool(self._confirmed) and self._confirmed == self.revision and not self._changed and not self._next
 
+    def _generate(self, submissions: Sequence[Submission]) -> Mapping[str, str]:
+        return generated(submissions, self._view)
+
+    async def _look_at_view(self) -> None:
+        """Have the view as it is to be; documents of somebody else, such as kube-mgmt, would be erased by it."""
+        text = self._kubernetes()
+        if text and await self._in_the_way([view.PACKAGE]):
+            log.warning("OPA holds documents of somebody else at data.kubernetes: the view of that name stays away")
+            self._kubernetes, text = no_view, ""
+        if text != self._view:
+            self._view = text
+            self._judge.forget()
+
     async def _in_the_way(self, claimed: Collection[DataPath]) -> Collection[DataPath]:
         try:
             return await self._activation.in_the_way(claimed)
@@ -236,6 +246,7 @@ class Loader:
             entry.reconsider({id(submission) for submission in asked.values()})
         before = self._served
         try:
+            await self._look_at_view()
             outcome = await self._chosen(again=again)
         except BaseException:
             self._changed = True
@@ -305,8 +316,6 @@ class Loader:
             for entry in self._entries.values():
                 entry.confirm(self.revision)
             log.info("modules in force", revision=self.revision, submissions=len(self._served))
-            for call in self._when_in_force:
-                call()
 
     def _tell(self) -> None:
         slow = asyncio.get_running_loop().time() - self._serving_since > _SLOW

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from bridge.model.changes import Change, Trouble
@@ -12,8 +12,9 @@ from bridge.modules.authors import Authors
 from bridge.modules.checking import Checker
 from bridge.modules.choosing import Choice, choose
 from bridge.modules.claims import flaws
+from bridge.modules.generating import generated
 from bridge.modules.judging import Judge
-from bridge.modules.loader import Listener, nothing_generated
+from bridge.modules.loader import Listener
 from bridge.modules.shipped import Shipped
 from bridge.modules.submissions import DataPath, Problem, Submission
 from bridge.opa.bundle import Bundle
@@ -71,16 +72,21 @@ class Gathering:
         """Wait no longer for what was not told."""
         self._unread = {**self.authors.unlisted, **self._unread}
 
-    async def settle(self, checker: Checker, shipped: Shipped) -> Settled:
-        """The newest of all that goes together. Raises CheckError where `opa` cannot be used."""
+    async def settle(self, checker: Checker, shipped: Shipped, kubernetes: str) -> Settled:
+        """The newest of all that goes together, with the `kubernetes` view. Raises CheckError where `opa` is broken."""
+
+        def generate(submissions: Sequence[Submission]) -> Mapping[str, str]:
+            return generated(submissions, kubernetes)
+
         problems = {key: author.flaws for key, author in self.authors.known.items() if author.flaws}
         claims = {key: tuple(flaws(one)) for key, one in self.submissions.items()}
         problems |= {key: found for key, found in claims.items() if found}
         sound = sorted((one for key, one in self.submissions.items() if key not in problems), key=lambda one: one.age)
         choices = [Choice(one.author, (one,)) for one in sound]
-        outcome = await choose(choices, Judge(checker, shipped, nothing_generated, _nothing_in_the_way).faults)
+        outcome = await choose(choices, Judge(checker, shipped, generate, _nothing_in_the_way).faults)
         problems |= outcome.problems
-        return Settled(assemble(shipped, list(outcome.chosen.values()), nothing_generated(())), problems, self._unread)
+        chosen = list(outcome.chosen.values())
+        return Settled(assemble(shipped, chosen, generate(chosen)), problems, self._unread)
 
 
 async def _nothing_in_the_way(_: Collection[DataPath]) -> Collection[DataPath]:

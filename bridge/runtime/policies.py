@@ -8,11 +8,13 @@ from pathlib import Path
 from bridge.modules.authors import Authors
 from bridge.modules.checking import Checker
 from bridge.modules.endpoint import BundleEndpoint
-from bridge.modules.loader import Loader
+from bridge.modules.loader import Loader, no_view
 from bridge.modules.shipped import shipped
+from bridge.modules.view import kubernetes_view
 from bridge.opa.client import Opa
 from bridge.resources import rego_root
 from bridge.runtime.settings import Settings
+from bridge.runtime.types import ALWAYS
 from bridge.runtime.world import World
 from bridge.sources.base import Source
 from bridge.sources.tapped import Tapped
@@ -27,7 +29,13 @@ class PolicyLoading:
 
     def __init__(self, world: World, opa: Opa, endpoint: BundleEndpoint, executable: Path, settings: Settings) -> None:
         found = shipped(rego_root())
-        self.loader = Loader(opa, endpoint, Checker(executable, found.modules), found)
+        checker = Checker(executable, found.modules, allowed=settings.allowed_builtins)
+        types = (*ALWAYS, *(one.type for one in settings.selected_types))
+
+        def view() -> str:
+            return kubernetes_view((type_id, world.plural(type_id)) for type_id in types)
+
+        self.loader = Loader(opa, endpoint, checker, found, view if settings.kubernetes_view else no_view)
         self.authors = Authors(self.loader, settings.policy_namespaces)
         self.source: Source = world.source
         self._own_source = world.policies

@@ -114,18 +114,26 @@ async def _started(settings: Settings, report: Report | None) -> AsyncIterator[a
         asked = list(dict.fromkeys([*(one.type for one in settings.selected_types), *placed]))
         owner = f"{socket.gethostname()}:{bridge_url.rpartition(':')[2]}"
         loading = PolicyLoading(world, opa, bundles, executable.path, settings)
+        loader = loading.loader
+        # Who derives links and statuses asks again without an author's module that fails; admission must not: a crafted
+        # object would rid it of a policy.
+        mending = await stack.enter_async_context(
+            Opa(opa_url, token=token_of(settings.opa_token_file), mend=loader.blame)
+        )
         replicator = Replicator(
             loading.source,
-            opa,
+            mending,
             (*ALWAYS, *asked),
             owner=owner,
             content=_content(world, settings),
             asked=asked,
             prune=pruning({one.type: one.fields for one in settings.selected_types if _shapes(one)}),
+            rules=loader.links,
         )
+        loader.before_rules_change(replicator.rules_change)
         bundles.on_fresh_start(replicator.doubt)
         budget = Budget(settings.status_writes_per_second, BURST)
-        remediator = Remediator(opa, world.sink, budget)
+        remediator = Remediator(mending, world.sink, budget)
         audit = Audit(opa, world.sink, budget, lambda: None if settings.manifests else (*ALWAYS, *asked))
         replicator.listen(remediator.note)
         replicator.listen(audit.note)

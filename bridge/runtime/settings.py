@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, Literal, get_type_hints
 
 import msgspec
 import yaml
@@ -98,7 +98,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     webhook asks otherwise than `decision`: another document, a URL of another OPA's (with `webhook_token_file`), or
     empty for nowhere. `webhook_deadline` is in seconds. The API server reaches it by
     `webhook_service` or `webhook_url`, as the MutatingWebhookConfiguration `webhook_configuration` says.
-    Admins' Rego and data come from ConfigMaps of `policy_namespaces` (`*` for all), and from RegoPolicies.
+    Admins' Rego and data come from ConfigMaps of `policy_namespaces` (`*` for all), and from RegoPolicies; it may use
+    the built-in functions that reach out only where `allowed_builtins` names them, and finds objects at
+    `data.kubernetes` too unless `kubernetes_view` is off.
     """
 
     manifests: tuple[str, ...] = ()
@@ -110,6 +112,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     listen: str = "127.0.0.1:8282"
     types: tuple[str | TypeSettings, ...] = ()
     policy_namespaces: tuple[str, ...] = POLICY_NAMESPACES
+    allowed_builtins: tuple[Literal["http.send", "net.lookup_ip_addr", "opa.runtime"], ...] = ()
+    kubernetes_view: bool = True
     status_writes_per_second: float = 50.0
     decision: str = DEFAULT_DECISION
     placement: tuple[str | PlacementSettings, ...] = ()

@@ -15,8 +15,11 @@ from bridge.modules.checking import Checker
 from bridge.modules.config_maps import CONFIG_MAP, config_maps_in
 from bridge.modules.settling import Gathering, Settled
 from bridge.modules.shipped import shipped
+from bridge.modules.view import kubernetes_view
 from bridge.resources import rego_root
 from bridge.runtime.settings import POLICY_NAMESPACES, PREFIX
+from bridge.runtime.types import ALWAYS
+from bridge.runtime.world import plural_by_rule
 from bridge.tools import ensure
 
 if TYPE_CHECKING:
@@ -73,7 +76,8 @@ def troubles(found: Settled, position: Callable[[Key], tuple[str, int] | None] =
 async def _settle(gathering: Gathering) -> Settled:
     found = shipped(rego_root())
     executable = await asyncio.to_thread(ensure, "opa")
-    return await gathering.settle(Checker(executable.path, found.modules), found)
+    view = kubernetes_view((type_id, plural_by_rule(type_id)) for type_id in ALWAYS)
+    return await gathering.settle(Checker(executable.path, found.modules), found, view)
 
 
 def _namespaces() -> tuple[str, ...]:

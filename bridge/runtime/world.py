@@ -17,6 +17,7 @@ from bridge.model.changes import Trouble
 from bridge.model.keys import Key
 from bridge.model.notice import Notice
 from bridge.model.recording import EventType, Record
+from bridge.model.types import regular_plural
 from bridge.modules.announcing import Announcer
 from bridge.modules.authors import Authors
 from bridge.modules.config_maps import CONFIG_MAP, config_maps_in
@@ -43,6 +44,11 @@ class Cluster:
     held: Callable[[], bool]
 
 
+def plural_by_rule(type_id: str) -> str:
+    """The plural name that a type has where nobody says otherwise."""
+    return regular_plural(type_id.partition("/")[2])
+
+
 @dataclass(slots=True)
 class World:
     """Where objects come from and statuses go to. `run` is what the world itself has to do meanwhile.
@@ -63,6 +69,7 @@ class World:
     position: Callable[[Key], tuple[str, int] | None] = lambda _: None
     problems: Callable[[], list[Trouble]] = list
     cluster: Cluster | None = None
+    plural: Callable[[str], str] = plural_by_rule  # the plural name of a type, `<group>/<Kind>`
 
 
 @contextlib.asynccontextmanager
@@ -136,8 +143,14 @@ async def _cluster(settings: Settings) -> AsyncIterator[World]:
                 tasks.create_task(lease.run())
                 tasks.create_task(recorder.run())
 
+        def plural(type_id: str) -> str:
+            resource = policies.resource(type_id)
+            return resource.plural if resource else plural_by_rule(type_id)
+
         cluster = Cluster(client, lambda: lease.held)
-        yield World(client.server, source, sink, run, recorder.record, tell, policies, noticed, cluster=cluster)
+        yield World(
+            client.server, source, sink, run, recorder.record, tell, policies, noticed, cluster=cluster, plural=plural
+        )
 
 
 class LeaseNews:

@@ -15,7 +15,7 @@ from aiohttp import web
 from bridge.model.keys import Key
 from bridge.modules.checking import Checker
 from bridge.modules.endpoint import BundleEndpoint
-from bridge.modules.loader import Loader
+from bridge.modules.loader import Loader, no_view
 from bridge.modules.shipped import shipped
 from bridge.modules.submissions import Submission, Verdict
 from bridge.opa.client import Opa
@@ -82,7 +82,9 @@ def author(name: str) -> Key:
 
 
 @asynccontextmanager
-async def loading(opa_path: Path, *, listed: bool = True, **options: Any) -> AsyncIterator[Bench]:
+async def loading(
+    opa_path: Path, *, listed: bool = True, kubernetes: Callable[[], str] = no_view, **options: Any
+) -> AsyncIterator[Bench]:
     endpoint = BundleEndpoint()
     app = web.Application()
     endpoint.add_to(app)
@@ -94,7 +96,7 @@ async def loading(opa_path: Path, *, listed: bool = True, **options: Any) -> Asy
     try:
         async with ManagedOpa(opa_path, opa_config(url)) as managed, Opa(managed.url) as opa:
             checker = Checker(opa_path, found.modules, **options)
-            loader = Loader(opa, endpoint, checker, found)
+            loader = Loader(opa, endpoint, checker, found, kubernetes)
             bench = Bench(loader, opa, managed, opa_config(url), checker)
             loader.listen(lambda told: bench.verdicts.update({told.author.name: told}))
             task = asyncio.create_task(loader.run())

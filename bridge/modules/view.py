@@ -1,0 +1,55 @@
+"""The `kubernetes` view: replicated objects where kube-mgmt has them, so that Rego written for it runs unchanged."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+
+from bridge.model.keys import CORE
+
+FILE = "kubernetes.rego"  # where it stands in the bundle
+PACKAGE = ("kubernetes",)
+_NAME = re.compile(r"[a-z][a-z0-9]*")  # what may be the name of a rule, as kube-mgmt's users write it
+_RESERVED = {
+    "as",
+    "contains",
+    "data",
+    "default",
+    "else",
+    "every",
+    "false",
+    "if",
+    "import",
+    "in",
+    "input",
+    "not",
+    "null",
+}
+_RESERVED |= {"package", "some", "true", "with"}
+
+
+def kubernetes_view(plurals: Iterable[tuple[str, str]]) -> str:
+    """A module with a rule for each type: `data.kubernetes.<plural>[namespace][name]`, or `[name]` without namespaces.
+
+    `plurals` are types (`<group>/<Kind>`) with their plural names. Of two types of one name the core group's comes
+    first, then Kubernetes' own groups, then the others by name; who wants another one finds it in `data.objects`.
+    """
+    chosen: dict[str, str] = {}
+    for type_id, plural in sorted(plurals, key=_rank):
+        if _NAME.fullmatch(plural) and plural not in _RESERVED:
+            chosen.setdefault(plural, type_id)
+    rules = [_rule(plural, *type_id.split("/")) for plural, type_id in sorted(chosen.items())]
+    return "\n\n".join(["package kubernetes", *rules]) + "\n"
+
+
+def _rule(plural: str, group: str, kind: str) -> str:
+    # A whole document: one object costs as little by it as by the path behind it, and all cost no more to go through.
+    objects = f"data.objects[{json.dumps(group)}][{json.dumps(kind)}]"
+    return f'{plural} := {objects}["-"] if {{\n\t{objects}["-"]\n}} else := {objects}'
+
+
+def _rank(named: tuple[str, str]) -> tuple[int, str]:
+    group = named[0].partition("/")[0]
+    own = "." not in group or group.endswith(".k8s.io")
+    return (0 if group == CORE else 1 if own else 2, named[0])

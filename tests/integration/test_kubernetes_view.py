@@ -1,0 +1,72 @@
+"""Rego that was written for kube-mgmt, unchanged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bridge.modules.view import kubernetes_view
+from tests.integration.loading import loading
+
+ADMISSION = """package kubernetes.admission
+
+import data.kubernetes.namespaces
+
+deny contains msg if {
+	input.request.kind.kind == "Ingress"
+	some host in input.request.object.spec.rules[_].host
+	not namespaces[input.request.namespace].metadata.labels.hosts == host
+	msg := sprintf("invalid host %q", [host])
+}
+
+deny contains msg if {
+	some other_ns, other_name
+	service := data.kubernetes.services[other_ns][other_name]
+	other_ns != input.request.namespace
+	service.metadata.name == input.request.name
+	msg := sprintf("also in %s", [other_ns])
+}
+"""
+OBJECTS = {
+    "core": {
+        "Namespace": {"-": {"shop": {"metadata": {"name": "shop", "labels": {"hosts": "shop.example.com"}}}}},
+        "Service": {"blog": {"cart": {"metadata": {"name": "cart"}}}},
+    }
+}
+
+
+def view() -> str:
+    return kubernetes_view([("core/Namespace", "namespaces"), ("core/Service", "services")])
+
+
+async def test_it_finds_objects_where_kube_mgmt_has_them(opa_path: Path) -> None:
+    async with loading(opa_path, kubernetes=view) as bench:
+        await bench.opa.put("objects", OBJECTS)
+        bench.put("admission", ADMISSION)
+        await bench.in_force("admission")
+        rules = [{"host": ["other.example.com"]}]
+        request = {
+            "kind": {"kind": "Ingress"},
+            "namespace": "shop",
+            "name": "cart",
+            "object": {"spec": {"rules": rules}},
+        }
+        told = await bench.opa.ask("kubernetes/admission/deny", {"request": request})
+        assert sorted(told) == ["also in blog", 'invalid host "other.example.com"']
+        assert await bench.opa.get("kubernetes/namespaces/shop/metadata/name") == "shop"
+
+
+async def test_nobody_takes_its_place(opa_path: Path) -> None:
+    async with loading(opa_path, kubernetes=view) as bench:
+        bench.put("all", "package kubernetes\n\npods := {}\n")
+        bench.put("below", "package kubernetes.services.mine\n\nx := 1\n")
+        assert (await bench.refused("all"))[2] == "claim_refused"
+        await bench.refused("below")
+
+
+async def test_it_stays_away_from_documents_of_kube_mgmt(opa_path: Path) -> None:
+    async with loading(opa_path, listed=False, kubernetes=view) as bench:
+        await bench.opa.put("kubernetes", {"services": {"a": {"b": {"x": 1}}}})
+        bench.loader.listed()
+        bench.put("admission", "package kubernetes.admission\n\nx := data.kubernetes.services.a.b.x\n")
+        await bench.in_force("admission")
+        assert await bench.opa.get("kubernetes/admission/x") == 1
