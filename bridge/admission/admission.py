@@ -34,13 +34,25 @@ class Question:
     """A decision to ask for: `ask` OPA with an input. `name` is what messages call it.
 
     `distrust` gives why an answer does not count, empty where it does. `undefined` says what it means that OPA has no
-    such document: a decision that says nothing (None), or what is wrong.
+    such document: a decision that says nothing (None), or what is wrong. `read` makes a Decision of what OPA answers, or
+    raises DecisionError.
     """
 
     name: str
     ask: Ask
     distrust: Callable[[Answer], str] = lambda _: ""
     undefined: Callable[[], str | None] = lambda: None
+    read: Callable[[Any], Decision] = read_decision
+
+
+def read_rules(result: Any) -> Decision:
+    """Read what the shipped rules answer, `{denied, warnings}`. Raises DecisionError for anything else."""
+    match result:
+        case {"denied": denied, "warnings": warnings}:
+            return read_decision({"errors": denied, "warnings": warnings})
+        case {"error": {"message": message}}:
+            raise DecisionError(str(message))
+    raise DecisionError("the answer has neither denied nor warnings")
 
 
 @dataclass(slots=True)
@@ -131,7 +143,7 @@ def _read(question: Question, result: Any) -> Decision:
         if why is not None:
             raise Undecided(why)
         return Decision()
-    return read_decision(result)
+    return question.read(result)
 
 
 def _audit(judged: Verdict, heard: Mapping[str, _Heard], failures: tuple[str, ...]) -> dict[str, str]:

@@ -12,7 +12,7 @@ import msgspec
 import structlog
 from aiohttp import web
 
-from bridge.admission.admission import Admission, Ask, Question
+from bridge.admission.admission import Admission, Ask, Question, read_rules
 from bridge.admission.certificates import CertificateError, Certificates, read_files
 from bridge.admission.endpoint import make_app
 from bridge.opa.client import Answer, Opa
@@ -101,7 +101,8 @@ class Webhook:
                 placement = Question(
                     "placement", _asking(own, path), self.policies.distrust, lambda: self._undefined(path)
                 )
-            rules = Question("rules", _asking(own, _RULES), self.policies.distrust, lambda: "OPA has no such rules")
+            distrust = self.policies.distrust
+            rules = Question("rules", _asking(own, _RULES), distrust, lambda: "OPA has no such rules", read_rules)
             yield Admission(placement, rules, self._policies_exist, self.world.record)
 
     def _policies_exist(self) -> bool:

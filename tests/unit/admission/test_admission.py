@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+
+from bridge.admission.admission import Admission, Question, read_rules
+from bridge.model.annotations import DecisionError
+from bridge.opa.client import Answer
+from bridge.opa.errors import OpaRejected
+
+SILENT = {"denied": [], "warnings": []}
+
+
+def question(name: str, result: Any, *, read: Any = None, undefined: Callable[[], str | None] = lambda: None) -> Question:
+    async def ask(_: msgspec.Raw) -> Answer:
+        if isinstance(result, Exception):
+            raise result
+        return Answer(result, "r1", f"id of {name}")
+
+    asked = Question(name, ask, undefined=undefined)
+    return asked if read is None else Question(name, ask, undefined=undefined, read=read)
+
+
+def admission(placement: Any, rules: Any = SILENT, *, exist: bool = True, events: list[Any] | None = None) -> Admission:
+    told: list[Any] = [] if events is None else events
+    placed = question("placement", placement, undefined=lambda: "undefined though policies exist" if exist else None)
+    return Admission(
+        placed, question("rules", rules, read=read_rules), lambda: exist, lambda *event: told.append(event)
+    )
+
+
+async def asked(one: Admission, *, group: str = "", **request: Any) -> dict[str, Any]:
+    obj = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}}
+    body = {"uid": "7", "kind": {"group": group, "version": "v1", "kind": "Pod"}, "operation": "CREATE", "object": obj}
+    review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": body | request}
+    response: dict[str, Any] = json.loads(await one.review(json.dumps(review).encode(), 0.3))["response"]
+    return response
+
+
+async def test_both_decisions_count_and_are_named_in_the_audit() -> None:
+    response = await asked(admission({"annotations": {"a": 1}, "warnings": ["one"]}, {"denied": [], "warnings": ["two"]}))
+    assert response["allowed"]
+    assert json.loads(base64.b64decode(response["patch"])) == [
+        {"op": "add", "path": "/metadata/annotations", "value": {"a": "1"}}
+    ]
+    assert response["warnings"] == ["one", "two"]
+    assert response["auditAnnotations"] == {
+        "outcome": "allowed",
+        "placement-decision-id": "id of placement",
+        "rules-decision-id": "id of rules",
+        "revision": "r1",
+    }
+
+
+async def test_what_the_rules_deny_is_denied() -> None:
+    response = await asked(admission({"annotations": {"a": 1}}, {"denied": ["never"], "warnings": ["two"]}))
+    assert (response["allowed"], response["status"]["message"]) == (False, "never")
+    assert "patch" not in response
+
+
+async def test_a_failure_denies_while_policies_exist_and_tells_of_the_object() -> None:
+    events: list[Any] = []
+    response = await asked(admission(OpaRejected(500, "internal_error", "conflict"), events=events))
+    assert response["status"]["code"] == 503
+    assert response["auditAnnotations"]["outcome"] == "failed-closed"
+    assert "conflict" in response["auditAnnotations"]["failure"]
+    assert [event[1:3] for event in events] == [("Warning", "AdmissionUndecided")]
+    response = await asked(admission(OpaRejected(500, "internal_error", "x"), events=events), dryRun=True)
+    assert not response["allowed"]
+    assert len(events) == 1
+
+
+async def test_an_undefined_decision_is_none_only_where_policies_exist() -> None:
+    assert not (await asked(admission(msgspec.UNSET)))["allowed"]
+    response = await asked(admission(msgspec.UNSET, exist=False))
+    assert (response["allowed"], response["auditAnnotations"]["outcome"]) == (True, "allowed")
+
+
+async def test_what_policies_are_mended_by_is_not_locked() -> None:
+    away = OpaRejected(500, "internal_error", "x")
+    response = await asked(admission({"errors": ["nothing may be here"]}, away), group="policybridge.io")
+    assert response["allowed"]
+    assert "as what policies are mended by" in response["warnings"][0]
+    response = await asked(admission({}, {"denied": ["nonsense"], "warnings": []}), group="policybridge.io")
+    assert not response["allowed"]
+
+
+async def test_a_deletion_is_decided_by_what_there_was_and_changes_nothing() -> None:
+    gone = {"operation": "DELETE", "object": None, "oldObject": {"metadata": {"name": "a"}}}
+    response = await asked(admission({"annotations": {"a": 1}}), **gone)
+    assert (response["allowed"], "patch" in response) == (True, False)
+    assert not (await asked(admission({"errors": ["it stays"]}), **gone))["allowed"]
+
+
+@pytest.mark.parametrize("result", [None, [], {}, {"denied": []}, {"denied": 1, "warnings": []}, {"error": {"message": "x"}}])
+def test_rules_that_answer_otherwise_have_not_decided(result: Any) -> None:
+    with pytest.raises(DecisionError):
+        read_rules(result)
