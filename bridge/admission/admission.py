@@ -34,8 +34,8 @@ class Question:
     """A decision to ask for: `ask` OPA with an input. `name` is what messages call it.
 
     `distrust` gives why an answer does not count, empty where it does. `undefined` says what it means that OPA has no
-    such document: a decision that says nothing (None), or what is wrong. `read` makes a Decision of what OPA answers, or
-    raises DecisionError.
+    such document: a decision that says nothing (None), or what is wrong. `read` makes a Decision of what OPA answers,
+    or raises DecisionError.
     """
 
     name: str

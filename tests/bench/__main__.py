@@ -6,7 +6,7 @@ import argparse
 import asyncio
 
 from bridge.runtime.logs import configure_logs
-from tests.bench import cluster, opa_alone, replication, size, stacks, wide
+from tests.bench import admission, cluster, opa_alone, replication, size, stacks, wide
 from tests.bench.figures import figure, machine, progress
 
 PARTS = {
@@ -16,6 +16,7 @@ PARTS = {
     "cluster": cluster.measure,
     "replication": replication.measure,
     "size": size.measure,
+    "admission": admission.measure,
 }
 ALONE = {"size"}  # parts that are measured only when they are named
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
+from tests.controlplane.api import ApiError
 from tests.controlplane.plane import ControlPlane
 from tests.integration.objects import fresh_name, make_namespace
 from tests.integration.webhook import AtWork, webhook_at_work
@@ -35,9 +36,10 @@ async def work(shared: AtWork) -> AtWork:
 
 async def placed(work: AtWork) -> bool:
     """Whether the API server asks the webhook by now."""
-    name = fresh_name("probe")
-    code, _ = await work.apply(name, {"region": "eu"})
-    return code == 0 and "example.com/clusters" in await work.annotations(name)
+    try:
+        return "annotations" in (await work.make({"region": "eu"}))["metadata"]
+    except ApiError:
+        return False
 
 
 async def until(condition: Callable[[], Awaitable[bool]]) -> None:
@@ -95,16 +97,14 @@ async def test_a_dry_run_is_decided_and_leaves_nothing_behind(work: AtWork) -> N
 
 async def test_what_does_not_count_is_no_decision(work: AtWork) -> None:
     work.facts.distrust = "OPA does not hold everything yet"
-    code, said = await work.apply("early", {"region": "eu"})
-    assert code == 1
-    assert "placement: OPA does not hold everything yet; rules: OPA does not hold everything yet" in said
+    with pytest.raises(ApiError, match="placement: OPA does not hold everything yet; rules: OPA does not"):
+        await work.make({"region": "eu"})
     work.facts.distrust = ""
     await work.put_policy("")
-    code, said = await work.apply("undefined", {"region": "eu"})
-    assert code == 1
-    assert "data.io.k8s.federation.admission is undefined though policies exist" in said
+    with pytest.raises(ApiError, match=r"data.io.k8s.federation.admission is undefined though policies exist"):
+        await work.make({"region": "eu"})
     work.facts.exist = False
-    assert await work.apply("undefined", {"region": "eu"}) == (0, "")
+    assert "annotations" not in (await work.make({"region": "eu"}))["metadata"]
 
 
 @pytest.mark.parametrize(
@@ -118,9 +118,8 @@ async def test_what_does_not_count_is_no_decision(work: AtWork) -> None:
 )
 async def test_a_decision_of_another_shape_is_none(work: AtWork, rego: str, said: str) -> None:
     await work.put_policy(f"package io.k8s.federation.admission\n\n{rego}\n")
-    code, told = await work.apply("odd")
-    assert code == 1
-    assert said in told
+    with pytest.raises(ApiError, match=said):
+        await work.make({})
 
 
 async def test_with_the_bridge_down_the_api_server_decides_alike(work: AtWork) -> None:
@@ -136,8 +135,11 @@ async def test_with_the_bridge_down_the_api_server_decides_alike(work: AtWork) -
 
 
 async def applies(work: AtWork) -> bool:
-    code, _ = await work.apply("down")
-    return code == 0
+    try:
+        await work.make({})
+    except ApiError:
+        return False
+    return True
 
 
 async def test_only_the_leases_holder_writes_the_configuration(work: AtWork) -> None:

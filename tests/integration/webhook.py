@@ -27,6 +27,7 @@ from bridge.runtime.webhook import Policies, Webhook
 from bridge.runtime.world import Cluster, World
 from bridge.sources.manifests import ManifestSource
 from tests.controlplane.plane import ControlPlane
+from tests.integration.objects import fresh_name
 
 BUNDLE = shipped_bundle(rego_root())
 CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
@@ -151,6 +152,17 @@ class AtWork:
         }
         code, _, said = await self.kubectl("apply", *more, "-f", "-", text=json.dumps(document))
         return code, said
+
+    async def make(self, labels: Mapping[str, str]) -> dict[str, Any]:
+        """Make a ConfigMap of any name by the API alone, which is faster: the object. Raises ApiError."""
+        document = {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": fresh_name("map"), "labels": dict(labels)},
+        }
+        path = f"/api/v1/namespaces/{self.namespace}/configmaps"
+        made: dict[str, Any] = await asyncio.to_thread(self.plane.api.request, "POST", path, document)
+        return made
 
     async def annotations(self, name: str) -> dict[str, str]:
         """The annotations of a ConfigMap, without kubectl's own."""

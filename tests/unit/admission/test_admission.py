@@ -13,10 +13,12 @@ from bridge.model.annotations import DecisionError
 from bridge.opa.client import Answer
 from bridge.opa.errors import OpaRejected
 
-SILENT = {"denied": [], "warnings": []}
+SILENT: dict[str, Any] = {"denied": [], "warnings": []}
 
 
-def question(name: str, result: Any, *, read: Any = None, undefined: Callable[[], str | None] = lambda: None) -> Question:
+def question(
+    name: str, result: Any, *, read: Any = None, undefined: Callable[[], str | None] = lambda: None
+) -> Question:
     async def ask(_: msgspec.Raw) -> Answer:
         if isinstance(result, Exception):
             raise result
@@ -43,7 +45,9 @@ async def asked(one: Admission, *, group: str = "", **request: Any) -> dict[str,
 
 
 async def test_both_decisions_count_and_are_named_in_the_audit() -> None:
-    response = await asked(admission({"annotations": {"a": 1}, "warnings": ["one"]}, {"denied": [], "warnings": ["two"]}))
+    response = await asked(
+        admission({"annotations": {"a": 1}, "warnings": ["one"]}, {"denied": [], "warnings": ["two"]})
+    )
     assert response["allowed"]
     assert json.loads(base64.b64decode(response["patch"])) == [
         {"op": "add", "path": "/metadata/annotations", "value": {"a": "1"}}
@@ -91,13 +95,15 @@ async def test_what_policies_are_mended_by_is_not_locked() -> None:
 
 
 async def test_a_deletion_is_decided_by_what_there_was_and_changes_nothing() -> None:
-    gone = {"operation": "DELETE", "object": None, "oldObject": {"metadata": {"name": "a"}}}
+    gone: dict[str, Any] = {"operation": "DELETE", "object": None, "oldObject": {"metadata": {"name": "a"}}}
     response = await asked(admission({"annotations": {"a": 1}}), **gone)
     assert (response["allowed"], "patch" in response) == (True, False)
     assert not (await asked(admission({"errors": ["it stays"]}), **gone))["allowed"]
 
 
-@pytest.mark.parametrize("result", [None, [], {}, {"denied": []}, {"denied": 1, "warnings": []}, {"error": {"message": "x"}}])
+@pytest.mark.parametrize(
+    "result", [None, [], {}, {"denied": []}, {"denied": 1, "warnings": []}, {"error": {"message": "x"}}]
+)
 def test_rules_that_answer_otherwise_have_not_decided(result: Any) -> None:
     with pytest.raises(DecisionError):
         read_rules(result)
