@@ -167,3 +167,10 @@ async def test_a_large_object_comes_through(work: AtWork) -> None:
     path = f"/api/v1/namespaces/{work.namespace}/configmaps"
     made = await asyncio.to_thread(work.plane.api.request, "POST", path, document)
     assert made["metadata"]["annotations"] == {"example.com/wanted": "x"}
+
+
+async def test_a_decision_that_takes_too_long_is_given_up(work: AtWork) -> None:
+    loop = "annotations.x := sum([i * j | some i in numbers.range(1, 40000); some j in numbers.range(1, 40000)])"
+    await work.put_policy(f"package io.k8s.federation.admission\n\n{loop}\n")
+    with pytest.raises(ApiError, match="placement: OPA gave no answer in time"):
+        await work.make({})

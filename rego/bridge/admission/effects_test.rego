@@ -1,0 +1,64 @@
+package bridge.admission_test
+
+import data.bridge.admission
+import data.bridge.kinds
+import data.bridge.testing
+
+_routes(names) := [testing.route(
+	name,
+	[{"name": "public", "namespace": "infra", "sectionName": "http"}],
+	[{"name": "pay", "backendRefs": [{"name": "cart", "port": 80}]}],
+) |
+	some name in names
+]
+
+_create(obj) := {
+	"operation": "CREATE",
+	"kind": {"group": "example.com", "kind": obj.kind},
+	"namespace": obj.metadata.namespace,
+	"object": obj,
+}
+
+_warned(objects, bound, asked) := found if {
+	stored := testing.stored(objects)
+	kinds_there := kinds.in_force with data.objects as stored
+	found := admission.warnings with input as asked
+		with data.objects as stored
+		with data.index as testing.index(objects)
+		with data.kinds as kinds_there
+		with admission.sample_bound as bound
+}
+
+_gateway_policy := testing.color("infra", "wide", 1, [testing.ref("Gateway", "public")], {"theme": "dark"})
+
+test_all_scopes_are_told_while_they_are_few if {
+	objects := array.concat(testing.world, _routes(["a", "b"]))
+	_warned(objects, 10, _create(_gateway_policy)) == {"ColorPolicy infra/wide becomes effective on 3 routes of namespace shop"}
+}
+
+test_of_many_scopes_a_part_is_told_as_the_least if {
+	objects := array.concat(testing.world, _routes(["a", "b", "c", "d"]))
+	_warned(objects, 2, _create(_gateway_policy)) == {"ColorPolicy infra/wide becomes effective on at least 2 routes of namespace shop"}
+}
+
+test_an_update_that_reaches_more_tells_of_what_is_new if {
+	objects := array.concat(testing.world, _routes(["a"]))
+	before := testing.color("shop", "warm", 1, [testing.ref("HTTPRoute", "a")], {"theme": "dark"})
+	after := testing.color("shop", "warm", 1, [testing.ref("HTTPRoute", "a"), testing.ref("HTTPRoute", "cart")], {"theme": "dark"})
+	asked := object.union(_create(after), {"operation": "UPDATE", "oldObject": before})
+	_warned(array.concat(objects, [before]), 10, asked) == {"ColorPolicy shop/warm becomes effective on 1 route of namespace shop"}
+}
+
+test_a_policy_that_is_overridden_in_part_says_where if {
+	strict := testing.color("infra", "strict", 1, [testing.ref("Gateway", "public")], {"overrides": {"strategy": "patch", "theme": "plain"}})
+	warm := testing.color("shop", "warm", 2, [testing.ref("HTTPRoute", "cart")], {"strategy": "patch", "theme": "dark", "text": "black"})
+	_warned(array.concat(testing.world, [strict]), 10, _create(warm)) == {
+		"ColorPolicy shop/warm is partly overridden by infra/strict (Patch overrides) on 1 of 1 route",
+		"ColorPolicy shop/warm becomes effective on 1 route of namespace shop",
+	}
+}
+
+test_a_direct_policy_is_told_of_its_targets if {
+	slow := testing.timeout("slow", 1, [testing.service_ref("cart")], {"request": "1s"})
+	_warned(testing.world, 10, _create(slow)) == {"TimeoutPolicy shop/slow becomes effective on 1 service of namespace shop"}
+}

@@ -1,0 +1,114 @@
+"""What the bridge keeps on the API server for its webhook: the certificate's Secret, and the configuration."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import structlog
+
+from bridge.admission.configuration import Target, webhook_configuration
+from bridge.admission.keeper import Keeper
+from bridge.admission.secret import SharedCertificate
+from bridge.kube.client import KubeClient
+from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane
+from tests.integration.objects import fresh_name
+
+CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
+
+
+@pytest.fixture
+async def client(control_plane: ControlPlane) -> AsyncIterator[KubeClient]:
+    async with await KubeClient.connect(str(control_plane.kubeconfig), None) as client:
+        yield client
+
+
+@pytest.fixture
+async def limited(control_plane: ControlPlane, tmp_path: Path) -> AsyncIterator[KubeClient]:
+    """A client that may do nothing."""
+    kubeconfig = control_plane.write_kubeconfig(tmp_path / "limited", LIMITED_TOKEN)
+    async with await KubeClient.connect(str(kubeconfig), None) as client:
+        yield client
+
+
+async def test_the_holder_makes_the_certificate_and_all_read_the_same_one(client: KubeClient) -> None:
+    name = fresh_name("secret")
+    other = SharedCertificate(client, "default", name, ["a.infra.svc"], lambda: False)
+    assert await other.read() is None
+    holder = SharedCertificate(client, "default", name, ["a.infra.svc"], lambda: True)
+    made = await holder.read()
+    assert made is not None
+    assert await holder.read() == made
+    assert await other.read() == made
+    assert other.authority == holder.authority != b""
+
+
+async def test_a_certificate_that_lacks_a_name_is_signed_anew_by_the_same_authority(client: KubeClient) -> None:
+    name = fresh_name("secret")
+    before = SharedCertificate(client, "default", name, ["a.infra.svc"], lambda: True)
+    first = await before.read()
+    after = SharedCertificate(client, "default", name, ["b.infra.svc"], lambda: True)
+    second = await after.read()
+    assert first != second
+    assert after.authority == before.authority
+
+
+async def test_what_somebody_has_spoilt_is_made_anew(client: KubeClient) -> None:
+    name = fresh_name("secret")
+    holder = SharedCertificate(client, "default", name, ["a.infra.svc"], lambda: True)
+    first = await holder.read()
+    junk = {"ca.key": base64.b64encode(b"junk").decode(), "tls.crt": base64.b64encode(b"junk").decode()}
+    await client.patch(f"/api/v1/namespaces/default/secrets/{name}", {"data": junk})
+    second = await holder.read()
+    assert second is not None
+    assert second != first
+
+
+async def test_rights_that_are_missing_are_named_once(limited: KubeClient) -> None:
+    with structlog.testing.capture_logs() as logs:
+        shared = SharedCertificate(limited, "default", "x", ["a.infra.svc"], lambda: True)
+        assert await shared.read() is None
+        assert await shared.read() is None
+        keeping = asyncio.create_task(Keeper(limited, "x", lambda: True, lambda: True, lambda: b"").run())
+        async with asyncio.timeout(20):
+            while len(logs) < 2:  # noqa: ASYNC110 - of the log
+                await asyncio.sleep(0.05)
+        keeping.cancel()
+    whys = [entry["why"] for entry in logs]
+    assert len(whys) == 2
+    assert "get, create and update on secrets" in whys[0]
+    assert "get and patch on mutatingwebhookconfigurations.admissionregistration.k8s.io" in whys[1]
+
+
+async def test_what_others_change_in_the_configuration_is_mended_and_the_rest_is_theirs(
+    client: KubeClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bridge.admission.keeper.AUDIT", 0.2)
+    name = fresh_name("config")
+    document = webhook_configuration(name, Target(url="https://127.0.0.1:1/admission"), exempt=["a"], timeout=5)
+    document["webhooks"][0]["namespaceSelector"]["matchExpressions"] = [
+        {"key": "kubernetes.io/metadata.name", "operator": "In", "values": ["nowhere"]}
+    ]
+    await client.post(CONFIGURATIONS, document)
+    keeping = asyncio.create_task(Keeper(client, name, lambda: True, lambda: True, lambda: b"CA").run())
+
+    async def until(failure_policy: str, timeout: int) -> None:
+        async with asyncio.timeout(20):
+            while True:
+                (webhook,) = (await client.get(f"{CONFIGURATIONS}/{name}"))["webhooks"]
+                if (webhook["failurePolicy"], webhook["timeoutSeconds"]) == (failure_policy, timeout):
+                    return
+                await asyncio.sleep(0.05)
+
+    await until("Fail", 5)
+    theirs = [
+        {"op": "replace", "path": "/webhooks/0/failurePolicy", "value": "Ignore"},
+        {"op": "replace", "path": "/webhooks/0/timeoutSeconds", "value": 7},
+    ]
+    await client.patch(f"{CONFIGURATIONS}/{name}", theirs, "application/json-patch+json")
+    await until("Fail", 7)
+    keeping.cancel()
+    await client.delete(f"{CONFIGURATIONS}/{name}")
