@@ -11,8 +11,6 @@ from bridge.cli.errors import CommandError
 from bridge.cli.help_text import ExampleCommand, debug_option
 from bridge.cli.options import output_option
 
-POLICY_NAMESPACES = ("opa-policies",)
-
 _EXAMPLES = (
     ("Ask for every object, by way of the Service of the settings", "bridge webhook-config | kubectl apply -f -"),
     (
@@ -85,10 +83,11 @@ def webhook_config(
     except OSError as error:
         raise CommandError(f"--ca-file {ca_file}: {error.strerror}") from error
     own = settings.webhook_service.partition("/")[0]
+    of_policies = [name for name in settings.policy_namespaces if name != "*"]
     document = webhook_configuration(
         settings.webhook_configuration,
         Target(settings.webhook_url or "", settings.webhook_service, port),
-        exempt=[*SYSTEM_NAMESPACES, *POLICY_NAMESPACES, own, *exempt],
+        exempt=[*SYSTEM_NAMESPACES, *of_policies, own, *exempt],
         timeout=max(1, round(settings.webhook_deadline)),
         ca_bundle=authority,
         rules=[rule_for(resource) for resource in resources],

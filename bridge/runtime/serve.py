@@ -193,9 +193,9 @@ def _policies(replicator: Replicator, loading: PolicyLoading) -> Policies:
     authors, loader = loading.authors, loading.loader
 
     def distrust(answer: Answer) -> str:
-        if answer.revision != loader.revision:
+        if not answer.revision or answer.revision != loader.revision:
             has = f"the modules of revision {answer.revision}" if answer.revision else "no modules"
-            return f"OPA answered with {has}, where {loader.revision} is served"
+            return f"OPA answered with {has}, where {loader.revision or 'none yet'} is served"
         return "" if replicator.confirmed else "OPA does not hold everything yet"
 
     return Policies(lambda: None if authors.unlisted else authors.policies_exist, distrust)
