@@ -97,11 +97,28 @@ async def measure(_: int) -> None:
         Path(folder, "tls.crt").write_bytes(pair.certificate)
         Path(folder, "tls.key").write_bytes(pair.key)
         Path(folder, "objects").mkdir()
+        Path(folder, "objects", "policy.json").write_text(json.dumps(_config_map()))
         connector = aiohttp.TCPConnector(ssl=context, limit=0)
         async with _serving(Path(folder)) as served, aiohttp.ClientSession(connector=connector) as session:
-            async with session.put(f"{served.opa_url}/v1/policies/placement", data=POLICY) as answer:
-                answer.raise_for_status()
+            await _in_force(session, served)
             await _compare(session, served)
+
+
+def _config_map() -> dict[str, Any]:
+    """The policy as its author hands it in."""
+    labels = {"openpolicyagent.org/policy": "rego"}
+    metadata = {"name": "placement", "namespace": "opa-policies", "labels": labels}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"placement.rego": POLICY}}
+
+
+async def _in_force(session: aiohttp.ClientSession, served: _Served) -> None:
+    """Wait until the policy decides."""
+    async with asyncio.timeout(60):
+        while True:
+            async with session.post(f"{served.url}{PATH}", json=REVIEW) as answer:
+                if b'"patch"' in await answer.read():
+                    return
+            await asyncio.sleep(0.1)
 
 
 async def _compare(session: aiohttp.ClientSession, served: _Served) -> None:
