@@ -21,6 +21,7 @@ from bridge.cli.explain import explain
 from bridge.cli.help_text import ExampleCommand, debug_option
 from bridge.cli.impact import impact
 from bridge.cli.opa_config import opa_config
+from bridge.cli.placement import placement
 from bridge.cli.run import run
 from bridge.cli.status import status
 from bridge.cli.tree import tree
@@ -35,6 +36,7 @@ _COMMANDS: tuple[ExampleCommand, ...] = (
     impact,
     analyze,
     status,
+    placement,
     run,
     opa_config,
     webhook_config,

@@ -20,10 +20,13 @@ STDIN = "-"
 INPUT_ERROR = 2  # the exit code, though the rest was printed
 
 
-def read(source: Input, ask: Callable[[Engine], Awaitable[_Answer]]) -> tuple[_Answer, int]:
-    """What `ask` says of the input, and the exit code: 2 if manifests had faults, each of which is told here."""
+def read(source: Input, ask: Callable[[Engine], Awaitable[_Answer]], types: Sequence[str] = ()) -> tuple[_Answer, int]:
+    """What `ask` says of the input, and the exit code: 2 if manifests had faults, each of which is told here.
+
+    `types` are read of a cluster or of manifests besides those that every command needs.
+    """
     take_standard_input(source.manifests)
-    return asyncio.run(_read(source, ask))
+    return asyncio.run(_read(source, ask, types))
 
 
 def take_standard_input(manifests: Sequence[str]) -> None:
@@ -35,7 +38,9 @@ def take_standard_input(manifests: Sequence[str]) -> None:
         sys.stdin = io.TextIOWrapper(io.BytesIO(sys.stdin.buffer.read()))
 
 
-async def _read(source: Input, ask: Callable[[Engine], Awaitable[_Answer]]) -> tuple[_Answer, int]:
+async def _read(
+    source: Input, ask: Callable[[Engine], Awaitable[_Answer]], types: Sequence[str]
+) -> tuple[_Answer, int]:
     # Imported here, so that help and errors of usage come at once.
     from bridge.runtime.engine import open_engine
     from bridge.runtime.logs import configure_logs
@@ -47,6 +52,7 @@ async def _read(source: Input, ask: Callable[[Engine], Awaitable[_Answer]]) -> t
         manifests=source.manifests,
         kubeconfig=source.kubeconfig,
         kube_context=source.kube_context,
+        types=types,
     ) as engine:
         try:
             return await ask(engine), INPUT_ERROR if await tell_problems(engine) else 0

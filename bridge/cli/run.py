@@ -74,7 +74,7 @@ async def report(settings: Settings, running: Running) -> None:
 
     if settings.manifests:
         try:
-            tables, example = await _overview(running)
+            tables, example = await _overview(settings, running)
             print_tables(tables)
         except OpaError as error:
             # The bridge goes on: what fills OPA also mends it.
@@ -90,16 +90,19 @@ async def report(settings: Settings, running: Running) -> None:
     print("Ctrl-C stops it.", flush=True)
 
 
-async def _overview(running: Running) -> tuple[list[Table], str | None]:
+async def _overview(settings: Settings, running: Running) -> tuple[list[Table], str | None]:
     from bridge.cli.asking import effective_everywhere
     from bridge.cli.printers.effective import effective_tables
+    from bridge.cli.printers.placement import placement_tables
     from bridge.cli.printers.status import status_tables
     from bridge.cli.reading import tell_problems
     from bridge.cli.statuses import statuses
+    from bridge.remediator.placement.finding import findings
 
     await tell_problems(running.engine)
     entries = await effective_everywhere(running.engine.opa)
     tables = [*effective_tables(entries), *status_tables(await statuses(running.engine.opa, with_objects=False))]
+    tables += placement_tables(await findings(running.engine.opa, settings.placed_types))
     for table in tables:
         left_out = len(table.rows) - _SHOWN_ROWS
         if left_out > 0:

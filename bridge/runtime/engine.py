@@ -40,12 +40,14 @@ async def open_engine(
     manifests: Sequence[str] = (),
     kubeconfig: str | None = None,
     kube_context: str | None = None,
+    types: Sequence[str] = (),
 ) -> AsyncIterator[Engine]:
     """An engine on a running OPA (`opa_url`), on manifests (paths, `-` for standard input), or else on a cluster.
 
     The latter two have an OPA of their own for as long as the engine is open; a cluster is `kubeconfig`'s, None for
-    kubectl's. Raises ManifestError for a path that is not there, KubeError for a cluster that does not answer, OpaError
-    where OPA cannot be reached or started, ToolError where there is no `opa` and none can be had.
+    kubectl's; `types` are read of them besides Gateway API's and the policy kinds'. Raises ManifestError for a path
+    that is not there, KubeError for a cluster that does not answer, OpaError where OPA cannot be reached or started,
+    ToolError where there is no `opa` and none can be had.
     """
     if opa_url:
         async with Opa(opa_url, token=token) as opa:
@@ -54,7 +56,7 @@ async def open_engine(
     if manifests:
         source = ManifestSource(manifests, follow=False)
         found = await settle_manifests(await asyncio.to_thread(source.load))
-        async with _filled_from(source, found.bundle) as opa:
+        async with _filled_from(source, found.bundle, types) as opa:
             yield Engine(opa, [*source.problems, *troubles(found, source.position)], source.position)
         return
     # Imported here because manifests need none of it, and the Kubernetes library costs half a second.
@@ -65,19 +67,19 @@ async def open_engine(
         await client.get("/version", timeout=PATIENCE)  # a source waits for a server that is away; a person does not
         found = await settle_cluster(client)
         told = _Told(ClusterSource(client))
-        async with _filled_from(told, found.bundle) as opa:
+        async with _filled_from(told, found.bundle, types) as opa:
             yield Engine(opa, [*told.problems, *troubles(found)])
 
 
 @asynccontextmanager
-async def _filled_from(source: Source, bundle: Bundle) -> AsyncIterator[Opa]:
+async def _filled_from(source: Source, bundle: Bundle, types: Sequence[str]) -> AsyncIterator[Opa]:
     """An OPA of its own with a bundle, that holds what a source tells."""
     executable = await asyncio.to_thread(ensure, "opa")
     async with (
         ManagedOpa(executable.path, {}, bundle=bundle) as managed,
         Opa(managed.url) as opa,
     ):
-        replicator = Replicator(source, opa, ALWAYS)
+        replicator = Replicator(source, opa, (*ALWAYS, *types))
         running = asyncio.create_task(replicator.run())
         filled = asyncio.create_task(replicator.filled.wait())
         try:

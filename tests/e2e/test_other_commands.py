@@ -17,7 +17,19 @@ from bridge.opa.config import opa_config
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.conftest import Run
 
-COMMANDS = ["effective", "status", "run", "opa-config", "doctor"]
+COMMANDS = [
+    "effective",
+    "explain",
+    "tree",
+    "impact",
+    "analyze",
+    "status",
+    "placement",
+    "run",
+    "opa-config",
+    "webhook-config",
+    "doctor",
+]
 
 
 def test_it_tells_its_version(bridge: Run) -> None:

@@ -294,6 +294,7 @@ async def test_report_writes_nothing_at_all(control_plane: ControlPlane, opa_pat
         assert bridge.placement.counts["patched"] == 0
 
 
+@pytest.mark.long
 async def test_off_is_as_if_it_were_not_there(control_plane: ControlPlane, opa_path: Path, place: Place) -> None:
     await place.deploy("checkout", eu_jurisdiction_required="true")
     async with at_work(control_plane, opa_path, place, "Off") as bridge:
@@ -338,6 +339,7 @@ async def test_values_of_every_type_are_merged_and_annotations_of_others_stay(
         assert await place.annotations("app") == wanted
 
 
+@pytest.mark.long
 async def test_somebody_who_writes_over_a_placement_is_mended(
     control_plane: ControlPlane, opa_path: Path, place: Place
 ) -> None:
@@ -436,6 +438,7 @@ async def test_a_policy_that_flips_is_stopped_and_goes_on_when_it_or_the_object_
         await until(mended)
 
 
+@pytest.mark.long
 async def test_the_budget_bounds_what_is_written(control_plane: ControlPlane, opa_path: Path, place: Place) -> None:
     for number in range(12):
         await place.deploy(f"app{number}", eu_jurisdiction_required="true")
@@ -445,6 +448,7 @@ async def test_the_budget_bounds_what_is_written(control_plane: ControlPlane, op
         assert time.monotonic() - began > 2
 
 
+@pytest.mark.long
 async def test_a_conflict_is_decided_anew(control_plane: ControlPlane, opa_path: Path, place: Place) -> None:
     await place.deploy("app", eu_jurisdiction_required="true")
     async with at_work(control_plane, opa_path, place) as bridge:
@@ -456,6 +460,7 @@ async def test_a_conflict_is_decided_anew(control_plane: ControlPlane, opa_path:
         assert (await place.annotations("app"))["others.io/count"] == "19"
 
 
+@pytest.mark.long
 async def test_only_the_holder_of_the_lease_writes_and_tells(
     control_plane: ControlPlane, opa_path: Path, place: Place
 ) -> None:

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 
 import structlog
 
+from bridge.model.annotations import annotation_text
 from bridge.model.keys import parse_key
 from bridge.model.notice import Notice
 from bridge.model.placement import Placed
@@ -220,7 +221,7 @@ class Placement:
         else:
             self._flips.patched(key, plan.changes, now)
             self.counts["patched"] += 1
-            log.info("placed", object=key, annotations=plan.changes)
+            log.info("placed", object=key, annotations=annotation_text(plan.changes))
             self._tell.fine(key)
             self._differing.succeeded(key)
 

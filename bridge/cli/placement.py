@@ -1,0 +1,76 @@
+"""`bridge placement`: what the placement decision says of objects as they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from bridge.cli.errors import CommandError
+from bridge.cli.help_text import ExampleCommand, debug_option
+from bridge.cli.options import FORMATS, Input, input_options, namespace_options, output_option
+
+if TYPE_CHECKING:
+    from bridge.remediator.placement.finding import Finding
+    from bridge.runtime.engine import Engine
+    from bridge.runtime.settings import Settings
+
+_EXAMPLES = (
+    (
+        "What would be set in a folder, by the settings of a bridge",
+        "bridge placement --manifests examples/placement --config examples/placement-settings.yaml",
+    ),
+    ("Deployments of a running bridge", "bridge placement --kind apps/Deployment --opa http://opa:8181"),
+)
+
+
+@click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="What the placement decision would set on objects")
+@click.option("--kind", "kinds", metavar="GROUP/KIND", multiple=True, help="Objects of this type: apps/Deployment.")
+@click.option("--decision", metavar="PATH", help="The document that decides, instead of the settings'.")
+@click.option("--config", metavar="FILE", type=click.Path(path_type=Path), help="A bridge's settings: its kinds.")
+@namespace_options(only="Only what is in this namespace.")
+@input_options
+@output_option(*FORMATS)
+@debug_option
+@click.pass_context
+def placement(
+    ctx: click.Context,
+    kinds: tuple[str, ...],
+    decision: str | None,
+    config: Path | None,
+    namespace: str | None,
+    source: Input,
+    output: str,
+) -> None:
+    """Show the annotations that the placement decision would set on objects, and the objects that it refuses.
+
+    Nothing is written. Without --kind: the kinds of the setting `placement` (from --config, or BRIDGE_PLACEMENT). Of
+    the settings `types` counts too: what the decision reads must be there. With -o wide, json or yaml also what is as
+    it should be.
+    """
+    from bridge.cli.printers import print_answer
+    from bridge.cli.printers.placement import placement_tables
+    from bridge.cli.reading import read
+    from bridge.remediator.placement.finding import findings
+
+    settings = _settings(config, kinds, decision)
+    types = [*(one.type for one in settings.selected_types), *(one.type_id for one in settings.placed_types)]
+
+    async def ask(engine: Engine) -> list[Finding]:
+        return await findings(engine.opa, settings.placed_types, namespace)
+
+    answer, code = read(source, ask, types)
+    nothing = "Everything is as the decision says." if answer else "The decision says nothing of any object."
+    print_answer(output, answer, placement_tables, nothing, document=lambda found: [one.document() for one in found])
+    ctx.exit(code)
+
+
+def _settings(config: Path | None, kinds: tuple[str, ...], decision: str | None) -> Settings:
+    """The settings with what the options say. Raises SettingsError, or CommandError where no kind is placed."""
+    from bridge.runtime.settings import load_settings
+
+    settings = load_settings(config, {"placement": kinds, "decision": decision})
+    if not settings.placed_types:
+        raise CommandError("no kinds: give --kind GROUP/KIND, or --config FILE with the setting placement")
+    return settings

@@ -1,0 +1,26 @@
+"""Findings of placement as tables: what would be set, then what cannot be placed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from bridge.cli.printers.table import Column, Table
+from bridge.cli.targets import short_key
+from bridge.model.keys import parse_key
+
+if TYPE_CHECKING:
+    from bridge.remediator.placement.finding import Finding
+
+
+def placement_tables(findings: Sequence[Finding], wide: bool = False) -> list[Table]:
+    """A row for each annotation that differs (`wide`: that is wanted), and one for each object that is not placed."""
+    wanted = Table([Column("OBJECT"), Column("ANNOTATION"), Column("NOW", long=True), Column("WANTED", long=True)])
+    not_placed = Table([Column("NOT PLACED"), Column("WHY", long=True)])
+    for one in findings:
+        name = short_key(parse_key(one.key))
+        shown = one.decided.annotations
+        chosen = one.decided.decision.annotations if wide and not one.troubles else one.changes
+        wanted.rows += [[name, key, str(shown.get(key, "")), value] for key, value in sorted(chosen.items())]
+        not_placed.rows += [[name, why] for why in one.troubles]
+    return [wanted, not_placed]
