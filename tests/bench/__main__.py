@@ -6,7 +6,7 @@ import argparse
 import asyncio
 
 from bridge.runtime.logs import configure_logs
-from tests.bench import admission, cluster, opa_alone, replication, size, stacks, wide
+from tests.bench import admission, cluster, opa_alone, placement, replication, size, stacks, wide
 from tests.bench.figures import figure, machine, progress
 
 PARTS = {
@@ -15,6 +15,7 @@ PARTS = {
     "wide": wide.measure,
     "cluster": cluster.measure,
     "replication": replication.measure,
+    "placement": placement.measure,
     "size": size.measure,
     "admission": admission.measure,
 }
