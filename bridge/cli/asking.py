@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from bridge.cli.kind_names import resolve_kind
+from bridge.cli.kind_names import match_kinds, resolve_kind
 from bridge.cli.targets import choose, not_found, read_reference, section_not_found
-from bridge.model.keys import Key, parse_key
+from bridge.model.keys import FRONTEND, Key, parse_key
 from bridge.opa.client import Opa
 from bridge.opa.errors import QueryError
 from bridge.opa.paths import pointer
@@ -40,6 +41,18 @@ async def target_keys(opa: Opa, texts: Sequence[str], namespace: str | None) -> 
             raise not_found(reference, await _names(opa, {"types": list(reference.types)}))
         found.append(key)
     return list(dict.fromkeys(found))
+
+
+async def entry_gateway(opa: Opa, text: str, namespace: str | None) -> Key:
+    """The Gateway that `[NAMESPACE/]NAME` means, or the mesh frontend that a kind with a name means.
+
+    Raises CommandError as `target_keys` does.
+    """
+    types = {name: about["names"] for name, about in (await opa.query("types", {})).items()}
+    kind = text.partition("/")[0] if "/" in text else ""
+    named = text if kind and (match_kinds(kind, types) or text.count("/") > 1) else f"Gateway/{text}"
+    (key,) = await target_keys(opa, [named], namespace)
+    return key if key.kind == "Gateway" else replace(key, role=FRONTEND)
 
 
 async def effective_at(

@@ -15,13 +15,16 @@ import click
 
 from bridge import __version__
 from bridge.cli.analyze import analyze
+from bridge.cli.completion import completion
 from bridge.cli.doctor import doctor
 from bridge.cli.effective import effective
 from bridge.cli.explain import explain
+from bridge.cli.get import get
 from bridge.cli.help_text import ExampleCommand, debug_option
 from bridge.cli.impact import impact
 from bridge.cli.opa_config import opa_config
 from bridge.cli.placement import placement
+from bridge.cli.request import request
 from bridge.cli.run import run
 from bridge.cli.status import status
 from bridge.cli.tree import tree
@@ -32,15 +35,18 @@ _BROKEN_PIPE = 141  # as a shell reports a program that SIGPIPE ended
 _COMMANDS: tuple[ExampleCommand, ...] = (
     effective,
     explain,
+    request,
     tree,
     impact,
     analyze,
+    get,
     status,
     placement,
     run,
     opa_config,
     webhook_config,
     doctor,
+    completion,
 )
 
 

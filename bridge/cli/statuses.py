@@ -17,34 +17,42 @@ MODE_ANNOTATION = "policybridge.io/mode"  # marks a policy whose status is only 
 
 @dataclass(slots=True)
 class Statuses:
-    """What the queries `status` and `affected` say, and the objects that this is about, by key."""
+    """What the queries `status` and `affected` say, and the objects that this is about, by key.
+
+    `scopes` has by policy on how many of the paths that it reaches it has a say: `{affected, all}`.
+    """
 
     policies: list[Entry]
     affected: list[Entry]
     objects: dict[str, Entry] = field(default_factory=dict)
+    scopes: dict[str, dict[str, int]] = field(default_factory=dict)
 
 
-async def statuses(opa: Opa, *, with_objects: bool) -> Statuses:
-    """Ask for every policy, and for every object that a policy affects or that is marked as if one did.
+async def statuses(opa: Opa, *, with_objects: bool, with_affected: bool = True, kind: str | None = None) -> Statuses:
+    """Ask for every policy (of a kind), and for every object that a policy affects or that is marked as if one did.
 
     Counted by the ledger that statuses are written from.
     """
     from bridge.cli.asking import objects
     from bridge.model.keys import parse_key
 
-    ledger = await _ledger(opa)
+    chosen = {"policyKind": kind} if kind else {}
+    ledger = await _ledger(opa, chosen)
     policies = []
-    for keys in _batches(await opa.query("policies", {})):
+    scopes = {}
+    for keys in _batches(await opa.query("policies", chosen)):
         asked = {"policies": keys, "tallies": {key: ledger.tallies(key) for key in keys}}
         for entry in await opa.query("status", asked):
             policies.append(entry)
             ledger.report(entry["policyKind"], entry["policy"], entry.get("unreported", ()))
+        scopes.update({key: _counted(ledger.tallies(key)) for key in keys})
     affected: list[Entry] = []
-    for keys in _batches(sorted(ledger.objects().union(await opa.query("marked", {})))):
+    marked = sorted(ledger.objects().union(await opa.query("marked", {}))) if with_affected else []
+    for keys in _batches(marked):
         acting = {key: ledger.acting(key) for key in keys}
         unreported = {key: ledger.unreported(key) for key in keys}
         affected += await opa.query("affected", {"objects": keys, "acting": acting, "unreported": unreported})
-    found = Statuses(policies, affected)
+    found = Statuses(policies, affected, scopes=scopes)
     if with_objects:
         named = [entry["policy"] for entry in policies] + [entry["object"] for entry in affected]
         held = await objects(opa, map(parse_key, named))
@@ -52,12 +60,18 @@ async def statuses(opa: Opa, *, with_objects: bool) -> Statuses:
     return found
 
 
-async def _ledger(opa: Opa) -> Ledger:
+def _counted(tallies: list[Entry]) -> dict[str, int]:
+    lost = sum(one["count"] for one in tallies if one["outcome"] in {"Overridden", "Failed"})
+    every = sum(one["count"] for one in tallies)
+    return {"affected": every - lost, "all": every}
+
+
+async def _ledger(opa: Opa, chosen: Entry) -> Ledger:
     """What became of every policy at every effective target."""
     from bridge.remediator.ledger import Ledger
 
     ledger = Ledger()
-    for kind, targets in (await opa.query("scopes", {})).items():
+    for kind, targets in (await opa.query("scopes", chosen)).items():
         for keys in _batches(targets):
             for target, rows in (await opa.query("outcomes", {"policyKind": kind, "targets": keys})).items():
                 ledger.replace(kind, target, rows)

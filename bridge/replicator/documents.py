@@ -15,7 +15,18 @@ from bridge.replicator.skeleton import Operation, Path, Skeleton
 OBJECTS = "objects"
 KINDS = "kinds"
 INDEX = "index"
-INDEXES = ("attached", "children", "extended", "held", "limited", "parents", "referrers", "selectors", "targeted")
+INDEXES = (
+    "attached",
+    "children",
+    "extended",
+    "held",
+    "limited",
+    "parents",
+    "referrers",
+    "selectors",
+    "served",
+    "targeted",
+)
 
 Entries = list[tuple[Path, Any]]  # an object's part of the index: path below `index`, and the value there
 

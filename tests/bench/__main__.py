@@ -6,13 +6,14 @@ import argparse
 import asyncio
 
 from bridge.runtime.logs import configure_logs
-from tests.bench import admission, cluster, opa_alone, placement, replication, size, stacks, wide
+from tests.bench import admission, cluster, opa_alone, placement, replication, requests, size, stacks, wide
 from tests.bench.figures import figure, machine, progress
 
 PARTS = {
     "opa": opa_alone.measure,
     "stacks": stacks.measure,
     "wide": wide.measure,
+    "requests": requests.measure,
     "cluster": cluster.measure,
     "replication": replication.measure,
     "placement": placement.measure,

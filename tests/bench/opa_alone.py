@@ -53,7 +53,7 @@ class MemorySource:
 @asynccontextmanager
 async def filled_opa(load: Load) -> AsyncIterator[str]:
     """An OPA that holds the load; gives its URL. Prints how long the fill took."""
-    async with _filled(load.objects()) as (url, took, count):
+    async with filled_with(load.objects()) as (url, took, count):
         figure("fill_from_memory", took, "s", routes=load.routes, objects=count, where=WHERE)
         yield url
 
@@ -62,12 +62,13 @@ async def filled_opa(load: Load) -> AsyncIterator[str]:
 async def opa_with(load: Load, policies: Iterable[Object]) -> AsyncIterator[str]:
     """An OPA that holds the load's routes and what they stand below, with these policies alone; gives its URL."""
     objects = (*custom_resources(), policy_kind(), *load.bases(), *load.http_routes(), *policies)
-    async with _filled(objects) as (url, _, _):
+    async with filled_with(objects) as (url, _, _):
         yield url
 
 
 @asynccontextmanager
-async def _filled(objects: Iterable[Object]) -> AsyncIterator[tuple[str, float, int]]:
+async def filled_with(objects: Iterable[Object]) -> AsyncIterator[tuple[str, float, int]]:
+    """An OPA that holds these objects: its URL, the seconds that the fill took, the number of objects."""
     executable = await asyncio.to_thread(ensure, "opa")
     source = MemorySource([as_created(obj) for obj in objects])
     async with (

@@ -25,6 +25,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"^```(?:yaml|rego)\n# ([\w.-]+\.(?:yaml|rego))\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 RUN = re.compile(
+    r"(?:sed [^|]*\| )?"
     r"(bridge (analyze|effective|explain|get|impact|opa-config|placement|request|status|tree|--help|\w[\w-]* --help)"
     r"|curl -s \S+/v1/data|opa )\b"
 )

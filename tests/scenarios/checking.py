@@ -19,6 +19,8 @@ short there, `<Kind>/<name>#<section>`; policies are named by their names (`<Kin
   `type` is how the name of the condition type ends, if it is not `Affected`.
 - `affected: {object, annotations: [names]}`: the annotations that an object is marked with.
 - `refused: {policyKind, reason?, mentions?}`: a PolicyKind, by its resource's name, that is not in force.
+- `request: {…, rule, listener?, backends?, filters?, policies?, also?, nearest?}`: the rule that serves a request (null
+  for none), the rest as in the input and the answer of the query `request`. Its Gateway is the scenario's only one.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.scenarios.cases import Case
+from tests.scenarios.requests import asked, check_request, name_of
 
 CONDITION_TYPES = ("Accepted", "Programmed", "Enforced", "PartiallyEnforced", "Overridden")
 
@@ -36,7 +39,7 @@ CONDITION_TYPES = ("Accepted", "Programmed", "Enforced", "PartiallyEnforced", "O
 class Answers:
     """`effective` as the query gives it; by key each policy's status, and what each affected object shows.
 
-    `explained`: by target what the query `explain` gives.
+    `explained`: by target what the query `explain` gives; `requests`: by its name what becomes of each request.
     `by_source`: `effective` as it is with a sourceNamespace.
     `shown`: `{conditions, listeners, parents}` as they stand in a status, and `annotations`.
     `refused`: by its resource's name the Accepted condition of each PolicyKind that is not in force.
@@ -48,10 +51,19 @@ class Answers:
     refused: dict[str, dict[str, Any]] = field(default_factory=dict)
     by_source: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     explained: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    requests: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def for_source(self, namespace: str) -> list[dict[str, Any]]:
         """What is effective for requests from a namespace; without one what is the same for all."""
         return self.by_source[namespace] if namespace else self.effective
+
+
+def check_requests(case: Case, answers: Answers) -> None:
+    """Every request gets where it is expected to get."""
+    for outcome in case.outcomes:
+        if "request" in outcome:
+            answer = answers.requests[name_of(asked(case, outcome["request"]))]
+            check_request(case, f"{case.name}: {outcome['says']}", outcome["request"], answer)
 
 
 def refusal(conditions: list[dict[str, Any]]) -> dict[str, Any] | None:
@@ -61,6 +73,7 @@ def refusal(conditions: list[dict[str, Any]]) -> dict[str, Any] | None:
 
 def check(case: Case, answers: Answers) -> None:
     """Every expected outcome holds, and no effective policy is there that nobody expects."""
+    check_requests(case, answers)
     expected_paths = []
     for outcome in case.outcomes:
         says = f"{case.name}: {outcome['says']}"

@@ -7,9 +7,9 @@ import os
 import subprocess
 import sys
 import time
-import urllib.request
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from tests.controlplane.plane import ControlPlane
 from tests.scenarios.cases import POLICY_NAMESPACE, Case, all_cases, policy_maps
 from tests.scenarios.checking import Answers, check, refusal
 from tests.scenarios.custom_resources import custom_resources, plural_of
+from tests.scenarios.requests import command_of, name_of, requests_of
 
 BRIDGE = Path(sys.executable).parent / "bridge"
 CRDS = Path(__file__).parents[2] / "deploy" / "crds"
@@ -43,21 +44,12 @@ class Cluster:
         """Ask for all effective policies anew."""
         self.effective = self.bridge("effective")
 
-    def bridge(self, *arguments: str) -> Any:
-        """What the command prints of the bridge's OPA, as JSON."""
+    def bridge(self, *arguments: str, codes: AbstractSet[int] = frozenset({0})) -> Any:
+        """What the command prints of the bridge's OPA, as JSON; it ends with one of `codes`."""
         command = [str(BRIDGE), *arguments, "--opa", self.opa_url, "-o", "json"]
         done = subprocess.run(command, capture_output=True, check=False)
-        assert done.returncode == 0, done.stderr.decode()
+        assert done.returncode in codes, done.stderr.decode()
         return json.loads(done.stdout)
-
-    def explain(self, target: str) -> list[dict[str, Any]]:
-        """What the bridge's OPA says of how an effective policy came about."""
-        body = json.dumps({"input": {"target": target}}).encode()
-        url = f"{self.opa_url}/v1/data/bridge/v1/explain"
-        request = urllib.request.Request(url, body, {"Content-Type": "application/json"})  # noqa: S310 (on loopback)
-        with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310
-            told: list[dict[str, Any]] = json.load(answer)["result"]
-        return told
 
     def shown(self, obj: Object) -> dict[str, Any]:
         """What the API server has of an object now: its metadata, and over it its status."""
@@ -142,8 +134,9 @@ def _answers(case: Case, cluster: Cluster) -> Answers:
         namespace: [entry for entry in cluster.bridge("effective", "--source-namespace", namespace) if case.owns(entry)]
         for namespace in case.sources
     }
-    explained = {target: cluster.explain(target) for target in case.explained}
-    return Answers(effective, statuses, shown, refused, by_source, explained)
+    explained = {target: cluster.bridge("explain", target) for target in case.explained}
+    requests = {name_of(one): cluster.bridge(*command_of(one), codes={0, 1}) for one in requests_of(case)}
+    return Answers(effective, statuses, shown, refused, by_source, explained, requests)
 
 
 def _kubectl(kubectl: Path, plane: ControlPlane, folder: Path) -> Callable[[list[Object]], None]:

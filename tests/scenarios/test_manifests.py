@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
+from bridge.cli.main import run_command
 from bridge.model.keys import key_of
+from bridge.runtime.engine import open_engine
 from tests.scenarios.cases import Case, all_cases, policy_maps
 from tests.scenarios.checking import Answers, check
+from tests.scenarios.requests import command_of, name_of, requests_of
 
 BRIDGE = Path(sys.executable).parent / "bridge"
 INPUT_ERROR = 2
@@ -57,9 +63,34 @@ def statuses(opa_path: Path) -> dict[str, dict[str, Any]]:
     return {str(key_of(obj)): obj["metadata"] | obj.get("status", {}) for obj in bridge(opa_path, "status").answer}
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def requests_asked() -> AsyncIterator[Callable[[Case], dict[str, Any]]]:
+    """Asks by the command for a scenario's requests: an OPA is filled from its manifests, and from those of all."""
+    manifests = [str(case.manifest) for case in all_cases() if requests_of(case)]
+    async with open_engine(manifests=manifests) as engine:
+
+        def ask(case: Case) -> dict[str, Any]:
+            return {name_of(asked): _asked(engine.opa.url, asked) for asked in requests_of(case)}
+
+        yield ask
+
+
+def _asked(opa_url: str, asked: dict[str, Any]) -> Any:
+    # The command within this process: to start one for each request would take longer than all the rest.
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        code = run_command([*command_of(asked), "--opa", opa_url, "-o", "json"])
+    answer = json.loads(said.getvalue())
+    assert code == (0 if answer["rule"] else 1)
+    return answer
+
+
 @pytest.mark.parametrize("case", all_cases(), ids=lambda case: case.name)
 def test_a_scenario_holds_on_a_folder_of_manifests(
-    case: Case, effective: Printed, statuses: dict[str, dict[str, Any]], opa_path: Path
+    case: Case,
+    effective: Printed,
+    statuses: dict[str, dict[str, Any]],
+    requests_asked: Callable[[Case], dict[str, Any]],
+    opa_path: Path,
 ) -> None:
     mine = [entry for entry in effective.answer if case.owns(entry)]
     refused = {name: {"message": message} for file, name, message in effective.refused if file == str(case.manifest)}
@@ -68,4 +99,4 @@ def test_a_scenario_holds_on_a_folder_of_manifests(
         for namespace in case.sources
     }
     explained = {target: bridge(opa_path, "explain", target, cases=[case]).answer for target in case.explained}
-    check(case, Answers(mine, statuses, statuses, refused, by_source, explained))
+    check(case, Answers(mine, statuses, statuses, refused, by_source, explained, requests_asked(case)))

@@ -21,6 +21,7 @@ from bridge.opa.managed import ManagedOpa
 from bridge.resources import rego_root
 from tests.scenarios.cases import Case, all_cases
 from tests.scenarios.checking import Answers, check, refusal
+from tests.scenarios.requests import name_of, requests_of
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -82,6 +83,7 @@ async def _answers(case: Case, opa: Opa) -> Answers:
         {entry["policy"].rpartition("/")[2]: c for entry in described if (c := refusal(entry["conditions"]))},
         by_source,
         {key: await opa.query("explain", {"target": key, "changes": changes}) for key in case.explained},
+        {name_of(one): await opa.query("request", {**one, "changes": changes}) for one in requests_of(case)},
     )
 
 

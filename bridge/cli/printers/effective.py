@@ -11,6 +11,7 @@ from bridge.cli.printers.table import TIE, Column, Table
 from bridge.cli.targets import short_key
 from bridge.model.keys import CLUSTER, Key, parse_key
 
+# What a policy that does not hold whole has behind its name.
 MARKS = {"PartiallyProgrammed": f"{TIE}(partly)", "Overridden": f"{TIE}(overridden)"}
 _PLAIN = re.compile(r"[^\s,=\"'{}\[\]]+")  # a text that needs no quotes
 

@@ -7,11 +7,12 @@ import data.bridge.lib.keys
 # description: |
 #   What one object declares, as entries of `data.index`: each has a path (`[index, key…]`) under which the
 #   replicator stores the value at this object's own key. A function of the object alone, never whether a link counts.
-links(obj) := _links_of(keys.of(obj), obj) | attachment.entries(obj) if {
+links(obj) := (_links_of(keys.of(obj), obj) | _served_of(obj)) | attachment.entries(obj) if {
 	count(_link_modules) == 0
 } else := union({
 	_edge_entries(keys.of(obj), declared_edges(obj) | _link_edges(obj)),
 	_extended_entries(extension_links(obj)),
+	_served_of(obj),
 	attachment.entries(obj),
 })
 
@@ -30,6 +31,10 @@ _entries(self, above, below) := union({
 	_referrer_entries(self, above | below),
 	_held_entries(above | below),
 })
+
+_served_of(obj) := served_entries(keys.type_of(keys.of(obj)), obj) if {
+	obj.spec.parentRefs
+} else := set()
 
 # What extension modules link stands apart too, with its sections, because nothing in the objects says it again.
 _extended_entries(links_of_modules) := {{"path": ["extended", child], "value": value} |

@@ -19,6 +19,7 @@ test_a_route_declares_its_parents_and_backends_both_ways if {
 		{"path": ["parents", "core/Service/payments/bank"], "value": [testing.cart_route]},
 		{"path": ["referrers", "infra"], "value": true},
 		{"path": ["referrers", "payments"], "value": true},
+		{"path": ["served", _gw, "*", "/"], "value": true},
 	}
 }
 

@@ -72,6 +72,13 @@ _paths_1(node, held) := _extend({above | some parent in parents(node); some abov
 
 _paths_0(node, _) := {[path_bound_mark, node]}
 
+# METADATA
+# description: |
+#   The paths to a backend, or to a port of one, that go on from these paths to a rule; `held` as in `paths`.
+paths_below(aboves, node, held) := _extend(aboves, node, held) if {
+	not is_port(node)
+} else := _extend(_extend(aboves, keys.parse(node).object, held), node, held)
+
 _extend(aboves, node, held) := {array.concat(above, step) | some above in aboves} if {
 	not is_port(node)
 	count(aboves) > 0

@@ -88,3 +88,10 @@ _backend_refusal(route_key, backend) := "RefNotPermitted" if {
 } else := "BackendNotFound" if {
 	not exists(backend)
 } else := ""
+
+# METADATA
+# description: Why a route's requests do not get to a backend that it names, `{reason, message}`; null where they do.
+refused_backend(route_key, backend) := {"reason": reason, "message": _refusal_message(_refusal_of(route_key, backend, reason))} if {
+	reason := _backend_refusal(route_key, backend)
+	reason != ""
+} else := null

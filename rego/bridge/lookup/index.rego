@@ -80,6 +80,36 @@ referrers(namespace) := {key |
 	not key in touched
 } | object.get(_changed, ["referrers", namespace, ""], set())
 
+# METADATA
+# description: |
+#   The routes that declare a parent (a Gateway, ListenerSet or frontend) for a hostname (`*`: any) and a path (see
+#   `bridge.hierarchy.served_entries`), whether they count or not.
+serving(parent, name, path) := {route |
+	some route, _ in data.index.served[parent][name][path]
+	not route in touched
+} | object.get(_changed, ["served", parent, concat("\n", [name, path])], set())
+
+# METADATA
+# description: The hostnames for which routes declare a parent, that end with a text.
+served_names(parent, ending) := {name |
+	some name, _ in data.index.served[parent]
+	endswith(name, ending)
+} | {name |
+	some joined, _ in _changed.served[parent]
+	name := split(joined, "\n")[0]
+	endswith(name, ending)
+}
+
+# METADATA
+# description: The paths for which routes declare a parent and a hostname, that begin with a text.
+served_paths(parent, name, beginning) := {path |
+	some path, _ in data.index.served[parent][name]
+	startswith(path, beginning)
+} | {split(joined, "\n")[1] |
+	some joined, _ in _changed.served[parent]
+	startswith(joined, concat("\n", [name, beginning]))
+}
+
 _declared(direction, key) := {other |
 	some declarer, others in data.index[direction][key]
 	not declarer in touched

@@ -25,4 +25,6 @@ _entries("attached") := count([1 | _ = data.index.attached[_][_][_]])
 
 _entries("selectors") := count([1 | _ = data.index.selectors[_][_][_][_]])
 
-_entries(part) := count([1 | _ = data.index[part][_][_]]) if not part in {"attached", "selectors"}
+_entries("served") := count([1 | _ = data.index.served[_][_][_][_]])
+
+_entries(part) := count([1 | _ = data.index[part][_][_]]) if not part in {"attached", "selectors", "served"}

@@ -1,0 +1,47 @@
+"""`bridge completion`: what makes a shell complete the command's words."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+from click.shell_completion import ShellComplete, get_completion_class
+
+from bridge.cli.help_text import ExampleCommand, debug_option
+
+SHELLS = ("bash", "zsh", "fish")
+VARIABLE = "_BRIDGE_COMPLETE"  # by which the script asks the command
+
+_EXAMPLES = (
+    ("Now, in bash", "source <(bridge completion bash)"),
+    ("From the next zsh on", "bridge completion zsh >~/.zfunc/_bridge"),
+    ("From the next fish on", "bridge completion fish >~/.config/fish/completions/bridge.fish"),
+)
+
+
+@click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="What makes a shell complete words")
+@click.argument("shell", type=click.Choice(SHELLS))
+@debug_option
+@click.pass_context
+def completion(ctx: click.Context, shell: str) -> None:
+    """Print the script that makes a shell complete commands, options, and what options take.
+
+    `kubectl bridge …` needs none: kubectl's own completion asks `kubectl_complete-bridge`, which is installed beside
+    `kubectl-bridge`.
+    """
+    found = get_completion_class(shell)
+    assert found is not None  # noqa: S101 - the choices are those that there are
+    click.echo(found(ctx.find_root().command, {}, "bridge", VARIABLE).source())
+
+
+def complete_for_kubectl() -> None:
+    """What kubectl asks as `kubectl_complete-bridge WORD… INCOMPLETE`: a line for each completion, then a directive."""
+    from bridge.cli.main import bridge
+
+    *words, incomplete = sys.argv[1:] or [""]
+    files = False
+    for item in ShellComplete(bridge, {}, "bridge", VARIABLE).get_completions(words, incomplete):
+        files = files or item.type != "plain"
+        if item.type == "plain":
+            print(f"{item.value}\t{item.help}" if item.help else item.value)
+    print(":0" if files else ":4")  # 4: no names of files

@@ -1,0 +1,150 @@
+"""What `bridge get` lists: policies, policy kinds and effective targets, each as one flat entry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bridge.cli.asking import Entry
+    from bridge.cli.label_selectors import Selects
+    from bridge.opa.client import Opa
+
+LAYERS = {"Preset": "preset", "CustomResourceDefinition": "discovered", "PolicyKind": "PolicyKind"}
+
+
+async def listed_policies(opa: Opa, kind: str | None, namespace: str | None, selects: Selects | None) -> list[Entry]:
+    """Every policy: `{policy, policyKind, class, mode, targets, accepted, programmed, message, scopes, created}`.
+
+    `scopes` is `{affected, all}`: on how many of the paths that it reaches it has a say.
+    """
+    from bridge.cli.asking import objects
+    from bridge.cli.statuses import statuses
+    from bridge.model.keys import parse_key
+
+    kinds = await opa.query("kinds_in_force", {})
+    told = await statuses(opa, with_objects=False, kind=kind, with_affected=False)
+    chosen = [entry for entry in told.policies if namespace in {None, parse_key(entry["policy"]).namespace}]
+    held = {str(key): obj for key, obj in (await objects(opa, (parse_key(one["policy"]) for one in chosen))).items()}
+    return [
+        {
+            "policy": entry["policy"],
+            "policyKind": entry["policyKind"],
+            "class": kinds[entry["policyKind"]]["class"],
+            "mode": entry["mode"],
+            "targets": _targets(obj),
+            **_conditions(entry),
+            "scopes": told.scopes[entry["policy"]],
+            "created": obj["metadata"].get("creationTimestamp"),
+        }
+        for entry in chosen
+        if (obj := held.get(entry["policy"])) is not None and _selected(obj, selects)
+    ]
+
+
+async def listed_kinds(opa: Opa, kind: str | None) -> list[Entry]:
+    """Every policy kind: `{policyKind, class, mode, effectiveTarget, strategies, source, accepted, message}`."""
+    from bridge.cli.asking import refused_policy_kinds
+
+    in_force = await opa.query("kinds_in_force", {})
+    listed = [
+        {
+            "policyKind": name,
+            "class": about["class"],
+            "mode": about["mode"],
+            "effectiveTarget": about["effectiveTarget"],
+            "strategies": _strategies(about),
+            "source": [LAYERS.get(layer, layer) for layer in about["layers"]],
+            "accepted": "True",
+            "message": "",
+        }
+        for name, about in sorted(in_force.items())
+        if kind in {None, name}
+    ]
+    if kind is None:
+        for key, message in await refused_policy_kinds(opa):
+            refused = {"policyKind": key.name, "class": "", "mode": "", "effectiveTarget": "", "strategies": []}
+            listed.append({**refused, "source": ["PolicyKind"], "accepted": "False", "message": message})
+    return listed
+
+
+async def listed_targets(opa: Opa, kind: str | None, namespace: str | None, selects: Selects | None) -> list[Entry]:
+    """Every effective target that has a policy: `{target, policyKind, paths, policies: [{policy, outcome}]}`."""
+    from bridge.cli.asking import effective_everywhere, objects
+    from bridge.model.keys import parse_key
+
+    entries = await effective_everywhere(opa, kind, namespace)
+    if selects is not None:
+        held = await objects(opa, {parse_key(entry["target"]).object for entry in entries})
+        entries = [one for one in entries if _selected(held.get(parse_key(one["target"]).object, {}), selects)]
+    return [
+        {
+            "target": entry["target"],
+            "policyKind": entry["policyKind"],
+            "paths": len(entry["paths"]),
+            "policies": _outcomes(entry["paths"]),
+        }
+        for entry in entries
+    ]
+
+
+def _selected(obj: Mapping[str, Any], selects: Selects | None) -> bool:
+    labels = obj.get("metadata", {}).get("labels")
+    return selects is None or selects(labels if isinstance(labels, dict) else {})
+
+
+def _targets(policy: Mapping[str, Any]) -> list[str]:
+    """The targets as a policy writes them: `HTTPRoute/cart#checkout`, `Service app=web`."""
+    spec = policy.get("spec")
+    spec = spec if isinstance(spec, dict) else {}
+    refs = spec.get("targetRefs") if isinstance(spec.get("targetRefs"), list) else [spec.get("targetRef")]
+    shown = [_ref(ref) for ref in refs or () if isinstance(ref, dict)]
+    for ref in spec.get("targetSelectors") or ():
+        if isinstance(ref, dict):
+            labels = ref.get("matchLabels")
+            pairs = ",".join(f"{key}={value}" for key, value in labels.items()) if isinstance(labels, dict) else ""
+            shown.append(f"{ref.get('kind', '')} {pairs}".strip())
+    return shown
+
+
+def _ref(ref: Mapping[str, Any]) -> str:
+    section = f"#{ref['sectionName']}" if ref.get("sectionName") else ""
+    space = f"{ref['namespace']}/" if ref.get("namespace") else ""
+    return f"{ref.get('kind', '')}/{space}{ref.get('name', '')}{section}"
+
+
+def _conditions(entry: Mapping[str, Any]) -> dict[str, str]:
+    """Accepted and the reason of what became of it; of several ancestors each once."""
+    groups = (
+        [ancestor["conditions"] for ancestor in entry["ancestors"]] if "ancestors" in entry else [entry["conditions"]]
+    )
+    accepted = [one for group in groups for one in group if one["type"] == "Accepted"]
+    others = [one for group in groups for one in group if one["type"] != "Accepted"]
+    return {
+        "accepted": _each_once(accepted, lambda one: str(one["status"])),
+        "programmed": _each_once(others, lambda one: str(one["reason"])),
+        "message": _each_once(others or accepted, lambda one: str(one["message"])),
+    }
+
+
+def _each_once(conditions: list[Mapping[str, Any]], text: Callable[[Mapping[str, Any]], str]) -> str:
+    return ", ".join(dict.fromkeys(text(one) for one in conditions))
+
+
+def _strategies(about: Mapping[str, Any]) -> list[str]:
+    """What policies of the kind may have: the default, then by where the spec stands, then by its own words."""
+    by_place = [path["strategy"] for path in about["specPaths"] if path.get("strategy")]
+    by_word = [one if isinstance(one, str) else one["strategy"] for one in about["strategies"].values()]
+    return list(dict.fromkeys([about["defaultStrategy"], *by_place, *by_word]))
+
+
+def _outcomes(paths: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Each policy with what became of it, over the paths: on some of them it may be overridden."""
+    outcomes: dict[str, set[str]] = {}
+    for path in paths:
+        for policy in path["policies"]:
+            outcomes.setdefault(policy["policy"], set()).add(policy.get("outcome", "Failed"))
+    return [
+        {"policy": key, "outcome": found.pop() if len(found) == 1 else "PartiallyProgrammed"}
+        for key, found in sorted(outcomes.items())
+    ]

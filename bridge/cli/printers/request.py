@@ -1,0 +1,89 @@
+"""What serves a request, as tables: the way, the backends, the policies, or what was nearest."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bridge.cli.printers.effective import effective_tables
+from bridge.cli.printers.table import Column, Table
+from bridge.cli.targets import short_key
+from bridge.model.keys import parse_key
+
+Entry = Mapping[str, Any]
+
+
+def served_tables(answer: Entry, wide: bool = False) -> list[Table | str]:
+    """The result of the query `request`."""
+    if not answer["rule"]:
+        return [_not_served(answer["nearest"]), _nearest(answer["nearest"]), _also(answer["also"])]
+    return [
+        _way(answer),
+        _backends(answer["backends"]),
+        *effective_tables(answer["policies"], wide),
+        _also(answer["also"]),
+    ]
+
+
+def _way(answer: Entry) -> Table:
+    """Where the request goes, one node a row."""
+    rows: list[Sequence[str]] = [
+        [title, short_key(parse_key(answer[title.lower()]))]
+        for title in ("GATEWAY", "LISTENER", "ROUTE", "RULE")
+        if answer[title.lower()]
+    ]
+    rows += [["FILTER", _filter(one)] for one in answer["filters"]]
+    return Table([Column("SERVED BY"), Column("", long=True)], rows)
+
+
+def _filter(one: Entry) -> str:
+    """`RequestRedirect {"scheme":"https"}`."""
+    rest = [value for name, value in one.items() if name != "type"]
+    text = json.dumps(rest[0] if len(rest) == 1 else rest, ensure_ascii=False, separators=(",", ":")) if rest else ""
+    return f"{one.get('type', '')} {text}".strip()
+
+
+def _backends(backends: Sequence[Entry]) -> Table:
+    """Where the rule leads, with the share of the requests that each backend gets."""
+    total = sum(backend["weight"] for backend in backends)
+    rows: list[Sequence[str]] = []
+    for backend in backends:
+        share = f"{100 * backend['weight'] / total:.3g}%" if total else "0%"
+        problem = backend["problem"]
+        shown = short_key(parse_key(backend["target"]))
+        port = "" if backend["port"] is None else str(backend["port"])
+        rows.append(
+            [
+                shown,
+                port,
+                str(backend["weight"]),
+                share,
+                f"{problem['reason']}: {problem['message']}" if problem else "",
+            ]
+        )
+    columns = [Column("BACKEND"), Column("PORT"), Column("WEIGHT"), Column("SHARE"), Column("FAILS", long=True)]
+    return Table(columns, rows).without_empty("FAILS")
+
+
+def _not_served(nearest: Entry) -> str:
+    return f"No rule serves it. {nearest['message']}."
+
+
+def _nearest(nearest: Entry) -> Table:
+    rows: list[Sequence[str]] = [
+        [short_key(parse_key(one["node"])), one["reason"], one["message"]] for one in nearest["candidates"]
+    ]
+    return Table([Column("NEAREST"), Column("REASON"), Column("WHY NOT", long=True)], rows)
+
+
+def _also(others: Sequence[Entry]) -> Table:
+    """Other listeners that take such a request."""
+    rows: list[Sequence[str]] = [
+        [
+            short_key(parse_key(other["listener"] or other["gateway"])),
+            short_key(parse_key(other["rule"])) if other["rule"] else "no rule serves it there",
+        ]
+        for other in others
+    ]
+    return Table([Column("OTHER LISTENERS"), Column("SERVED BY")], rows)

@@ -1,0 +1,114 @@
+"""`bridge request`: which rule serves a request, where it leads, and what holds for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bridge.cli.errors import CommandError
+from bridge.cli.help_text import ExampleCommand, debug_option
+from bridge.cli.options import FORMATS, Input, input_options, output_option
+
+if TYPE_CHECKING:
+    from bridge.cli.asking import Entry
+    from bridge.runtime.engine import Engine
+
+NOT_SERVED = 1  # the exit code
+
+_EXAMPLES = (
+    ("What serves a page", "bridge request --host shop.example.com --path /cart --manifests examples/shop"),
+    (
+        "At one port of one Gateway, with a header and a query",
+        "bridge request --host shop.example.com --path '/cart?beta=1' --header x-user=ann --gateway public --port 443",
+    ),
+    ("A gRPC call", "bridge request --host api.example.com --grpc shop.Cart/Add"),
+    ("A TLS connection by its SNI; a TCP connection by its port", "bridge request --sni db.example.com"),
+    ("A mesh's request to a Service", "bridge request --gateway svc/cart --path /cart --source-namespace blog"),
+)
+
+
+@click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="Which rule serves a request, and what holds for it")
+@click.option("--host", metavar="HOST", help="The hostname; a port behind it is left out.")
+@click.option("--path", metavar="PATH", help="The path, with a query or without. Default: /.")
+@click.option("--method", metavar="METHOD", help="Default: GET.")
+@click.option("--header", "headers", metavar="NAME=VALUE", multiple=True, help="A header; several may be given.")
+@click.option("--query", metavar="NAME=VALUE", multiple=True, help="A query parameter; several may be given.")
+@click.option("--grpc", metavar="SERVICE/METHOD", help="A gRPC call, in place of path and method.")
+@click.option("--sni", metavar="HOST", help="A TLS connection that is passed on, by its server name.")
+@click.option(
+    "--protocol",
+    type=click.Choice(["HTTP", "HTTPS", "GRPC", "TLS", "TCP", "UDP"], case_sensitive=False),
+    help="Default: what the other options tell; with --port alone TCP.",
+)
+@click.option("--port", type=click.IntRange(1, 65535), help="The listener's port. Default: any.")
+@click.option(
+    "--gateway",
+    metavar="GATEWAY",
+    help="[NAMESPACE/]NAME of the Gateway, or svc/NAME for a request in a mesh. Default: any Gateway.",
+)
+@click.option("-n", "--namespace", metavar="NS", help="The namespace of a --gateway that is given without one.")
+@click.option("--source-namespace", metavar="NS", help="The namespace that the request comes from, in a mesh.")
+@input_options
+@output_option(*FORMATS)
+@debug_option
+@click.pass_context
+def request(ctx: click.Context, /, namespace: str | None, source: Input, output: str, **options: Any) -> None:
+    """Find the rule that serves a request, by Gateway API's precedence, and the effective policies on its way.
+
+    Shows the listener, the route and the rule, the backends with their weights, the filters, and for every policy kind
+    what holds there. If no rule serves the request: how far it gets, and what was nearest. It ends with 1 then.
+
+    Without --port or --gateway the listener with the most specific hostname that has a rule for it is shown, and the
+    others are named.
+    """
+    from bridge.cli.printers import print_answer
+    from bridge.cli.printers.request import served_tables
+    from bridge.cli.reading import read
+
+    asked = _asked(options)
+
+    async def ask(engine: Engine) -> Entry:
+        from bridge.cli.asking import entry_gateway
+
+        gateway = options["gateway"]
+        more = {"gateway": str(await entry_gateway(engine.opa, gateway, namespace))} if gateway else {}
+        answer: Entry = await engine.opa.query("request", {**asked, **more})
+        return answer
+
+    answer, code = read(source, ask)
+    print_answer(output, answer, served_tables, "Nothing is known of it.")
+    ctx.exit(code or (0 if answer["rule"] else NOT_SERVED))
+
+
+def _asked(options: dict[str, Any]) -> Entry:
+    """The query's input, but for the Gateway. Raises CommandError for what has another form."""
+    named = {"host": "host", "method": "method", "sni": "sni", "port": "port", "source_namespace": "sourceNamespace"}
+    asked = {field: options[name] for name, field in named.items() if options[name]}
+    if options["protocol"]:
+        asked["protocol"] = options["protocol"].upper()
+    path, _, query = (options["path"] or "").partition("?")
+    if path:
+        asked["path"] = path
+    if options["grpc"]:
+        service, slash, method = options["grpc"].strip("/").partition("/")
+        if not slash:
+            raise CommandError(f"--grpc {options['grpc']}: write SERVICE/METHOD")
+        asked["grpc"] = {"service": service, "method": method}
+    asked["query"] = _pairs([*(part for part in query.split("&") if part), *options["query"]], "--query", "=")
+    asked["headers"] = _pairs(options["headers"], "--header", "=:")
+    if not asked.keys() - {"query", "headers", "sourceNamespace", "method"}:
+        raise CommandError("there is no request: give --host and --path, --grpc, --sni or --port")
+    return asked
+
+
+def _pairs(texts: list[str] | tuple[str, ...], option: str, marks: str) -> dict[str, list[str]]:
+    """`NAME=VALUE` texts as values by name. A header may be written as `NAME: VALUE`, as curl takes it."""
+    found: dict[str, list[str]] = {}
+    for text in texts:
+        ends = [text.index(mark) for mark in marks if mark in text]
+        if option == "--header" and not ends:
+            raise CommandError(f"{option} {text}: write NAME=VALUE")
+        end = min(ends, default=len(text))
+        found.setdefault(text[:end], []).append(text[end + 1 :].lstrip() if ":" in marks else text[end + 1 :])
+    return found

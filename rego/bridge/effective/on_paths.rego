@@ -1,0 +1,24 @@
+package bridge.effective
+
+import data.bridge.hierarchy
+import data.bridge.kinds
+
+# METADATA
+# description: |
+#   What `at` tells, of these paths to an effective target alone: one who asks about a request goes one way, while a Service
+#   may be reached through thousands of routes.
+on_paths(policy_kind, paths_to_node, source) := [entry |
+	some path in paths_to_node
+	hierarchy.counts_for(path, source)
+	attached := [placed | some placed in stack(policy_kind, path); _counts_on(policy_kind, placed, source)]
+	count(attached) > 0
+	_acts_at_the_end(policy_kind, path, attached)
+	entry := _entry(path, attached)
+]
+
+_counts_on(policy_kind, _, _) if not kinds.for_consumers(policy_kind)
+
+_counts_on(policy_kind, placed, source) if {
+	kinds.for_consumers(policy_kind)
+	_counts_for(policy_kind, placed, source)
+}

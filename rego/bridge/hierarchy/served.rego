@@ -1,0 +1,53 @@
+package bridge.hierarchy
+
+_paths_told := 16 # of a route with more, the first segments are told
+
+# METADATA
+# description: |
+#   By what a route may be found from a request, as entries of the index: at each parent, for each hostname (`*`: any), by
+#   the paths that it matches or that are above these (`/`: any, `*`: what no path tells). A gRPC method is the path
+#   `/<service>/<method>`. A request is served by no other routes than those at the paths above its own.
+served_entries(type, route) := {{"path": ["served", parent, name, path], "value": true} |
+	some parent in {_parent_node(ref, route.metadata.namespace) | some ref in route.spec.parentRefs}
+	some name in _names_served(route)
+	some path in paths_served
+} if {
+	object_level(type) == "Route"
+	paths_served := _few({path | some rule in route.spec.rules; some match in _matches_of(rule); path := _path(type, match)})
+} else := set()
+
+_names_served(route) := {lower(name) | some name in route.spec.hostnames} if {
+	count(route.spec.hostnames) > 0
+} else := {"*"}
+
+_matches_of(rule) := rule.matches if {
+	count(rule.matches) > 0
+} else := [{}]
+
+_few(paths_told) := paths_told if {
+	count(paths_told) <= _paths_told
+} else := firsts if {
+	firsts := {concat("/", array.slice(split(path, "/"), 0, 2)) | some path in paths_told}
+	count(firsts) <= _paths_told
+} else := {"*"}
+
+_path("gateway.networking.k8s.io/HTTPRoute", match) := without_last_slash(object.get(match, ["path", "value"], "/")) if {
+	object.get(match, ["path", "type"], "PathPrefix") != "RegularExpression"
+} else := "*"
+
+_path("gateway.networking.k8s.io/GRPCRoute", match) := without_last_slash(sprintf("/%s/%s", [match.method.service, method])) if {
+	object.get(match, ["method", "type"], "Exact") == "Exact"
+	match.method.service != ""
+	method := object.get(match, ["method", "method"], "")
+} else := "*"
+
+_path(type, _) := "/" if {
+	not type in {"gateway.networking.k8s.io/HTTPRoute", "gateway.networking.k8s.io/GRPCRoute"}
+}
+
+# METADATA
+# description: A path without the slash at its end, but for the root.
+without_last_slash(path) := shorter if {
+	shorter := trim_right(path, "/")
+	shorter != ""
+} else := "/"

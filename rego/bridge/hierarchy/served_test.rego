@@ -1,0 +1,40 @@
+package bridge.hierarchy_test
+
+import data.bridge.hierarchy
+import data.bridge.testing
+
+_served_of(rules) := {path |
+	some entry in hierarchy.links(testing.route("cart", [{"name": "public", "namespace": "infra"}], rules))
+	["served", _, "*", path] = entry.path
+}
+
+test_a_route_is_found_by_the_paths_that_it_matches if {
+	_served_of([{"matches": [{"path": {"type": "PathPrefix", "value": "/a/b/"}}, {"path": {"type": "Exact", "value": "/c"}}]}, {}]) == {
+		"/a/b",
+		"/c",
+		"/",
+	}
+	_served_of([{"matches": [{"path": {"type": "RegularExpression", "value": "/a.*"}}]}]) == {"*"}
+}
+
+# The index of one route stays small.
+test_a_route_with_many_paths_is_found_by_their_first_segments if {
+	_served_of([{"matches": [{"path": {"value": sprintf("/a/%d", [number])}}]} | some number in numbers.range(1, 17)]) == {"/a"}
+	_served_of([{"matches": [{"path": {"value": sprintf("/%d", [number])}}]} | some number in numbers.range(1, 17)]) == {"*"}
+}
+
+test_a_route_of_calls_is_found_by_service_and_method if {
+	route := object.union(
+		testing.route("rpc", [{"name": "public", "namespace": "infra"}], [{"matches": [
+			{"method": {"service": "shop.Cart", "method": "Add"}},
+			{"method": {"service": "shop.Order"}},
+			{"method": {"method": "List"}},
+		]}]),
+		{"kind": "GRPCRoute", "spec": {"hostnames": ["WWW.example.com"]}},
+	)
+	{[entry.path[2], entry.path[3]] | some entry in hierarchy.links(route); entry.path[0] == "served"} == {
+		["www.example.com", "/shop.Cart/Add"],
+		["www.example.com", "/shop.Order"],
+		["www.example.com", "*"],
+	}
+}

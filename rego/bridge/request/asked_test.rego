@@ -1,0 +1,45 @@
+package bridge.request_test
+
+import data.bridge.request
+
+test_what_the_input_has_tells_the_protocol if {
+	request.asked.protocol == "HTTP" with input as {"host": "a"}
+	request.asked.protocol == "HTTP" with input as {"protocol": "HTTPS"}
+	request.asked.protocol == "GRPC" with input as {"grpc": {"service": "s", "method": "m"}}
+	request.asked.protocol == "TLS" with input as {"sni": "a"}
+	request.asked.protocol == "TCP" with input as {"port": 1}
+	request.asked.protocol == "UDP" with input as {"port": 1, "protocol": "UDP"}
+}
+
+test_a_host_is_in_lower_case_and_without_port_and_last_dot if {
+	request.asked.host == "www.example.com" with input as {"host": "WWW.Example.com:8080"}
+	request.asked.host == "www.example.com" with input as {"host": "www.example.com."}
+}
+
+test_a_call_is_a_path_and_a_header_with_several_values_is_one if {
+	asked := request.asked with input as {"grpc": {"service": "s", "method": "m"}, "headers": {"A": ["1", "2"]}}
+	asked.path == "/s/m"
+	asked.method == "POST"
+	asked.headers == {"a": "1,2"}
+}
+
+test_what_is_wrong_with_a_request_is_told if {
+	wrong := [
+		{"host": 1},
+		{"protocol": "QUIC"},
+		{"port": 0},
+		{"port": 1.5},
+		{"port": "80"},
+		{"path": "x"},
+		{"path": "/x?y=1"},
+		{"grpc": {"service": "a/b", "method": "c"}},
+		{"headers": {"a": 1}},
+		{"query": {"a": []}},
+		{"gateway": "Gateway/x"},
+		{"gateway": "gateway.networking.k8s.io/HTTPRoute/a/b"},
+	]
+	every asked in wrong {
+		request.input_problem with input as asked
+	}
+	not request.input_problem with input as {"host": "a", "path": "/", "port": 80, "headers": {"a": ["b"]}}
+}

@@ -1,0 +1,43 @@
+package bridge.request
+
+import data.bridge.hierarchy
+import data.bridge.lib.keys
+import data.bridge.lookup
+
+# METADATA
+# description: |
+#   Where a rule sends requests, in its order: `{backend, target, port, weight, filters, problem}`, null for what is not
+#   there. `target` is the port's node where the backend has such a one; `problem` says why requests fail there.
+backends(route_key, index) := [told |
+	some ref in lookup.get(route_key).spec.rules[index].backendRefs
+	key := hierarchy.backend_key(ref, keys.parse(route_key).namespace)
+	told := {
+		"backend": key,
+		"target": _target(key, object.get(ref, "port", 0)),
+		"port": object.get(ref, "port", null),
+		"weight": object.get(ref, "weight", 1),
+		"filters": object.get(ref, "filters", []),
+		"problem": hierarchy.refused_backend(route_key, key),
+	}
+]
+
+_target(key, port) := hierarchy.canonical(keys.section(key, sprintf("%d", [port]))) if {
+	hierarchy.is_port(keys.section(key, sprintf("%d", [port])))
+} else := key
+
+# METADATA
+# description: |
+#   The nodes that requests may reach behind a rule, each backend that is there and its port.
+behind(told) := [node |
+	some index, backend in told
+	backend.problem == null
+	some place, node in [backend.backend, backend.target]
+	not node in array.slice([backend.backend], 0, place)
+	not node in {other | some earlier in array.slice(told, 0, index); some other in [earlier.backend, earlier.target]}
+]
+
+# METADATA
+# description: The filters of a rule, as its route writes them.
+filters(route_key, index) := found if {
+	found := lookup.get(route_key).spec.rules[index].filters
+} else := []

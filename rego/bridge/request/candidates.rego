@@ -1,0 +1,74 @@
+package bridge.request
+
+import data.bridge.hierarchy
+import data.bridge.lib.keys
+import data.bridge.lookup
+
+_group := "gateway.networking.k8s.io"
+
+# The kinds of routes that may serve the request, those that are asked first in front. What is gRPC is HTTP too.
+_types := [sprintf("%s/%s", [_group, kind]) | some kind in kinds] if {
+	kinds := {
+		"HTTP": ["HTTPRoute"],
+		"GRPC": ["GRPCRoute", "HTTPRoute"],
+		"TLS": ["TLSRoute", "TCPRoute"],
+		"TCP": ["TCPRoute"],
+		"UDP": ["UDPRoute"],
+	}[asked.protocol]
+}
+
+# METADATA
+# description: |
+#   The routes of a type that may serve the request at an entry point, by declaration, `[hostname, route]`: those that the
+#   index has at a hostname that covers the host and at a path above the request's, so that others cost nothing.
+candidates(entry, type) := {[name, route_key] |
+	some name in _names(entry)
+	some path in _paths_above
+	some route_key in lookup.serving(_parent(entry), name, path)
+	startswith(route_key, concat("", [type, "/"]))
+}
+
+# METADATA
+# description: |
+#   Routes of a type at an entry point whose hostnames cover the host, some of those with the paths that are most like the
+#   request's: with the same first segments, then with the same first one, then any.
+hosted(entry, type) := {route_key |
+	some name in _names(entry)
+	some path in _paths_near(entry, name)
+	some route_key in lookup.serving(_parent(entry), name, path)
+	startswith(route_key, concat("", [type, "/"]))
+}
+
+_paths_near(entry, name) := array.slice(near, 0, _regarded) if {
+	near := array.concat(_paths_like(entry, name), [path | some path in ["/", "*"]; not path in _paths_like(entry, name)])
+}
+
+_paths_like(entry, name) := array.slice(sort(found[0]), 0, _regarded) if {
+	segments := split(asked.path, "/")
+	found := [paths_found |
+		some number in [3, 2, 1]
+		paths_found := lookup.served_paths(_parent(entry), name, concat("/", array.slice(segments, 0, number)))
+		count(paths_found) > 0
+	]
+} else := []
+
+_regarded := 20 # paths, that are compared with the request's
+
+_parent(entry) := entry if {
+	hierarchy.is_frontend(entry)
+} else := keys.parse(entry).object
+
+# In a mesh a request is for a Service, so that hostnames of routes say nothing (GAMMA). Streams have none.
+_names(entry) := lookup.served_names(_parent(entry), "") if {
+	_any_host(entry)
+} else := {name | some name in covering(asked.host)}
+
+_any_host(entry) if hierarchy.is_frontend(entry)
+
+_any_host(_) if asked.protocol in {"TCP", "UDP"}
+
+# The request's path, those above it, and what no path tells.
+_paths_above := {"*", "/"} | {concat("/", array.slice(segments, 0, number)) |
+	segments := split(hierarchy.without_last_slash(asked.path), "/")
+	some number in numbers.range(2, count(segments))
+}

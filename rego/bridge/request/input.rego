@@ -1,0 +1,61 @@
+package bridge.request
+
+import data.bridge.hierarchy
+import data.bridge.lib.keys
+
+# METADATA
+# description: What is wrong with a request's input, in a sentence that says what would be right. Undefined where nothing is.
+input_problem := sprintf("%s must be a text", [field]) if {
+	some field in ["host", "path", "method", "sni", "protocol"]
+	not is_string(object.get(input, field, ""))
+} else := sprintf("protocol must be one of %s", [concat(", ", sort(protocols))]) if {
+	input.protocol
+	not input.protocol in protocols
+} else := "port must be a number from 1 to 65535" if {
+	not _is_port(object.get(input, "port", 1))
+} else := "path must begin with / and have no ? in it: what follows that is for query" if {
+	not regex.match(`^/[^?#]*$`, object.get(input, "path", "/"))
+} else := "grpc must have service and method, both texts without /" if {
+	not _is_call(object.get(input, "grpc", {"service": "a", "method": "b"}))
+} else := sprintf("%s must be an object of texts, or of lists of texts", [field]) if {
+	some field in ["headers", "query"]
+	not _are_values(object.get(input, field, {}))
+} else := "gateway must be the key of a Gateway, or of a mesh frontend, <group>/<Kind>/<namespace>/<name>[@frontend]" if {
+	input.gateway
+	not _takes_requests(input.gateway)
+}
+
+_is_port(value) if {
+	is_number(value)
+	value == floor(value)
+	value >= 1
+	value <= 65535
+}
+
+_is_call(value) if {
+	is_string(value.service)
+	is_string(value.method)
+	not contains(concat("", [value.service, value.method]), "/")
+}
+
+_are_values(value) if {
+	is_object(value)
+	every one in value {
+		_is_value(one)
+	}
+}
+
+_is_value(one) if is_string(one)
+
+_is_value(one) if {
+	is_array(one)
+	count(one) > 0
+	every part in one {
+		is_string(part)
+	}
+}
+
+_takes_requests(key) if {
+	keys.parse(key).section == ""
+	hierarchy.level(key) in {"Gateway", "Frontend"}
+}

@@ -1,0 +1,108 @@
+package bridge.request
+
+import data.bridge.hierarchy
+import data.bridge.lib.keys
+import data.bridge.lookup
+
+_told := 5 # candidates
+
+# METADATA
+# description: |
+#   How far a request gets that no rule serves, `{reached, reason, message, candidates}`: `reached` is Nothing, Gateway,
+#   Listener or Route; the candidates are what was nearest there, `{node, reason, message}`.
+nearest := {"reached": "Nothing", "reason": "NoGateway", "message": "There is no Gateway", "candidates": []} if {
+	count(gateways) == 0
+} else := _no_listener if {
+	count(entry_points) == 0
+} else := found if {
+	found := [no_rule | some entry in entry_points; no_rule := _no_rule(entry)][0]
+} else := _no_route(entry_points[0])
+
+_no_listener := {
+	"reached": "Gateway",
+	"reason": "NoListener",
+	"message": sprintf("No listener takes %s", [_described]),
+	"candidates": array.slice(
+		[told | some [_, told] in sort({[rank, told] |
+			some gateway in gateways
+			some node in listeners_of(gateway)
+			reason := listener_refusal(node)
+			some rank, name in ["HostnameDiffers", "PortDiffers", "ProtocolDiffers"]
+			name == reason
+			told := {"node": node, "reason": reason, "message": _listener_message(node)}
+		})],
+		0, _told,
+	),
+}
+
+_listener_message(node) := sprintf("takes %s on port %v for %s", [found.protocol, found.port, _host_named(hostname(node))]) if {
+	found := listener(node)
+}
+
+_host_named(name) := name if {
+	name != "*"
+} else := "any hostname"
+
+_described := sprintf("%s%s%s", [asked.protocol, _for_host, _on_port])
+
+_for_host := sprintf(" for %s", [asked.host]) if {
+	asked.host != ""
+} else := ""
+
+_on_port := sprintf(" on port %d", [asked.port]) if {
+	asked.port != 0
+} else := ""
+
+# No route of the host is attached: those that would be if the listener allowed it, then what other hostnames there are.
+_no_route(entry) := {
+	"reached": "Listener",
+	"reason": "NoRoute",
+	"message": sprintf("No route%s is attached to %s", [_for_host, _short(entry)]),
+	"candidates": _near(entry),
+}
+
+_near(entry) := _refused_at(entry) if {
+	count(_refused_at(entry)) > 0
+} else := _of_other_hosts(entry)
+
+# Those that want this listener come before those that name another one.
+_refused_at(entry) := array.concat(
+	[one | some one in _hosted_at(entry); one.reason != "OtherListener"],
+	[one | some one in _hosted_at(entry); one.reason == "OtherListener"],
+)
+
+_hosted_at(entry) := [{"node": route_key, "reason": told[0], "message": told[1]} |
+	some type in _types
+	some route_key in array.slice(sort(hosted(entry, type)), 0, _told)
+	told := _why_not(entry, route_key)
+]
+
+_why_not(entry, route_key) := told[0] if {
+	told := [[link.reason, link.message] |
+		some link in hierarchy.refused_links(route_key)
+		link.child == route_key
+		keys.parse(link.parent).object == keys.parse(entry).object
+	]
+	count(told) > 0
+} else := ["OtherListener", sprintf("is attached to %s", [concat(", ", sort({_short(node) | some node in hierarchy.parents(route_key)}))])]
+
+_of_other_hosts(entry) := [{"node": route_key, "reason": "HostnameDiffers", "message": message} |
+	not _any_host(entry)
+	some name in array.slice(_similar_names(entry), 0, _told)
+	some path in array.slice(sort(lookup.served_paths(_parent(entry), name, "")), 0, 1)
+	route_key := sort(lookup.serving(_parent(entry), name, path))[0]
+	message := sprintf("serves %s", [_host_named(name)])
+]
+
+# Those below the same domain, else any.
+_similar_names(entry) := same if {
+	labels := split(asked.host, ".")
+	domain := concat(".", array.slice(labels, max([count(labels) - 2, 0]), count(labels)))
+	same := sort(lookup.served_names(_parent(entry), domain))
+	count(same) > 0
+} else := sort(lookup.served_names(_parent(entry), ""))
+
+_short(node) := sprintf("%s %s%s", [parts.kind, keys.short(node), section]) if {
+	parts := keys.parse(node)
+	section := {true: "", false: concat("", ["#", parts.section])}[parts.section == ""]
+}

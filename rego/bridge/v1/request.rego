@@ -1,0 +1,68 @@
+package bridge.v1
+
+import data.bridge.hierarchy
+import data.bridge.request as requests
+
+# METADATA
+# description: |
+#   `request`: which rule serves a request, by Gateway API's precedence, where it leads, and every policy kind's effective
+#   policies there: `{gateway, listener, route, rule, backends, filters, policies, also, nearest}`. What does not match is
+#   null, and then `nearest` tells how far it got. `also` has the other listeners that take such a request, where `gateway` or
+#   `port` leave that open.
+# entrypoint: true
+request := _input_problem if {
+	_input_problem
+} else := _request_problem if {
+	_request_problem
+} else := _served if {
+	true
+} else := object.union(_nowhere, {
+	"backends": [],
+	"filters": [],
+	"policies": [],
+	"also": array.slice(_entered, 1, count(_entered)),
+	"nearest": requests.nearest,
+})
+
+_nowhere := _entered[0] if {
+	true
+} else := {"gateway": null, "listener": null, "route": null, "rule": null}
+
+# The entry points, those where a rule serves the request in front, the most specific listener first.
+_entered := array.concat([at | some at in _at_each; at.rule != null], [at | some at in _at_each; at.rule == null])
+
+_at_each := [object.union(place, _by_rule(entry)) |
+	some entry in requests.entry_points
+	place := {"gateway": requests.gateway_of(entry), "listener": _listener_or_null(entry)}
+]
+
+_by_rule(entry) := {"route": route, "rule": rule} if {
+	[route, rule, _] := requests.chosen(entry)
+} else := {"route": null, "rule": null}
+
+_served := object.union(_entered[0], {
+	"backends": backends,
+	"filters": requests.filters(route, index),
+	"policies": requests.policies(entry, rule, requests.behind(backends)),
+	"also": array.slice(_entered, 1, count(_entered)),
+	"nearest": null,
+}) if {
+	entry := [entry |
+		some entry in requests.entry_points
+		requests.gateway_of(entry) == _entered[0].gateway
+		_listener_or_null(entry) == _entered[0].listener
+	][0]
+	[route, rule, index] := requests.chosen(entry)
+	backends := requests.backends(route, index)
+}
+
+_listener_or_null(entry) := null if {
+	hierarchy.is_frontend(entry)
+} else := entry
+
+_request_problem := _error("InvalidInput", requests.input_problem) if {
+	requests.input_problem
+} else := _error("TargetNotFound", sprintf("%s does not exist", [input.gateway])) if {
+	input.gateway
+	not hierarchy.canonical(input.gateway)
+}

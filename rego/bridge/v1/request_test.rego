@@ -1,0 +1,83 @@
+package bridge.v1_test
+
+import data.bridge.testing
+import data.bridge.v1
+
+_asked(asked, objects) := answer if {
+	answer := v1.request with input as object.union(testing.changed(objects), asked)
+}
+
+_public := "gateway.networking.k8s.io/Gateway/infra/public"
+
+test_request_tells_the_way_and_what_holds_there if {
+	answer := _asked({"host": "www.example.com", "port": 80}, [testing.color("shop", "warm", 1, [testing.ref("HTTPRoute", "cart")], {"x": 1})])
+	object.filter(answer, {"gateway", "listener", "route", "rule", "also", "nearest"}) == {
+		"gateway": _public,
+		"listener": testing.listener_http,
+		"route": testing.cart_route,
+		"rule": testing.cart_pay,
+		"also": [],
+		"nearest": null,
+	}
+	[[one.target, one.weight, one.problem] | some one in answer.backends] == [["core/Service/shop/cart#http", 1, null]]
+	[[entry.target, entry.policyKind, entry.paths[0].spec] | some entry in answer.policies] == [[
+		testing.cart_pay,
+		"example.com/ColorPolicy",
+		{"x": 1},
+	]]
+}
+
+# The index as it is stored gives the same as one that is made of changes.
+test_request_is_the_same_of_what_is_stored_and_of_changes if {
+	asked := {"host": "www.example.com", "port": 80}
+	stored := v1.request with input as asked with data.objects as testing.stored(testing.world) with data.index as testing.index(testing.world)
+	stored == _asked(asked, [])
+}
+
+_reached(asked) := [answer.nearest.reached, answer.nearest.reason, [one.reason | some one in answer.nearest.candidates]] if {
+	answer := _asked(asked, [])
+}
+
+test_request_says_how_far_it_got if {
+	_reached({"host": "a", "port": 8080}) == ["Listener", "NoRoute", ["OtherListener"]]
+	_reached({"host": "a", "port": 81}) == ["Gateway", "NoListener", ["PortDiffers", "PortDiffers"]]
+	_reached({"port": 80, "protocol": "TCP"}) == ["Gateway", "NoListener", ["ProtocolDiffers", "ProtocolDiffers"]]
+	nothing := v1.request.nearest with input as {"host": "a"}
+	nothing.reason == "NoGateway"
+}
+
+test_request_names_the_rules_that_are_nearest if {
+	only := testing.route("cart", [{"name": "public", "namespace": "infra"}], [
+		{"name": "far", "matches": [{"path": {"value": "/other"}, "method": "PUT"}]},
+		{"name": "near", "matches": [{"path": {"value": "/cart/items"}}]},
+		{"name": "same", "matches": [{"path": {"value": "/cart"}, "method": "PUT"}]},
+	])
+	world := [obj | some obj in testing.world; obj.kind != "HTTPRoute"]
+	answer := v1.request with input as {
+		"host": "a",
+		"path": "/cart/x",
+		"port": 80,
+		"changes": {"upsert": array.concat(world, [only])},
+	}
+	[one.message | some one in answer.nearest.candidates] == [
+		"path /cart/x is not /cart/items nor below it",
+		"method is GET, not PUT",
+		"method is GET, not PUT; path /cart/x is not /other nor below it",
+	]
+}
+
+test_request_of_a_host_that_nobody_serves_names_others if {
+	route := object.union(
+		testing.route("cart", [{"name": "public", "namespace": "infra"}], [{}]),
+		{"spec": {"hostnames": ["www.example.com"]}},
+	)
+	world := [obj | some obj in testing.world; obj.kind != "HTTPRoute"]
+	answer := v1.request with input as {"host": "api.example.com", "port": 80, "changes": {"upsert": array.concat(world, [route])}}
+	[one.message | some one in answer.nearest.candidates] == ["serves www.example.com"]
+}
+
+test_request_with_wrong_input_says_what_would_be_right if {
+	v1.request.error.code == "InvalidInput" with input as {"port": 0}
+	missing := v1.request.error with input as {"gateway": "gateway.networking.k8s.io/Gateway/infra/none"}
+	missing.code == "TargetNotFound"
+}
