@@ -29,6 +29,7 @@ PIECE_BYTES = 32 << 20
 ROOM = 2 * PIECE  # changes that may wait to be written; then the source waits
 ROOM_BYTES = 2 * PIECE_BYTES
 PATIENCE = SLOW  # seconds that an OPA, or a type's first listing, may take until somebody is told
+SILENCE = 30.0  # seconds that a fill waits for types that do not answer while others do
 PROBE = 2.0  # seconds between two looks at OPA
 AUDIT = 60.0  # seconds between two audits, which look at all that OPA has
 _AUDIT_SHARE = 200  # an audit is followed by so many times its own duration, at least
@@ -86,6 +87,7 @@ class Replicator:
         self._listing: set[tuple[str, str]] = set()  # types, with the namespace where it is about one
         self._started: set[str] = set()
         self._absent: set[str] = set()  # types that cannot be had, as the source has told
+        self._silent: set[str] = set()  # types of which nobody can say now what they have
         self._exhausted = False
         self._undiscovered: dict[str, str] = {}  # as was told last: CRDs with the policy label, and what is wrong
 
@@ -147,6 +149,7 @@ class Replicator:
                 self._listing.add((type_id, namespace))
                 self._started.add(type_id)
                 self._absent.discard(type_id)
+                self._silent.discard(type_id)
                 self.troubles.ends(type_id)
             case Listed(type_id, namespace) if type_id in self._started:
                 self._listing.discard((type_id, namespace))
@@ -154,10 +157,14 @@ class Replicator:
                     self._awaited.discard(type_id)
                 self.troubles.ends(type_id)
             case Upserted(type_id) | Deleted(type_id) if type_id in self._started:
+                self._silent.discard(type_id)
                 self.troubles.ends(type_id)
             case Trouble(subject, message, unknown=unknown, absent=absent):
                 self._listing = {place for place in self._listing if place[0] != subject}
-                if not unknown:
+                if unknown:
+                    self._silent.add(subject)
+                else:
+                    self._silent.discard(subject)
                     self._absent.add(subject)
                     self._awaited.discard(subject)
                 self.troubles.begins(subject, message, warning=not absent or subject in self._asked)
@@ -253,13 +260,21 @@ class Replicator:
     async def _gathered(self) -> None:
         """Wait until every type has been told whole, or it is known that it delivers nothing.
 
-        Meanwhile OPA, which would be idle, makes the links of what has come, and takes what is a piece.
+        A type that does not answer while others do is waited for no longer than SILENCE. Meanwhile OPA, which would be
+        idle, makes the links of what has come, and takes what is a piece.
         """
         said: set[str] = set()
         clock = asyncio.get_running_loop().time
         look = clock() + PROBE
+        answered = clock()  # when it was not only for silent types that we waited
         while missing := self._awaited | {type_id for type_id, _ in self._listing}:
             self._wake.clear()
+            if not missing <= self._silent or not self._started - self._silent:
+                answered = clock()
+            elif clock() - answered > SILENCE:
+                log.warning("goes on without types that do not answer", types=sorted(missing))
+                self._awaited.clear()
+                continue
             if clock() > look:
                 await self._writer.probe()
                 look = clock() + PROBE

@@ -19,6 +19,7 @@ from bridge.modules.shipped import shipped_bundle
 from bridge.opa.bundle import Bundle, build_bundle
 from bridge.opa.client import Opa
 from bridge.opa.managed import ManagedOpa
+from bridge.replicator import replicator as replicating_module
 from bridge.replicator.claim import MARKER
 from bridge.replicator.replicator import BATCH, Replicator
 from bridge.resources import rego_root
@@ -154,6 +155,31 @@ async def test_it_waits_for_types_that_are_slow_or_cannot_be_reached_but_not_for
         source.tell("core/Service")
         await bridge.filled()
         assert await bridge.held() == {"core/Service/shop/cart": source.objects[key_of(service("cart"))]}
+
+
+async def test_a_type_that_does_not_answer_holds_no_fill_for_ever_while_others_answer(
+    opa_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replicating_module, "SILENCE", 0.2)
+    monkeypatch.setattr(replicating_module, "PROBE", 0.1)
+    source = ScriptedSource([service("cart")], silent=["core/Service"])
+    async with replicating(opa_path, source) as bridge:
+        source.say(Trouble("core/Service", "no answer", unknown=True))
+        await bridge.filled()
+        assert await bridge.held() == {}
+        source.tell("core/Service")
+        await bridge.notices.until_written()
+        assert set(await bridge.held()) == keys(service("cart"))
+
+
+async def test_while_nothing_answers_a_fill_waits(opa_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replicating_module, "SILENCE", 0.2)
+    monkeypatch.setattr(replicating_module, "PROBE", 0.1)
+    source = ScriptedSource([service("cart")], silent=TYPES)
+    async with replicating(opa_path, source) as bridge:
+        source.say(*(Trouble(type_id, "the API server is away", unknown=True) for type_id in TYPES))
+        await asyncio.sleep(1)
+        assert not bridge.replicator.filled.is_set()
 
 
 async def test_changes_follow_and_what_a_relist_does_not_name_is_gone(opa_path: Path) -> None:
