@@ -17,7 +17,7 @@ from bridge.model.changes import Object
 from bridge.model.keys import Key
 from bridge.model.selection import Selection
 from bridge.modules.readings import Reading, created_at, field_of, flaw, version_of
-from bridge.modules.submissions import DataPath, Problem, Submission
+from bridge.modules.submissions import Problem, Submission
 from bridge.sources.yaml_documents import BrokenDocument, read_documents
 
 CONFIG_MAP = "core/ConfigMap"
@@ -56,19 +56,23 @@ def read_config_map(key: Key, obj: Object, namespaces: Collection[str]) -> Readi
         return Reading(Submission(key, version), is_policy, tuple(problems))
     if is_policy:
         return Reading(Submission(key, version, modules=data, created=created_at(obj)), is_policy)
-    documents, flaws = _documents(key, data)
-    return Reading(Submission(key, version, data=documents, created=created_at(obj)), is_policy, tuple(flaws))
+    documents, flaws = _documents(data)
+    return Reading(
+        Submission(key, version, data={(key.namespace, key.name): documents}, created=created_at(obj)),
+        is_policy,
+        tuple(flaws),
+    )
 
 
-def _documents(key: Key, data: Mapping[str, str]) -> tuple[dict[DataPath, Any], list[Problem]]:
-    documents: dict[DataPath, Any] = {}
+def _documents(data: Mapping[str, str]) -> tuple[dict[str, Any], list[Problem]]:
+    documents: dict[str, Any] = {}
     problems: list[Problem] = []
     for name, text in data.items():
         found = _document(name, text)
         if isinstance(found, Problem):
             problems.append(found)
         else:
-            documents[key.namespace, key.name, name] = found[0]
+            documents[name] = found[0]
     return documents, problems
 
 

@@ -19,6 +19,7 @@ from bridge.model.types import ResourceType
 from bridge.modules import reports
 from bridge.modules.authors import Author, Authors
 from bridge.modules.config_maps import CONFIG_MAP
+from bridge.modules.submissions import Problem
 
 log = structlog.get_logger(__name__)
 
@@ -52,7 +53,7 @@ class Reporter:
         self._left: dict[Key, Object] = {}  # authors no more, which may still have our annotation
         self._wrote: dict[Key, float] = {}
         self._pending: dict[Key, float] = {}  # since when OPA is waited for
-        self._told: dict[Key, reports.Told] = {}
+        self._told: dict[Key, tuple[str, tuple[Problem, ...]]] = {}
         self._waits: dict[Key, float] = {}
         self._woken = asyncio.Event()
         self._forbidden = False
@@ -145,9 +146,11 @@ class Reporter:
         return author.identity, changed if status != author.status else None
 
     def _tell(self, key: Key, author: Author, *, refused_before: bool, news: bool) -> None:
-        told = reports.event(author.judgement, mended=refused_before) if author.judgement and news else None
-        if told and self._told.get(key) != told:
-            self._told[key] = told
+        verdict = author.judgement
+        told = reports.event(verdict, mended=refused_before) if verdict and news else None
+        # What is in force instead may become known later: that is no news of the refusal.
+        if told and verdict and self._told.get(key) != (told.reason, verdict.problems):
+            self._told[key] = (told.reason, verdict.problems)
             self._record(author.identity, told.event_type, told.reason, told.message)
 
     def _failed(self, key: Key, resource: ResourceType, error: KubeError) -> None:

@@ -50,8 +50,7 @@ def test_each_key_of_a_policy_is_a_module_whatever_it_is_called() -> None:
 def test_data_has_the_layout_of_kube_mgmt() -> None:
     reading = must_read(config_map(DATA, {"x.json": '{"a": [1, 2]}', "y": "b:\n- on\n- 012"}))
     assert reading.submission.data == {
-        ("opa-policies", "one", "x.json"): {"a": [1, 2]},
-        ("opa-policies", "one", "y"): {"b": [True, 10]},
+        ("opa-policies", "one"): {"x.json": {"a": [1, 2]}, "y": {"b": [True, 10]}},
     }
     assert not reading.policy
 
@@ -68,7 +67,7 @@ def test_data_has_the_layout_of_kube_mgmt() -> None:
     ],
 )
 def test_any_json_value_is_data(text: str, value: Any) -> None:
-    assert must_read(config_map(DATA, {"x": text})).submission.data == {("opa-policies", "one", "x"): value}
+    assert must_read(config_map(DATA, {"x": text})).submission.data == {("opa-policies", "one"): {"x": value}}
 
 
 @pytest.mark.parametrize(
@@ -92,7 +91,7 @@ def test_what_is_no_data_is_told_with_its_line(text: str, problem: str) -> None:
 
 
 def test_with_both_labels_it_is_data_as_for_kube_mgmt() -> None:
-    assert must_read(config_map(POLICY | DATA, {"x": "{}"})).submission.data == {("opa-policies", "one", "x"): {}}
+    assert must_read(config_map(POLICY | DATA, {"x": "{}"})).submission.data == {("opa-policies", "one"): {"x": {}}}
 
 
 @pytest.mark.parametrize("labels", [{}, {"openpolicyagent.org/policy": "other"}])

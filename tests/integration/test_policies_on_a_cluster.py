@@ -1,0 +1,309 @@
+"""Admins' Rego on a real API server, by kubectl: in force in OPA, refused with file and line, mended, gone."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.controlplane.plane import ControlPlane
+from tests.integration.objects import fresh_name, make_namespace
+
+BRIDGE = Path(sys.executable).parent / "bridge"
+CRD = Path(__file__).parents[2] / "deploy" / "crds" / "regopolicies.yaml"
+DEADLINE = 90.0  # seconds; a condition that is not met by then never is
+STATUS = "policybridge.io/status"
+POLICY, DATA = "openpolicyagent.org/policy=rego", "openpolicyagent.org/data=opa"
+GOOD = "package {name}\n\nallow := {value}\n"
+BROKEN = "package {name}\n\nallow if {{\n\tx > 1\n}}\n"
+
+
+@dataclass
+class Bridge:
+    """A running bridge with an OPA of its own."""
+
+    url: str
+    opa: str
+    process: subprocess.Popen[bytes]
+
+    def ask(self, path: str) -> Any:
+        """A document of OPA's; None where there is none."""
+        with urllib.request.urlopen(f"{self.opa}/v1/data/{path}", timeout=30) as answer:  # noqa: S310 (on loopback)
+            return json.load(answer).get("result")
+
+    def ready(self) -> str:
+        """What `/readyz?verbose` says."""
+        try:
+            with urllib.request.urlopen(f"{self.url}/readyz?verbose", timeout=30) as answer:  # noqa: S310
+                return str(answer.read().decode())
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.read().decode()
+
+
+class Admin:
+    """Somebody with kubectl and a namespace for policies."""
+
+    def __init__(self, kubectl: Path, plane: ControlPlane, namespace: str) -> None:
+        self.namespace = namespace
+        self._command = [str(kubectl), f"--kubeconfig={plane.kubeconfig}"]
+        self._environ = {name: value for name, value in os.environ.items() if name != "KUBECONFIG"}
+
+    def run(self, *arguments: str, text: str = "") -> str:
+        """What kubectl prints."""
+        command = [*self._command, *arguments]
+        done = subprocess.run(command, input=text, text=True, capture_output=True, check=False, env=self._environ)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def apply(self, name: str, data: dict[str, str], label: str = POLICY, **more: Any) -> None:
+        """Create or change a ConfigMap."""
+        key, _, value = label.partition("=")
+        metadata = {"name": name, "namespace": self.namespace, "labels": {key: value}}
+        body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data, **more}
+        self.run("apply", "--server-side", "-f", "-", text=json.dumps(body))
+
+    def delete(self, name: str) -> None:
+        """Delete a ConfigMap."""
+        self.run("delete", "configmap", name, "-n", self.namespace)
+
+    def status(self, name: str) -> dict[str, Any]:
+        """The annotation that tells what became of a ConfigMap."""
+        text = self.run("get", "configmap", name, "-n", self.namespace, "-o", "json")
+        annotations = json.loads(text)["metadata"].get("annotations", {})
+        found: dict[str, Any] = json.loads(annotations.get(STATUS, "{}"))
+        return found
+
+
+async def until(met: Callable[[], bool]) -> float:
+    """Wait until a condition holds; gives the seconds that it took. What it lacks to tell counts as no."""
+    began = time.monotonic()
+    while True:
+        try:
+            if await asyncio.to_thread(met):
+                return time.monotonic() - began
+        except (OSError, KeyError):
+            pass
+        assert time.monotonic() - began < DEADLINE, "it never came"
+        await asyncio.sleep(0.02)
+
+
+@asynccontextmanager
+async def running(
+    plane: ControlPlane, opa_path: Path, folder: Path, namespaces: str, lease: str
+) -> AsyncIterator[Bridge]:
+    """A bridge, once it is ready."""
+    log = folder / f"{fresh_name('bridge')}.log"
+    environ = {**os.environ, "BRIDGE_OPA": str(opa_path), "BRIDGE_LEASE_NAME": lease}
+    environ["BRIDGE_POLICY_NAMESPACES"] = namespaces
+    command = [str(BRIDGE), "run", "--kubeconfig", str(plane.kubeconfig), "--listen", "127.0.0.1:0"]
+    with log.open("wb") as out:
+        process = subprocess.Popen(  # noqa: ASYNC220 (it returns at once)
+            [*command, "--log-format", "json"], stdout=subprocess.DEVNULL, stderr=out, env=environ
+        )
+    try:
+        await until(lambda: "running" in _events(log) or process.poll() is not None)
+        assert process.poll() is None, log.read_text()
+        found = _events(log)["running"]
+        bridge = Bridge(found["bridge"], found["opa"], process)
+        await until(lambda: bridge.ready().endswith("ok\n"))
+        yield bridge
+    finally:
+        if process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+        assert await asyncio.to_thread(process.wait, 30) == 0, log.read_text()
+
+
+def _events(log: Path) -> dict[str, dict[str, Any]]:
+    lines = [json.loads(line) for line in log.read_text().splitlines() if line.startswith("{") and line.endswith("}")]
+    return {line["event"]: line for line in lines}
+
+
+@pytest.fixture(scope="module")
+def crd(control_plane: ControlPlane) -> None:
+    name = "regopolicies.policybridge.io"
+    control_plane.api.apply(f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}", CRD.read_text())
+    control_plane.api.wait_for_crds({name})
+
+
+@pytest.fixture
+async def admin(control_plane: ControlPlane, kubectl_path: Path) -> Admin:
+    return Admin(kubectl_path, control_plane, await make_namespace(control_plane.api))
+
+
+async def test_a_config_map_is_in_force_refused_mended_and_gone(
+    control_plane: ControlPlane, opa_path: Path, tmp_path: Path, admin: Admin
+) -> None:
+    name = admin.namespace.replace("-", "_")
+    admin.apply("first", {"main.rego": GOOD.format(name=name, value=1)})
+    async with running(control_plane, opa_path, tmp_path, admin.namespace, admin.namespace) as bridge:
+        assert bridge.ask(name) == {"allow": 1}  # it was there before the bridge: ready means in force
+        admin.apply("first", {"main.rego": GOOD.format(name=name, value=2)})
+        await until(lambda: bridge.ask(name) == {"allow": 2})
+        await until(lambda: admin.status("first") == {"status": "ok"})
+        admin.apply("first", {"main.rego": BROKEN.format(name=name)})
+        await until(lambda: admin.status("first")["status"] == "error")
+        (error,) = admin.status("first")["error"]["errors"]
+        assert error["location"] == {"file": "main.rego", "row": 4, "col": 2}
+        assert error["code"] == "rego_unsafe_var_error"
+        assert bridge.ask(name) == {"allow": 2}
+        described = admin.run("describe", "configmap", "first", "-n", admin.namespace)
+        assert "PolicyRefused" in described
+        assert "main.rego:4:2: var x is unsafe; the last good version stays in force" in described
+        admin.apply("first", {"main.rego": GOOD.format(name=name, value=3), "more": f"package {name}\n\nmore := 4\n"})
+        await until(lambda: bridge.ask(name) == {"allow": 3, "more": 4})
+        await until(lambda: admin.status("first") == {"status": "ok"})
+        admin.delete("first")
+        await until(lambda: bridge.ask(name) is None)
+
+
+async def test_a_module_that_waits_for_anothers_comes_in_force_with_it(
+    control_plane: ControlPlane, opa_path: Path, tmp_path: Path, admin: Admin
+) -> None:
+    name = admin.namespace.replace("-", "_")
+    async with running(control_plane, opa_path, tmp_path, admin.namespace, admin.namespace) as bridge:
+        admin.apply("user", {"user.rego": f"package {name}.user\n\nimport data.{name}.lib\n\ntwo := lib.twice(1)\n"})
+        await until(lambda: "undefined function" in admin.status("user")["error"]["message"])
+        admin.apply("lib", {"lib.rego": f"package {name}.lib\n\ntwice(x) := x * 2\n"})
+        await until(lambda: bridge.ask(f"{name}/user") == {"two": 2})
+        await until(lambda: admin.status("user") == {"status": "ok"})
+
+
+async def test_data_stands_where_kube_mgmt_puts_it_and_goes_alone(
+    control_plane: ControlPlane, opa_path: Path, tmp_path: Path, admin: Admin
+) -> None:
+    async with running(control_plane, opa_path, tmp_path, admin.namespace, admin.namespace) as bridge:
+        admin.apply("one", {"x.json": '{"a": [1, 2]}', "y": "b: true\n"}, DATA)
+        admin.apply("two", {"z": "[3]"}, DATA)
+        await until(
+            lambda: (
+                bridge.ask(admin.namespace) == {"one": {"x.json": {"a": [1, 2]}, "y": {"b": True}}, "two": {"z": [3]}}
+            )
+        )
+        admin.apply("one", {"x.json": '{"a": 1,\n "b" 2}', "y": "b: false\n"}, DATA)
+        await until(lambda: admin.status("one")["status"] == "error")
+        assert admin.status("one")["error"]["message"].startswith("x.json:2: no JSON: Expecting ':' delimiter")
+        assert bridge.ask(f"{admin.namespace}/one/y") == {"b": True}
+        held = bridge.ask("objects/core/Namespace")
+        admin.delete("one")
+        await until(lambda: bridge.ask(admin.namespace) == {"two": {"z": [3]}})
+        assert bridge.ask("objects/core/Namespace") == held  # kube-mgmt would have emptied OPA here
+
+
+async def test_rego_written_for_kube_mgmt_comes_from_several_namespaces_and_binary_data_is_told(
+    control_plane: ControlPlane, opa_path: Path, tmp_path: Path, admin: Admin, kubectl_path: Path
+) -> None:
+    other = Admin(kubectl_path, control_plane, await make_namespace(control_plane.api))
+    outside = Admin(kubectl_path, control_plane, await make_namespace(control_plane.api))
+    one, two, three = (who.namespace.replace("-", "_") for who in (admin, other, outside))
+    namespaces = f"{admin.namespace},{other.namespace}"
+    async with running(control_plane, opa_path, tmp_path, namespaces, admin.namespace) as bridge:
+        for who, name in ((admin, one), (other, two), (outside, three)):
+            who.apply("same", {"no-suffix": GOOD.format(name=name, value=1)})
+        await until(lambda: bridge.ask(one) == bridge.ask(two) == {"allow": 1})
+        binary = {"b.rego": base64.b64encode(b"package b").decode()}
+        admin.apply("binary", {"a.rego": "package a"}, binaryData=binary)
+        await until(lambda: "binaryData" in admin.status("binary")["error"]["message"])
+        assert bridge.ask(three) is None
+        assert not outside.status("same")
+
+
+@pytest.mark.usefixtures("crd")
+async def test_a_rego_policy_is_tested_before_it_comes_in_force(
+    control_plane: ControlPlane, opa_path: Path, tmp_path: Path, admin: Admin
+) -> None:
+    package, name = admin.namespace.replace("-", "_"), admin.namespace
+
+    def put(value: int) -> None:
+        test = f"package {package}_test\n\nimport data.{package}\n\ntest_it_is_small if {package}.allow < 10\n"
+        spec = {"modules": {"main.rego": GOOD.format(name=package, value=value)}, "tests": {"main_test.rego": test}}
+        body = {"apiVersion": "policybridge.io/v1alpha1", "kind": "RegoPolicy", "metadata": {"name": name}}
+        admin.run("apply", "--server-side", "-f", "-", text=json.dumps({**body, "spec": spec}))
+
+    def status() -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(admin.run("get", "regopolicy", name, "-o", "json")).get("status", {})
+        return found
+
+    def shown(kind: str) -> str:
+        return next(f"{one['status']}{one['reason']}" for one in status()["conditions"] if one["type"] == kind)
+
+    async with running(control_plane, opa_path, tmp_path, admin.namespace, admin.namespace) as bridge:
+        put(1)
+        await until(lambda: bridge.ask(package) == {"allow": 1})
+        await until(lambda: shown("Programmed") == "TrueProgrammed")
+        revision = status()["inForce"]["revision"]
+        assert revision
+        put(11)
+        await until(lambda: shown("Accepted") == "FalseTestFailed")
+        assert shown("Programmed") == "FalseLastGoodVersion"
+        (problem,) = status()["problems"]
+        assert (problem["file"], problem["line"]) == ("main_test.rego", 5)
+        assert status()["inForce"]["revision"] == revision
+        assert status()["observedGeneration"] == 2
+        assert bridge.ask(package) == {"allow": 1}
+        put(2)
+        await until(lambda: shown("Programmed") == "TrueProgrammed")
+        assert bridge.ask(package) == {"allow": 2}
+        admin.run("delete", "regopolicy", name)
+        await until(lambda: bridge.ask(package) is None)
+
+
+async def test_of_two_bridges_one_alone_annotates(
+    control_plane: ControlPlane, opa_path: Path, tmp_path: Path, admin: Admin
+) -> None:
+    name = admin.namespace.replace("-", "_")
+
+    def writers() -> list[str]:
+        text = admin.run("get", "configmap", "one", "-n", admin.namespace, "-o", "json", "--show-managed-fields")
+        return [one["manager"] for one in json.loads(text)["metadata"]["managedFields"]]
+
+    async with (
+        running(control_plane, opa_path, tmp_path, admin.namespace, admin.namespace) as first,
+        running(control_plane, opa_path, tmp_path, admin.namespace, admin.namespace) as second,
+    ):
+        admin.apply("one", {"main.rego": BROKEN.format(name=name)})
+        await until(lambda: admin.status("one")["status"] == "error")
+        admin.apply("one", {"main.rego": GOOD.format(name=name, value=1)})
+        await until(lambda: first.ask(name) == second.ask(name) == {"allow": 1})
+        await until(lambda: admin.status("one") == {"status": "ok"})
+        version = admin.run(
+            "get", "configmap", "one", "-n", admin.namespace, "-o", "jsonpath={.metadata.resourceVersion}"
+        )
+        await asyncio.sleep(3)
+        now = admin.run("get", "configmap", "one", "-n", admin.namespace, "-o", "jsonpath={.metadata.resourceVersion}")
+        assert now == version  # nobody writes what is there
+        assert writers().count("policy-bridge") == 1
+    events = admin.run("events", "-n", admin.namespace)
+    assert events.count("PolicyRefused") == 1
+
+
+async def test_a_config_map_of_a_megabyte_with_200_modules_is_in_force(
+    control_plane: ControlPlane, opa_path: Path, tmp_path: Path, admin: Admin
+) -> None:
+    name = admin.namespace.replace("-", "_")
+    filler = "# " + "x" * 4800 + "\n"
+    modules = {f"m{number:03}": f"package {name}.m{number}\n\nvalue := {number}\n{filler}" for number in range(200)}
+    assert sum(map(len, modules.values())) > 950_000
+    async with running(control_plane, opa_path, tmp_path, admin.namespace, admin.namespace) as bridge:
+        admin.apply("large", modules)
+        await until(lambda: len(bridge.ask(name) or ()) == 200)
+        await until(lambda: admin.status("large") == {"status": "ok"})
+        modules["m100"] = "package x\n\nallow if {"
+        admin.apply("large", modules)
+        await until(lambda: admin.status("large")["status"] == "error")
+        assert "m100:3" in admin.status("large")["error"]["message"]
+        assert len(bridge.ask(name)) == 200
