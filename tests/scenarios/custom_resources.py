@@ -1,4 +1,4 @@
-"""The CRDs that a scenario's policies need on an API server, made from its PolicyKinds."""
+"""The CRDs that a scenario's objects need on an API server."""
 
 from __future__ import annotations
 
@@ -10,18 +10,22 @@ _PRESETS = {(group, kind) for group, _, kind in (preset.partition("/") for prese
 
 
 def custom_resources(case: Case) -> list[Object]:
-    """A CRD for each policy kind that the scenario has policies of and defines none for; presets have Gateway API's."""
+    """A CRD for each policy kind that the scenario has policies of and defines none for; presets have Gateway API's.
+
+    Also for the kinds that its extension modules tell of.
+    """
     objects = case.raw()
     defined = {obj["metadata"]["name"] for obj in objects if obj["kind"] == "CustomResourceDefinition"}
     versions = {_type(obj): obj["apiVersion"].partition("/")[2] for obj in objects if _type(obj) not in _PRESETS}
-    crds = []
-    for obj in objects:
-        if obj["kind"] == "PolicyKind" and (type_ := (obj["spec"]["group"], obj["spec"]["kind"])) in versions:
-            group, kind = type_
-            body = crd(plural_of(kind), kind, group=group, versions=(versions[type_],))
-            if body["metadata"]["name"] not in defined:
-                crds.append(body)
-    return crds
+    policies = [(obj["spec"]["group"], obj["spec"]["kind"]) for obj in objects if obj["kind"] == "PolicyKind"]
+    extended = [type_ for type_ in versions if case.modules and type_[0].endswith(".example.com")]
+    crds = {
+        body["metadata"]["name"]: body
+        for group, kind in [*policies, *extended]
+        if (group, kind) in versions
+        for body in [crd(plural_of(kind), kind, group=group, versions=(versions[group, kind],))]
+    }
+    return [body for name, body in crds.items() if name not in defined]
 
 
 def plural_of(kind: str) -> str:
