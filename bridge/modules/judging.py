@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from bridge.modules.assembling import claimed_roots, document
 from bridge.modules.checking import Checker, Finding
 from bridge.modules.claims import disputes, overlap, packages
-from bridge.modules.generating import Generate
+from bridge.modules.generating import Generate, InTheWay
 from bridge.modules.places import Fault, Places
 from bridge.modules.shipped import Shipped
 from bridge.modules.submissions import DataPath, Problem, Submission
 
-InTheWay = Callable[[Collection[DataPath]], Awaitable[Collection[DataPath]]]
 _REMEMBERED = 32  # sets
 _TESTED = 1000  # submissions of which it is remembered that their tests passed
 

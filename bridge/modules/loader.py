@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 
 import structlog
 
 from bridge.model.keys import Key
-from bridge.modules import view
 from bridge.modules.activation import Activation, State
 from bridge.modules.assembling import HIERARCHY, STRATEGIES, assemble, digest
 from bridge.modules.checking import Checker, CheckError
@@ -22,29 +21,24 @@ from bridge.modules.claims import flaws
 from bridge.modules.culprits import Culprits, names_somebody
 from bridge.modules.endpoint import BundleEndpoint
 from bridge.modules.entries import Entry
-from bridge.modules.generating import generated
+from bridge.modules.generating import Generating, no_view
 from bridge.modules.judging import Judge
 from bridge.modules.places import Places
 from bridge.modules.shipped import Shipped
-from bridge.modules.submissions import DataPath, Problem, Submission, Verdict
+from bridge.modules.submissions import DataPath, Problem, Submission
+from bridge.modules.verdicts import Listener, Verdicts
 from bridge.opa.bundle import Bundle
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaRejected
 
 log = structlog.get_logger(__name__)
 
-Listener = Callable[[Verdict], None]
 COALESCE = 0.02  # seconds in which changes that come together are waited for
 PATIENCE = 5.0  # seconds that the first list may take before an OPA without any Rego gets the shipped one
 _LOOK = 0.01  # seconds between two looks at an OPA that is to take a bundle; they double
 _LONGEST_LOOK = 0.5
 _SLOW = 2.0  # seconds after which authors are told that OPA has not taken it yet
 _MENDED = 30.0  # seconds between two looks at what was left behind for a reason outside of the set
-
-
-def no_view() -> str:
-    """There is to be no `kubernetes` view."""
-    return ""
 
 
 class Loader:
@@ -65,12 +59,11 @@ class Loader:
     ) -> None:
         self._activation = Activation(opa, endpoint)
         self._shipped = shipped
-        self._kubernetes = kubernetes
-        self._view = ""
-        self._judge = Judge(checker, shipped, self._generate, self._in_the_way)
+        self._generating = Generating(kubernetes, self._in_the_way)
+        self._judge = Judge(checker, shipped, self._generating.modules, self._in_the_way)
         self._entries: dict[Key, Entry] = {}
         self._culprits = Culprits(self._entries)
-        self._listeners: list[Listener] = []
+        self._verdicts = Verdicts()
         self._before_rules_change: list[Callable[[], None]] = []
         self._dependents = ("", "")  # names what links, and effective policies, depend on in what is served
         self._listed = False
@@ -107,7 +100,7 @@ class Loader:
 
     def listen(self, listener: Listener) -> None:
         """Call `listener` with each new verdict. Where a submission is removed there is none."""
-        self._listeners.append(listener)
+        self._verdicts.listen(listener)
 
     def put(self, submission: Submission) -> None:
         """Take a submission, in place of what its author has handed in before."""
@@ -180,7 +173,8 @@ class Loader:
                     self._why = str(error)
                     log.warning("modules wait", why=self._why)
                 look = _LONGEST_LOOK
-            self._tell()
+            late = bool(self._why) or asyncio.get_running_loop().time() - self._serving_since > _SLOW
+            self._verdicts.tell(self._entries.values(), moving=self._changed, late=late)
             async with self._settled:
                 self._settled.notify_all()
             await self._rest(look)
@@ -196,7 +190,7 @@ class Loader:
             except TimeoutError:
                 with contextlib.suppress(OpaError):
                     if not self.revision and await self._activation.has_nothing():
-                        await self._activation.serve(assemble(self._shipped, (), self._generate(())))
+                        await self._activation.serve(assemble(self._shipped, (), self._generating.modules(())))
                 patience = 1.0
 
     async def _rest(self, look: float) -> None:
@@ -218,19 +212,6 @@ class Loader:
     def _is_settled(self) -> bool:
         return bool(self._confirmed) and self._confirmed == self.revision and not self._changed and not self._next
 
-    def _generate(self, submissions: Sequence[Submission]) -> Mapping[str, str]:
-        return generated(submissions, self._view)
-
-    async def _look_at_view(self) -> None:
-        """Have the view as it is to be; documents of somebody else, such as kube-mgmt, would be erased by it."""
-        text = self._kubernetes()
-        if text and await self._in_the_way([view.PACKAGE]):
-            log.warning("OPA holds documents of somebody else at data.kubernetes: the view of that name stays away")
-            self._kubernetes, text = no_view, ""
-        if text != self._view:
-            self._view = text
-            self._judge.forget()
-
     async def _in_the_way(self, claimed: Collection[DataPath]) -> Collection[DataPath]:
         try:
             return await self._activation.in_the_way(claimed)
@@ -246,7 +227,8 @@ class Loader:
             entry.reconsider({id(submission) for submission in asked.values()})
         before = self._served
         try:
-            await self._look_at_view()
+            if await self._generating.look():
+                self._judge.forget()
             outcome = await self._chosen(again=again)
         except BaseException:
             self._changed = True
@@ -256,7 +238,7 @@ class Loader:
             # Nothing is served before OPA could be asked what that would erase.
             self._changed = True
             raise self._unasked[0]
-        bundle = assemble(self._shipped, self._served, self._generate(self._served))
+        bundle = assemble(self._shipped, self._served, self._generating.modules(self._served))
         self._next = bundle if bundle.revision != self.revision else None
         # What was left behind may go with what has come in; it does not keep that waiting.
         behind = any(entry.left_behind for entry in self._entries.values())
@@ -316,17 +298,3 @@ class Loader:
             for entry in self._entries.values():
                 entry.confirm(self.revision)
             log.info("modules in force", revision=self.revision, submissions=len(self._served))
-
-    def _tell(self) -> None:
-        slow = asyncio.get_running_loop().time() - self._serving_since > _SLOW
-        for author, entry in list(self._entries.items()):
-            waiting = entry.chosen is not entry.confirmed
-            unknown = entry.chosen is not entry.submitted and not entry.left_behind
-            if unknown or ((waiting or self._changed) and not (slow or self._why)):
-                continue
-            in_force = entry.confirmed.version if entry.confirmed else ""
-            verdict = Verdict(author, entry.submitted.version, in_force, entry.problems, entry.revision)
-            if verdict != entry.told:
-                entry.told = verdict
-                for listener in self._listeners:
-                    listener(verdict)

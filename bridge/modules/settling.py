@@ -14,9 +14,9 @@ from bridge.modules.choosing import Choice, choose
 from bridge.modules.claims import flaws
 from bridge.modules.generating import generated
 from bridge.modules.judging import Judge
-from bridge.modules.loader import Listener
 from bridge.modules.shipped import Shipped
 from bridge.modules.submissions import DataPath, Problem, Submission
+from bridge.modules.verdicts import Listener
 from bridge.opa.bundle import Bundle
 
 

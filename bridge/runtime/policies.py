@@ -8,7 +8,8 @@ from pathlib import Path
 from bridge.modules.authors import Authors
 from bridge.modules.checking import Checker
 from bridge.modules.endpoint import BundleEndpoint
-from bridge.modules.loader import Loader, no_view
+from bridge.modules.generating import no_view
+from bridge.modules.loader import Loader
 from bridge.modules.shipped import shipped
 from bridge.modules.view import kubernetes_view
 from bridge.opa.client import Opa

@@ -174,6 +174,14 @@ async def test_tests_reach_out_as_little_as_modules(bench: Bench) -> None:
     assert await bench.refused("a") == ("m_test.rego", 3, "rego_type_error", "undefined function http.send")
 
 
+async def test_tests_see_nothing_of_the_bridges_environment(opa_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BRIDGE_SECRET", "x")
+    tests = 'package a_test\n\ntest_x if object.keys(opa.runtime().env) & {"BRIDGE_SECRET", "PATH", "HOME"} == set()\n'
+    async with loading(opa_path, allowed=["opa.runtime"]) as bench:
+        bench.put("a", "package team.a\n\nx := 1\n", tests=tests)
+        await bench.in_force("a")
+
+
 async def test_what_opa_alone_sees_is_withdrawn(bench: Bench) -> None:
     bench.put("a", "package team.a\n\nx := 1\n")
     await bench.in_force("a")
@@ -236,6 +244,15 @@ async def test_100_that_are_there_at_the_start_are_checked_at_once(opa_path: Pat
         bench.put("n7", "package team.p7\n\nx := nowhere\n", version="2")
         await bench.refused("n7", "2")
         assert bench.checker.runs <= 4
+
+
+async def test_beside_the_shipped_modules(opa_path: Path) -> None:
+    async with loading(opa_path, whole=True) as bench:
+        bench.put("a", "package team.a\n\nimport data.bridge.lib.keys\n\nx := keys.parse(input.key).name\n")
+        bench.put("b", "package team.b\n\nimport data.bridge.lib.keys\n\nx := keys.nothing(input.key)\n")
+        await bench.in_force("a")
+        assert await bench.opa.ask("team/a/x", {"key": "core/Service/shop/cart"}) == "cart"
+        assert (await bench.refused("b"))[2] == "rego_type_error"
 
 
 async def test_nothing_is_served_before_the_first_list_is_over(opa_path: Path) -> None:

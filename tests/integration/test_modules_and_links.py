@@ -76,7 +76,7 @@ async def links(bench: Bench) -> Any:
 
 
 async def test_links_are_made_anew_when_their_modules_change(opa_path: Path) -> None:
-    async with loading(opa_path) as bench, filling(bench) as (replicator, notices):
+    async with loading(opa_path, whole=True) as bench, filling(bench) as (replicator, notices):
         assert await links(bench) == {}
         notices.clear()
         bench.put("below", EXTENSION)
@@ -94,7 +94,7 @@ async def test_links_are_made_anew_when_their_modules_change(opa_path: Path) -> 
 
 
 async def test_objects_stay_where_they_are_while_links_are_made_anew(opa_path: Path) -> None:
-    async with loading(opa_path) as bench, filling(bench) as (replicator, _):
+    async with loading(opa_path, whole=True) as bench, filling(bench) as (replicator, _):
         gone = []
 
         async def look() -> None:
@@ -113,7 +113,7 @@ async def test_objects_stay_where_they_are_while_links_are_made_anew(opa_path: P
 
 
 async def test_other_modules_change_no_link(opa_path: Path) -> None:
-    async with loading(opa_path) as bench, filling(bench) as (_, notices):
+    async with loading(opa_path, whole=True) as bench, filling(bench) as (_, notices):
         notices.clear()
         bench.put("other", "package team.a\n\nx := 1\n")
         await bench.in_force("other")
@@ -125,7 +125,7 @@ async def test_other_modules_change_no_link(opa_path: Path) -> None:
 
 
 async def test_a_module_that_fails_for_links_goes_and_the_query_is_asked_again(opa_path: Path) -> None:
-    async with loading(opa_path) as bench:
+    async with loading(opa_path, whole=True) as bench:
         bench.put("below", EXTENSION)
         await bench.in_force("below")
         bench.put("below", FAILS, version="2")
@@ -138,7 +138,7 @@ async def test_a_module_that_fails_for_links_goes_and_the_query_is_asked_again(o
 
 
 async def test_a_module_that_runs_for_seconds_ends_with_the_question(opa_path: Path) -> None:
-    async with loading(opa_path) as bench:
+    async with loading(opa_path, whole=True) as bench:
         bench.put("endless", ENDLESS)
         await bench.in_force("endless")
         async with Opa(bench.managed.url, timeout=1.0) as opa:

@@ -96,3 +96,21 @@ async def test_who_does_not_want_to_wait_is_answered_at_once(served: Served, pre
     _, etag, _ = await served.get()
     async with asyncio.timeout(5):
         assert await served.get(etag, preference) == (304, etag, b"")
+
+
+async def test_before_the_first_bundle_who_has_one_keeps_it_and_who_has_none_waits() -> None:
+    endpoint = BundleEndpoint()
+    app = web.Application()
+    endpoint.add_to(app)
+    async with TestClient(TestServer(app)) as client:
+        async with client.get(BUNDLE_PATH) as answer:
+            assert answer.status == 503
+        async with client.get(BUNDLE_PATH, headers={"If-None-Match": '"before"'}) as answer:
+            assert answer.status == 304
+        waiting = asyncio.create_task(client.get(BUNDLE_PATH, headers={"Prefer": "wait=60"}))
+        await asyncio.sleep(0.1)
+        assert not waiting.done()
+        await endpoint.serve_next(bundle(1))
+        async with asyncio.timeout(5), await waiting as answer:
+            assert (answer.status, await answer.read()) == (200, bundle(1).content)
+        assert endpoint.handed == bundle(1).revision
