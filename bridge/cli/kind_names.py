@@ -20,6 +20,7 @@ _SHORT_NAMES = {
     "gateway.networking.k8s.io/GatewayClass": ("gc",),
     "gateway.networking.k8s.io/ListenerSet": ("lset",),
     "gateway.networking.k8s.io/ReferenceGrant": ("refgrant",),
+    "policybridge.io/Constraint": ("cst",),
     "policybridge.io/PolicyKind": ("pk",),
 }
 

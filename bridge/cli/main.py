@@ -28,6 +28,7 @@ from bridge.cli.request import request
 from bridge.cli.run import run
 from bridge.cli.status import status
 from bridge.cli.tree import tree
+from bridge.cli.violations import violations
 from bridge.cli.webhook_config import webhook_config
 
 _INTERRUPTED = 130  # as a shell reports a program that SIGINT ended
@@ -42,6 +43,7 @@ _COMMANDS: tuple[ExampleCommand, ...] = (
     get,
     status,
     placement,
+    violations,
     run,
     opa_config,
     webhook_config,

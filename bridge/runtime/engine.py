@@ -25,11 +25,15 @@ PATIENCE = 10.0  # seconds for a cluster's first answer
 
 @dataclass(slots=True)
 class Engine:
-    """An OPA to ask. For what was read for it also what was wrong with that, and where a manifest's object stands."""
+    """An OPA to ask. For what was read for it also what was wrong with that, and where a manifest's object stands.
+
+    `replicated` are the types of objects that it holds of a cluster, None for all that there are.
+    """
 
     opa: Opa
     problems: list[Trouble] = field(default_factory=list)
     position: Callable[[Key], tuple[str, int] | None] = lambda _: None
+    replicated: Sequence[str] | None = None
 
 
 @asynccontextmanager
@@ -68,7 +72,7 @@ async def open_engine(
         found = await settle_cluster(client)
         told = _Told(ClusterSource(client))
         async with _filled_from(told, found.bundle, types) as opa:
-            yield Engine(opa, [*told.problems, *troubles(found)])
+            yield Engine(opa, [*told.problems, *troubles(found)], replicated=(*ALWAYS, *types))
 
 
 @asynccontextmanager

@@ -30,6 +30,7 @@ CLUSTER_SCOPED = frozenset(
         "networking.k8s.io/IngressClass",
         "networking.k8s.io/ServiceCIDR",
         "node.k8s.io/RuntimeClass",
+        "policybridge.io/Constraint",
         "policybridge.io/PolicyKind",
         "rbac.authorization.k8s.io/ClusterRole",
         "rbac.authorization.k8s.io/ClusterRoleBinding",

@@ -18,6 +18,7 @@ import aiohttp
 from bridge.admission.configuration import Target, webhook_configuration
 from bridge.kube.client import KubeClient
 from bridge.modules.shipped import shipped_bundle
+from bridge.opa.bundle import Bundle
 from bridge.opa.client import Answer
 from bridge.opa.managed import ManagedOpa
 from bridge.remediator.sink import MemorySink
@@ -184,7 +185,12 @@ class AtWork:
 
 @asynccontextmanager
 async def webhook_at_work(
-    plane: ControlPlane, opa_path: Path, kubectl_path: Path, namespace: str, **settings: Any
+    plane: ControlPlane,
+    opa_path: Path,
+    kubectl_path: Path,
+    namespace: str,
+    bundle: Bundle = BUNDLE,
+    **settings: Any,
 ) -> AsyncIterator[AtWork]:
     """A webhook that the API server asks for ConfigMaps of one namespace."""
     port = free_port()
@@ -198,10 +204,10 @@ async def webhook_at_work(
         **settings,
     }
     facts = Facts()
-    opa = ManagedOpa(opa_path, DECISION_IDS, bundle=BUNDLE, port=free_port())
+    opa = ManagedOpa(opa_path, DECISION_IDS, bundle=bundle, port=free_port())
 
     def distrust(answer: Answer) -> str:
-        return facts.distrust or ("" if answer.revision == BUNDLE.revision else "OPA has other modules")
+        return facts.distrust or ("" if answer.revision == bundle.revision else "OPA has other modules")
 
     async with await KubeClient.connect(str(plane.kubeconfig), None) as client, opa:
         world = World(

@@ -46,6 +46,16 @@ class Case:
         return sorted(self.folder.glob("*.rego"))
 
     @cached_property
+    def constrained(self) -> bool:
+        """Whether it is about Constraints; then its modules are their policies."""
+        return any(key.type_id == "policybridge.io/Constraint" for key in self.keys)
+
+    @cached_property
+    def extended(self) -> bool:
+        """Whether its modules are extensions of the hierarchy, or strategies."""
+        return bool(self.modules) and not self.constrained
+
+    @cached_property
     def objects(self) -> list[Object]:
         """Its objects, with the API server's defaults."""
         return ManifestSource([self.manifest], follow=False).load()
@@ -80,6 +90,17 @@ class Case:
     def refused(self) -> set[str]:
         """The names of its PolicyKinds that are not to come into force."""
         return {outcome["refused"]["policyKind"] for outcome in self.outcomes if "refused" in outcome}
+
+    @cached_property
+    def senseless(self) -> set[str]:
+        """The names of its Constraints that make no sense: an API server takes none of them."""
+        told = [outcome["constraint"] for outcome in self.outcomes if "constraint" in outcome]
+        return {one["name"] for one in told if one["Accepted"] == "False/Invalid"}
+
+    @cached_property
+    def requests(self) -> list[str]:
+        """The keys of its objects whose creation is asked about."""
+        return sorted({self.key(outcome["admission"]["object"]) for outcome in self.outcomes if "admission" in outcome})
 
     @cached_property
     def policy_kinds(self) -> set[str]:

@@ -21,6 +21,7 @@ short there, `<Kind>/<name>#<section>`; policies are named by their names (`<Kin
 - `refused: {policyKind, reason?, mentions?}`: a PolicyKind, by its resource's name, that is not in force.
 - `request: {…, rule, listener?, backends?, filters?, policies?, also?, nearest?}`: the rule that serves a request (null
   for none), the rest as in the input and the answer of the query `request`. Its Gateway is the scenario's only one.
+- Outcomes about Constraints are those of `judging.py`.
 """
 
 from __future__ import annotations

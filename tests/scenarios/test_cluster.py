@@ -18,12 +18,13 @@ import pytest
 import yaml
 
 from bridge.model.changes import Object
-from bridge.model.keys import key_of
+from bridge.model.keys import Key, key_of
 from bridge.runtime.types import ALWAYS
 from tests.controlplane.plane import ControlPlane
 from tests.scenarios.cases import POLICY_NAMESPACE, Case, all_cases, policy_maps
 from tests.scenarios.checking import Answers, check, refusal
 from tests.scenarios.custom_resources import custom_resources, plural_of
+from tests.scenarios.judging import Judged, check_judged
 from tests.scenarios.requests import command_of, name_of, requests_of
 
 BRIDGE = Path(sys.executable).parent / "bridge"
@@ -121,7 +122,7 @@ def test_a_scenario_holds_on_a_cluster(case: Case, cluster: Cluster) -> None:
 
 
 def _answers(case: Case, cluster: Cluster) -> Answers:
-    objects = {str(key_of(obj)): obj for obj in case.objects}
+    objects = {str(key_of(obj)): obj for obj in case.objects if obj["metadata"]["name"] not in case.senseless}
     mine = case.policy_kinds
     if not cluster.effective:
         cluster.look()
@@ -137,6 +138,40 @@ def _answers(case: Case, cluster: Cluster) -> Answers:
     explained = {target: cluster.bridge("explain", target) for target in case.explained}
     requests = {name_of(one): cluster.bridge(*command_of(one), codes={0, 1}) for one in requests_of(case)}
     return Answers(effective, statuses, shown, refused, by_source, explained, requests)
+
+
+@pytest.mark.parametrize("case", [case for case in all_cases() if case.constrained], ids=lambda case: case.name)
+def test_a_scenario_of_constraints_holds_on_a_cluster(case: Case, cluster: Cluster) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            check_judged(case, _judged(case, cluster))
+            return
+        except (AssertionError, KeyError):
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.5)
+
+
+def _judged(case: Case, cluster: Cluster) -> Judged:
+    """What the statuses of its Constraints say."""
+    shown = {
+        obj["metadata"]["name"]: cluster.shown(obj)
+        for obj in case.objects
+        if obj["kind"] == "Constraint" and obj["metadata"]["name"] not in case.senseless
+    }
+    rows = [
+        {
+            **row,
+            "constraint": name,
+            "object": str(Key(row["group"] or "core", row["kind"], row["namespace"] or "-", row["name"])),
+        }
+        for name, status in shown.items()
+        for row in status["violations"]
+    ]
+    conditions = {name: status["conditions"][0] for name, status in shown.items()}
+    refused = {"status": "False", "reason": "Invalid", "message": ""}
+    return Judged(rows, conditions | dict.fromkeys(case.senseless, refused))
 
 
 def _kubectl(kubectl: Path, plane: ControlPlane, folder: Path) -> Callable[[list[Object]], None]:
@@ -171,6 +206,8 @@ def _waves(cases: list[Case]) -> Iterator[list[Object]]:
     by_age: defaultdict[str, list[Object]] = defaultdict(list)
     for case in cases:
         for obj in case.raw():
+            if obj["kind"] == "Constraint" and obj["metadata"]["name"] in case.senseless:
+                continue
             if obj["metadata"].pop("deletionTimestamp", ""):
                 obj["metadata"]["finalizers"] = [FINALIZER]
             age = obj["metadata"].pop("creationTimestamp", "")

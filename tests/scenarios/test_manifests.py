@@ -22,6 +22,7 @@ from bridge.model.keys import key_of
 from bridge.runtime.engine import open_engine
 from tests.scenarios.cases import Case, all_cases, policy_maps
 from tests.scenarios.checking import Answers, check
+from tests.scenarios.judging import Judged, check_judged
 from tests.scenarios.requests import command_of, name_of, requests_of
 
 BRIDGE = Path(sys.executable).parent / "bridge"
@@ -100,3 +101,24 @@ def test_a_scenario_holds_on_a_folder_of_manifests(
     }
     explained = {target: bridge(opa_path, "explain", target, cases=[case]).answer for target in case.explained}
     check(case, Answers(mine, statuses, statuses, refused, by_source, explained, requests_asked(case)))
+
+
+@pytest.fixture(scope="module")
+def violations(opa_path: Path) -> list[dict[str, Any]]:
+    """What all Constraints say of all scenarios; and of which it is told that they are not accepted."""
+    cases = [case for case in all_cases() if case.constrained]
+    files = [option for case in cases for option in ("--manifests", str(case.manifest))]
+    policies = json.dumps({"apiVersion": "v1", "kind": "List", "items": policy_maps(cases)}).encode()
+    command = [str(BRIDGE), "violations", *files, "--manifests", "-", "-o", "json"]
+    environ = {**os.environ, "BRIDGE_OPA": str(opa_path)}
+    done = subprocess.run(command, input=policies, capture_output=True, check=False, env=environ)
+    senseless = {name for case in cases for name in case.senseless}
+    told = set(re.findall(r"Constraint (\S+) is not in force: ", done.stderr.decode()))
+    assert (done.returncode, told) == (INPUT_ERROR, senseless), done.stderr
+    rows: list[dict[str, Any]] = json.loads(done.stdout)
+    return rows
+
+
+@pytest.mark.parametrize("case", [case for case in all_cases() if case.constrained], ids=lambda case: case.name)
+def test_a_scenario_of_constraints_holds_on_a_folder_of_manifests(case: Case, violations: list[dict[str, Any]]) -> None:
+    check_judged(case, Judged(violations))

@@ -15,13 +15,17 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from bridge.modules.dispatch import FILE, dispatcher
 from bridge.modules.shipped import shipped_bundle
 from bridge.opa.client import Opa
 from bridge.opa.managed import ManagedOpa
 from bridge.resources import rego_root
 from tests.scenarios.cases import Case, all_cases
 from tests.scenarios.checking import Answers, check, refusal
+from tests.scenarios.judging import Judged, check_judged, creation
 from tests.scenarios.requests import name_of, requests_of
+
+CONSTRAINED = [case for case in all_cases() if case.constrained]
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -37,17 +41,51 @@ async def test_a_scenario_holds_in_rego(case: Case, empty_opa: Opa) -> None:
 
 
 @pytest.mark.asyncio(loop_scope="module")
-@pytest.mark.parametrize("case", [case for case in all_cases() if case.modules], ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [case for case in all_cases() if case.extended], ids=lambda case: case.name)
 async def test_a_scenario_with_modules_holds_in_rego(case: Case, opa_path: Path, tmp_path: Path) -> None:
-    rego = shutil.copytree(rego_root(), tmp_path / "rego")
-    for module in case.modules:
+    async with _opa(opa_path, _rego_with(case.modules, tmp_path)) as opa:
+        check(case, await _answers(case, opa))
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def opa_with_policies(opa_path: Path, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Opa]:
+    """An OPA with the policies of all Constraints, each of which has a package of its own."""
+    policies = [module for case in CONSTRAINED for module in case.modules]
+    async with _opa(opa_path, _rego_with(policies, tmp_path_factory.mktemp("policies"))) as opa:
+        yield opa
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize("case", CONSTRAINED, ids=lambda case: case.name)
+async def test_a_scenario_of_constraints_holds_in_rego(case: Case, opa_with_policies: Opa) -> None:
+    changes = {"upsert": case.objects}
+    judged = Judged(
+        await opa_with_policies.query("violations", {"changes": changes}),
+        {
+            one["constraint"]: one["condition"]
+            for one in await opa_with_policies.query("constraints", {"changes": changes})
+        },
+        {
+            key: await opa_with_policies.query("admission", {**creation(case, key), "changes": changes})
+            for key in case.requests
+        },
+    )
+    check_judged(case, judged)
+
+
+def _rego_with(modules: list[Path], folder: Path) -> Path:
+    """The shipped Rego and these modules, each where its package is."""
+    rego = shutil.copytree(rego_root(), folder / "rego")
+    policies = []
+    for module in modules:
         package = re.search(r"^package ([\w.]+)$", module.read_text(), re.MULTILINE)
         assert package, module
-        folder = rego.joinpath(*package[1].split("."))
-        folder.mkdir(parents=True, exist_ok=True)
-        shutil.copy(module, folder)
-    async with _opa(opa_path, rego) as opa:
-        check(case, await _answers(case, opa))
+        policies.append((tuple(package[1].split(".")), module.read_text()))
+        place = rego.joinpath(*policies[-1][0])
+        place.mkdir(parents=True, exist_ok=True)
+        shutil.copy(module, place)
+    (rego / FILE).write_text(dispatcher(policies))
+    return rego
 
 
 @contextlib.asynccontextmanager

@@ -46,6 +46,8 @@ _meanwhile := {
 
 _not_replicated(_, null) := set()
 
+_not_replicated(name, _) := set() if not in_force[name]
+
 _not_replicated(name, replicated) := {concat("/", [keys.group_name(group), kind]) |
 	some entry in in_force[name].match.kinds
 	some group in entry.apiGroups
@@ -54,6 +56,7 @@ _not_replicated(name, replicated) := {concat("/", [keys.group_name(group), kind]
 	kind != "*"
 } - (({object_type | some object_type in replicated} | lookup.types) | kinds.names) if {
 	replicated != null
+	in_force[name]
 }
 
 # METADATA
@@ -71,14 +74,15 @@ shown(row) := {
 
 # METADATA
 # description: |
-#   What there is to tell of a Constraint, with its violations where they have been counted: `counted` is `{total, first}`,
-#   their number and the first rows of them, or null.
+#   What there is to tell of a Constraint; `unaudited` are the types that it names and that are not replicated. With its
+#   violations where they have been counted: `counted` is `{total, first}`, their number and the first rows, or null.
 about(name, replicated, counted) := object.union(
 	{
 		"constraint": name,
 		"policy": object.get(spec, "policy", ""),
 		"enforcementAction": action(spec),
 		"condition": accepted(name, replicated),
+		"unaudited": sort(_not_replicated(name, replicated)),
 	},
 	_violations_shown(name, counted),
 ) if {

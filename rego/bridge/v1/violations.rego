@@ -29,8 +29,8 @@ audited := _input_problem if {
 
 # METADATA
 # description: |
-#   `constraints`: of each of `constraints`, or of all, `{constraint, policy, enforcementAction, condition}`: the condition
-#   Accepted. `replicated` are the types of objects (`<group>/<Kind>`) that are replicated, without it all. With `counted`,
+#   `constraints`: of each of `constraints`, or of all, `{constraint, policy, enforcementAction, condition, unaudited}`: the
+#   condition Accepted, and the types that it names and that are not replicated. `replicated` are the types of objects (`<group>/<Kind>`) that are replicated, without it all. With `counted`,
 #   `{total, first}` of violations by Constraint, also `{totalViolations, violations}` as its status has them.
 # entrypoint: true
 constraints := _input_problem if {

@@ -1,0 +1,54 @@
+"""What is asked of Constraints for people."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from bridge.cli.asking import BATCH, Entry
+from bridge.cli.errors import NameNotFoundError
+from bridge.model.keys import parse_key
+
+if TYPE_CHECKING:
+    from bridge.runtime.engine import Engine
+
+
+async def violations_of(engine: Engine, names: Sequence[str], namespace: str | None = None) -> tuple[list[Entry], bool]:
+    """The violations of these Constraints, or of all, as the query gives them; and whether manifests are at fault.
+
+    Tells on standard error of Constraints that are not in force. Raises NameNotFoundError for one that there is not.
+    """
+    asked: dict[str, Any] = {"replicated": list(engine.replicated)} if engine.replicated is not None else {}
+    told = {entry["constraint"]: entry for entry in await engine.opa.query("constraints", asked)}
+    for name in names:
+        if name not in told:
+            near = difflib.get_close_matches(name, told, n=1)
+            hint = f"; did you mean {near[0]}?" if near else f"; there are: {', '.join(sorted(told)) or 'none'}"
+            raise NameNotFoundError(f"there is no Constraint {name}{hint}")
+    asked = {"constraints": list(names)} if names else {}
+    audited: dict[str, list[str]] = await engine.opa.query("audited", asked)
+    keys = sorted({key for held in audited.values() for key in held if namespace in {None, parse_key(key).namespace}})
+    rows: list[Entry] = []
+    for start in range(0, len(keys), BATCH):
+        rows += await engine.opa.query("violations", {**asked, "objects": keys[start : start + BATCH]})
+    rows.sort(key=lambda row: (row["constraint"], row["object"], row["message"]))
+    return rows, _tell_refused(engine, [told[name] for name in names or sorted(told)])
+
+
+def _tell_refused(engine: Engine, told: Sequence[Entry]) -> bool:
+    at_fault = False
+    for entry in told:
+        condition = entry["condition"]
+        if entry["unaudited"]:
+            kinds = ", ".join(entry["unaudited"])
+            print(f"warning: Constraint {entry['constraint']}: not judged, because not read: {kinds}", file=sys.stderr)
+        if condition["status"] != "True":
+            position = engine.position(parse_key(f"policybridge.io/Constraint/-/{entry['constraint']}"))
+            where = f"{position[0]}:{position[1]}: " if position else ""
+            at_fault = at_fault or position is not None
+            level = "error" if position else "warning"
+            what = " is not in force:" if condition["reason"] == "Invalid" else ":"
+            print(f"{level}: {where}Constraint {entry['constraint']}{what} {condition['message']}", file=sys.stderr)
+    return at_fault

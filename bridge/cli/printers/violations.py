@@ -1,0 +1,26 @@
+"""The table of violations of Constraints."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from bridge.cli.printers.table import Column, Table
+from bridge.cli.targets import short_key
+from bridge.model.keys import parse_key
+
+if TYPE_CHECKING:
+    from bridge.cli.asking import Entry
+
+
+def violation_table(rows: Sequence[Entry], *, wide: bool = False) -> Table:
+    """A row a violation; `wide` adds the details that the policy gives."""
+    columns = [Column("CONSTRAINT"), Column("ACTION"), Column("OBJECT"), Column("MESSAGE", long=True)]
+    columns += [Column("DETAILS", long=True)] if wide else []
+    return Table(columns, [_cells(row, wide=wide) for row in rows])
+
+
+def _cells(row: Entry, *, wide: bool) -> list[str]:
+    cells = [row["constraint"], row["enforcementAction"], short_key(parse_key(row["object"])), row["message"]]
+    return [*cells, json.dumps(row["details"], sort_keys=True)] if wide else cells

@@ -1,0 +1,44 @@
+"""`bridge violations` as a person runs it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.e2e.conftest import ROOT, SHOP, Run
+
+EXAMPLE = ROOT / "examples" / "constraints"
+WRONG = """apiVersion: policybridge.io/v1alpha1
+kind: Constraint
+metadata: {name: wrong}
+spec: {policy: a, enforcementAction: forbid}
+"""
+
+
+def test_without_constraints_there_is_nothing_to_tell(bridge: Run) -> None:
+    done = bridge("violations", "--manifests", SHOP)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "No violations found.\n")
+
+
+def test_a_constraint_that_there_is_not_is_one_line_with_near_matches(bridge: Run) -> None:
+    done = bridge("violations", "memory-limit", "--manifests", EXAMPLE)
+    assert done.returncode == 2
+    assert done.stderr == "error: there is no Constraint memory-limit; did you mean memory-limits?\n"
+
+
+def test_a_constraint_that_makes_no_sense_is_told_where_it_stands(bridge: Run, tmp_path: Path) -> None:
+    file = tmp_path / "wrong.yaml"
+    file.write_text(WRONG)
+    done = bridge("violations", "--manifests", file)
+    assert done.returncode == 2
+    assert f"error: {file}:1: Constraint wrong is not in force: spec.enforcementAction must be one of" in done.stderr
+
+
+def test_a_policy_that_is_not_there_is_told_and_what_it_would_judge_is_a_violation(bridge: Run, tmp_path: Path) -> None:
+    files = [file for file in sorted(EXAMPLE.glob("*.yaml")) if not file.name.startswith("10-")]
+    options = [option for file in files for option in ("--manifests", file)]
+    done = bridge("violations", *options, "-n", "search")
+    assert done.returncode == 2
+    assert "Constraint memory-limits: policy k8s.memory is not loaded" in done.stderr
+    assert [line.split()[:3] for line in done.stdout.splitlines()[1:]] == [
+        ["memory-limits", "deny", "Pod/search/index"]
+    ]

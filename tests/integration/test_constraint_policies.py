@@ -1,0 +1,103 @@
+"""Policies of Constraints, from authors' modules to what OPA answers."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bridge.model.keys import key_of
+from bridge.model.notice import Notice
+from bridge.remediator.audited import Audited
+from tests.integration.loading import Bench, loading
+
+POLICY = """package k8s.ports
+
+violation contains {"msg": sprintf("%d ports", [count(input.review.object.spec.ports)])} if {
+	count(input.review.object.spec.ports) > input.parameters.limit
+}
+"""
+# Two values for one rule, of a Service that is called conflict.
+FAILING = """package k8s.ports
+
+violation contains {"msg": value}
+
+value := "one"
+
+value := "two" if input.review.object.metadata.name == "conflict"
+"""
+
+
+def _changes(policy: str = "k8s.ports", name: str = "cart") -> dict[str, Any]:
+    ports = [{"name": f"p{port}", "port": port} for port in (1, 2)]
+    return {
+        "upsert": [
+            {
+                "apiVersion": "v1",
+                "kind": "Service",
+                "metadata": {"name": name, "namespace": "shop"},
+                "spec": {"ports": ports},
+            },
+            {
+                "apiVersion": "policybridge.io/v1alpha1",
+                "kind": "Constraint",
+                "metadata": {"name": "ports"},
+                "spec": {"policy": policy, "parameters": {"limit": 1}},
+            },
+        ]
+    }
+
+
+@pytest.fixture
+async def bench(opa_path: Path) -> AsyncIterator[Bench]:
+    async with loading(opa_path) as found:
+        yield found
+
+
+async def _messages(bench: Bench, policy: str = "k8s.ports") -> list[str]:
+    return [row["message"] for row in await bench.opa.query("violations", {"changes": _changes(policy)})]
+
+
+async def test_a_package_with_violations_is_a_policy_as_soon_as_it_is_in_force(bench: Bench) -> None:
+    assert await _messages(bench) == ["policy k8s.ports is not loaded"]
+    bench.put("ports", POLICY)
+    await bench.in_force("ports")
+    assert await _messages(bench) == ["2 ports"]
+    bench.put("other", 'package acme["all-ports"]\n\nviolation contains {"msg": "no"}\n')
+    await bench.in_force("other")
+    assert await _messages(bench, 'acme["all-ports"]') == ["no"]
+    assert await _messages(bench) == ["2 ports"]
+
+
+async def test_a_function_of_that_name_is_no_policy(bench: Bench) -> None:
+    bench.put("ports", "package k8s.ports\n\nviolation(x) := x\n")
+    await bench.in_force("ports")
+    assert await _messages(bench) == ["policy k8s.ports is not loaded"]
+
+
+async def test_a_policy_that_asks_for_violations_is_refused_alone(bench: Bench) -> None:
+    bench.put("good", POLICY)
+    await bench.in_force("good")
+    bench.put("loop", "package k8s.loop\n\nviolation contains row if some row in data.bridge.v1.violations\n")
+    file, line, code, _ = await bench.refused("loop")
+    assert (file, line, code) == ("m0.rego", 3, "rego_recursion_error")
+    assert await _messages(bench) == ["2 ports"]
+
+
+async def test_an_object_on_which_a_policy_fails_is_left_out_of_the_audit_alone(bench: Bench) -> None:
+    """And the policy stays in force: an object must not be able to rid others of it."""
+    for obj in (*_changes()["upsert"], *_changes(name="conflict")["upsert"]):
+        key = key_of(obj)
+        await bench.opa.put(f"objects/{key.group}/{key.kind}/{key.namespace}/{key.name}", obj)
+    bench.put("ports", FAILING)
+    await bench.in_force("ports")
+    audited = Audited(bench.opa)
+    await audited.take(Notice(refilled=True))
+    while audited.waiting:
+        await audited.judge_some()
+    assert [(row["object"], row["message"]) for row in audited.counted("ports")["first"]] == [
+        ("core/Service/shop/cart", "one")
+    ]
+    assert bench.verdicts["ports"].programmed

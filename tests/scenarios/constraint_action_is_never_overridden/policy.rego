@@ -1,0 +1,4 @@
+# Tells the parameters that it was given.
+package scenarios.action
+
+violation contains {"msg": json.marshal(input.parameters)}

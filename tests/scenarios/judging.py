@@ -1,0 +1,79 @@
+"""What a world says of Constraints against what is expected, the same for all worlds.
+
+These outcomes of `expected.yaml` are about Constraints:
+
+- `violations: {constraint, objects?, action?}`: all that a Constraint says of the scenario's objects, as messages by
+  object; `action` is what is done about them, deny if it is not told.
+- `constraint: {name, Accepted, mentions?}`: the condition of a Constraint, as `<status>/<reason>`.
+- `admission: {object, denied?, warnings?}`: all that is said of the request to create an object.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from bridge.model.keys import key_of
+from tests.scenarios.cases import Case
+
+
+@dataclass(slots=True)
+class Judged:
+    """`violations` as the query gives them; by name each Constraint's condition Accepted.
+
+    `conditions` None: they are not told. `admitted`: by key what is said of the creation of objects, None where nobody
+    can be asked.
+    """
+
+    violations: list[dict[str, Any]]
+    conditions: dict[str, dict[str, Any]] | None = None
+    admitted: dict[str, dict[str, Any]] | None = None
+
+
+def check_judged(case: Case, judged: Judged) -> None:
+    """Every expected outcome about Constraints holds."""
+    for outcome in case.outcomes:
+        says = f"{case.name}: {outcome['says']}"
+        if "violations" in outcome:
+            _check_violations(case, says, outcome["violations"], judged.violations)
+        if "constraint" in outcome and judged.conditions is not None:
+            _check_condition(says, outcome["constraint"], judged.conditions)
+        if "admission" in outcome and judged.admitted is not None:
+            _check_admission(case, says, outcome["admission"], judged.admitted)
+
+
+def creation(case: Case, key: str) -> dict[str, Any]:
+    """The request to create one of the scenario's objects, as an API server puts it."""
+    [obj] = [obj for obj in case.objects if str(key_of(obj)) == key]
+    group, _, version = obj["apiVersion"].rpartition("/")
+    return {
+        "uid": "1",
+        "operation": "CREATE",
+        "kind": {"group": group, "version": version, "kind": obj["kind"]},
+        "name": obj["metadata"]["name"],
+        "namespace": obj["metadata"].get("namespace", ""),
+        "object": obj,
+        "oldObject": None,
+    }
+
+
+def _check_violations(case: Case, says: str, expected: dict[str, Any], violations: list[dict[str, Any]]) -> None:
+    mine = {str(key) for key in case.keys}
+    rows = [row for row in violations if row["constraint"] == expected["constraint"] and row["object"] in mine]
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        found.setdefault(row["object"], []).append(row["message"])
+    assert found == {case.key(name): messages for name, messages in expected.get("objects", {}).items()}, says
+    assert {row["enforcementAction"] for row in rows} <= {expected.get("action", "deny")}, says
+
+
+def _check_condition(says: str, expected: dict[str, Any], conditions: dict[str, dict[str, Any]]) -> None:
+    condition = conditions[expected["name"]]
+    assert f"{condition['status']}/{condition['reason']}" == expected["Accepted"], f"{says}: {condition}"
+    for mention in expected.get("mentions", []) if condition["message"] else []:  # an API server that refuses has none
+        assert mention in condition["message"], f"{says}: {condition}"
+
+
+def _check_admission(case: Case, says: str, expected: dict[str, Any], admitted: dict[str, dict[str, Any]]) -> None:
+    told = admitted[case.key(expected["object"])]
+    assert told == {"denied": expected.get("denied", []), "warnings": expected.get("warnings", [])}, says
