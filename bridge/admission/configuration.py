@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 from bridge.admission.endpoint import PATH
 
@@ -22,6 +24,30 @@ CONDITIONS = (
     ("not-nodes", "request.resource.group != '' || request.resource.resource != 'nodes'"),
     ("not-policies", "request.resource.group != 'policybridge.io' || request.resource.resource != 'regopolicies'"),
 )
+# Where policies may be in every namespace, no namespace can be left out for them.
+POLICIES_ANYWHERE = (
+    "not-config-maps-of-policies",
+    (
+        "request.resource.group != '' || request.resource.resource != 'configmaps' || ![object, oldObject].exists(one, "
+        "one != null && has(one.metadata.labels) && ['openpolicyagent.org/policy', 'openpolicyagent.org/data']"
+        ".exists(label, label in one.metadata.labels))"
+    ),
+)
+
+
+def not_secret(namespace: str, name: str) -> tuple[str, str]:
+    """The condition that leaves out the Secret of the webhook's own certificate: without it the webhook cannot serve.
+
+    It may stand in a namespace that is asked for, and must be made while nobody answers there.
+    """
+    where = f"request.namespace != {json.dumps(namespace)} || request.name != {json.dumps(name)}"
+    return "not-the-certificate", f"request.resource.group != '' || request.resource.resource != 'secrets' || {where}"
+
+
+def namespace_of(url: str) -> str:
+    """The namespace of the Service that a URL names, `<service>.<namespace>.svc`; "" for another host."""
+    parts = (urlsplit(url).hostname or "").split(".")
+    return parts[1] if len(parts) > 2 and parts[2] == "svc" else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +85,13 @@ def webhook_configuration(
     timeout: int,
     ca_bundle: bytes = b"",
     rules: Iterable[Mapping[str, Any]] = (),
+    conditions: Iterable[tuple[str, str]] = (),
 ) -> dict[str, Any]:
     """A MutatingWebhookConfiguration.
 
     `exempt` are namespaces whose objects never come here. `rules` say what does come, without them every object that is
-    made or changed. failurePolicy is Ignore until a bridge finds that policies exist.
+    made or changed; `conditions` (names and CEL) hold beside CONDITIONS of all that does. failurePolicy is Ignore until
+    a bridge finds that policies exist.
     """
     every = {"apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*"], "scope": "*"}
     asked = [{"operations": ["CREATE", "UPDATE"], **rule} for rule in rules]
@@ -80,7 +108,9 @@ def webhook_configuration(
                 "failurePolicy": "Ignore",
                 "matchPolicy": "Equivalent",
                 "namespaceSelector": {"matchExpressions": [left_out]},
-                "matchConditions": [{"name": name, "expression": expression} for name, expression in CONDITIONS],
+                "matchConditions": [
+                    {"name": name, "expression": expression} for name, expression in (*CONDITIONS, *conditions)
+                ],
                 "reinvocationPolicy": "IfNeeded",
                 "rules": asked or [{"operations": ["CREATE", "UPDATE"], **every}],
                 "sideEffects": "NoneOnDryRun",

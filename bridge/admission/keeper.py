@@ -63,7 +63,7 @@ class Keeper:
         try:
             found = await self._client.get(f"{_PATH}/{self._name}")
             patch = differences(found, exist, authority)
-            if patch:
+            if patch and self._held():  # the Lease may have been lost while the API server was asked
                 version = found["metadata"]["resourceVersion"]
                 guard = {"op": "replace", "path": "/metadata/resourceVersion", "value": version}
                 await self._client.patch(f"{_PATH}/{self._name}", [guard, *patch], JSON_PATCH)

@@ -70,10 +70,18 @@ def webhook_config(
 ) -> None:
     """Print a MutatingWebhookConfiguration for `kubectl apply`.
 
-    The namespaces of the bridge, of policies and of the control plane are left out, so that a broken policy can always
-    be mended.
+    The namespaces of the bridge, of OPA (where the settings name a Service of it), of policies and of the control plane
+    are left out, so that a broken policy can always be mended.
     """
-    from bridge.admission.configuration import SYSTEM_NAMESPACES, Target, rule_for, webhook_configuration
+    from bridge.admission.configuration import (
+        POLICIES_ANYWHERE,
+        SYSTEM_NAMESPACES,
+        Target,
+        namespace_of,
+        not_secret,
+        rule_for,
+        webhook_configuration,
+    )
     from bridge.cli.printers.documents import print_document
     from bridge.runtime.settings import load_settings
 
@@ -84,12 +92,17 @@ def webhook_config(
         raise CommandError(f"--ca-file {ca_file}: {error.strerror}") from error
     own = settings.webhook_service.partition("/")[0]
     of_policies = [name for name in settings.policy_namespaces if name != "*"]
+    of_opa = [namespace_of(url) for url in (settings.opa_url, settings.webhook_decision) if url]
+    conditions = [POLICIES_ANYWHERE] if "*" in settings.policy_namespaces else []
+    if not settings.webhook_cert_file:
+        conditions.append(not_secret(settings.lease_namespace, settings.webhook_secret))
     document = webhook_configuration(
         settings.webhook_configuration,
         Target(settings.webhook_url or "", settings.webhook_service, port),
-        exempt=[*SYSTEM_NAMESPACES, *of_policies, own, *exempt],
+        exempt=[*SYSTEM_NAMESPACES, *of_policies, *filter(None, of_opa), own, *exempt],
         timeout=max(1, round(settings.webhook_deadline)),
         ca_bundle=authority,
         rules=[rule_for(resource) for resource in resources],
+        conditions=conditions,
     )
     print_document(output, document)

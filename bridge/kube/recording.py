@@ -147,7 +147,9 @@ class Recorder:
 
     async def _write(self, identity: _Identity) -> bool:
         """Write one; False when the API server is to be left alone for a while."""
-        told = self._told[identity]
+        told = self._told.get(identity)
+        if told is None:  # it has made room meanwhile
+            return True
         count = told.count
         try:
             await self._send(told, count)

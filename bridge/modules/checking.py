@@ -18,6 +18,9 @@ UNSAFE = frozenset({"http.send", "net.lookup_ip_addr", "opa.runtime"})
 _MOST_ERRORS = "1000"
 _ENVIRONMENT = {"GOGC": "400"}  # nothing of ours, which opa.runtime() would show; Go may use memory to be quicker
 _TEST_FAILED = 2
+# Codes of what says nothing of the modules for certain: a machine that was busy, an `opa` that was killed.
+_LATE, _FAILED = "timeout", "opa_failed"
+PASSING = frozenset({_LATE, _FAILED})
 
 
 class Finding(NamedTuple):
@@ -116,7 +119,7 @@ class Checker:
             async with asyncio.timeout(self._patience):
                 output, errors = await process.communicate()
         except TimeoutError:
-            late = {"code": "timeout", "message": f"opa {arguments[0]} took longer than {self._patience:g} s"}
+            late = {"code": _LATE, "message": f"opa {arguments[0]} took longer than {self._patience:g} s"}
             return 1, b"", msgspec.json.encode({"errors": [late]})
         finally:
             if process.returncode is None:
@@ -151,7 +154,7 @@ def _findings(output: bytes, errors: bytes, names: Mapping[str, str]) -> list[Fi
     if isinstance(told, dict) and told.get("errors"):
         return [_finding(error, names) for error in told["errors"]]
     text = (errors or output).decode(errors="replace").strip()
-    return [Finding("", 0, 0, "opa_failed", text or "opa failed without a word")]
+    return [Finding("", 0, 0, _FAILED, text or "opa failed without a word")]
 
 
 def _finding(error: dict[str, Any], names: Mapping[str, str]) -> Finding:

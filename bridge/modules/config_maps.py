@@ -38,7 +38,10 @@ def read_config_map(key: Key, obj: Object, namespaces: Collection[str]) -> Readi
     is_policy = not is_data and labels.get(POLICY_LABEL[0]) == POLICY_LABEL[1]
     if not (is_data or is_policy) or not ({ALL_NAMESPACES, key.namespace} & set(namespaces)):
         return None
-    data, binary = field_of(obj, "data") or {}, field_of(obj, "binaryData") or {}
+    data, binary = (_mapping(obj, name) for name in ("data", "binaryData"))
+    if data is None or binary is None:
+        problem = flaw("its data is no mapping of names to texts", code="no_text")
+        return Reading(Submission(key, ""), is_policy, (problem,))
     version = version_of({"data": data, "binary": binary, "role": "data" if is_data else "policy"})
     problems = [
         flaw("it is under binaryData, which is for what is no text: put it under data", code="binary_data", file=name)
@@ -99,3 +102,8 @@ def _document(name: str, text: str) -> tuple[Any] | Problem:
     except UnicodeEncodeError:
         return flaw("it has half a surrogate pair, which is no text", code="data_parse_error", file=name)
     return (first.value,)
+
+
+def _mapping(obj: Object, name: str) -> dict[str, Any] | None:
+    found = field_of(obj, name) or {}
+    return found if isinstance(found, dict) else None

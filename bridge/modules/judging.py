@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from bridge.modules.assembling import claimed_roots, document
-from bridge.modules.checking import Checker, Finding
+from bridge.modules.checking import PASSING, Checker, Finding
 from bridge.modules.claims import disputes, overlap, packages
 from bridge.modules.generating import Generate, InTheWay
 from bridge.modules.places import Fault, Places
@@ -62,6 +62,8 @@ class Judge:
         if not found:
             for submission in submissions:
                 found += await self._test(submission, submissions, {**places.modules, **generated})
+        if any(fault.problem.code in PASSING for fault in found):
+            return tuple(found)
         if len(self._compiled) >= _REMEMBERED:
             del self._compiled[next(iter(self._compiled))]
         self._compiled[name] = (submissions, tuple(found))

@@ -114,10 +114,12 @@ class Reporter:
         try:
             await patch_object(self._client, resource, key, patch, subresource=subresource, resource_version=version)
         except (Conflict, NotFound):
+            self._left.pop(key, None)
             return  # the change that was made meanwhile comes, and is looked at
         except KubeError as error:
             self._failed(key, resource, error)
             return
+        self._left.pop(key, None)
         self.writes += 1
         self._forbidden = False
         self._wrote[key] = self._now()
@@ -126,7 +128,7 @@ class Reporter:
     def _plan(self, key: Key, author: Author | None) -> tuple[Object, dict[str, Any] | None]:
         """The object, and the patch that makes it show what became of it; None where it does."""
         if author is None:
-            left = self._left.pop(key, None)
+            left = self._left.get(key)
             patch = {"metadata": {"annotations": {reports.ANNOTATION: None}}} if left else None
             return left or {}, patch
         verdict = author.judgement

@@ -153,6 +153,9 @@ def _fault_of_metadata(metadata: Any) -> str | None:
         return fault
     if metadata.get("namespace") is not None and (fault := _fault_of_text(metadata["namespace"], "metadata.namespace")):
         return fault
+    for field in ("labels", "annotations"):
+        if not isinstance(metadata.get(field), dict | None):
+            return f"metadata.{field} is no mapping"
     for field in ("metadata.name", "metadata.namespace"):
         name = metadata.get(field.removeprefix("metadata."))
         if name in {".", ".."} or any(sign in "/%" or sign.isspace() for sign in name or ""):

@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from bridge.modules.checking import Checker
+from bridge.modules.generating import generated
+from bridge.modules.judging import Judge
 from bridge.modules.submissions import Submission
 from bridge.opa.errors import OpaRejected
 from bridge.opa.managed import ManagedOpa
-from tests.integration.loading import DEADLINE, Bench, author, loading, until
+from tests.integration.loading import DEADLINE, FEW, Bench, author, loading, until
 
 
 @pytest.fixture
@@ -294,3 +296,19 @@ async def test_a_check_takes_its_time_at_most(opa_path: Path, tmp_path: Path) ->
     slow.chmod(0o755)
     found = await Checker(slow, {}, patience=1).check({"a.rego": "package a\n"}, {})
     assert [finding.code for finding in found] == ["timeout"]
+
+
+async def test_a_check_that_took_too_long_is_made_again(opa_path: Path, tmp_path: Path) -> None:
+    slow = tmp_path / "opa"
+    slow.write_text(f'#!/bin/sh\ntest "$1" = check || exec {opa_path} "$@"\nexec sleep 600\n')
+    slow.chmod(0o755)
+    judge = Judge(Checker(slow, {}, patience=1), FEW, generated, nothing_in_the_way)
+    submissions = [Submission(author("a"), "1", {"a.rego": "package a\n"})]
+    assert [fault.problem.code for fault in await judge.faults(submissions)] == ["timeout"]
+    slow.write_text(f'#!/bin/sh\nexec {opa_path} "$@"\n')
+    judge._checker._patience = DEADLINE
+    assert not await judge.faults(submissions)
+
+
+async def nothing_in_the_way(_: object) -> tuple[()]:
+    return ()

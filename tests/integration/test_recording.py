@@ -206,3 +206,17 @@ async def test_what_is_told_without_end_is_bounded(
     assert [line["event"] for line in logs if "dropped" in line["event"]] == [
         "events are dropped: more are told than are written"
     ]
+
+
+async def test_what_makes_room_while_it_waits_for_its_turn_is_left_out(
+    client: KubeClient, config_map: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recording, "BURST", 1)
+    monkeypatch.setattr(recording, "ROOM", 2)
+    async with running(client) as recorder:
+        for number in range(100):
+            recorder.record(config_map, "Normal", "Many", str(number))
+            await asyncio.sleep(0.01)
+        recorder.record(config_map, "Normal", "Last", "the last")
+        namespace = config_map["metadata"]["namespace"]
+        await until(client, namespace, lambda found: any(event["note"] == "the last" for event in found))

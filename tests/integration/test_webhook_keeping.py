@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 import structlog
 
-from bridge.admission.configuration import Target, webhook_configuration
+from bridge.admission.configuration import POLICIES_ANYWHERE, Target, not_secret, rule_for, webhook_configuration
 from bridge.admission.keeper import Keeper
 from bridge.admission.secret import SharedCertificate
 from bridge.kube.client import KubeClient
+from bridge.kube.errors import KubeError
 from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane
-from tests.integration.objects import fresh_name
+from tests.integration.objects import fresh_name, make_namespace
 
 CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
 
@@ -112,3 +113,48 @@ async def test_what_others_change_in_the_configuration_is_mended_and_the_rest_is
     await until("Fail", 7)
     keeping.cancel()
     await client.delete(f"{CONFIGURATIONS}/{name}")
+
+
+async def test_what_the_webhook_and_policies_need_can_be_written_while_nobody_answers(
+    control_plane: ControlPlane, client: KubeClient
+) -> None:
+    name = fresh_name("config")
+    namespace = await make_namespace(control_plane.api)
+    document = webhook_configuration(
+        name,
+        Target(url="https://127.0.0.1:1/admission"),
+        exempt=["a"],
+        timeout=1,
+        rules=[rule_for("secrets"), rule_for("configmaps")],
+        conditions=[POLICIES_ANYWHERE, not_secret(namespace, "ours")],
+    )
+    webhook = document["webhooks"][0]
+    webhook["failurePolicy"] = "Fail"
+    webhook["namespaceSelector"]["matchExpressions"] = [
+        {"key": "kubernetes.io/metadata.name", "operator": "In", "values": [namespace]}
+    ]
+    await client.post(CONFIGURATIONS, document)
+
+    async def make(plural: str, name: str, **labels: str) -> bool:
+        try:
+            await client.post(
+                f"/api/v1/namespaces/{namespace}/{plural}", {"metadata": {"name": name, "labels": labels}}
+            )
+        except KubeError as error:
+            assert "failed calling webhook" in str(error)  # noqa: PT017
+            return False
+        return True
+
+    try:
+        async with asyncio.timeout(20):
+            while await make("configmaps", fresh_name("map")):  # noqa: ASYNC110 (it is a matter of the cluster)
+                await asyncio.sleep(0.1)
+        assert await make("configmaps", "policy", **{"openpolicyagent.org/policy": "rego"})
+        shared = SharedCertificate(client, namespace, "ours", ["a.infra.svc"], lambda: True)
+        assert await shared.read()
+        assert not await make("secrets", "theirs")
+        # Taking the label off is a way to mend too.
+        off = {"metadata": {"labels": {"openpolicyagent.org/policy": None}}}
+        await client.patch(f"/api/v1/namespaces/{namespace}/configmaps/policy", off)
+    finally:
+        await client.delete(f"{CONFIGURATIONS}/{name}")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import base64
 
-from bridge.admission.configuration import Target, rule_for, webhook_configuration
+from bridge.admission.configuration import Target, namespace_of, rule_for, webhook_configuration
 from bridge.admission.keeper import differences
 
 
@@ -36,3 +36,10 @@ def test_a_configuration_is_changed_only_where_it_differs() -> None:
         {"op": "add", "path": "/webhooks/0/clientConfig/caBundle", "value": base64.b64encode(b"other").decode()},
     ]
     assert differences({}, True, b"CA") == []
+
+
+def test_a_service_is_in_the_namespace_that_its_url_names() -> None:
+    assert namespace_of("https://opa.policies.svc.cluster.local:8181/v1/data/a") == "policies"
+    assert namespace_of("http://opa.policies.svc:8181") == "policies"
+    assert not namespace_of("http://127.0.0.1:8181")
+    assert not namespace_of("https://opa.example.com")

@@ -54,6 +54,10 @@ def test_an_object_without_a_name_or_metadata_is_known_by_what_there_is() -> Non
         (review(uid=None), "uid"),
         (review(object={"metadata": "x"}), "no Kubernetes object"),
         (review(object=[1]), "no Kubernetes object"),
+        (
+            review(object=OBJECT).replace(b'"object":', b'"deep": ' + b"[" * 20_000 + b"]" * 20_000 + b', "object":'),
+            "deep|recursion",
+        ),
     ],
 )
 def test_what_is_no_review_is_refused_with_what_is_wrong(body: bytes, said: str) -> None:

@@ -164,3 +164,9 @@ def test_a_rego_policy_that_cannot_be_taken_says_why(spec: Any, problem: str) ->
     reading = rego_policy(spec)
     assert [one[: len(problem)] for one in told(reading)] == [problem]
     assert reading.policy
+
+
+def test_data_that_is_no_mapping_is_told() -> None:
+    reading = must_read({**config_map(POLICY, {}), "data": ["package a"]})
+    assert told(reading) == [":0: no_text: its data is no mapping of names to texts"]
+    assert reading.policy

@@ -98,6 +98,10 @@ def test_lists_are_taken_apart(tmp_path: Path) -> None:
         ("apiVersion: v1\nmetadata: {name: a}", "1: document 1: kind is missing"),
         ("apiVersion: v1\nkind: A", "1: document 1: metadata.name is missing"),
         ("apiVersion: v1\nkind: A\nmetadata: []", "1: document 1: metadata is no mapping"),
+        (
+            "apiVersion: v1\nkind: A\nmetadata: {name: a, labels: [b]}",
+            "1: document 1: metadata.labels is no mapping",
+        ),
         ("apiVersion: 1\nkind: A\nmetadata: {name: a}", "1: document 1: apiVersion is no text (1): quote it"),
         ("apiVersion: v1\nkind: A\nmetadata: {name: 7}", "1: document 1: metadata.name is no text (7): quote it"),
         (
