@@ -40,6 +40,8 @@ async def index_of(opa: Opa, objects: Iterable[Object]) -> dict[str, Any]:
     index: dict[str, Any] = {name: {} for name in INDEXES}
     for key, entries in (await opa.query("links", {"objects": list(objects)})).items():
         for entry in entries:
-            part, end = entry["path"]
-            index[part].setdefault(end, {})[key] = entry["value"]
+            place = index
+            for segment in entry["path"]:
+                place = place.setdefault(segment, {})
+            place[key] = entry["value"]
     return index

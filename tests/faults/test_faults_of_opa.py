@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from bridge.opa.client import Opa
+from bridge.opa.config import opa_config
 from bridge.opa.errors import OpaError
 from bridge.opa.managed import ManagedOpa
 from tests.bench.figures import opa_below
@@ -203,13 +204,20 @@ async def test_nobody_takes_opas_log(
 
 
 async def test_a_bridge_is_killed_at_twenty_moments_of_a_load(
-    control_plane: ControlPlane, opa: ManagedOpa, tmp_path: Path, unused_tcp_port: int
+    control_plane: ControlPlane, opa_path: Path, tmp_path: Path, unused_tcp_port: int
 ) -> None:
+    config = opa_config(f"http://127.0.0.1:{unused_tcp_port}")  # it takes its modules from the bridge
+    async with ManagedOpa(opa_path, config) as opa:
+        await kill_a_bridge(control_plane, opa, tmp_path, unused_tcp_port)
+
+
+async def kill_a_bridge(control_plane: ControlPlane, opa: ManagedOpa, tmp_path: Path, port: int) -> None:
+    """At twenty moments, and compare what the last one leaves."""
     load = await load_of(control_plane, seed=40)
     settings = tmp_path / "bridge.yaml"
     settings.write_text("types: [core/ConfigMap]\n")
     command = [str(Path(sys.executable).parent / "bridge"), "run", "--config", str(settings), "--opa", opa.url]
-    command += ["--kubeconfig", str(control_plane.kubeconfig), "--listen", f"127.0.0.1:{unused_tcp_port}"]
+    command += ["--kubeconfig", str(control_plane.kubeconfig), "--listen", f"127.0.0.1:{port}"]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("BRIDGE_")}
     listed = {
         **LISTED,
