@@ -6,7 +6,7 @@ import argparse
 import asyncio
 
 from bridge.runtime.logs import configure_logs
-from tests.bench import admission, cluster, opa_alone, placement, replication, requests, size, stacks, wide
+from tests.bench import admission, cluster, modules, opa_alone, placement, replication, requests, size, stacks, wide
 from tests.bench.figures import figure, machine, progress
 
 PARTS = {
@@ -19,6 +19,7 @@ PARTS = {
     "placement": placement.measure,
     "size": size.measure,
     "admission": admission.measure,
+    "modules": modules.measure,
 }
 ALONE = {"size"}  # parts that are measured only when they are named
 
@@ -27,9 +28,7 @@ def main() -> None:
     """Read the options and measure."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parser.add_argument("--routes", type=int, default=10_000, help="HTTPRoutes of the load (default: 10000)")
-    parser.add_argument(
-        "--only", choices=sorted(PARTS), help="measure this part alone; only cluster needs an API server"
-    )
+    parser.add_argument("--only", choices=sorted(PARTS), help="measure this part alone")
     options = parser.parse_args()
     configure_logs("warning", "console")  # on standard error; standard output is for figures alone
     about = machine()

@@ -40,9 +40,12 @@ class Flips:
 
     def patched(self, key: str, names: Collection[str], now: float) -> None:
         """Note that these annotations of an object were patched."""
-        known = self._patched.setdefault(key, _Patched())
+        known = self._patched.pop(key, None) or _Patched()
         known.at.append(now)
         known.names.update(names)
+        self._patched[key] = known  # who was patched last stands last
+        while (first := next(iter(self._patched))) and self._patched[first].at[-1] <= now - WINDOW:
+            del self._patched[first]
 
     def flips(self, key: str, now: float) -> bool:
         """Whether one more patch of this object would be one too many."""

@@ -66,3 +66,13 @@ def test_another_policy_starts_what_was_stopped_and_forgives_nobody_else() -> No
     assert flips.resume_all() == ["k"]
     assert not flips.flips("k", 3)
     assert flips.flips("flipping", 3)
+
+
+def test_who_is_patched_no_more_is_forgotten() -> None:
+    flips = Flips(most=2)
+    flips.patched("a", ["x"], 0.0)
+    flips.patched("b", ["x"], 1.0)
+    flips.patched("a", ["x"], WINDOW / 2)
+    flips.patched("c", ["x"], WINDOW + 2)
+    assert flips._patched.keys() == {"a", "c"}
+    assert not flips.flips("a", WINDOW + 2)
