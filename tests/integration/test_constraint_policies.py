@@ -52,7 +52,7 @@ def _changes(policy: str = "k8s.ports", name: str = "cart") -> dict[str, Any]:
 
 @pytest.fixture
 async def bench(opa_path: Path) -> AsyncIterator[Bench]:
-    async with loading(opa_path) as found:
+    async with loading(opa_path, whole=True) as found:
         yield found
 
 
