@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bridge.cli.help_text import ExampleCommand, debug_option
-from bridge.cli.options import FORMATS, Input, input_options, namespace_options, output_option
+from bridge.cli.options import FORMATS, Input, input_options, namespace_options, output_option, source_namespace_option
 
 if TYPE_CHECKING:
     from bridge.cli.asking import Entry
@@ -29,11 +29,7 @@ _EXAMPLES = (
 @click.argument("targets", metavar="[TARGET]...", nargs=-1)
 @click.option("--kind", metavar="KIND", help="Only this policy kind: ColorPolicy, colorpolicies.example.com, …")
 @namespace_options(only="The namespace of TARGETs that are given without one; without TARGET, only what is in it.")
-@click.option(
-    "--source-namespace",
-    metavar="NS",
-    help="What holds for requests from there, in a mesh; without it what is the same for all.",
-)
+@source_namespace_option
 @input_options
 @output_option(*FORMATS)
 @debug_option

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bridge.cli.help_text import ExampleCommand, debug_option
-from bridge.cli.options import FORMATS, Input, input_options, namespace_options, output_option
+from bridge.cli.options import FORMATS, Input, input_options, namespace_options, output_option, source_namespace_option
 
 if TYPE_CHECKING:
     from bridge.cli.asking import Entry
@@ -30,11 +30,7 @@ _EXAMPLES = (
 @click.argument("target", metavar="TARGET")
 @click.option("--kind", metavar="KIND", help="Only this policy kind: ColorPolicy, colorpolicies.example.com, …")
 @namespace_options(only="The namespace of TARGET where it is given without one.")
-@click.option(
-    "--source-namespace",
-    metavar="NS",
-    help="What holds for requests from there, in a mesh; without it what is the same for all.",
-)
+@source_namespace_option
 @input_options
 @output_option(*FORMATS)
 @debug_option

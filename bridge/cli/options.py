@@ -105,6 +105,15 @@ def namespace_options(*, only: str) -> Callable[[_Decorated], _Decorated]:
     return decorate
 
 
+def source_namespace_option(command: _Decorated) -> _Decorated:
+    """`--source-namespace`, for what a mesh does to requests of one namespace."""
+    return click.option(
+        "--source-namespace",
+        metavar="NS",
+        help="What holds for requests from there, in a mesh; without it what is the same for all.",
+    )(command)
+
+
 def read_input(
     opa_url: str | None,
     opa_token_file: str | None,
