@@ -10,6 +10,7 @@ import msgspec
 
 from bridge.model.changes import Object
 from bridge.model.keys import Key
+from bridge.replicator.shelving import OWN, entry_at, part_of, place_of
 from bridge.replicator.skeleton import Operation, Path, Skeleton
 
 OBJECTS = "objects"
@@ -21,6 +22,7 @@ INDEXES = (
     "extended",
     "held",
     "limited",
+    OWN,
     "parents",
     "referrers",
     "selectors",
@@ -28,7 +30,7 @@ INDEXES = (
     "targeted",
 )
 
-Entries = list[tuple[Path, Any]]  # an object's part of the index: path below `index`, and the value there
+Entries = list[tuple[Path, Any]]  # an object's part of the index: path as `links` gives it, and the value
 
 
 Held = dict[str, dict[str, dict[str, dict[str, str]]]]  # versions by group, Kind, namespace and name
@@ -38,7 +40,7 @@ Index = dict[str, Any]  # the document `index`: parts of it are deeper than othe
 class _Known(NamedTuple):
     version: str
     essence: int | None  # None: written by a bridge before this one
-    paths: tuple[Path, ...]  # below `index`
+    paths: tuple[Path, ...]  # in the index
     values: tuple[Any, ...] = ()  # at these paths; none where they were adopted
     made_from: int | None = None  # what the links were made from; None: nobody can tell
 
@@ -106,15 +108,16 @@ class Documents:
         for name in INDEXES:
             self._skeleton.adopt((INDEX, name), whole=False)
         paths: dict[str, list[Path]] = {}
-        for entry in _leaves(index):
-            self._skeleton.adopt((INDEX, *entry))
-            paths.setdefault(entry[-1], []).append(entry[:-1])
+        for place in _leaves(index):
+            self._skeleton.adopt((INDEX, *place))
+            path, declarer = entry_at(place)
+            paths.setdefault(declarer, []).append(path)
         for key, version in _flat(held):
             self._skeleton.adopt((OBJECTS, *_place(key)))
             self._known[key] = _Known(version if linked else "", None, tuple(paths.pop(str(key), ())))
         for declarer, left in paths.items():
             for path in left:
-                self._skeleton.remove((INDEX, *path, declarer))
+                self._skeleton.remove((INDEX, *place_of(path, declarer)))
 
     def differences(self, held: Held) -> list[Difference]:
         """Where OPA has other objects, or other versions, than were written."""
@@ -132,9 +135,10 @@ class Documents:
     def linked(self) -> dict[str, int]:
         """The number of entries in each part of the index."""
         counts = dict.fromkeys(INDEXES, 0)
-        for known in self._known.values():
+        for key, known in self._known.items():
+            text = str(key)
             for path in known.paths:
-                counts[path[0]] += 1
+                counts[part_of(path, text)] += 1
         return counts
 
     def learn(self, key: Key, obj: Object) -> None:
@@ -187,9 +191,9 @@ class Documents:
         self._skeleton.put((OBJECTS, *_place(key)), obj)
         if entries is not None or not known:
             for path in set(known.paths if known else ()).difference(paths):
-                self._skeleton.remove((INDEX, *path, text))
+                self._skeleton.remove((INDEX, *place_of(path, text)))
             for path, value in zip(paths, values, strict=True):
-                self._skeleton.put((INDEX, *path, text), [text] if value is _OWN else value)
+                self._skeleton.put((INDEX, *place_of(path, text)), [text] if value is _OWN else value)
             self._bytes += 100 * len(paths)
         declared = _declared(obj)
         self._bytes += len(declared)
@@ -203,7 +207,7 @@ class Documents:
             self._skeleton.remove((OBJECTS, *_place(key)))
             text = str(key)
             for path in known.paths:
-                self._skeleton.remove((INDEX, *path, text))
+                self._skeleton.remove((INDEX, *place_of(path, text)))
 
     def _once(self, path: Path) -> Path:
         return path if self._paths is None else self._paths.setdefault(path, path)

@@ -55,6 +55,11 @@ class Load:
         for number in range(self.routes):
             yield _route(number)
 
+    def http_routes_by_namespace(self) -> Iterator[Object]:
+        """The routes in the order in which an API server lists them: one namespace after the other."""
+        for namespace in range(NAMESPACES):
+            yield from map(_route, range(namespace, self.routes, NAMESPACES))
+
     def policies(self) -> Iterator[Object]:
         """ColorPolicies on Gateways, listeners, routes and rules; every kind of strategy among them."""
         for number in range(GATEWAYS):

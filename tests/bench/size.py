@@ -1,4 +1,4 @@
-"""Figures of one size of cluster: a fill from a stream of routes, as an API server's would come, without one.
+"""Figures of one size of cluster: a fill from a stream of routes, in the order of an API server's, without one.
 
 Of the bridge's memory and processor time these are the replicator's part; two runs with two sizes tell how they grow.
 """
@@ -45,7 +45,7 @@ class Stream:
 
     async def changes(self) -> AsyncIterator[Change]:
         """Tell all routes, in pages."""
-        routes = enumerate(self._load.http_routes(), 1)
+        routes = enumerate(self._load.http_routes_by_namespace(), 1)
         yield Listing(ROUTES)
         while True:
             began = time.process_time()

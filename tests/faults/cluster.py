@@ -28,7 +28,7 @@ from bridge.resources import rego_root
 from bridge.sources.cluster import ClusterSource
 from tests.controlplane.api import ApiError
 from tests.controlplane.plane import ControlPlane
-from tests.faults.comparing import differences
+from tests.faults.comparing import declared_parents, differences
 from tests.integration.objects import make_namespace
 
 BUNDLE = shipped_bundle(rego_root())
@@ -179,10 +179,7 @@ class Reader:
         return found["routes"], found["parents"], True in found["filled"]
 
     def _check_links(self, routes: dict[str, Object], parents: dict[str, Any]) -> None:
-        linked: dict[str, set[str]] = {}
-        for child, by in parents.items():
-            for declarer in by:
-                linked.setdefault(declarer, set()).add(child)
+        linked = declared_parents(parents)
         for obj in routes.values():
             refs = {ref["name"] for rule in obj["spec"]["rules"] for ref in rule.get("backendRefs", ())}
             key = str(key_of(obj))

@@ -10,6 +10,7 @@ from bridge.model.keys import key_of
 from bridge.opa.client import Opa
 from bridge.replicator.documents import INDEXES
 from bridge.replicator.pruning import prune
+from bridge.replicator.shelving import place_of
 
 
 async def differences(opa: Opa, objects: Iterable[Object]) -> list[str]:
@@ -35,13 +36,25 @@ def held(groups: dict[str, Any]) -> dict[str, Object]:
     }
 
 
+def declared_parents(parents: dict[str, Any]) -> dict[str, set[str]]:
+    """Of the document `index.parents` the keys that others stand above, by the object that declares it."""
+    found: dict[str, set[str]] = {}
+    for home in parents.values():
+        for child, by_home in home.items():
+            for declarers in by_home.values():
+                for declarer in declarers:
+                    found.setdefault(declarer, set()).add(child)
+    return found
+
+
 async def index_of(opa: Opa, objects: Iterable[Object]) -> dict[str, Any]:
     """The index that belongs to objects."""
     index: dict[str, Any] = {name: {} for name in INDEXES}
     for key, entries in (await opa.query("links", {"objects": list(objects)})).items():
         for entry in entries:
-            place = index
-            for segment in entry["path"]:
-                place = place.setdefault(segment, {})
-            place[key] = entry["value"]
+            *above, last = place_of(tuple(entry["path"]), key)
+            part = index
+            for name in above:
+                part = part.setdefault(name, {})
+            part[last] = entry["value"]
     return index

@@ -23,7 +23,7 @@ from bridge.replicator import replicator as replicating_module
 from bridge.replicator.claim import MARKER
 from bridge.replicator.replicator import BATCH, Replicator
 from bridge.resources import rego_root
-from tests.faults.comparing import held
+from tests.faults.comparing import declared_parents, held
 from tests.integration.scripted import BARRIER, Notices, ScriptedSource
 
 TYPES = ("core/Namespace", "core/Service", "gateway.networking.k8s.io/HTTPRoute", "policybridge.io/PolicyKind", BARRIER)
@@ -120,7 +120,7 @@ async def test_it_fills_opa_with_objects_links_kinds_and_the_policies_of_those_k
         assert await bridge.held() == {str(key): obj for key, obj in bridge.source.objects.items()}
         index = await bridge.opa.get("index")
         assert index is not None
-        assert index["parents"]["core/Service/shop/cart"] == {str(key_of(objects[1])): [str(key_of(objects[1]))]}
+        assert declared_parents(index["parents"]) == {str(key_of(objects[1])): {"core/Service/shop/cart"}}
         assert "core/Service/shop/cart" in index["attached"]["test.example.com/ColorPolicy"]
         assert set(await bridge.opa.get("kinds") or {}) == PRESETS | {"test.example.com/ColorPolicy"}
         assert bridge.notices.seen == [Notice(refilled=True)]
@@ -272,11 +272,7 @@ async def test_an_object_and_its_links_are_never_seen_apart(opa_path: Path) -> N
                 str(key): {f"core/Service/shop/{ref['name']}" for ref in obj["spec"]["rules"][0]["backendRefs"]}
                 for key, obj in _routes(data)
             }
-            linked: dict[str, set[str]] = {key: set() for key in backends}
-            for child, by in data["index"]["parents"].items():
-                for declarer in by:
-                    if child.startswith("core/Service"):
-                        linked.setdefault(declarer, set()).add(child)
+            linked = {key: set[str]() for key in backends} | declared_parents(data["index"]["parents"])
             assert linked == backends
             looks += 1
         await writing
@@ -384,7 +380,7 @@ links[key] := entries if {
     some obj in input.objects
     contradiction(obj)
     key := concat("/", ["core/Service", "shop", obj.metadata.name])
-    entries := [{"path": ["parents", "somebody"], "value": []}]
+    entries := [{"path": ["targeted", "somebody"], "value": []}]
 }
 links_read := ["/apiVersion", "/kind", "/metadata"]
 kinds_in_force := {}
@@ -395,7 +391,7 @@ undiscovered := {}
     async with replicating(opa_path, ScriptedSource(objects), bundle=bundle) as bridge:
         await bridge.filled()
         assert set(await bridge.held()) == keys(*objects)
-        linked = await bridge.opa.get("index/parents/somebody")
+        linked = await bridge.opa.get("index/targeted/somebody")
         assert set(linked or {}) == keys(*(service(name) for name in "abcd"))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +22,7 @@ from bridge.replicator import claim, replicator
 from bridge.replicator.replicator import BATCH_BYTES, Replicator
 from bridge.replicator.writer import MOST_OPERATIONS
 from tests.bench.figures import opa_below
-from tests.faults.comparing import held
+from tests.faults.comparing import differences, held
 from tests.integration.faulty_opa import Fault, FaultyOpa, arrive_late, lose, lose_answer, once, refuse
 from tests.integration.scripted import Notices, ScriptedSource
 from tests.integration.test_replicator import BUNDLE, POLICY_KIND, TYPES, color, keys, route, service, until
@@ -213,14 +213,40 @@ async def test_the_same_bridge_started_anew_takes_over_at_once(opa: ManagedOpa) 
 
 
 async def test_no_write_has_much_more_operations_than_opa_takes_quickly(faulty: FaultyOpa) -> None:
-    async with bridge(faulty.url, []) as one:
+    def one_of_many(number: int) -> Object:
+        return route(f"r{number}", *(f"s{n}" for n in range(8)))
+
+    async with bridge(faulty.url, [one_of_many(0)]) as one:
         await one.filled()
         faulty.patches.clear()
-        one.source.put(*(route(f"r{number}", *(f"s{n}" for n in range(8))) for number in range(200)))
+        one.source.put(*map(one_of_many, range(1, 200)))
         await one.notices.until_written()
         sizes = [len(operations) for operations in faulty.changes()]
         assert sum(sizes) > 2 * MOST_OPERATIONS
         assert max(sizes) < MOST_OPERATIONS + 20
+
+
+async def test_a_fill_of_several_pieces_is_less_than_an_operation_an_object(
+    faulty: FaultyOpa, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replicator, "PIECE", 100)
+
+    def routes_of(namespace: str) -> Iterator[Object]:
+        gateway, backend = {"name": "public", "namespace": "infra"}, {"name": "cart", "port": 80}
+        for number in range(40):
+            found = route(f"r{number}")
+            rules = [{"backendRefs": [backend]}]
+            spec = {"parentRefs": [gateway], "rules": rules}
+            yield {**found, "metadata": {**found["metadata"], "namespace": namespace}, "spec": spec}
+
+    objects = [obj for number in range(20) for obj in routes_of(f"n{number:02}")]
+    async with bridge(faulty.url, objects) as one:
+        await one.filled()
+        sizes = [len(operations) for operations in faulty.changes()]
+        assert len(sizes) >= len(objects) // 100
+        assert sum(sizes) < len(objects)
+        async with Opa(faulty.url) as direct:
+            assert await differences(direct, one.source.objects.values()) == []
 
 
 async def test_no_write_has_much_more_bytes_than_opa_takes_quickly(faulty: FaultyOpa) -> None:

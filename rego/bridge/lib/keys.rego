@@ -39,6 +39,10 @@ section(object_key, name) := concat("#", [object_key, name])
 type_of(key) := concat("/", array.slice(split(key, "/"), 0, 2))
 
 # METADATA
+# description: Where the object of a key lives, `<group>/<Kind>/<namespace>`; entries of the index stand together by it.
+home(key) := concat("/", array.slice(split(key, "/"), 0, 3))
+
+# METADATA
 # description: The API group of an apiVersion, `core` where it has none.
 group(api_version) := split(api_version, "/")[0] if contains(api_version, "/")
 

@@ -1,14 +1,15 @@
 package bridge.lookup
 
 import data.bridge.hierarchy
+import data.bridge.lib.keys
 
 # METADATA
 # description: The objects that stand above this one by any object's declaration, whether that counts or not.
-declared_parents(key) := _declared("parents", key)
+declared_parents(key) := _linked("parents", key)
 
 # METADATA
 # description: The objects that stand below this one by any object's declaration, whether that counts or not.
-declared_children(key) := _declared("children", key)
+declared_children(key) := _linked("children", key)
 
 # METADATA
 # description: |
@@ -76,7 +77,8 @@ limited(policy_kind) := {policy |
 # METADATA
 # description: The objects that refer into a namespace from another one.
 referrers(namespace) := {key |
-	some key, _ in data.index.referrers[namespace]
+	some declarers in data.index.referrers[namespace]
+	some key, _ in declarers
 	not key in touched
 } | object.get(_changed, ["referrers", namespace, ""], set())
 
@@ -85,14 +87,16 @@ referrers(namespace) := {key |
 #   The routes that declare a parent (a Gateway, ListenerSet or frontend) for a hostname (`*`: any) and a path (see
 #   `bridge.hierarchy.served_entries`), whether they count or not.
 serving(parent, name, path) := {route |
-	some route, _ in data.index.served[parent][name][path]
+	some served in data.index.served[parent]
+	some route, _ in served[name][path]
 	not route in touched
 } | object.get(_changed, ["served", parent, concat("\n", [name, path])], set())
 
 # METADATA
 # description: The hostnames for which routes declare a parent, that end with a text.
 served_names(parent, ending) := {name |
-	some name, _ in data.index.served[parent]
+	some served in data.index.served[parent]
+	some name, _ in served
 	endswith(name, ending)
 } | {name |
 	some joined, _ in _changed.served[parent]
@@ -103,12 +107,24 @@ served_names(parent, ending) := {name |
 # METADATA
 # description: The paths for which routes declare a parent and a hostname, that begin with a text.
 served_paths(parent, name, beginning) := {path |
-	some path, _ in data.index.served[parent][name]
+	some served in data.index.served[parent]
+	some path, _ in served[name]
 	startswith(path, beginning)
 } | {split(joined, "\n")[1] |
 	some joined, _ in _changed.served[parent]
 	startswith(joined, concat("\n", [name, beginning]))
 }
+
+# What an object declares of itself stands apart from what others declare of it (docs/reference/documents.md).
+_linked(direction, key) := ({other |
+	not key in touched
+	some other in data.index.own[direction][keys.home(key)][key]
+} | {other |
+	some declarers in data.index[direction][keys.home(key)][key]
+	some declarer, others in declarers
+	not declarer in touched
+	some other in others
+}) | object.get(_changed, [direction, key, ""], set())
 
 _declared(direction, key) := {other |
 	some declarer, others in data.index[direction][key]

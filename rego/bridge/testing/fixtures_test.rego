@@ -145,11 +145,29 @@ stored(objects) := object.union_n([{group: {kind: {namespace: {name: obj}}}} |
 index(objects) := object.union_n([nested |
 	some obj in objects
 	some entry in hierarchy.links(obj)
-	nested := _nested(array.concat(entry.path, [keys.of(obj)]), entry.value)
+	nested := _nested(_place(entry.path, keys.of(obj)), entry.value)
 ])
+
+# As docs/reference/documents.md has it.
+_place([part, declarer], declarer) := ["own", part, keys.home(declarer), declarer] if part in {"children", "parents"}
+
+_place([part, key], declarer) := [part, keys.home(key), key, keys.home(declarer), declarer] if {
+	part in {"children", "parents"}
+	key != declarer
+}
+
+_place(path, declarer) := array.concat([path[0], path[1], keys.home(declarer)], array.concat(array.slice(path, 2, 4), [declarer])) if {
+	path[0] in {"referrers", "served"}
+}
+
+_place(path, declarer) := array.concat(path, [declarer]) if {
+	not path[0] in {"children", "parents", "referrers", "served"}
+}
 
 _nested([first, second, third], value) := {first: {second: {third: value}}}
 
 _nested([first, second, third, fourth], value) := {first: {second: {third: {fourth: value}}}}
 
 _nested([first, second, third, fourth, fifth], value) := {first: {second: {third: {fourth: {fifth: value}}}}}
+
+_nested([first, second, third, fourth, fifth, sixth], value) := {first: {second: {third: {fourth: {fifth: {sixth: value}}}}}}

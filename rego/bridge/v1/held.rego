@@ -21,10 +21,12 @@ held := {group: {kind: {namespace: {name: version |
 linked := {part: _entries(part) | data.index[part]}
 
 # How deep the parts are: docs/reference/documents.md, `data.index`.
-_entries("attached") := count([1 | _ = data.index.attached[_][_][_]])
+_entries(part) := count([1 | _ = data.index[part][_][_][_][_]]) if part in {"children", "parents"}
+
+_entries("served") := count([1 | _ = data.index.served[_][_][_][_][_]])
 
 _entries("selectors") := count([1 | _ = data.index.selectors[_][_][_][_]])
 
-_entries("served") := count([1 | _ = data.index.served[_][_][_][_]])
+_entries(part) := count([1 | _ = data.index[part][_][_][_]]) if part in {"attached", "own", "referrers"}
 
-_entries(part) := count([1 | _ = data.index[part][_][_]]) if not part in {"attached", "selectors", "served"}
+_entries(part) := count([1 | _ = data.index[part][_][_]]) if part in {"extended", "held", "limited", "targeted"}

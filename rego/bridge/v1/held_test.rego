@@ -21,9 +21,13 @@ test_nothing_is_held_before_a_fill if {
 }
 
 test_linked_counts_the_entries_of_each_part if {
-	v1.linked == {"parents": 3, "children": 0} with data.index as {
-		"parents": {"x": {"a": [], "b": false}, "y": {"a": []}},
+	v1.linked == {"parents": 3, "children": 0, "own": 2, "extended": 3, "referrers": 3, "served": 2} with data.index as {
+		"parents": {"g/X/n": {"x": {"g/A/n": {"a": [], "b": false}}, "y": {"g/A/n": {"a": []}}}},
 		"children": {},
+		"own": {"parents": {"g/X/n": {"x": []}}, "children": {"g/X/n": {"x": []}}},
+		"extended": {"x": {"a": [], "b": false}, "y": {"a": []}},
+		"served": {"x": {"g/A/m": {"*": {"/": {"a": true, "b": true}}}}},
+		"referrers": {"n": {"g/A/m": {"a": true, "b": true}, "g/B/m": {"a": true}}},
 	}
 }
 

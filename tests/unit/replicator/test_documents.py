@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from bridge.model.changes import Object
 from bridge.model.keys import Key, key_of
 from bridge.replicator.documents import INDEXES, Difference, Documents, Entries, Held, entries_of, essence
+from bridge.replicator.shelving import place_of
 from tests.unit.replicator.json_patch import applied
 
 NAMES = st.sampled_from(["one", "two", "three"])
@@ -13,7 +14,7 @@ NAMES = st.sampled_from(["one", "two", "three"])
 PLACES = (
     st.tuples(st.sampled_from(["children", "parents"]), NAMES)
     | st.tuples(st.just("attached"), NAMES, NAMES)
-    | st.tuples(st.just("selectors"), NAMES, NAMES, NAMES)
+    | st.tuples(st.sampled_from(["selectors", "served"]), NAMES, NAMES, NAMES)
 )
 ENTRIES = st.lists(st.tuples(PLACES, st.integers()), unique_by=lambda e: e[0])
 STEPS = st.lists(st.tuples(st.sampled_from(["put", "remove", "plan"]), NAMES, ENTRIES), max_size=40)
@@ -77,12 +78,14 @@ def test_who_adopts_what_opa_holds_goes_on_as_if_it_had_written_that(
 
 def test_index_entries_of_objects_that_are_not_there_are_removed_when_opa_is_adopted() -> None:
     held = empty()
-    held["index"]["parents"] = {"x": {"gone": 1, str(key_of(service("one"))): 2}, "y": {"gone": 1}}
+    held["index"]["targeted"] = {"x": {"gone": 1, str(key_of(service("one"))): 2}, "y": {"gone": 1}}
+    held["index"]["parents"] = {"g/K/n": {"g/K/n/a": {"g/K/n": {"g/K/n/gone": 1}}}}
+    held["index"]["own"] = {"children": {"g/K/n": {"g/K/n/gone": 1}}}
     held["objects"] = {"core": {"Service": {"shop": {"one": service("one")}}}}
     documents = Documents()
     documents.adopt(_versions(held), held["index"])
     after = applied(held, documents.take_plan())
-    assert after["index"]["parents"] == {"x": {str(key_of(service("one"))): 2}}
+    assert after["index"] == {**empty()["index"], "targeted": {"x": {str(key_of(service("one"))): 2}}}
 
 
 def test_differences_are_counted_by_type() -> None:
@@ -131,9 +134,10 @@ def _expected(model: dict[Key, tuple[Object, Entries]]) -> dict[str, Any]:
         found["objects"].setdefault("core", {}).setdefault("Service", {}).setdefault("shop", {})[key.name] = obj
         for path, value in entries:
             part = found["index"]
-            for name in path:
+            *above, last = place_of(path, str(key))
+            for name in above:
                 part = part.setdefault(name, {})
-            part[str(key)] = value
+            part[last] = value
     return found
 
 
@@ -141,13 +145,13 @@ def test_deleted_and_put_again_in_one_plan_an_object_is_there() -> None:
     documents = Documents()
     documents.begin()
     key = key_of(service("one"))
-    documents.put(key, service("one"), [(("parents", "x"), 1)])
+    documents.put(key, service("one"), [(("targeted", "x"), 1)])
     held = applied({}, documents.take_plan())
     documents.remove(key)
-    documents.put(key, service("one", labels={}), [(("parents", "x"), 2)])
+    documents.put(key, service("one", labels={}), [(("targeted", "x"), 2)])
     held = applied(held, documents.take_plan())
     assert held["objects"]["core"]["Service"]["shop"]["one"]["metadata"]["labels"] == {}
-    assert held["index"]["parents"] == {"x": {str(key): 2}}
+    assert held["index"]["targeted"] == {"x": {str(key): 2}}
 
 
 def test_what_is_known_of_an_object_is_what_was_put_last() -> None:
@@ -222,3 +226,52 @@ def test_links_that_were_written_are_known_until_a_new_beginning_is_finished() -
     documents.begin()
     documents.finish()
     assert documents.made_from(one) is None
+
+
+def _route(number: int, namespace: str) -> tuple[Key, Object, Entries]:
+    metadata = {"name": f"r{number}", "namespace": namespace}
+    obj = {"apiVersion": "g/v1", "kind": "Route", "metadata": metadata}
+    key = key_of(obj)
+    service = f"core/Service/{namespace}/s{number % 2}"
+    links: Entries = [
+        (("children", "g/Gateway/infra/public"), [str(key)]),
+        (("children", str(key)), [service]),
+        (("parents", service), [str(key)]),
+        (("parents", str(key)), ["g/Gateway/infra/public"]),
+        (("referrers", "infra"), True),
+        (("served", "g/Gateway/infra/public", f"r{number}.example.com", "/"), True),
+    ]
+    return key, obj, links
+
+
+def test_namespaces_that_are_new_to_opa_are_few_operations_however_much_is_there() -> None:
+    documents = Documents()
+    documents.begin()
+    counts = []
+    for piece in range(5):
+        for namespace in (f"n{piece}-{number}" for number in range(4)):
+            for number in range(50):
+                key, obj, links = _route(number, namespace)
+                documents.put(key, obj, links)
+        counts.append(len(documents.take_plan()))
+    # Of each namespace: its objects, what its routes declare of themselves (twice), of its Services, of the Gateway's
+    # children, of those that refer to the Gateway's namespace, and of what the Gateway serves.
+    assert counts == [2, 28, 28, 28, 28]
+
+
+def test_what_an_object_declares_stands_by_the_homes_of_both_ends() -> None:
+    documents = Documents()
+    documents.begin()
+    key, obj, links = _route(0, "shop")
+    documents.put(key, obj, links)
+    index = applied({}, documents.take_plan())["index"]
+    assert {part: found for part, found in index.items() if found} == {
+        "children": {"g/Gateway/infra": {"g/Gateway/infra/public": {"g/Route/shop": {str(key): [str(key)]}}}},
+        "parents": {"core/Service/shop": {"core/Service/shop/s0": {"g/Route/shop": {str(key): [str(key)]}}}},
+        "own": {
+            "children": {"g/Route/shop": {str(key): ["core/Service/shop/s0"]}},
+            "parents": {"g/Route/shop": {str(key): ["g/Gateway/infra/public"]}},
+        },
+        "referrers": {"infra": {"g/Route/shop": {str(key): True}}},
+        "served": {"g/Gateway/infra/public": {"g/Route/shop": {"r0.example.com": {"/": {str(key): True}}}}},
+    }
