@@ -17,6 +17,7 @@ from bridge.opa.client import Opa
 
 # A change of these describes a policy kind otherwise, which concerns all its policies.
 _DESCRIBING = {"policybridge.io/PolicyKind", "apiextensions.k8s.io/CustomResourceDefinition"}
+_CONSTRAINT = "policybridge.io/Constraint"
 
 Changes = dict[str, list[Any]]
 
@@ -25,7 +26,8 @@ Changes = dict[str, list[Any]]
 class Analysis:
     """What applying manifests would do.
 
-    Keys of objects, problems as the query `problems` tells them, and what the query `differences` tells.
+    Keys of objects, problems as the query `problems` tells them, violations of Constraints as further ones, and what
+    the query `differences` tells.
     """
 
     created: list[str]
@@ -36,6 +38,11 @@ class Analysis:
     fixed: list[Entry]
     remaining: list[Entry]
     effective: list[Entry]
+
+    @property
+    def fails(self) -> bool:
+        """Whether problems are introduced that are more than a warning, or a trial, of a Constraint."""
+        return any(problem.get("enforcementAction", "deny") == "deny" for problem in self.introduced)
 
     def document(self) -> dict[str, Any]:
         """As JSON and YAML show it."""
@@ -63,8 +70,9 @@ async def analyze(opa: Opa, applied: Sequence[Object], deleted: Collection[Key])
     concerned = await _concerned(opa, keys, [held[key] for key in (*changing, *going) if key in held], changes)
     differences = await _differences(opa, concerned["scopes"], changes)
     subjects = _subjects(keys, concerned, differences)
-    before = await _problems(opa, subjects, {})
-    after = await _problems(opa, subjects, changes)
+    judged = await _judged(opa, keys, changes)
+    before = await _problems(opa, subjects, {}) | await _violations(opa, judged, {})
+    after = await _problems(opa, subjects, changes) | await _violations(opa, judged, changes)
     return Analysis(
         created=sorted(str(key) for key in changing if key not in held),
         changed=sorted(str(key) for key in changing if key in held),
@@ -126,3 +134,28 @@ async def _problems(opa: Opa, subjects: Sequence[str], changes: Changes) -> dict
     more = {"changes": changes} if changes else {}
     found = await in_batches(opa, "problems", "objects", subjects, more)
     return {(problem["subject"], problem["about"], problem["reason"]): problem for problem in found}
+
+
+async def _judged(opa: Opa, keys: Sequence[str], changes: Changes) -> list[str]:
+    """The objects of which Constraints may say something else: what changes, and what a changed Constraint judges."""
+    names = [key.name for key in map(parse_key, keys) if key.type_id == _CONSTRAINT]
+    found = set(keys)
+    if names:
+        for more in ({}, {"changes": changes}):
+            for objects_of in (await opa.query("audited", {"constraints": names, **more})).values():
+                found.update(objects_of)
+    return sorted(found)
+
+
+async def _violations(opa: Opa, judged: Sequence[str], changes: Changes) -> dict[tuple[str, str, str], Entry]:
+    more = {"changes": changes} if changes else {}
+    return {
+        (row["object"], row["constraint"], row["message"]): {
+            "subject": row["object"],
+            "about": f"{_CONSTRAINT}/-/{row['constraint']}",
+            "reason": "Violation",
+            "message": row["message"],
+            "enforcementAction": row["enforcementAction"],
+        }
+        for row in await in_batches(opa, "violations", "objects", judged, more)
+    }

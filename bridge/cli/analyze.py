@@ -52,7 +52,7 @@ def analyze(
     """Show what applying FILE would change: problems that it brings and mends, effective policies before and after.
 
     Nothing is written. Problems are targets that do not exist or are not granted, conflicts, policies that are
-    overridden wherever they reach or reach nothing, links that do not count, PolicyKinds that make no sense; of what
+    overridden wherever they reach or reach nothing, links that do not count, violations of Constraints; of what
     the change concerns, not of everything. Exits with 1 if problems are introduced, 2 if FILE is not all readable.
     """
     from bridge.cli.printers.analysis import print_analysis
@@ -81,4 +81,4 @@ def analyze(
     print_analysis(output, answer, lambda key: applied.position(key) or position(key))
     for problem in applied.problems:
         print(f"error: {problem.subject}: {problem.message}", file=sys.stderr)
-    ctx.exit(INPUT_ERROR if code or applied.problems else _FOUND if answer.introduced else 0)
+    ctx.exit(INPUT_ERROR if code or applied.problems else _FOUND if answer.fails else 0)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.e2e.conftest import SHOP, Run
+from tests.e2e.conftest import ROOT, SHOP, Run
 
 COLORS = "example.com/ColorPolicy"
 HTTPS = "gateway.networking.k8s.io/Gateway/infra/public#https"
@@ -169,3 +169,29 @@ def test_impact_of_what_is_no_policy(bridge: Run) -> None:
     answer = bridge("impact", "svc/shop/cart", "--manifests", SHOP)
     assert answer.returncode == 2
     assert "core/Service/shop/cart is no policy of a kind in force" in answer.stderr
+
+
+def test_violations_of_constraints_are_problems_that_come_and_go(bridge: Run, tmp_path: Path) -> None:
+    pod = next(
+        obj
+        for obj in yaml.safe_load_all((ROOT / "examples/constraints/30-workloads.yaml").read_text())
+        if obj["kind"] == "Pod" and obj["metadata"]["name"] == "draft"
+    )
+    bad = {**pod, "metadata": {**pod["metadata"], "name": "another"}}
+    file = written(tmp_path / "new.yaml", bad)
+    base = ROOT / "examples" / "constraints"
+    answer = bridge("analyze", "-f", file, "--delete", "pod/blog/draft", "--manifests", base, "-o", "json")
+    assert answer.returncode == 1, answer.stderr
+    problems = json.loads(answer.stdout)["problems"]
+    assert told(problems["introduced"]) == [("Pod/blog/another", "Violation")]
+    assert told(problems["fixed"]) == [("Pod/blog/draft", "Violation")]
+    assert problems["introduced"][0]["about"] == "policybridge.io/Constraint/-/memory-limits"
+
+
+def test_a_constraint_that_warns_fails_no_build(bridge: Run, tmp_path: Path) -> None:
+    base = ROOT / "examples" / "constraints"
+    constraint = yaml.safe_load((base / "20-constraint.yaml").read_text())
+    trial = {**constraint, "metadata": {"name": "trial"}, "spec": {**constraint["spec"], "enforcementAction": "warn"}}
+    answer = bridge("analyze", "-f", written(tmp_path / "new.yaml", trial), "--manifests", base, "-o", "github")
+    assert answer.returncode == 0
+    assert answer.stdout.count("::warning ") == 3

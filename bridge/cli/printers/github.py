@@ -18,14 +18,15 @@ Position = Callable[[Key], tuple[str, int] | None]
 
 
 def workflow_commands(answer: Analysis, position: Position, summary: str) -> Iterator[str]:
-    """An error for each problem that is introduced, where its object is written, and the summary as a notice."""
+    """An error (a warning, if a Constraint only warns) for each introduced problem, where its object is written."""
     for problem in answer.introduced:
         key = parse_key(problem["subject"])
         place = position(key)
         where = {"file": place[0], "line": str(place[1])} if place else {}
         properties = {**where, "title": f"{short_key(key)}: {problem['reason']}"}
         told = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
-        yield f"::error {told}::{_data(problem['message'])}"
+        level = "error" if problem.get("enforcementAction", "deny") == "deny" else "warning"
+        yield f"::{level} {told}::{_data(problem['message'])}"
     yield f"::notice title=Policy Bridge::{_data(summary)}"
 
 
