@@ -105,12 +105,13 @@ async def _opa(url: str | None, token: str | None) -> Check:
 
 
 async def _api_server(kubeconfig: Path | None, kube_context: str | None) -> Check:
-    """Whether a cluster answers and knows Gateway API."""
+    """Whether a cluster answers, knows Gateway API, and lets us read."""
     why = "`bridge run` on a cluster"
     if kubeconfig is None and kube_context is None and not kubectl_has_a_cluster():
         return Check("api server", "unchecked", "no kubeconfig", why)
+    from bridge.cli.rights import unreadable
     from bridge.kube.client import KubeClient
-    from bridge.kube.errors import KubeError, NotFound
+    from bridge.kube.errors import KubeError, NotFound, Unauthorized
 
     try:
         async with (
@@ -123,10 +124,16 @@ async def _api_server(kubeconfig: Path | None, kube_context: str | None) -> Chec
             except NotFound:
                 mend = "kubectl apply the CRDs of Gateway API (https://gateway-api.sigs.k8s.io)"
                 return Check("api server", "missing", f"{client.server}: {version}, without Gateway API", why, mend)
+            if refused := await unreadable(client):
+                found = f"{client.server}: {version}; it does not let us list {', '.join(refused)}"
+                mend = "grant list and watch on them in all namespaces (a ClusterRole and its binding)"
+                return Check("api server", "missing", found, why, mend)
             return Check("api server", "ok", f"{client.server}: {version}, with Gateway API", why)
     except TimeoutError:
         return Check(
             "api server", "missing", f"no answer in {_PATIENCE:g} s", why, "check the server in the kubeconfig"
         )
+    except Unauthorized as error:
+        return Check("api server", "missing", str(error), why, "renew the credentials in the kubeconfig")
     except KubeError as error:
         return Check("api server", "missing", str(error), why, "check --kubeconfig and --context")

@@ -47,9 +47,9 @@ _STANDARD_TERM = Term()
 class Lease:
     """Takes part in the election: `run` it as a task, and ask `held` before each write.
 
-    `identity` must be this process's own. `on_change` is called when `held` or `trouble` has changed. The event `taken`
-    is set as long as the Lease is held. What the holder puts into `notes` is written as annotations of the Lease with
-    the next renewal, for those who hold it later.
+    `identity` must be this process's own. `on_change` is called when `held`, `trouble`, or another `holder` has
+    changed. The event `taken` is set as long as the Lease is held. What the holder puts into `notes` is
+    written as annotations of the Lease with the next renewal, for those who hold it later.
     """
 
     def __init__(
@@ -125,12 +125,14 @@ class Lease:
     def _note(self, lease: dict[str, Any]) -> None:
         spec = lease.setdefault("spec", {})
         self._seen = lease
-        self.holder = spec.get("holderIdentity") or ""
+        before, self.holder = self.holder, spec.get("holderIdentity") or ""
         renewal = (self.holder, spec.get("renewTime"), lease["metadata"]["resourceVersion"])
         if renewal != self._renewal:
             self._renewal, self._renewal_seen = renewal, time.monotonic()
         if self.holder != self.identity:
             self._lose()
+            if self.holder != before:
+                self._on_change(self)
 
     def _may_take(self, spec: dict[str, Any]) -> bool:
         if self.holder in {"", self.identity}:

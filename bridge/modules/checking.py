@@ -87,7 +87,14 @@ class Checker:
                 (folder / "capabilities.json").write_bytes(await self._allowed(folder))
             arguments = ("check", ".", "--format", "json", "--max-errors", _MOST_ERRORS, *limits)
             status, output, errors = await self._run(folder, *arguments)
-            return [] if status == 0 else _findings(output, errors, names)
+            return [] if status == 0 else [self._explained(finding) for finding in _findings(output, errors, names)]
+
+    def _explained(self, finding: Finding) -> Finding:
+        """A function that we take away is not `undefined` to a person who knows it from OPA."""
+        name = finding.message.removeprefix("undefined function ")
+        if name == finding.message or name not in self._refused:
+            return finding
+        return finding._replace(message=f"{finding.message}: not without the bridge's setting allowed_builtins")
 
     async def _allowed(self, folder: Path) -> bytes:
         """The capabilities of the executable without what is refused."""

@@ -233,7 +233,10 @@ class Replicator:
                     return
                 why = "OPA has not taken the modules yet that are served"
             except OpaUndefined:
-                why = "OPA has not loaded the bridge's modules: start it with what `bridge opa-config` prints"
+                why = (
+                    "OPA has not loaded the bridge's modules yet; one that the bridge did not start is to be started "
+                    "with what `bridge opa-config` prints"
+                )
             except OpaError as error:
                 why = str(error)
             if why != said and asyncio.get_running_loop().time() - since > PATIENCE:

@@ -158,6 +158,7 @@ class LeaseNews:
 
     def __init__(self) -> None:
         self._held = False
+        self._other = ""  # who else was told to hold it
         self._trouble: str | None = None
 
     def __call__(self, lease: Lease) -> None:
@@ -168,6 +169,10 @@ class LeaseNews:
                 log.info("writes statuses", lease=f"{lease.namespace}/{lease.name}")
             else:
                 log.info("does not write statuses any more", holder=lease.holder or "nobody")
+        elif not lease.held and lease.holder not in {"", lease.identity, self._other}:
+            which = f"{lease.namespace}/{lease.name}"
+            log.info("another bridge writes statuses, until it stops", lease=which, holder=lease.holder)
+        self._other = "" if lease.held else lease.holder
         if lease.trouble != self._trouble:
             self._trouble = lease.trouble
             if lease.trouble:

@@ -12,6 +12,7 @@ from functools import partial
 from bridge.kube.client import KubeClient
 from bridge.kube.discovery import Discovery
 from bridge.kube.errors import KubeError, NotFound
+from bridge.kube.explaining import explain_access
 from bridge.kube.listwatch import list_and_watch
 from bridge.kube.pace import Pace
 from bridge.model.changes import Change, Listed, Listing, Mended, Trouble
@@ -153,8 +154,9 @@ class ClusterSource:
             trusted = not missing or await self._discovery.trusted()
             await self._discovery.refresh()
         except KubeError as error:
+            why = explain_access(error, self._client.origin)
             for type_id in missing:
-                await self._tell(type_id, f"it is not known what the API server serves: {error}", unknown=True)
+                await self._tell(type_id, f"it is not known what the API server serves: {why}", unknown=True)
             return False
         for type_id, resource in self._discovery.resolve(sorted(wanted)).items():
             running = self._running.get(type_id)

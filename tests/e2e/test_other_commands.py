@@ -14,21 +14,25 @@ import yaml
 
 from bridge import __version__
 from bridge.opa.config import opa_config
-from tests.controlplane.plane import ControlPlane
+from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane
 from tests.e2e.conftest import Run
 
 COMMANDS = [
     "effective",
     "explain",
+    "request",
     "tree",
     "impact",
     "analyze",
+    "get",
     "status",
     "placement",
+    "violations",
     "run",
     "opa-config",
     "webhook-config",
     "doctor",
+    "completion",
 ]
 
 
@@ -124,6 +128,18 @@ def test_doctor_knows_a_cluster_with_gateway_api(bridge: Run, control_plane: Con
     assert check["state"] == "ok"
     assert check["found"].startswith(control_plane.url)
     assert check["found"].endswith("with Gateway API")
+
+
+def test_doctor_says_what_a_cluster_does_not_let_us_read(
+    bridge: Run, control_plane: ControlPlane, tmp_path: Path
+) -> None:
+    limited = control_plane.write_kubeconfig(tmp_path / "limited", LIMITED_TOKEN)
+    answer = bridge("doctor", "--kubeconfig", limited, "-o", "json")
+    (check,) = (check for check in json.loads(answer.stdout) if check["name"] == "api server")
+    assert (answer.returncode, check["state"]) == (1, "missing")
+    assert "services, " in check["found"]
+    assert "gateways.gateway.networking.k8s.io" in check["found"]
+    assert check["mend"].startswith("grant list and watch")
 
 
 @pytest.mark.parametrize("command", [["opa-config"], ["doctor"]])

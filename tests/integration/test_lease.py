@@ -53,8 +53,10 @@ async def test_a_second_bridge_waits_and_takes_over_after_a_clean_stop(client: K
     name = fresh_name("lease")
     async with running(Lease(client, "default", name, "a", term=SHORT)) as first:
         await within(1, lambda: first.held)
-        second = Lease(client, "default", name, "b", term=SHORT)
+        told: list[str] = []
+        second = Lease(client, "default", name, "b", term=SHORT, on_change=lambda lease: told.append(lease.holder))
         async with running(second):
+            await within(3, lambda: told == ["a"])  # whom it waits for
             await asyncio.sleep(4)  # longer than its duration: the first renews it
             assert (first.held, second.held, second.holder) == (True, False, "a")
     async with running(Lease(client, "default", name, "c", term=SHORT)) as third:

@@ -103,7 +103,8 @@ async def test_what_loses_what_it_needs_is_out_and_comes_back(bench: Bench) -> N
 async def test_functions_that_reach_out_are_not_there(bench: Bench, text: str, why: str) -> None:
     bench.put("a", text)
     file, line, code, message = await bench.refused("a")
-    assert (file, line, code, message) == ("m0.rego", 3, "rego_type_error", f"undefined function {why}")
+    assert (file, line, code) == ("m0.rego", 3, "rego_type_error")
+    assert message == f"undefined function {why}: not without the bridge's setting allowed_builtins"
 
 
 async def test_a_setting_allows_them(opa_path: Path) -> None:
@@ -173,7 +174,9 @@ async def test_a_failing_test_keeps_the_last_good_version(bench: Bench) -> None:
 async def test_tests_reach_out_as_little_as_modules(bench: Bench) -> None:
     tests = 'package a_test\n\ntest_x if http.send({"method": "get", "url": "http://127.0.0.1:1"})\n'
     bench.put("a", "package team.a\n\nx := 1\n", tests=tests)
-    assert await bench.refused("a") == ("m_test.rego", 3, "rego_type_error", "undefined function http.send")
+    file, line, code, message = await bench.refused("a")
+    assert (file, line, code) == ("m_test.rego", 3, "rego_type_error")
+    assert "undefined function http.send" in message
 
 
 async def test_tests_see_nothing_of_the_bridges_environment(opa_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
