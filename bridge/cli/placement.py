@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,6 +56,9 @@ def placement(
     from bridge.remediator.placement.finding import findings
 
     settings = _settings(config, kinds, decision)
+    if not settings.selected_types and not source.opa_url:
+        known = "only the kinds to place and Gateway API's are read"
+        print(f"warning: {known}: a decision that reads others needs --config FILE with types", file=sys.stderr)
     types = [*(one.type for one in settings.selected_types), *(one.type_id for one in settings.placed_types)]
 
     async def ask(engine: Engine) -> list[Finding]:

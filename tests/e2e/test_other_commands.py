@@ -15,7 +15,7 @@ import yaml
 from bridge import __version__
 from bridge.opa.config import opa_config
 from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane
-from tests.e2e.conftest import Run
+from tests.e2e.conftest import ROOT, Run
 
 COMMANDS = [
     "effective",
@@ -176,3 +176,11 @@ def test_ctrl_c_ends_a_command_silently(bridge_path: Path, environment: dict[str
             os.close(writing)
             signal.signal(signal.SIGINT, before)
     assert (process.returncode, said) == (130, ("", ""))
+
+
+def test_placement_without_settings_says_that_the_decision_may_miss_what_it_reads(bridge: Run) -> None:
+    answer = bridge("placement", "--manifests", ROOT / "examples" / "placement", "--kind", "apps/Deployment")
+    assert answer.stderr.startswith("warning: only the kinds to place and Gateway API's are read")
+    settings = ROOT / "examples" / "placement-settings.yaml"
+    answer = bridge("placement", "--manifests", ROOT / "examples" / "placement", "--config", settings)
+    assert (answer.returncode, answer.stderr) == (0, "")

@@ -11,10 +11,11 @@ from bridge.runtime.world import LeaseNews
 class Standing:
     """What is asked of a Lease."""
 
-    namespace, name, holder = "default", "policy-bridge", "somebody"
+    namespace, name, identity = "default", "policy-bridge", "this"
 
     def __init__(self) -> None:
         self.held = False
+        self.holder = ""
         self.trouble: str | None = None
 
 
@@ -37,3 +38,15 @@ def test_a_lease_that_never_was_held_is_not_told_as_lost() -> None:
         news(cast("Lease", lease))
         news(cast("Lease", lease))
     assert [entry["event"] for entry in logs] == ["the Lease cannot be taken"]
+
+
+def test_another_holder_is_told_once_and_a_bridge_that_waits_is_not_told_as_one_that_lost() -> None:
+    lease, news = Standing(), LeaseNews()
+    told = []
+    for holder in ("other", "other", "third", "", "third"):
+        lease.holder = holder
+        with capture_logs() as logs:
+            news(cast("Lease", lease))
+        told += [(entry["event"], entry["holder"]) for entry in logs]
+    waits = "another bridge writes statuses, until it stops"
+    assert told == [(waits, "other"), (waits, "third"), (waits, "third")]
