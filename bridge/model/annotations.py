@@ -68,7 +68,9 @@ def _messages(result: Mapping[str, Any], name: str) -> tuple[str, ...]:
         case list(messages):
             return tuple(annotation_text(message) for message in messages)
         case other:
-            raise DecisionError(f"`{name}` of the decision is {_named(other)}, no list of messages")
+            # `errors[message] if …` of before OPA 1.0 is an object today.
+            wrong = f"`{name}` of the decision is {_named(other)}, no list of messages"
+            raise DecisionError(f"{wrong}: write `{name} contains message if …`")
 
 
 def _named(value: Any) -> str:
