@@ -1,4 +1,4 @@
-"""Figures of admins' Rego: from a ConfigMap's change in the API server until OPA answers by it."""
+"""Figures of admins' Rego: from a ConfigMap's change, or a bridge's start, until OPA answers by it."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from tests.bench.figures import (
 from tests.bench.load import Load
 from tests.bench.sidecar import running_bridge
 from tests.controlplane.api import ApiServer
+from tests.controlplane.plane import ControlPlane
 
 CHANGES = 40
 OTHERS = 100  # ConfigMaps beside the one that changes
@@ -50,6 +51,21 @@ async def measure(_: int) -> None:
                 for share, named in ((0.5, "p50"), (0.99, "p99")):
                     value = percentile(took, share)
                     figure(f"config_map_in_force_{named}", value, "ms", others=others, **spread_of(took))
+        await _at_start(plane)
+
+
+async def _at_start(plane: ControlPlane) -> None:
+    """A bridge starts where a hundred ConfigMaps are: from when it runs, until OPA answers by each of them."""
+    began = time.perf_counter()
+    async with running_bridge(plane) as sidecar, aiohttp.ClientSession() as opa:
+        for number in range(OTHERS):
+            await _until(opa, sidecar.opa_url, f"other{number}", number)
+        seconds = time.perf_counter() - began
+        opa_pid = sidecar.opa_pid
+        more = {"config_maps": OTHERS, "from_process_start": seconds, "filled": sidecar.filled}
+        figure("config_maps_at_start_in_force", seconds - sidecar.listing, "s", **more)
+        for name, used in _used(sidecar.pid, opa_pid).items():
+            figure(f"config_maps_at_start_processor_time_{name}", used, "s", **more)
 
 
 def _used(pid: int, opa_pid: int | None) -> dict[str, float]:
