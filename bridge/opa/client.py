@@ -215,7 +215,7 @@ class Opa:
         except TimeoutError as error:
             raise OpaUnavailable(f"OPA at {self.url} gave no answer within {self._client.timeout:g} s") from error
         except aiohttp.ClientError as error:
-            raise OpaUnavailable(f"OPA at {self.url} cannot be reached: {error}") from error
+            raise OpaUnavailable(f"OPA at {self.url} cannot be reached: {_in_words(error)}") from error
         if response.status >= 400:
             raise _rejected(response.status, answer, response.headers.get("Retry-After", ""))
         return answer
@@ -249,3 +249,12 @@ def _rejected(status: int, body: bytes, retry_after: str) -> OpaRejected:
     errors = answer.get("errors")
     details = errors if isinstance(errors, list) else ()
     return OpaRejected(status, str(answer.get("code", "")), message, details, wait)
+
+
+def _in_words(error: aiohttp.ClientError) -> str:
+    """Without what the library adds of itself."""
+    if isinstance(error, aiohttp.ClientConnectorDNSError):
+        return "its host name is not known"
+    if isinstance(error, aiohttp.ClientConnectorError) and isinstance(error.os_error, ConnectionRefusedError):
+        return "it refuses connections"
+    return str(error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 from bridge.tools.cache import locked, new_folder, tool_folder, write_source
@@ -27,11 +28,17 @@ def ensure_tool(tool: Tool) -> Found:
     """The same for a catalog entry."""
     result = search(tool)
     for reason in result.passed_over:
-        say(f"{tool.name}: passed over {reason}")
+        _say_once(f"{tool.name}: passed over {reason}")
     if result.found:
         return result.found
     with locked(f"{tool.name}-{tool.version}"):
         return find_cached(tool) or _install(tool)
+
+
+@cache
+def _say_once(text: str) -> None:
+    """A command looks for a tool each time that it starts it."""
+    say(text)
 
 
 def _install(tool: Tool) -> Found:

@@ -191,9 +191,9 @@ def test_a_policy_kind_that_makes_no_sense_is_told_where_it_stands(bridge: Run, 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "give --manifests PATH, or --opa URL (or set BRIDGE_OPA_URL)"),
+        ([], "give --manifests PATH, --opa URL (or set BRIDGE_OPA_URL)"),
         (["--opa", "http://127.0.0.1:1", "--manifests", "x"], "exclude each other"),
-        (["--opa", "http://127.0.0.1:1"], "OPA at http://127.0.0.1:1 cannot be reached"),
+        (["--opa", "http://127.0.0.1:1"], "OPA at http://127.0.0.1:1 cannot be reached: it refuses connections"),
         (["--opa", "http://127.0.0.1:1", "--opa-token-file", "/nowhere"], "/nowhere"),
         (["--manifests", "/nowhere"], "/nowhere"),
     ],
@@ -267,3 +267,8 @@ def test_a_tree_of_what_does_not_exist_names_what_is_near(bridge: Run) -> None:
     answer = bridge("tree", "gtw/public#htp", "--manifests", SHOP)
     assert answer.returncode == 2
     assert "did you mean Gateway/infra/public#http" in answer.stderr
+
+
+def test_an_executable_that_is_passed_over_is_told_once(bridge: Run) -> None:
+    answer = bridge("status", "--manifests", SHOP, more={"BRIDGE_OPA": "/nowhere"})
+    assert answer.stderr.count("passed over /nowhere") == 1
