@@ -35,7 +35,7 @@ class Question:
 
     `distrust` gives why an answer does not count, empty where it does. `undefined` says what it means that OPA has no
     such document: a decision that says nothing (None), or what is wrong. `read` makes a Decision of what OPA answers,
-    or raises DecisionError.
+    or raises DecisionError. `same_opa` says that it is asked of the OPA that has the shipped rules.
     """
 
     name: str
@@ -43,6 +43,7 @@ class Question:
     distrust: Callable[[Answer], str] = lambda _: ""
     undefined: Callable[[], str | None] = lambda: None
     read: Callable[[Any], Decision] = read_decision
+    same_opa: bool = False
 
 
 def read_rules(result: Any) -> Decision:
@@ -70,13 +71,15 @@ class Admission:
     """Judges AdmissionReviews.
 
     `placement` is asked with the object (None: no such decision is configured), `rules` with the AdmissionRequest.
-    `policies_exist` is the rule by which failures deny. `record` makes an Event of a failure.
+    `policies_exist` is the rule by which failures deny. `record` makes an Event of a failure. `silence` gives the
+    revision of the modules by which the rules have nothing to say of a type, "" where they might.
     """
 
     placement: Question | None
     rules: Question
     policies_exist: Callable[[], bool]
     record: Record = record_nothing
+    silence: Callable[[str], str] = lambda _: ""
 
     async def review(self, body: bytes, budget: float) -> bytes:
         """Answer an AdmissionReview within `budget` seconds. Raises ReviewError for what is none."""
@@ -99,11 +102,23 @@ class Admission:
         return answer(asked.uid, patch=patch, denied=judged.denied, warnings=judged.warnings, audit=audit)
 
     async def _hear(self, asked: Asked, budget: float) -> dict[str, _Heard]:
-        rules = _hear_one(self.rules, asked.request, budget)
-        if self.placement is None or not asked.subject_given or asked.group == OURS:
-            return {self.rules.name: await rules}
-        placed, ruled = await asyncio.gather(_hear_one(self.placement, asked.subject, budget), rules)
-        return {self.placement.name: placed, self.rules.name: ruled}
+        rules = self.rules
+        placement = self.placement
+        if placement is None or not asked.subject_given or asked.group == OURS:
+            return {rules.name: await _hear_one(rules, asked.request, budget)}
+        silent = self.silence(asked.type_id) if placement.same_opa and asked.type_id else ""
+        if not silent:
+            placed, ruled = await asyncio.gather(
+                _hear_one(placement, asked.subject, budget), _hear_one(rules, asked.request, budget)
+            )
+            return {placement.name: placed, rules.name: ruled}
+        # What the placement decision was made by shows that OPA is there, with the rules that have nothing to say.
+        until = time.monotonic() + budget
+        placed = await _hear_one(placement, asked.subject, budget)
+        left = until - time.monotonic()
+        if left <= 0 if placed.failure else placed.revision == silent:
+            return {placement.name: placed}
+        return {placement.name: placed, rules.name: await _hear_one(rules, asked.request, max(left, 0.0))}
 
     def _open_because(self, asked: Asked) -> str:
         if asked.group == OURS:

@@ -22,7 +22,7 @@ class ReviewError(Exception):
 
 class _Kind(msgspec.Struct):
     kind: str
-    group: str = ""
+    group: str | None = None
     version: str = ""
 
 
@@ -85,12 +85,21 @@ class Asked:
         self.name = metadata.name or about.name or metadata.generate_name
         self.namespace = metadata.namespace or about.namespace
         self._kind = about.kind
+        self._read = read
         self._metadata = metadata
 
     @property
     def group(self) -> str:
         """The object's API group, empty for the core one."""
-        return self._kind.group
+        return self._kind.group or ""
+
+    @property
+    def type_id(self) -> str:
+        """The object's type, `<group>/<Kind>`; empty where the request says otherwise than the object, or not all."""
+        group, _, _ = self._read.api_version.rpartition("/")
+        if self._kind.group != group or self._kind.kind != self._read.kind:
+            return ""
+        return f"{group or 'core'}/{self._kind.kind}"
 
     @property
     def key(self) -> str:

@@ -145,6 +145,7 @@ async def _started(settings: Settings, report: Report | None) -> AsyncIterator[a
         webhook = None
         if settings.webhook_listen is not None:
             webhook = Webhook(settings, world, opa_url, _policies(replicator, loading))
+            replicator.listen(webhook.note)
             ready["webhook"] = webhook.readiness
         log.info("running", bridge=bridge_url, opa=opa_url, source=world.name)
         engine = Engine(opa, [], world.position)

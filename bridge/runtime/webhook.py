@@ -15,6 +15,8 @@ from aiohttp import web
 from bridge.admission.admission import Admission, Ask, Question, read_rules
 from bridge.admission.certificates import CertificateError, Certificates, read_files
 from bridge.admission.endpoint import make_app
+from bridge.admission.silence import SPOKEN_OF, Silence
+from bridge.model.notice import Notice
 from bridge.opa.client import Answer, Opa
 from bridge.opa.errors import OpaError
 from bridge.runtime.listening import ServeError, listen, token_of
@@ -49,10 +51,16 @@ class Webhook:
     opa_url: str
     policies: Policies
     _trouble: str = field(default="the webhook is not listening yet", init=False)
+    _silence: Silence | None = field(default=None, init=False)
 
     def readiness(self) -> str:
         """What keeps it from being ready; empty: nothing."""
         return self._trouble
+
+    def note(self, notice: Notice) -> None:
+        """Take notice of what OPA holds now."""
+        if self._silence is not None:
+            self._silence.note(notice)
 
     async def run(self) -> None:
         """Serve. Raises ServeError where it cannot listen, or its certificate files cannot be used."""
@@ -60,6 +68,8 @@ class Webhook:
         async with self._admission() as admission, asyncio.TaskGroup() as tasks:
             tasks.create_task(keep())
             tasks.create_task(self._serve(admission, certificates))
+            if self._silence is not None:
+                tasks.create_task(self._silence.run())
 
     async def _serve(self, admission: Admission, certificates: Certificates) -> None:
         try:
@@ -97,13 +107,15 @@ class Webhook:
                 except OpaError as error:
                     raise ServeError(f"webhook_decision: {error}") from error
                 placement = Question("placement", _asking(other, path), undefined=lambda: self._undefined(path))
-            elif path:
-                placement = Question(
-                    "placement", _asking(own, path), self.policies.distrust, lambda: self._undefined(path)
-                )
             distrust = self.policies.distrust
+            if path and not url:
+                placement = Question(
+                    "placement", _asking(own, path), distrust, lambda: self._undefined(path), same_opa=True
+                )
+                self._silence = Silence(lambda: own.answer(SPOKEN_OF, None), distrust)
             rules = Question("rules", _asking(own, _RULES), distrust, lambda: "OPA has no such rules", read_rules)
-            yield Admission(placement, rules, self._policies_exist, self.world.record)
+            silence = self._silence.revision if self._silence else _unknown
+            yield Admission(placement, rules, self._policies_exist, self.world.record, silence)
 
     def _policies_exist(self) -> bool:
         return self.policies.exist() is not False  # not known yet: they may
@@ -133,6 +145,11 @@ class Webhook:
         )
         keep = _keeping(cluster, settings, self.policies, lambda: shared.authority)
         return Certificates(shared.read, shared.origin), keep
+
+
+def _unknown(_: str) -> str:
+    """Where rules and placement are in two OPAs, one says nothing of the other."""
+    return ""
 
 
 def _asking(opa: Opa, path: str) -> Ask:
