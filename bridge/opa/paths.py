@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from urllib.parse import quote
 
 
@@ -16,6 +17,7 @@ def segments_of(path: str) -> list[str]:
     return [part.replace("~1", "/").replace("~0", "~") for part in stripped.split("/")] if stripped else []
 
 
+@lru_cache(maxsize=256)  # most are asked for again and again
 def url_path(path: str) -> str:
     """The same document in the URL of OPA's data API, without a leading slash: each segment percent-encoded."""
     return "/".join(quote(segment, safe="") for segment in segments_of(path))

@@ -48,6 +48,15 @@ apiVersion: v1
 kind: ConfigMap
 metadata: {name: placed, namespace: shop, labels: {team: a, region: eu}}
 """
+CONSTRAINT = """
+apiVersion: policybridge.io/v1alpha1
+kind: Constraint
+metadata: {name: limits}
+spec:
+  policy: limits
+  match:
+    kinds: [{apiGroups: [""], kinds: [ConfigMap]}]
+"""
 
 Kubectl = Callable[..., tuple[int, str]]
 
@@ -129,6 +138,12 @@ def test_policies_and_objects_are_checked_on_their_way_in(
     assert code == 1
     assert "denied the request: ColorPolicy shop/sale is Invalid: ColorPolicy cannot target a TLSRoute" in told
     assert own_control_plane.api.get(CONFIGURATION)["webhooks"][0]["failurePolicy"] == "Ignore"
+
+    # The rules are asked of ConfigMaps from here on, and no more when it is gone.
+    assert kubectl("apply", "-f", "-", text=CONSTRAINT)[0] == 0
+    until(kubectl, [*create, "--dry-run=server"], "", "[limits] policy limits is not loaded")
+    assert kubectl("delete", "constraint", "limits")[0] == 0
+    until(kubectl, [*create, "--dry-run=server"], "", "configmap/nobody created (server dry run)")
 
     assert kubectl("apply", "-f", "-", text=POLICY)[0] == 0
     until(kubectl, create, "", "denied the request: label team is missing")

@@ -3,6 +3,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -65,6 +66,34 @@ async def test_what_the_rules_deny_is_denied() -> None:
     response = await asked(admission({"annotations": {"a": 1}}, {"denied": ["never"], "warnings": ["two"]}))
     assert (response["allowed"], response["status"]["message"]) == (False, "never")
     assert "patch" not in response
+
+
+def silent(placement: Any, revision: str, *, same_opa: bool = True) -> Admission:
+    """Rules that deny if they are asked, though they are silent by the modules of `revision`."""
+    one = admission(placement, {"denied": ["asked"], "warnings": []})
+    assert one.placement is not None
+    return replace(one, placement=replace(one.placement, same_opa=same_opa), silence=lambda _: revision)
+
+
+async def test_rules_that_have_nothing_to_say_are_not_asked() -> None:
+    response = await asked(silent({"annotations": {"a": 1}}, "r1"))
+    assert response["allowed"]
+    assert "rules-decision-id" not in response["auditAnnotations"]
+
+
+@pytest.mark.parametrize(
+    ("one", "kind"),
+    [
+        (silent({}, ""), "Pod"),  # it is not known
+        (silent({}, "r0"), "Pod"),  # the placement decision was made by other modules
+        (silent({}, "r1", same_opa=False), "Pod"),
+        (silent({}, "r1"), "Eviction"),  # the object is no Eviction
+        (silent(OpaRejected(500, "internal_error", "conflict"), "r1"), "Pod"),
+    ],
+)
+async def test_in_doubt_the_rules_are_asked(one: Admission, kind: str) -> None:
+    response = await asked(one, kind={"group": "", "version": "v1", "kind": kind})
+    assert (response["allowed"], response["status"]["message"]) == (False, "asked")
 
 
 async def test_a_failure_denies_while_policies_exist_and_tells_of_the_object() -> None:

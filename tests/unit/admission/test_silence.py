@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from bridge.admission.silence import Silence
+from bridge.model.keys import parse_key
+from bridge.model.notice import Notice
+from bridge.opa.client import Answer
+from bridge.opa.errors import OpaUnavailable
+
+KIND = "policybridge.io/Constraint"
+CHANGED = Notice((parse_key(f"{KIND}/-/limits"),))
+
+
+class Held:
+    """What OPA would answer, and whether that counts."""
+
+    def __init__(self) -> None:
+        self.types: list[str] = [KIND]
+        self.any = False
+        self.distrust = ""
+        self.away = False
+        self.reads = 0
+        self.may_answer = asyncio.Event()
+        self.may_answer.set()
+
+    async def read(self) -> Answer:
+        self.reads += 1
+        answer = Answer({"any": self.any, "types": list(self.types), "depends_on": [KIND]}, "r1", "")
+        await self.may_answer.wait()
+        if self.away:
+            raise OpaUnavailable("away")
+        return answer
+
+
+@asynccontextmanager
+async def reading(held: Held) -> AsyncIterator[Silence]:
+    silence = Silence(held.read, lambda _: held.distrust)
+    task = asyncio.create_task(silence.run())
+    try:
+        yield silence
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def known(silence: Silence, type_id: str, revision: str) -> None:
+    async with asyncio.timeout(30):
+        while silence.revision(type_id) != revision:  # noqa: ASYNC110 - there is nothing to wait for
+            await asyncio.sleep(0.01)
+
+
+async def test_nothing_is_silent_before_it_is_known() -> None:
+    assert Silence(Held().read, lambda _: "").revision("core/Pod") == ""
+
+
+async def test_what_is_not_spoken_of_is_silent_by_the_revision_that_said_so() -> None:
+    async with reading(Held()) as silence:
+        await known(silence, "core/Pod", "r1")
+        assert silence.revision(KIND) == ""
+
+
+async def test_a_change_of_what_it_depends_on_counts_from_the_notice_on() -> None:
+    held = Held()
+    async with reading(held) as silence:
+        await known(silence, "core/Pod", "r1")
+        silence.note(Notice((parse_key("core/Pod/shop/a"),)))
+        assert silence.revision("core/Pod") == "r1"
+        held.types.append("core/Pod")
+        silence.note(CHANGED)
+        assert silence.revision("core/Secret") == ""  # in doubt until it is read
+        await known(silence, "core/Secret", "r1")
+        assert silence.revision("core/Pod") == ""
+
+
+async def test_an_answer_from_before_a_change_does_not_count() -> None:
+    held = Held()
+    held.may_answer.clear()
+    async with reading(held) as silence:
+        while not held.reads:
+            await asyncio.sleep(0)
+        held.types.append("core/Pod")
+        silence.note(CHANGED)
+        held.may_answer.set()
+        await known(silence, "core/Secret", "r1")
+        assert silence.revision("core/Pod") == ""
+
+
+async def test_what_would_not_count_as_a_decision_is_not_relied_on() -> None:
+    held = Held()
+    async with reading(held) as silence:
+        await known(silence, "core/Pod", "r1")
+        held.distrust = "OPA does not hold everything yet"
+        assert silence.revision("core/Pod") == ""
+        await asyncio.sleep(0.05)
+        held.distrust = ""
+        assert silence.revision("core/Pod") == ""  # only what is read after the doubt counts
+        await known(silence, "core/Pod", "r1")
+
+
+async def test_a_fill_makes_all_of_it_unknown() -> None:
+    held = Held()
+    async with reading(held) as silence:
+        for notice in (Notice(refilling=True), Notice(refilled=True)):
+            await known(silence, "core/Pod", "r1")
+            silence.note(notice)
+            assert silence.revision("core/Pod") == ""
+
+
+async def test_where_any_object_may_be_spoken_of_nothing_is_silent() -> None:
+    held = Held()
+    held.any = True
+    async with reading(held) as silence:
+        while held.reads < 1:
+            await asyncio.sleep(0)
+        await asyncio.sleep(0.01)
+        assert silence.revision("core/Pod") == ""
+
+
+async def test_an_opa_that_is_away_is_read_again() -> None:
+    held = Held()
+    held.away = True
+    async with reading(held) as silence:
+        while not held.reads:
+            await asyncio.sleep(0)
+        held.away = False
+        await known(silence, "core/Pod", "r1")
