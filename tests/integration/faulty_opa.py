@@ -20,11 +20,14 @@ Fault = Callable[[web.Request, Callable[[], Awaitable[web.Response]]], Awaitable
 class FaultyOpa:
     """Passes everything on; of writes (PATCH), `fault` decides what becomes of each. `patches` are those that came.
 
+    Of questions (POST) `question_fault` decides.
+
     Every answer, also to a question, takes `delay` seconds more.
     """
 
     def __init__(self, target: str) -> None:
         self.fault: Fault | None = None
+        self.question_fault: Fault | None = None
         self.delay = 0.0
         self.patches: list[list[dict[str, Any]]] = []
         self.url = ""
@@ -67,11 +70,13 @@ class FaultyOpa:
             self.patches.append(msgspec.json.decode(body))
             if self.fault is not None:
                 return await self.fault(request, pass_on)
+        if request.method == "POST" and self.question_fault is not None:
+            return await self.question_fault(request, pass_on)
         return await pass_on()
 
 
 def once(fault: Fault, number: int = 1) -> Fault:
-    """A fault of the next `number` writes; those after them pass."""
+    """A fault of the next `number` writes, or questions; those after them pass."""
     left = number
 
     async def decide(request: web.Request, pass_on: Callable[[], Awaitable[web.Response]]) -> web.StreamResponse:
@@ -82,11 +87,12 @@ def once(fault: Fault, number: int = 1) -> Fault:
     return decide
 
 
-def refuse(status: int) -> Fault:
-    """Answer with an error, and write nothing."""
+def refuse(status: int, retry_after: int = 0) -> Fault:
+    """Answer with an error, and write nothing; `retry_after` are the seconds to wait that it asks for."""
+    headers = {"Retry-After": str(retry_after)} if retry_after else {}
 
     async def decide(_: web.Request, __: Callable[[], Awaitable[web.Response]]) -> web.StreamResponse:
-        return web.json_response({"code": "internal_error", "message": "for now"}, status=status)
+        return web.json_response({"code": "internal_error", "message": "for now"}, status=status, headers=headers)
 
     return decide
 
