@@ -1,4 +1,4 @@
-"""The webhook over TLS, with a proxy before a real OPA: back-pressure, another OPA with a token, large objects."""
+"""The webhook over TLS, with a proxy before a real OPA: back-pressure, another OPA, large objects, Events."""
 
 from __future__ import annotations
 
@@ -19,6 +19,9 @@ import pytest_asyncio
 from aiohttp import web
 
 from bridge.admission.issuing import new_authority, new_server
+from bridge.kube.client import KubeClient
+from bridge.kube.recording import Recorder
+from bridge.model.recording import Record, record_nothing
 from bridge.opa.client import Answer
 from bridge.opa.managed import ManagedOpa
 from bridge.remediator.sink import MemorySink
@@ -26,7 +29,9 @@ from bridge.runtime.settings import load_settings
 from bridge.runtime.webhook import Policies, Webhook
 from bridge.runtime.world import World
 from bridge.sources.manifests import ManifestSource
+from tests.controlplane.plane import ControlPlane
 from tests.integration.faulty_opa import FaultyOpa, once, refuse
+from tests.integration.objects import fresh_name
 from tests.integration.webhook import BUNDLE, PLACEMENT, free_port
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -50,7 +55,7 @@ async def proxy(opa: ManagedOpa) -> AsyncIterator[FaultyOpa]:
 
 
 @asynccontextmanager
-async def serving(folder: Path, opa_url: str, **settings: Any) -> AsyncIterator[Ask]:
+async def serving(folder: Path, opa_url: str, record: Record = record_nothing, **settings: Any) -> AsyncIterator[Ask]:
     """A webhook: gives what asks it about an object."""
     now = dt.datetime.now(dt.UTC)
     authority = new_authority(now)
@@ -65,7 +70,7 @@ async def serving(folder: Path, opa_url: str, **settings: Any) -> AsyncIterator[
     def distrust(answer: Answer) -> str:
         return "" if answer.revision == BUNDLE.revision else "OPA has other modules"
 
-    world = World("test", ManifestSource([], follow=False), MemorySink(), nothing, lambda *_: None)
+    world = World("test", ManifestSource([], follow=False), MemorySink(), nothing, record)
     webhook = Webhook(load_settings(None, flags, {}), world, opa_url, Policies(lambda: True, distrust))
     context = ssl.create_default_context(cadata=authority.certificate.decode())
     task = asyncio.create_task(webhook.run())
@@ -75,11 +80,11 @@ async def serving(folder: Path, opa_url: str, **settings: Any) -> AsyncIterator[
                 assert not task.done(), task
                 await asyncio.sleep(0.05)
 
-        async def ask(labels: dict[str, str], **data: str) -> dict[str, Any]:
-            metadata = {"name": "a", "namespace": "shop", "labels": labels}
+        async def ask(labels: dict[str, str], name: str = "a", **data: str) -> dict[str, Any]:
+            metadata = {"name": name, "namespace": "default", "labels": labels}
             obj = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
             kind = {"group": "", "version": "v1", "kind": "ConfigMap"}
-            request = {"uid": "7", "kind": kind, "operation": "CREATE", "namespace": "shop", "object": obj}
+            request = {"uid": "7", "kind": kind, "operation": "CREATE", "namespace": "default", "object": obj}
             review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
             url = f"https://{address}/admission?timeout=20s"
             body, headers = io.BytesIO(json.dumps(review).encode()), {"Content-Type": "application/json"}
@@ -144,3 +149,29 @@ async def test_an_object_of_3_mb_is_decided(tmp_path: Path, opa: ManagedOpa) -> 
         large = {f"key-{number}": "y" * 100_000 for number in range(30)}
         assert "patch" in await ask({"region": "eu"}, **large)
         assert (await ask({"region": "nowhere"}, **large))["status"]["message"] == "a may not be here"
+
+
+async def test_a_failure_is_an_event_on_the_object_that_a_person_sees(
+    tmp_path: Path, control_plane: ControlPlane, proxy: FaultyOpa
+) -> None:
+    proxy.question_fault = refuse(500)
+    name = fresh_name("map")
+    async with await KubeClient.connect(str(control_plane.kubeconfig), None) as client:
+        recorder = Recorder(client, "policybridge.io/bridge")
+        recording = asyncio.create_task(recorder.run())
+        try:
+            async with serving(tmp_path, proxy.url, recorder.record) as ask:
+                assert (await ask({"region": "eu"}, name))["status"]["code"] == 503
+            async with asyncio.timeout(30):
+                while not (found := await _events(client, name)):  # noqa: ASYNC110 - of another process
+                    await asyncio.sleep(0.1)
+        finally:
+            recording.cancel()
+            await asyncio.gather(recording, return_exceptions=True)
+    assert (found[0]["type"], found[0]["reason"]) == ("Warning", "AdmissionUndecided")
+    assert found[0]["note"].startswith("CREATE was denied: placement: OPA answered 500 internal_error: for now")
+
+
+async def _events(client: KubeClient, name: str) -> list[dict[str, Any]]:
+    events = (await client.get("/apis/events.k8s.io/v1/namespaces/default/events"))["items"]
+    return [event for event in events if event["regarding"]["name"] == name]

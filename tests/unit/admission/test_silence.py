@@ -22,12 +22,13 @@ class Held:
         self.any = False
         self.distrust = ""
         self.away = False
-        self.reads = 0
+        self.read_once = asyncio.Event()
         self.may_answer = asyncio.Event()
         self.may_answer.set()
 
     async def read(self) -> Answer:
-        self.reads += 1
+        """What OPA says, as it was when it was asked."""
+        self.read_once.set()
         answer = Answer({"any": self.any, "types": list(self.types), "depends_on": [KIND]}, "r1", "")
         await self.may_answer.wait()
         if self.away:
@@ -79,8 +80,7 @@ async def test_an_answer_from_before_a_change_does_not_count() -> None:
     held = Held()
     held.may_answer.clear()
     async with reading(held) as silence:
-        while not held.reads:
-            await asyncio.sleep(0)
+        await held.read_once.wait()
         held.types.append("core/Pod")
         silence.note(CHANGED)
         held.may_answer.set()
@@ -113,8 +113,7 @@ async def test_where_any_object_may_be_spoken_of_nothing_is_silent() -> None:
     held = Held()
     held.any = True
     async with reading(held) as silence:
-        while held.reads < 1:
-            await asyncio.sleep(0)
+        await held.read_once.wait()
         await asyncio.sleep(0.01)
         assert silence.revision("core/Pod") == ""
 
@@ -123,7 +122,6 @@ async def test_an_opa_that_is_away_is_read_again() -> None:
     held = Held()
     held.away = True
     async with reading(held) as silence:
-        while not held.reads:
-            await asyncio.sleep(0)
+        await held.read_once.wait()
         held.away = False
         await known(silence, "core/Pod", "r1")
