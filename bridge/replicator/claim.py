@@ -40,7 +40,11 @@ log = structlog.get_logger(__name__)
 
 
 class Lost(OpaError):
-    """OPA does not hold what was written there: it was restarted, or somebody else fills it."""
+    """OPA does not hold what was written there: it was restarted (then it is `empty`), or somebody else fills it."""
+
+    def __init__(self, message: str, *, empty: bool = False) -> None:
+        super().__init__(message)
+        self.empty = empty
 
 
 class _Marker(NamedTuple):
@@ -174,7 +178,7 @@ class Claim:
             if marker.at == self._at:
                 return False
             who = f"{marker.owner} fills it now" if marker.at and marker.owner != self._owner else "it was restarted"
-            raise Lost(f"OPA does not hold what was written: {who}")
+            raise Lost(f"OPA does not hold what was written: {who}", empty=not marker.at)
 
     def _tell_slow(self) -> None:
         with contextlib.suppress(OpaError):  # who would give up does so once there is an answer, or none

@@ -7,13 +7,15 @@ from collections.abc import Callable, Iterable
 
 import structlog
 
-from bridge.model.changes import Change, Deleted, Listed, Listing, Mended, Object, Trouble, Upserted
+from bridge.model.changes import Change, Deleted, Listed, Mended, Object, Trouble, Upserted
 from bridge.model.keys import Key
 from bridge.model.notice import Listener, Notice
 from bridge.opa.client import Opa
-from bridge.opa.errors import OpaError, OpaUndefined
-from bridge.replicator.claim import SLOW, Claim, Lost
+from bridge.opa.errors import OpaError
+from bridge.replicator.claim import Claim, Lost
 from bridge.replicator.collecting import give_back, without_collector
+from bridge.replicator.in_force import modules_in_force
+from bridge.replicator.listings import Listings
 from bridge.replicator.pending import Pending
 from bridge.replicator.pruning import prune
 from bridge.replicator.troubles import Troubles
@@ -28,7 +30,6 @@ PIECE = 10_000  # objects of a fill that are written at once, so that memory hol
 PIECE_BYTES = 32 << 20
 ROOM = 2 * PIECE  # changes that may wait to be written; then the source waits
 ROOM_BYTES = 2 * PIECE_BYTES
-PATIENCE = SLOW  # seconds that an OPA, or a type's first listing, may take until somebody is told
 SILENCE = 30.0  # seconds that a fill waits for types that do not answer while others do
 PROBE = 2.0  # seconds between two looks at OPA
 AUDIT = 60.0  # seconds between two audits, which look at all that OPA has
@@ -83,11 +84,7 @@ class Replicator:
         self._looking = False  # into a doubt
         self._whole = False  # OPA was filled
         self._listeners: list[Listener] = []
-        self._awaited: set[str] = set()  # types that the first fill still waits for
-        self._listing: set[tuple[str, str]] = set()  # types, with the namespace where it is about one
-        self._started: set[str] = set()
-        self._absent: set[str] = set()  # types that cannot be had, as the source has told
-        self._silent: set[str] = set()  # types of which nobody can say now what they have
+        self._listings = Listings()
         self._exhausted = False
         self._undiscovered: dict[str, str] = {}  # as was told last: CRDs with the policy label, and what is wrong
 
@@ -131,7 +128,7 @@ class Replicator:
         async for change in self._source.changes():
             self._note(change)
             # After everything was asked for anew, what comes before a type's listing is left over from before.
-            if not isinstance(change, Upserted | Deleted | Listed) or change.type_id in self._started:
+            if not isinstance(change, Upserted | Deleted | Listed) or change.type_id in self._listings.begun:
                 self._pending.take_in(change)
             self._wake.set()
             while len(self._pending) > ROOM or self._pending.size > ROOM_BYTES:
@@ -140,47 +137,29 @@ class Replicator:
         # A folder that is not followed has told all there is.
         self._exhausted = True
         self.troubles.tell()
-        self._awaited.clear()
+        self._listings.expect_nothing()
         self._wake.set()
 
     def _note(self, change: Change) -> None:
+        self._listings.note(change)
         match change:
-            case Listing(type_id, namespace):
-                self._listing.add((type_id, namespace))
-                self._started.add(type_id)
-                self._absent.discard(type_id)
-                self._silent.discard(type_id)
-                self.troubles.ends(type_id)
-            case Listed(type_id, namespace) if type_id in self._started:
-                self._listing.discard((type_id, namespace))
-                if not namespace:
-                    self._awaited.discard(type_id)
-                self.troubles.ends(type_id)
-            case Upserted(type_id) | Deleted(type_id) if type_id in self._started:
-                self._silent.discard(type_id)
-                self.troubles.ends(type_id)
-            case Trouble(subject, message, unknown=unknown, absent=absent):
-                self._listing = {place for place in self._listing if place[0] != subject}
-                if unknown:
-                    self._silent.add(subject)
-                else:
-                    self._silent.discard(subject)
-                    self._absent.add(subject)
-                    self._awaited.discard(subject)
+            case Trouble(subject, message, absent=absent):
                 self.troubles.begins(subject, message, warning=not absent or subject in self._asked)
             case Mended(subject):
                 self.troubles.ends(subject)
-            case _:
-                pass
+            case _ if change.type_id in self._listings.begun:
+                self.troubles.ends(change.type_id)
 
     async def _keep_filled(self) -> None:
         wait = _FIRST_WAIT
-        again = False
+        again = emptied = False
         while True:
-            await self._modules_in_force()
+            if emptied:
+                self._start_over()  # at once: the source tells while OPA starts
+            await modules_in_force(self._opa, self._rules)
             try:
                 self._rules_change, self._linked_by = False, self._rules() or ""
-                if await self._writer.begin(self._linked_by) or again:
+                if await self._writer.begin(self._linked_by) or (again and not emptied):
                     # What is gone can be told from what OPA holds, and that is known from here on.
                     self._start_over()
                 again = True
@@ -193,6 +172,7 @@ class Replicator:
                 if self._exhausted:
                     raise
                 log.warning("OPA must be filled again", why=str(error))
+                emptied = isinstance(error, Lost) and error.empty
                 self.filled.clear()
                 self._whole = False
                 self._tell(Notice(refilling=True))
@@ -215,41 +195,17 @@ class Replicator:
         self._pending.clear()
         self._room.set()
         self._writer.linking.forget()
-        self._listing.clear()
-        self._started.clear()
-        self._absent.clear()
+        self._listings.start_over()
         # Policy kinds stay wanted: whoever looks at a fill without their policies would take every policy for gone.
         self._want(self._wanted)
         self._source.relist()
-
-    async def _modules_in_force(self) -> None:
-        """Wait for an OPA that answers and has the bridge's Rego; say once what it waits for."""
-        said = ""
-        since = asyncio.get_running_loop().time()
-        while True:
-            try:
-                await self._opa.query("links", {"objects": []})
-                if self._rules() is not None:
-                    return
-                why = "OPA has not taken the modules yet that are served"
-            except OpaUndefined:
-                why = (
-                    "OPA has not loaded the bridge's modules yet; one that the bridge did not start is to be started "
-                    "with what `bridge opa-config` prints"
-                )
-            except OpaError as error:
-                why = str(error)
-            if why != said and asyncio.get_running_loop().time() - since > PATIENCE:
-                log.info("waiting for OPA", why=why)
-                said = why
-            await asyncio.sleep(0.1)
 
     async def _fill(self) -> None:
         """Everything that the source tells first, in few operations with large values."""
         await self._gathered()
         await self._write_all()
         await self._describe()
-        for type_id in self._writer.documents.types() - self._wanted - self._started:
+        for type_id in self._writer.documents.types() - self._wanted - self._listings.begun:
             self._pending.forget(type_id)  # found in OPA, from a bridge before this one
         await self._gathered()  # the types of policy kinds that were not known before
         await self._write_all()
@@ -270,13 +226,13 @@ class Replicator:
         clock = asyncio.get_running_loop().time
         look = clock() + PROBE
         answered = clock()  # when it was not only for silent types that we waited
-        while missing := self._awaited | {type_id for type_id, _ in self._listing}:
+        while missing := self._listings.missing:
             self._wake.clear()
-            if not missing <= self._silent or not self._started - self._silent:
+            if not self._listings.held_up_by_silence:
                 answered = clock()
             elif clock() - answered > SILENCE:
                 log.warning("goes on without types that do not answer", types=sorted(missing))
-                self._awaited.clear()
+                self._listings.expect_nothing()
                 continue
             if clock() > look:
                 await self._writer.probe()
@@ -370,7 +326,7 @@ class Replicator:
 
     def _want(self, types: frozenset[str]) -> None:
         self._wanted = types
-        self._awaited = set() if self._exhausted else set(types) - self._started - self._absent
+        self._listings.expect(frozenset() if self._exhausted else types)
         self._source.want(types)
 
     def _tell(self, notice: Notice) -> None:

@@ -164,6 +164,25 @@ async def test_a_sign_that_opa_was_restarted_is_followed_at_once(
             assert await keys_held(opa.url) == keys(service("a"))
 
 
+async def test_while_an_opa_that_was_restarted_takes_its_modules_the_source_tells_everything_already(
+    opa: ManagedOpa, opa_path: Path
+) -> None:
+    port = int(opa.url.rpartition(":")[2])
+    async with bridge(opa.url, [service("a")]) as one:
+        await one.filled()
+        await opa.stop()
+        async with ManagedOpa(opa_path, {}, port=port):
+            one.replicator.doubt()
+            await until(lambda: one.source.relisted == 1)
+            one.source.put(service("b"))
+            one.source.delete(key_of(service("a")))
+            assert not one.replicator.filled.is_set()
+        async with ManagedOpa(opa_path, {}, bundle=BUNDLE, port=port):
+            await one.notices.until_filled()
+            assert await keys_held(opa.url) == keys(service("b"))
+            assert one.source.relisted == 1
+
+
 async def test_what_somebody_has_removed_from_opa_is_noticed_when_it_is_to_be_removed(opa: ManagedOpa) -> None:
     async with bridge(opa.url, [service("a"), service("b")]) as one, Opa(opa.url) as direct:
         await one.filled()

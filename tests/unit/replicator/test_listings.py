@@ -1,0 +1,83 @@
+"""How far types are told."""
+
+from __future__ import annotations
+
+from bridge.model.changes import Deleted, Listed, Listing, Trouble, Upserted
+from bridge.model.keys import parse_key
+from bridge.replicator.listings import Listings
+
+A, B = "core/Service", "core/Namespace"
+
+
+def expecting(*types: str) -> Listings:
+    listings = Listings()
+    listings.expect(set(types))
+    return listings
+
+
+def test_a_type_is_missing_until_all_of_it_is_told() -> None:
+    listings = expecting(A)
+    listings.note(Listing(A))
+    listings.note(Upserted(A, ()))
+    assert listings.missing == {A}
+    listings.note(Listed(A))
+    assert listings.missing == set()
+
+
+def test_a_type_that_is_listed_by_namespaces_is_missing_until_the_whole_is() -> None:
+    listings = expecting(A)
+    for change in (Listing(A), Listing(A, "shop"), Listed(A, "shop")):
+        listings.note(change)
+    assert listings.missing == {A}
+    listings.note(Listed(A))
+    assert listings.missing == set()
+
+
+def test_what_comes_before_a_listing_says_nothing() -> None:
+    listings = expecting(A)
+    listings.note(Listed(A))
+    listings.note(Deleted(A, parse_key("core/Service/shop/cart")))
+    assert listings.missing == {A}
+    assert listings.begun == set()
+
+
+def test_a_type_that_cannot_be_had_is_not_waited_for_until_it_is_listed() -> None:
+    listings = expecting(A, B)
+    listings.note(Trouble(A, "forbidden"))
+    assert listings.missing == {B}
+    listings.expect({A, B})
+    assert listings.missing == {B}
+    listings.note(Listing(A))
+    assert listings.missing == {A, B}
+
+
+def test_silence_of_some_holds_up_while_others_answer() -> None:
+    listings = expecting(A, B)
+    held_up = []
+    for change in (
+        Trouble(A, "no answer", unknown=True),
+        Listing(B),
+        Listed(B),
+        Trouble(B, "no answer", unknown=True),
+    ):
+        listings.note(change)
+        held_up.append(listings.held_up_by_silence)
+    assert held_up == [False, False, True, False]
+
+
+def test_a_listing_that_breaks_off_is_waited_for_only_where_it_was_expected() -> None:
+    listings = expecting()
+    listings.note(Listing(A))
+    listings.note(Trouble(A, "no answer", unknown=True))
+    assert listings.missing == set()
+
+
+def test_after_starting_over_everything_is_expected_again() -> None:
+    listings = expecting(A)
+    listings.note(Listing(A))
+    listings.note(Listed(A))
+    listings.start_over()
+    listings.expect({A})
+    assert listings.missing == {A}
+    listings.expect_nothing()
+    assert listings.missing == set()
