@@ -103,7 +103,8 @@ def fleet(
     ):
         try:
             found.kubectl("apply", "-f", "-", text=configuration)
-            found.kubectl("apply", "-f", str(EXAMPLE))
+            # Workloads are refused until the policy, which comes with them, is in force.
+            found.until(lambda: "denied" not in found.kubectl("apply", "-f", str(EXAMPLE)))
             yield found
         finally:
             process.terminate()
