@@ -9,10 +9,9 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-from bridge.modules.shipped import shipped_bundle
 from bridge.opa.client import Opa
+from bridge.opa.config import opa_config
 from bridge.opa.managed import ManagedOpa
-from bridge.resources import rego_root
 from tests.controlplane.plane import ControlPlane
 from tests.integration.objects import make_namespace, put_config_map
 
@@ -21,13 +20,13 @@ RBAC = "rbac.authorization.k8s.io"
 
 @contextlib.asynccontextmanager
 async def running(
-    bridge_path: Path, plane: ControlPlane, opa: Opa, folder: Path, environment: dict[str, str], types: str
+    start: tuple[Path, str], plane: ControlPlane, opa: Opa, folder: Path, environment: dict[str, str], types: str
 ) -> AsyncIterator[None]:
-    """`bridge run` with this setting, once it has filled OPA."""
+    """`bridge run` with this setting, once it has filled OPA. `start` is the command and where it listens."""
     settings = folder / "bridge.yaml"
     settings.write_text(f"types:\n{types}")
-    command = [str(bridge_path), "run", "--config", str(settings), "--kubeconfig", str(plane.kubeconfig)]
-    command += ["--opa", opa.url, "--listen", "127.0.0.1:0"]
+    command = [str(start[0]), "run", "--config", str(settings), "--kubeconfig", str(plane.kubeconfig)]
+    command += ["--opa", opa.url, "--listen", start[1]]
     before = await opa.get("bridge_state/epoch")
     with (folder / "log").open("ab") as log:
         process = await asyncio.create_subprocess_exec(*command, stdout=log, stderr=log, env=environment)
@@ -49,7 +48,12 @@ async def held(opa: Opa, path: str) -> Any:
 
 
 async def test_it_says_which_types_objects_and_fields_are_in_opa(
-    control_plane: ControlPlane, bridge_path: Path, opa_path: Path, environment: dict[str, str], tmp_path: Path
+    control_plane: ControlPlane,
+    bridge_path: Path,
+    opa_path: Path,
+    environment: dict[str, str],
+    tmp_path: Path,
+    unused_tcp_port: int,
 ) -> None:
     api = control_plane.api
     first, second, other = [await make_namespace(api) for _ in range(3)]
@@ -69,15 +73,17 @@ async def test_it_says_which_types_objects_and_fields_are_in_opa(
   drop: [/data/text]
 """
     few = f"- type: core/ConfigMap\n  namespaces: [{second}]\n"
-    async with ManagedOpa(opa_path, {}, bundle=shipped_bundle(rego_root())) as managed, Opa(managed.url) as opa:
-        async with running(bridge_path, control_plane, opa, tmp_path, environment, many):
+    start = (bridge_path, f"127.0.0.1:{unused_tcp_port}")
+    config = opa_config(f"http://{start[1]}")  # it takes its modules from the bridge
+    async with ManagedOpa(opa_path, config) as managed, Opa(managed.url) as opa:
+        async with running(start, control_plane, opa, tmp_path, environment, many):
             maps = await held(opa, "core/ConfigMap")
             assert {namespace: sorted(names) for namespace, names in maps.items()} == {first: ["one"], second: ["one"]}
             assert maps[first]["one"]["data"] == {}
             hidden = (await held(opa, "core/Secret"))[first]["hidden"]
             assert set(hidden) == {"apiVersion", "kind", "metadata", "type"}
             assert first in (await held(opa, f"{RBAC}/ClusterRole"))["-"]
-        async with running(bridge_path, control_plane, opa, tmp_path, environment, few):
+        async with running(start, control_plane, opa, tmp_path, environment, few):
             maps = await held(opa, "core/ConfigMap")
             assert {namespace: sorted(names) for namespace, names in maps.items()} == {second: ["one", "two"]}
             assert maps[second]["one"]["data"] == {"text": second}
