@@ -11,6 +11,7 @@ import pytest
 import pytest_asyncio
 
 from bridge.model.keys import key_of
+from bridge.model.notice import Notice
 from bridge.opa.client import Opa
 from tests.controlplane.plane import ControlPlane
 from tests.integration.objects import fresh_name, make_namespace
@@ -57,6 +58,7 @@ async def work(control_plane: ControlPlane, opa_path: Path, kubectl_path: Path) 
             for obj in objects:
                 key = key_of(obj)
                 await opa.put(f"objects/{key.group}/{key.kind}/{key.namespace}/{key.name}", obj)
+        found.webhook.note(Notice(tuple(map(key_of, objects))))  # what the replicator would say of them
         async with asyncio.timeout(30):
             while not await _asked(found):  # noqa: ASYNC110 - it takes the API server seconds to know of a webhook
                 await asyncio.sleep(0.2)
