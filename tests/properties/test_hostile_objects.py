@@ -53,8 +53,7 @@ async def test_no_query_fails_whatever_objects_hold(seed: int, empty_opa: Opa) -
 def _hostile(case: Case, chance: random.Random) -> list[dict[str, Any]]:
     world = [copy.deepcopy(obj) for obj in case.objects]
     for _ in range(chance.choice([1, 2, 4])):
-        obj = chance.choice(world)
-        place = chance.choice([found for found in _places(obj) if found not in IDENTITY])
+        obj, place = chance.choice([(obj, at) for obj in world for at in _places(obj) if at not in IDENTITY])
         holder: Any = obj
         for step in place[:-1]:
             holder = holder[step]
@@ -74,6 +73,10 @@ def _places(value: Any, at: Place = ()) -> Iterator[Place]:
 
 async def _ask_everything(opa: Opa, world: list[dict[str, Any]]) -> tuple[list[str], list[dict[str, Any]]]:
     changes = {"upsert": world}
+    await opa.query("tree", {"changes": changes})
+    await opa.query("problems", {"changes": changes})
+    await opa.query("violations", {"changes": changes})
+    await opa.query("request", {"host": "shop.example.com", "path": "/cart", "changes": changes})
     for kind, targets in (await opa.query("scopes", {"changes": changes})).items():
         await opa.query("effective", {"targets": targets, "policyKind": kind, "changes": changes})
         for target in targets[:1]:
@@ -85,4 +88,6 @@ async def _ask_everything(opa: Opa, world: list[dict[str, Any]]) -> tuple[list[s
     await opa.query("affected", {"objects": keys, "changes": changes})
     await opa.query("concerned", {"keys": keys, "changes": changes})
     policies = await opa.query("policies", {"changes": changes})
+    for policy in policies[:2]:
+        await opa.query("impact", {"policy": policy, "changes": changes})
     return policies, await opa.query("status", {"policies": policies, "changes": changes})
