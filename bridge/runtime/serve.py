@@ -28,6 +28,7 @@ from bridge.replicator.replicator import Replicator
 from bridge.resources import rego_root
 from bridge.runtime.engine import Engine
 from bridge.runtime.listening import listen, token_of
+from bridge.runtime.metrics import Metrics, add_metrics
 from bridge.runtime.own_opa import OwnOpa
 from bridge.runtime.placing import make_placement
 from bridge.runtime.policies import PolicyLoading
@@ -98,7 +99,8 @@ async def _started(settings: Settings, report: Report | None) -> AsyncIterator[a
         # Probes are served from here on, and OPA may have to be built first: until then nothing is ready.
         ready: dict[str, Callable[[], str]] = {"replicator": lambda: "OPA is not started yet"}
         bundles = BundleEndpoint()
-        bridge_url = await stack.enter_async_context(_listening(settings, bundles, ready))
+        metrics = Metrics()
+        bridge_url = await stack.enter_async_context(_listening(settings, bundles, ready, metrics))
         own = None
         opa_url = settings.opa_url
         executable = await asyncio.to_thread(ensure, "opa")
@@ -135,11 +137,10 @@ async def _started(settings: Settings, report: Report | None) -> AsyncIterator[a
         budget = Budget(settings.status_writes_per_second, BURST)
         remediator = Remediator(mending, world.sink, budget)
         audit = Audit(opa, world.sink, budget, lambda: None if settings.manifests else (*ALWAYS, *asked))
-        replicator.listen(remediator.note)
-        replicator.listen(audit.note)
-        replicator.listen(world.noticed)
         placement = make_placement(opa, world, settings)
-        replicator.listen(placement.note)
+        for listener in (remediator.note, audit.note, world.noticed, placement.note):
+            replicator.listen(listener)
+        metrics.placement = lambda: placement.counts
         ready["policies"] = lambda: loading.authors.unready
         ready["replicator"] = lambda: "" if replicator.filled.is_set() else "OPA does not hold everything yet"
         webhook = None
@@ -217,11 +218,12 @@ def _shapes(chosen: TypeSettings) -> bool:
 
 @contextlib.asynccontextmanager
 async def _listening(
-    settings: Settings, bundles: BundleEndpoint, ready: Mapping[str, Callable[[], str]]
+    settings: Settings, bundles: BundleEndpoint, ready: Mapping[str, Callable[[], str]], metrics: Metrics
 ) -> AsyncIterator[str]:
     app = web.Application()
     bundles.add_to(app)
     add_probes(app, lambda: {name: check() for name, check in ready.items()})
+    add_metrics(app, metrics)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
     await runner.setup()
     try:
