@@ -9,6 +9,8 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from bridge.opa.client import Opa
 from bridge.opa.config import opa_config
 from bridge.opa.managed import ManagedOpa
@@ -47,6 +49,7 @@ async def held(opa: Opa, path: str) -> Any:
     return await opa.get(f"objects/{path}") or {}
 
 
+@pytest.mark.long
 async def test_it_says_which_types_objects_and_fields_are_in_opa(
     control_plane: ControlPlane,
     bridge_path: Path,

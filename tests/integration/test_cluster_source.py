@@ -321,6 +321,7 @@ async def test_an_api_server_that_is_away_at_the_start_is_waited_for(own_control
     assert f"{plane.url} refuses connections" in told.message
 
 
+@pytest.mark.long
 async def test_an_api_server_that_starts_is_not_taken_for_one_without_crds(own_control_plane: ControlPlane) -> None:
     """It answers before it knows its CRDs: OPA would lose all their objects for a while."""
     plane = own_control_plane

@@ -237,6 +237,7 @@ async def test_a_deployment_moves_when_a_cluster_the_policy_or_its_own_annotatio
         assert bridge.events == []
 
 
+@pytest.mark.long
 async def test_what_is_settled_is_written_once_and_stays_silent(
     control_plane: ControlPlane, opa_path: Path, place: Place
 ) -> None:
@@ -401,6 +402,7 @@ async def test_a_decision_that_is_no_object_or_undefined_writes_nothing(
         assert await place.annotations("app") == {}
 
 
+@pytest.mark.long
 async def test_a_policy_that_flips_is_stopped_and_goes_on_when_it_or_the_object_changes(
     control_plane: ControlPlane, opa_path: Path, place: Place
 ) -> None:

@@ -262,6 +262,7 @@ async def test_a_rego_policy_is_tested_before_it_comes_in_force(
         await until(lambda: bridge.ask(package) is None)
 
 
+@pytest.mark.long
 async def test_of_two_bridges_one_alone_annotates(
     control_plane: ControlPlane, opa_path: Path, tmp_path: Path, admin: Admin
 ) -> None:

@@ -267,6 +267,7 @@ async def test_without_the_lease_nothing_is_written_and_with_it_all_that_differs
         await place.until("lone", Accepted="TargetNotFound")
 
 
+@pytest.mark.long
 async def test_after_a_restart_of_opa_statuses_stay_as_they_are(
     control_plane: ControlPlane, opa_path: Path, place: Place
 ) -> None:

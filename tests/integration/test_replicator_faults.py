@@ -192,6 +192,7 @@ async def test_what_somebody_has_removed_from_opa_is_noticed_when_it_is_to_be_re
         assert await keys_held(opa.url) == keys(service("b"))
 
 
+@pytest.mark.long
 async def test_a_bridge_leaves_an_opa_to_the_one_that_fills_it_until_that_one_has_gone(opa: ManagedOpa) -> None:
     async with bridge(opa.url, [service("second")]) as second:
         async with bridge(opa.url, [service("first")]) as first:
@@ -208,6 +209,7 @@ async def test_a_bridge_leaves_an_opa_to_the_one_that_fills_it_until_that_one_ha
         assert await keys_held(opa.url) == keys(service("second"))
 
 
+@pytest.mark.long
 async def test_a_bridge_that_comes_later_waits_and_then_takes_over(opa: ManagedOpa) -> None:
     async with bridge(opa.url, [service("first")]) as first:
         await first.filled()
