@@ -14,6 +14,7 @@ from bridge.cli.asking import BATCH, Entry, in_batches, objects
 from bridge.model.changes import Object
 from bridge.model.keys import Key, key_of, parse_key
 from bridge.opa.client import Opa
+from bridge.opa.parts import batches
 
 # A change of these describes a policy kind otherwise, which concerns all its policies.
 _DESCRIBING = {"policybridge.io/PolicyKind", "apiextensions.k8s.io/CustomResourceDefinition"}
@@ -112,9 +113,8 @@ async def _concerned(opa: Opa, keys: list[str], before: list[Object], changes: C
 async def _differences(opa: Opa, scopes: Mapping[str, Sequence[str]], changes: Changes) -> list[Entry]:
     found: list[Entry] = []
     for kind, targets in sorted(scopes.items()):
-        for start in range(0, len(targets), BATCH):
-            asked = {"scopes": {kind: targets[start : start + BATCH]}, "changes": changes}
-            found += await opa.query("differences", asked)
+        for batch in batches(targets, BATCH):
+            found += await opa.query("differences", {"scopes": {kind: batch}, "changes": changes})
     return found
 
 

@@ -12,6 +12,7 @@ from bridge.cli.targets import choose, not_found, read_reference, section_not_fo
 from bridge.model.keys import FRONTEND, Key, parse_key
 from bridge.opa.client import Opa
 from bridge.opa.errors import QueryError
+from bridge.opa.parts import batches
 from bridge.opa.paths import pointer
 
 _FEW = 50  # objects of a kind that are asked for one by one, not as the whole kind
@@ -63,8 +64,7 @@ async def effective_at(
     if source_namespace:
         asked["sourceNamespace"] = source_namespace
     entries: dict[tuple[str, str], Entry] = {}
-    for start in range(0, len(targets), BATCH):
-        batch = targets[start : start + BATCH]
+    for batch in batches(targets, BATCH):
         try:
             answer = await opa.query("effective", {"targets": [str(key) for key in batch], **asked})
         except QueryError as error:
@@ -111,8 +111,8 @@ async def in_batches(
 ) -> list[Entry]:
     """The answers of a query that takes a list of keys as its input `name`, beside `more`."""
     answers: list[Entry] = []
-    for start in range(0, len(keys), BATCH):
-        answers += await opa.query(query, {name: keys[start : start + BATCH], **more})
+    for batch in batches(keys, BATCH):
+        answers += await opa.query(query, {name: batch, **more})
     return answers
 
 

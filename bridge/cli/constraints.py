@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from bridge.cli.asking import BATCH, Entry
+from bridge.cli.asking import Entry, in_batches
 from bridge.cli.errors import NameNotFoundError
 from bridge.model.keys import parse_key
 
@@ -30,9 +30,7 @@ async def violations_of(engine: Engine, names: Sequence[str], namespace: str | N
     asked = {"constraints": list(names)} if names else {}
     audited: dict[str, list[str]] = await engine.opa.query("audited", asked)
     keys = sorted({key for held in audited.values() for key in held if namespace in {None, parse_key(key).namespace}})
-    rows: list[Entry] = []
-    for start in range(0, len(keys), BATCH):
-        rows += await engine.opa.query("violations", {**asked, "objects": keys[start : start + BATCH]})
+    rows = await in_batches(engine.opa, "violations", "objects", keys, asked)
     rows.sort(key=lambda row: (row["constraint"], row["object"], row["message"]))
     return rows, _tell_refused(engine, [told[name] for name in names or sorted(told)])
 

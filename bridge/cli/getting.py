@@ -115,9 +115,9 @@ def _ref(ref: Mapping[str, Any]) -> str:
 
 def _conditions(entry: Mapping[str, Any]) -> dict[str, str]:
     """Accepted and the reason of what became of it; of several ancestors each once."""
-    groups = (
-        [ancestor["conditions"] for ancestor in entry["ancestors"]] if "ancestors" in entry else [entry["conditions"]]
-    )
+    from bridge.cli.statuses import condition_groups
+
+    groups = condition_groups(entry)
     accepted = [one for group in groups for one in group if one["type"] == "Accepted"]
     others = [one for group in groups for one in group if one["type"] != "Accepted"]
     return {

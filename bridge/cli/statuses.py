@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -33,14 +33,15 @@ async def statuses(opa: Opa, *, with_objects: bool, with_affected: bool = True, 
 
     Counted by the ledger that statuses are written from.
     """
-    from bridge.cli.asking import objects
+    from bridge.cli.asking import BATCH, objects
     from bridge.model.keys import parse_key
+    from bridge.opa.parts import batches
 
     chosen = {"policyKind": kind} if kind else {}
     ledger = await _ledger(opa, chosen)
     policies = []
     scopes = {}
-    for keys in _batches(await opa.query("policies", chosen)):
+    for keys in batches(await opa.query("policies", chosen), BATCH):
         asked = {"policies": keys, "tallies": {key: ledger.tallies(key) for key in keys}}
         for entry in await opa.query("status", asked):
             policies.append(entry)
@@ -48,7 +49,7 @@ async def statuses(opa: Opa, *, with_objects: bool, with_affected: bool = True, 
         scopes.update({key: _counted(ledger.tallies(key)) for key in keys})
     affected: list[Entry] = []
     marked = sorted(ledger.objects().union(await opa.query("marked", {}))) if with_affected else []
-    for keys in _batches(marked):
+    for keys in batches(marked, BATCH):
         acting = {key: ledger.acting(key) for key in keys}
         unreported = {key: ledger.unreported(key) for key in keys}
         affected += await opa.query("affected", {"objects": keys, "acting": acting, "unreported": unreported})
@@ -68,21 +69,21 @@ def _counted(tallies: list[Entry]) -> dict[str, int]:
 
 async def _ledger(opa: Opa, chosen: Entry) -> Ledger:
     """What became of every policy at every effective target."""
+    from bridge.cli.asking import BATCH
+    from bridge.opa.parts import batches
     from bridge.remediator.ledger import Ledger
 
     ledger = Ledger()
     for kind, targets in (await opa.query("scopes", chosen)).items():
-        for keys in _batches(targets):
+        for keys in batches(targets, BATCH):
             for target, rows in (await opa.query("outcomes", {"policyKind": kind, "targets": keys})).items():
                 ledger.replace(kind, target, rows)
     return ledger
 
 
-def _batches(keys: list[str]) -> Iterator[list[str]]:
-    from bridge.cli.asking import BATCH
-
-    for start in range(0, len(keys), BATCH):
-        yield keys[start : start + BATCH]
+def condition_groups(entry: Mapping[str, Any]) -> list[list[Mapping[str, Any]]]:
+    """The conditions of a policy's status, or those of each of its ancestors."""
+    return [entry["conditions"]] if "conditions" in entry else [one["conditions"] for one in entry["ancestors"]]
 
 
 def objects_with_status(answer: Statuses) -> list[dict[str, Any]]:

@@ -60,9 +60,8 @@ def choose(reference: Reference, candidates: Sequence[Key]) -> Key | None:
     if not found:
         return None
     if len(found) > 1:
-        listed = ", ".join(str(_with_section(key, reference)) for key in found[:_CANDIDATES])
-        more = f" and {len(found) - _CANDIDATES} more" if len(found) > _CANDIDATES else ""
-        raise AmbiguousNameError(f"{reference.text} may be several objects: {listed}{more}")
+        listed = first_of([str(_with_section(key, reference)) for key in found], _CANDIDATES)
+        raise AmbiguousNameError(f"{reference.text} may be several objects: {listed}")
     return _with_section(found[0], reference)
 
 
@@ -86,6 +85,12 @@ def section_not_found(target: Key, sections: Sequence[Key]) -> NameNotFoundError
     near = difflib.get_close_matches(target.section, names, n=_NEAR) or (names if len(names) <= 8 else [])
     hint = f"; did you mean {either([short_key(replace(target, section=name)) for name in near])}?" if near else ""
     return NameNotFoundError(f"{short_key(target.object)} has no section {target.section!r}{hint}")
+
+
+def first_of(texts: Sequence[str], most: int) -> str:
+    """The first of some texts, and how many more there are."""
+    more = f" and {len(texts) - most:,} more" if len(texts) > most else ""
+    return ", ".join(texts[:most]) + more
 
 
 def short_key(key: Key) -> str:

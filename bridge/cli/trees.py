@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bridge.cli.asking import Entry, explain_missing, in_batches
+from bridge.cli.statuses import condition_groups
 from bridge.model.keys import Key, parse_key
 from bridge.opa.client import Opa
 from bridge.opa.errors import QueryError
@@ -55,6 +56,10 @@ def _roots_within(found: Entry, namespace: str) -> list[str]:
 
 def _outcomes(entry: Entry) -> list[str]:
     """What became of a policy, once for all its ancestors that agree."""
-    groups = [entry["conditions"]] if "conditions" in entry else [one["conditions"] for one in entry["ancestors"]]
-    reasons = [condition["reason"] for group in groups for condition in group if condition["type"] != "Accepted"]
+    reasons = [
+        condition["reason"]
+        for group in condition_groups(entry)
+        for condition in group
+        if condition["type"] != "Accepted"
+    ]
     return list(dict.fromkeys(reasons))

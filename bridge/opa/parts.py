@@ -1,8 +1,8 @@
-"""A query over many items that one of them may spoil."""
+"""A query over many items: in batches, and where one of them may spoil it, in halves."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import structlog
@@ -12,6 +12,12 @@ from bridge.opa.errors import OpaRejected
 
 Item = TypeVar("Item")
 log = structlog.get_logger(__name__)
+
+
+def batches(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
+    """The items in their order, at most `size` at once."""
+    for start in range(0, len(items), size):
+        yield items[start : start + size]
 
 
 async def in_parts(

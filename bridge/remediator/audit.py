@@ -17,7 +17,8 @@ from bridge.opa.errors import OpaError
 from bridge.remediator.audited import Audited
 from bridge.remediator.plan import plan_constraint
 from bridge.remediator.queue import Budget, RetryQueue
-from bridge.remediator.sink import Conflict, Gone, StatusSink, WriteRefused
+from bridge.remediator.sink import StatusSink
+from bridge.remediator.writing import write_one
 
 log = structlog.get_logger(__name__)
 
@@ -155,28 +156,20 @@ class Audit:
             return
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         for name in names:
-            self._queue.succeeded(name)
+            patch = None
             if name in wanted and keys[name] in shown:
                 seen = self._sink.overlay(_key(name), shown[keys[name]])
                 patch = plan_constraint(seen, wanted[name], now)
-                if patch is not None:
-                    await self._write_one(name, patch, shown[keys[name]]["resourceVersion"])
+            if patch is None:
+                self._queue.succeeded(name)
+            else:
+                await self._write_one(name, patch, shown[keys[name]]["resourceVersion"])
 
     async def _write_one(self, name: str, patch: dict[str, Any], resource_version: str) -> None:
         await self._budget.spend()
         if not self._may_write():
             self._queue.add([name])
-            return
-        try:
-            await self._sink.write(_key(name), patch, resource_version)
-        except Gone:
-            pass
-        except Conflict:
-            self._queue.failed(name)
-        except WriteRefused as error:
-            log.warning("status cannot be written", object=str(_key(name)), why=str(error))
-            self._queue.failed(name)
-        else:
+        elif await write_one(self._sink, self._queue, name, (str(_key(name)), patch, resource_version)):
             self.writes += 1
 
     def _may_write(self) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 from bridge.model.notice import Notice
 from bridge.opa.client import Opa
-from bridge.opa.parts import in_parts
+from bridge.opa.parts import batches, in_parts
 from bridge.remediator.ledger import Dirty, Ledger
 from bridge.remediator.sink import Names
 
@@ -95,8 +95,7 @@ class Computing:
     async def _compute(self, kinds: Mapping[str, Any], scopes: Mapping[str, Iterable[str]], dirty: Dirty) -> None:
         for kind in scopes.keys() & kinds.keys():
             ordered = sorted(scopes[kind])
-            for start in range(0, len(ordered), TARGETS_BATCH):
-                targets = ordered[start : start + TARGETS_BATCH]
+            for targets in batches(ordered, TARGETS_BATCH):
                 for computed, rows in await in_parts(self._opa, "outcomes", "targets", targets, {"policyKind": kind}):
                     for target in computed:
                         dirty.update(self._ledger.replace(kind, target, rows.get(target, ())))

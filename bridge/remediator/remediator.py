@@ -18,7 +18,8 @@ from bridge.remediator.computing import Computing
 from bridge.remediator.ledger import Dirty, Ledger
 from bridge.remediator.plan import Patch, plan_affected, plan_policy
 from bridge.remediator.queue import Budget, RetryQueue
-from bridge.remediator.sink import Conflict, Gone, StatusSink, WriteRefused
+from bridge.remediator.sink import StatusSink
+from bridge.remediator.writing import write_one
 
 Item = tuple[str, str]  # ("policy" or "object", key)
 Plan = Callable[[Mapping[str, Any], Mapping[str, Any], str], Patch | None]
@@ -208,19 +209,9 @@ class Remediator:
             if not self._may_write():  # the budget may have kept it for longer than the right to write lasted
                 self._queue.add([item])
                 return
-            try:
-                await self._sink.write(parse_key(item[1]), patch, resource_version)
-            except Gone:
-                self._queue.succeeded(item)
-            except Conflict:
-                self._queue.failed(item)
-            except WriteRefused as error:
-                log.warning("status cannot be written", object=item[1], why=str(error))
-                self._queue.failed(item)
-            else:
+            if await write_one(self._sink, self._queue, item, (item[1], patch, resource_version)):
                 self.writes += 1
                 log.debug("status written", object=item[1], what=item[0])
-                self._queue.succeeded(item)
 
 
 def _entries(answers: Iterable[tuple[Any, list[dict[str, Any]]]]) -> Iterator[dict[str, Any]]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from bridge.cli.printers.effective import leaves_of, policy_text
 from bridge.cli.printers.table import Column, Table
-from bridge.cli.targets import short_key
+from bridge.cli.targets import first_of, short_key
 from bridge.model.keys import parse_key
 
 _NAMED = 3  # targets that a row names; a wide table names all
@@ -40,9 +40,8 @@ def differences_table(differences: Sequence[Mapping[str, Any]], wide: bool = Fal
 
 
 def _targets(targets: Sequence[str], *, wide: bool) -> str:
-    shown = targets if wide or len(targets) <= _NAMED + 1 else targets[:_NAMED]
-    more = f" and {len(targets) - len(shown):,} more" if len(targets) > len(shown) else ""
-    return ", ".join(shown) + more
+    # "and 1 more" is no shorter than a name.
+    return first_of(targets, len(targets) if wide or len(targets) == _NAMED + 1 else _NAMED)
 
 
 def _fields(side: Side, other: Side) -> str:

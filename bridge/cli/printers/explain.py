@@ -8,7 +8,7 @@ from typing import Any
 
 from bridge.cli.printers.effective import name_of, origin_text, value_text, via_text
 from bridge.cli.printers.table import TIE, Column, Table
-from bridge.cli.targets import short_key
+from bridge.cli.targets import first_of, short_key
 from bridge.model.keys import Key, parse_key
 
 _SHOWN = 8  # targets that are named where many have the same explanation
@@ -22,8 +22,7 @@ def explanation(entries: Sequence[Entry], wide: bool = False) -> list[Table | st
     for group in _alike(entries):
         blocks += _of_target(group[0], wide)
         if others := [short_key(parse_key(entry["target"])) for entry in group[1:]]:
-            named = ", ".join(others[:_SHOWN]) + (f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else "")
-            blocks.append(f"The same, but for the last nodes of paths, at {named}")
+            blocks.append(f"The same, but for the last nodes of paths, at {first_of(others, _SHOWN)}")
     return blocks
 
 

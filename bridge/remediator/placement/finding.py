@@ -9,6 +9,7 @@ from typing import Any
 from bridge.model.annotations import differing
 from bridge.model.placement import Placed
 from bridge.opa.client import Opa
+from bridge.opa.parts import batches
 from bridge.remediator.placement.deciding import Decided, Deciding
 
 BATCH = 500  # objects a query
@@ -53,8 +54,8 @@ async def findings(opa: Opa, kinds: Iterable[Placed], namespace: str | None = No
     found: list[Finding] = []
     for kind in kinds:
         keys = [key for key in await deciding.keys(kind.type_id) if namespace in {None, key.split("/")[2]}]
-        for start in range(0, len(keys), BATCH):
-            decided = await deciding.decide(kind.decision, keys[start : start + BATCH])
+        for batch in batches(keys, BATCH):
+            decided = await deciding.decide(kind.decision, batch)
             found += [Finding(key, one) for key, one in decided.items()]
     said = [one for one in found if one.decided.decision.annotations or one.troubles or one.decided.decision.warnings]
     return sorted(said, key=lambda one: one.key)

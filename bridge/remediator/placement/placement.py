@@ -16,18 +16,19 @@ from collections.abc import Iterable, Iterator
 import structlog
 
 from bridge.model.annotations import annotation_text
-from bridge.model.keys import parse_key
 from bridge.model.notice import Notice
 from bridge.model.placement import Placed
 from bridge.model.recording import Record, record_nothing
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError
+from bridge.opa.parts import batches
 from bridge.remediator.placement.deciding import Deciding
 from bridge.remediator.placement.flips import MOST, Flips
 from bridge.remediator.placement.judging import Judging, Plan
 from bridge.remediator.placement.telling import FAILED, Telling
 from bridge.remediator.queue import Budget, RetryQueue
-from bridge.remediator.sink import Conflict, Gone, StatusSink, WriteRefused
+from bridge.remediator.sink import StatusSink
+from bridge.remediator.writing import write_one
 
 log = structlog.get_logger(__name__)
 
@@ -152,8 +153,8 @@ class Placement:
         try:
             for type_id in sorted(types):
                 keys = await self._deciding.keys(type_id)
-                for start in range(0, len(keys), BATCH):
-                    self._differing.add(await self._judging.judge(keys[start : start + BATCH]))
+                for batch in batches(keys, BATCH):
+                    self._differing.add(await self._judging.judge(batch))
         except OpaError as error:
             log.info("placement waits for OPA", why=str(error))
             return False
@@ -209,21 +210,16 @@ class Placement:
         if state != (self._filling, self._policy) or not self._may_write():
             self._differing.add([key])  # decided by what does not count any more
             return
-        try:
-            await self._sink.write(parse_key(key), {"metadata": {"annotations": plan.changes}}, plan.decided.version)
-        except Gone:
-            self._differing.succeeded(key)
-        except Conflict:
-            self._differing.failed(key)
-        except WriteRefused as error:
-            self._tell("Write", key, plan.decided.object, FAILED, str(error))
-            self._differing.failed(key)
-        else:
+        patch = {"metadata": {"annotations": plan.changes}}
+
+        def refused(_: str, why: str) -> None:
+            self._tell("Write", key, plan.decided.object, FAILED, why)
+
+        if await write_one(self._sink, self._differing, key, (key, patch, plan.decided.version), refused):
             self._flips.patched(key, plan.changes, now)
             self.counts["patched"] += 1
             log.info("placed", object=key, annotations=annotation_text(plan.changes))
             self._tell.fine(key)
-            self._differing.succeeded(key)
 
     def _may_write(self) -> bool:
         return self._whole == self._filling and self._sink.may_write()

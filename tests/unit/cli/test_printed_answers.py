@@ -209,7 +209,7 @@ def test_targets_with_one_explanation_have_it_once() -> None:
     assert text.splitlines()[-1].startswith(
         "The same, but for the last nodes of paths, at HTTPRoute/shop/cart#view-1, "
     )
-    assert text.endswith(" and 2991 more")
+    assert text.endswith(" and 2,991 more")
 
 
 def test_a_field_that_a_policy_takes_away_is_told() -> None:
