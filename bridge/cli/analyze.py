@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bridge.cli.errors import CommandError
+from bridge.answers.errors import CommandError
 from bridge.cli.help_text import ExampleCommand, debug_option
 from bridge.cli.options import FORMATS, Input, input_options, output_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bridge.cli.analysis import Analysis
-    from bridge.cli.applying import Applied
+    from bridge.answers.analysis import Analysis
+    from bridge.answers.applying import Applied
     from bridge.model.keys import Key
     from bridge.runtime.engine import Engine
 
@@ -67,9 +67,9 @@ def analyze(
     take_standard_input(files)
 
     async def ask(engine: Engine) -> tuple[Analysis, Applied, Position]:
-        from bridge.cli.analysis import analyze as analyzed
-        from bridge.cli.applying import held_crds, held_keys, read_applied
-        from bridge.cli.asking import target_keys
+        from bridge.answers.analysis import analyze as analyzed
+        from bridge.answers.applying import held_crds, held_keys, read_applied
+        from bridge.answers.asking import target_keys
 
         applied = read_applied(files, await held_crds(engine.opa))
         going = await target_keys(engine.opa, deleted, None) if deleted else []

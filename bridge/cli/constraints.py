@@ -7,8 +7,8 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from bridge.cli.asking import Entry, in_batches
-from bridge.cli.errors import NameNotFoundError
+from bridge.answers.asking import Entry, in_batches
+from bridge.answers.errors import NameNotFoundError
 from bridge.model.keys import parse_key
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from bridge.cli.help_text import ExampleCommand, debug_option
 from bridge.cli.options import FORMATS, Input, input_options, namespace_options, output_option, source_namespace_option
 
 if TYPE_CHECKING:
-    from bridge.cli.asking import Entry
+    from bridge.answers.asking import Entry
     from bridge.runtime.engine import Engine
 
 _EXAMPLES = (
@@ -58,7 +58,7 @@ def explain(
     from bridge.cli.reading import read
 
     async def ask(engine: Engine) -> list[Entry]:
-        from bridge.cli.asking import explained_at, policy_kind, target_keys
+        from bridge.answers.asking import explained_at, policy_kind, target_keys
 
         chosen = await policy_kind(engine.opa, kind) if kind else None
         (key,) = await target_keys(engine.opa, [target], namespace)

@@ -10,7 +10,7 @@ from bridge.cli.help_text import ExampleCommand, debug_option
 from bridge.cli.options import FORMATS, Input, input_options, namespace_options, output_option
 
 if TYPE_CHECKING:
-    from bridge.cli.asking import Entry
+    from bridge.answers.asking import Entry
     from bridge.runtime.engine import Engine
 
 _EXAMPLES = (
@@ -66,7 +66,7 @@ def get(
     selects = parse_selector(selector) if selector is not None else None
 
     async def ask(engine: Engine) -> list[Entry]:
-        from bridge.cli.asking import policy_kind
+        from bridge.answers.asking import policy_kind
         from bridge.cli.getting import listed_kinds, listed_policies, listed_targets
 
         chosen = await policy_kind(engine.opa, kind) if kind else None

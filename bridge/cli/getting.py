@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bridge.cli.asking import Entry
+    from bridge.answers.asking import Entry
     from bridge.cli.label_selectors import Selects
     from bridge.opa.client import Opa
 
@@ -18,7 +18,7 @@ async def listed_policies(opa: Opa, kind: str | None, namespace: str | None, sel
 
     `scopes` is `{affected, all}`: on how many of the paths that it reaches it has a say.
     """
-    from bridge.cli.asking import objects
+    from bridge.answers.asking import objects
     from bridge.cli.statuses import statuses
     from bridge.model.keys import parse_key
 
@@ -44,7 +44,7 @@ async def listed_policies(opa: Opa, kind: str | None, namespace: str | None, sel
 
 async def listed_kinds(opa: Opa, kind: str | None) -> list[Entry]:
     """Every policy kind: `{policyKind, class, mode, effectiveTarget, strategies, source, accepted, message}`."""
-    from bridge.cli.asking import refused_policy_kinds
+    from bridge.answers.asking import refused_policy_kinds
 
     in_force = await opa.query("kinds_in_force", {})
     listed = [
@@ -70,7 +70,7 @@ async def listed_kinds(opa: Opa, kind: str | None) -> list[Entry]:
 
 async def listed_targets(opa: Opa, kind: str | None, namespace: str | None, selects: Selects | None) -> list[Entry]:
     """Every effective target that has a policy: `{target, policyKind, paths, policies: [{policy, outcome}]}`."""
-    from bridge.cli.asking import effective_everywhere, objects
+    from bridge.answers.asking import effective_everywhere, objects
     from bridge.model.keys import parse_key
 
     entries = await effective_everywhere(opa, kind, namespace)

@@ -10,7 +10,7 @@ from bridge.cli.help_text import ExampleCommand, debug_option
 from bridge.cli.options import FORMATS, Input, input_options, namespace_options, output_option
 
 if TYPE_CHECKING:
-    from bridge.cli.asking import Entry
+    from bridge.answers.asking import Entry
     from bridge.runtime.engine import Engine
 
 _EXAMPLES = (
@@ -47,7 +47,7 @@ def impact(ctx: click.Context, policy: str, namespace: str | None, limit: int, s
     from bridge.cli.reading import read
 
     async def ask(engine: Engine) -> Entry:
-        from bridge.cli.asking import target_keys
+        from bridge.answers.asking import target_keys
 
         [key] = await target_keys(engine.opa, [policy], namespace)
         found: Entry = await engine.opa.query("impact", {"policy": str(key), "limit": limit})

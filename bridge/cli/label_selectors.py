@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from bridge.cli.errors import CommandError
+from bridge.answers.errors import CommandError
 
 Selects = Callable[[Mapping[str, str]], bool]
 

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from bridge.cli.errors import CommandError
+from bridge.answers.errors import CommandError
 from bridge.cli.help_text import ExampleCommand, debug_option
 from bridge.cli.options import output_option
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 
 import click
 
-from bridge.cli.errors import CommandError
+from bridge.answers.errors import CommandError
 
 _Decorated = TypeVar("_Decorated", bound=Callable[..., Any])
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from bridge.cli.errors import NameNotFoundError
+from bridge.answers.errors import NameNotFoundError
 from bridge.cli.options import Input
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ async def _read(
 
 async def tell_problems(engine: Engine) -> bool:
     """Print what is wrong with manifests and with PolicyKinds, one line each; whether the input is at fault."""
-    from bridge.cli.asking import refused_policy_kinds, undiscovered
+    from bridge.answers.asking import refused_policy_kinds, undiscovered
 
     at_fault = tell_faults(engine)
     for key, message in await refused_policy_kinds(engine.opa):

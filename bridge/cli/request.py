@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridge.cli.errors import CommandError
+from bridge.answers.errors import CommandError
 from bridge.cli.help_text import ExampleCommand, debug_option
 from bridge.cli.options import FORMATS, Input, input_options, output_option
 
 if TYPE_CHECKING:
-    from bridge.cli.asking import Entry
+    from bridge.answers.asking import Entry
     from bridge.runtime.engine import Engine
 
 NOT_SERVED = 1  # the exit code
@@ -69,7 +69,7 @@ def request(ctx: click.Context, /, namespace: str | None, source: Input, output:
     asked = _asked(options)
 
     async def ask(engine: Engine) -> Entry:
-        from bridge.cli.asking import entry_gateway
+        from bridge.answers.asking import entry_gateway
 
         gateway = options["gateway"]
         more = {"gateway": str(await entry_gateway(engine.opa, gateway, namespace))} if gateway else {}

@@ -91,7 +91,7 @@ async def report(settings: Settings, running: Running) -> None:
 
 
 async def _overview(settings: Settings, running: Running) -> tuple[list[Table], str | None]:
-    from bridge.cli.asking import effective_everywhere
+    from bridge.answers.asking import effective_everywhere
     from bridge.cli.printers.effective import effective_tables
     from bridge.cli.printers.placement import placement_tables
     from bridge.cli.printers.status import status_tables

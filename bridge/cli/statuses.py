@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bridge.cli.asking import Entry
+    from bridge.answers.asking import Entry
     from bridge.opa.client import Opa
     from bridge.remediator.ledger import Ledger
 
@@ -33,7 +33,7 @@ async def statuses(opa: Opa, *, with_objects: bool, with_affected: bool = True, 
 
     Counted by the ledger that statuses are written from.
     """
-    from bridge.cli.asking import BATCH, objects
+    from bridge.answers.asking import BATCH, objects
     from bridge.model.keys import parse_key
     from bridge.opa.parts import batches
 
@@ -69,7 +69,7 @@ def _counted(tallies: list[Entry]) -> dict[str, int]:
 
 async def _ledger(opa: Opa, chosen: Entry) -> Ledger:
     """What became of every policy at every effective target."""
-    from bridge.cli.asking import BATCH
+    from bridge.answers.asking import BATCH
     from bridge.opa.parts import batches
     from bridge.remediator.ledger import Ledger
 

@@ -53,7 +53,7 @@ def tree(
     from bridge.cli.reading import read
 
     async def ask(engine: Engine) -> Tree:
-        from bridge.cli.asking import policy_kind, target_keys
+        from bridge.answers.asking import policy_kind, target_keys
         from bridge.cli.trees import tree_below
 
         chosen = await policy_kind(engine.opa, kind) if kind else None

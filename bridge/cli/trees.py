@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bridge.cli.asking import Entry, explain_missing, in_batches
+from bridge.answers.asking import Entry, explain_missing, in_batches
 from bridge.cli.statuses import condition_groups
 from bridge.model.keys import Key, parse_key
 from bridge.opa.client import Opa

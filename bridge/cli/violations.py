@@ -10,7 +10,7 @@ from bridge.cli.help_text import ExampleCommand, debug_option
 from bridge.cli.options import FORMATS, Input, input_options, namespace_options, output_option
 
 if TYPE_CHECKING:
-    from bridge.cli.asking import Entry
+    from bridge.answers.asking import Entry
     from bridge.runtime.engine import Engine
 
 _EXAMPLES = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bridge.cli import asking
+from bridge.answers import asking
 from bridge.model.keys import parse_key
 from bridge.runtime.engine import open_engine
 from tests.e2e.conftest import SHOP

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from bridge.answers.targets import short_key
 from bridge.cli.printers.differences import differences_table
 from bridge.cli.printers.documents import print_document
 from bridge.cli.printers.github import workflow_commands
 from bridge.cli.printers.table import Column, Table, print_tables
-from bridge.cli.targets import short_key
 from bridge.model.keys import Key, parse_key
 
 if TYPE_CHECKING:
-    from bridge.cli.analysis import Analysis
+    from bridge.answers.analysis import Analysis
 
 Position = Callable[[Key], tuple[str, int] | None]
 

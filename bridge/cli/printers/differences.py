@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bridge.answers.targets import first_of, short_key
 from bridge.cli.printers.effective import leaves_of, policy_text
 from bridge.cli.printers.table import Column, Table
-from bridge.cli.targets import first_of, short_key
 from bridge.model.keys import parse_key
 
 _NAMED = 3  # targets that a row names; a wide table names all

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from bridge.cli.targets import short_key
+from bridge.answers.targets import short_key
 from bridge.model.keys import Key, parse_key
 
 if TYPE_CHECKING:
-    from bridge.cli.analysis import Analysis
+    from bridge.answers.analysis import Analysis
 
 Position = Callable[[Key], tuple[str, int] | None]
 

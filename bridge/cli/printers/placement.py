@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from bridge.answers.targets import short_key
 from bridge.cli.printers.table import Column, Table
-from bridge.cli.targets import short_key
 from bridge.model.keys import parse_key
 
 if TYPE_CHECKING:

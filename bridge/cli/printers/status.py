@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from bridge.answers.targets import short_key
 from bridge.cli.printers.effective import name_of
 from bridge.cli.printers.table import Column, Table
 from bridge.cli.statuses import told
-from bridge.cli.targets import short_key
 from bridge.model.keys import CORE, Key, parse_key
 
 if TYPE_CHECKING:

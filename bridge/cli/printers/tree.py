@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from bridge.answers.targets import short_key
 from bridge.cli.printers.effective import MARKS, name_of
 from bridge.cli.printers.table import TIE, Column, Table
-from bridge.cli.targets import short_key
 from bridge.model.keys import Key, parse_key
 
 if TYPE_CHECKING:

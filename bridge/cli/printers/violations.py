@@ -6,12 +6,12 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from bridge.answers.targets import short_key
 from bridge.cli.printers.table import Column, Table
-from bridge.cli.targets import short_key
 from bridge.model.keys import parse_key
 
 if TYPE_CHECKING:
-    from bridge.cli.asking import Entry
+    from bridge.answers.asking import Entry
 
 
 def violation_table(rows: Sequence[Entry], *, wide: bool = False) -> Table:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bridge.cli.errors import CommandError
+from bridge.answers.errors import CommandError
 from bridge.cli.label_selectors import parse_selector
 
 LABELS = {"app": "web", "example.com/tier": "front"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 import pytest
 
-from bridge.cli.errors import CommandError
+from bridge.answers.errors import CommandError
 from bridge.cli.main import one_line, run_command
 from bridge.cli.options import read_input
 from bridge.opa.errors import OpaUndefined

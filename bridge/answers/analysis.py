@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bridge.cli.asking import BATCH, Entry, in_batches, objects
+from bridge.answers.asking import BATCH, Entry, in_batches, objects
 from bridge.model.changes import Object
 from bridge.model.keys import Key, key_of, parse_key
 from bridge.opa.client import Opa

@@ -6,8 +6,8 @@ import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from bridge.cli.errors import AmbiguousNameError, CommandError, NameNotFoundError
-from bridge.cli.kind_names import either, match_kinds, suggest_kinds
+from bridge.answers.errors import AmbiguousNameError, CommandError, NameNotFoundError
+from bridge.answers.kind_names import either, match_kinds, suggest_kinds
 from bridge.model.keys import CLUSTER, FRONTEND, Key
 
 _NEAR = 3  # suggestions

@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
 
-from bridge.cli.errors import AmbiguousNameError, NameNotFoundError
+from bridge.answers.errors import AmbiguousNameError, NameNotFoundError
 from bridge.model.keys import CORE
 from bridge.model.types import regular_plural
 

@@ -1,7 +1,7 @@
 import pytest
 
-from bridge.cli.errors import AmbiguousNameError, NameNotFoundError
-from bridge.cli.kind_names import match_kinds, resolve_kind
+from bridge.answers.errors import AmbiguousNameError, NameNotFoundError
+from bridge.answers.kind_names import match_kinds, resolve_kind
 
 TYPES = {
     "example.com/ColorPolicy": ["colorpolicies", "colorpolicy", "cp"],

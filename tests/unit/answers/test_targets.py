@@ -1,7 +1,7 @@
 import pytest
 
-from bridge.cli.errors import AmbiguousNameError, CommandError, NameNotFoundError
-from bridge.cli.targets import choose, not_found, read_reference, section_not_found, short_key
+from bridge.answers.errors import AmbiguousNameError, CommandError, NameNotFoundError
+from bridge.answers.targets import choose, not_found, read_reference, section_not_found, short_key
 from bridge.model.keys import Key, parse_key
 
 GATEWAY_API = "gateway.networking.k8s.io"

@@ -7,8 +7,8 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from bridge.cli.kind_names import match_kinds, resolve_kind
-from bridge.cli.targets import choose, not_found, read_reference, section_not_found
+from bridge.answers.kind_names import match_kinds, resolve_kind
+from bridge.answers.targets import choose, not_found, read_reference, section_not_found
 from bridge.model.keys import FRONTEND, Key, parse_key
 from bridge.opa.client import Opa
 from bridge.opa.errors import QueryError
