@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,6 +11,7 @@ from bridge.model.keys import Key, key_of
 from bridge.opa.client import Opa
 from bridge.opa.paths import pointer
 from bridge.replicator.pruning import prune
+from bridge.sources.manifest_files import STDIN
 from bridge.sources.manifests import ManifestSource
 
 
@@ -34,6 +36,13 @@ def read_applied(files: Sequence[str], crds: Sequence[Object]) -> Applied:
     """
     source = ManifestSource(files, follow=False, crds=crds)
     objects = [prune(obj) for obj in source.load()]
+    return Applied(objects, frozenset(key_of(obj) for obj in objects), source.problems, source)
+
+
+def read_pasted(content: bytes, crds: Sequence[Object]) -> Applied:
+    """The same of manifests as text."""
+    source = ManifestSource([STDIN], follow=False, crds=crds)
+    objects = [prune(obj) for obj in source.load(io.BytesIO(content))]
     return Applied(objects, frozenset(key_of(obj) for obj in objects), source.problems, source)
 
 

@@ -19,7 +19,7 @@ async def listed_policies(opa: Opa, kind: str | None, namespace: str | None, sel
     `scopes` is `{affected, all}`: on how many of the paths that it reaches it has a say.
     """
     from bridge.answers.asking import objects
-    from bridge.cli.statuses import statuses
+    from bridge.answers.statuses import statuses
     from bridge.model.keys import parse_key
 
     kinds = await opa.query("kinds_in_force", {})
@@ -115,7 +115,7 @@ def _ref(ref: Mapping[str, Any]) -> str:
 
 def _conditions(entry: Mapping[str, Any]) -> dict[str, str]:
     """Accepted and the reason of what became of it; of several ancestors each once."""
-    from bridge.cli.statuses import condition_groups
+    from bridge.answers.statuses import condition_groups
 
     groups = condition_groups(entry)
     accepted = [one for group in groups for one in group if one["type"] == "Accepted"]

@@ -44,6 +44,7 @@ _SHOWN_ROWS = 100  # of a table at the start; the rest is a command away
     "--opa-port", type=click.IntRange(1, 65535), help="The port of the OPA that is started. Default: a free one."
 )
 @click.option("--listen", metavar="HOST:PORT", help="Where modules and probes are served. Default: 127.0.0.1:8282.")
+@click.option("--web-token-file", metavar="FILE", help="Bearer token for the page; needed unless --listen is loopback.")
 @click.option("--webhook-listen", metavar="HOST:PORT", help="Serve admission there, over TLS. Default: not at all.")
 @click.option(
     "--config", metavar="FILE", type=click.Path(path_type=Path), help="Settings as YAML; options go before them."
@@ -60,11 +61,12 @@ def run(config: Path | None, **flags: Any) -> None:
     from bridge.runtime.logs import configure_logs
     from bridge.runtime.serve import serve
     from bridge.runtime.settings import load_settings
+    from bridge.web.site import site_of
 
     settings = load_settings(config, flags)
     configure_logs(settings.log_level, settings.log_format)
     take_standard_input(settings.manifests)
-    asyncio.run(serve(settings, lambda running: report(settings, running)))
+    asyncio.run(serve(settings, lambda running: report(settings, running), site_of(settings)))
 
 
 async def report(settings: Settings, running: Running) -> None:
@@ -92,11 +94,11 @@ async def report(settings: Settings, running: Running) -> None:
 
 async def _overview(settings: Settings, running: Running) -> tuple[list[Table], str | None]:
     from bridge.answers.asking import effective_everywhere
+    from bridge.answers.statuses import statuses
     from bridge.cli.printers.effective import effective_tables
     from bridge.cli.printers.placement import placement_tables
     from bridge.cli.printers.status import status_tables
     from bridge.cli.reading import tell_problems
-    from bridge.cli.statuses import statuses
     from bridge.remediator.placement.finding import findings
 
     await tell_problems(running.engine)

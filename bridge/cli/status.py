@@ -10,7 +10,7 @@ from bridge.cli.help_text import ExampleCommand, debug_option
 from bridge.cli.options import FORMATS, Input, input_options, output_option
 
 if TYPE_CHECKING:
-    from bridge.cli.statuses import Statuses
+    from bridge.answers.statuses import Statuses
     from bridge.runtime.engine import Engine
 
 _EXAMPLES = (
@@ -31,10 +31,10 @@ def status(ctx: click.Context, source: Input, output: str) -> None:
     With -o json or yaml: an array of these objects as they would be, with their status. A policy of a kind that is only
     observed, whose status nobody writes, has the annotation policybridge.io/mode: Observe there.
     """
+    from bridge.answers.statuses import objects_with_status, statuses
     from bridge.cli.printers import print_answer
     from bridge.cli.printers.status import status_tables
     from bridge.cli.reading import read
-    from bridge.cli.statuses import objects_with_status, statuses
 
     async def ask(engine: Engine) -> Statuses:
         return await statuses(engine.opa, with_objects=output in {"json", "yaml"})

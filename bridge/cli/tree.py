@@ -10,7 +10,7 @@ from bridge.cli.help_text import ExampleCommand, debug_option
 from bridge.cli.options import FORMATS, Input, input_options, namespace_options, output_option
 
 if TYPE_CHECKING:
-    from bridge.cli.trees import Tree
+    from bridge.answers.trees import Tree
     from bridge.runtime.engine import Engine
 
 _EXAMPLES = (
@@ -54,7 +54,7 @@ def tree(
 
     async def ask(engine: Engine) -> Tree:
         from bridge.answers.asking import policy_kind, target_keys
-        from bridge.cli.trees import tree_below
+        from bridge.answers.trees import tree_below
 
         chosen = await policy_kind(engine.opa, kind) if kind else None
         roots = await target_keys(engine.opa, [root], namespace) if root else []

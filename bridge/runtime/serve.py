@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import hashlib
 import signal
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import msgspec
 import structlog
@@ -33,6 +35,7 @@ from bridge.runtime.own_opa import OwnOpa
 from bridge.runtime.placing import make_placement
 from bridge.runtime.policies import PolicyLoading
 from bridge.runtime.probes import add_probes
+from bridge.runtime.serving import Backing, NoSite, Site
 from bridge.runtime.settings import Settings, TypeSettings
 from bridge.runtime.types import ALWAYS
 from bridge.runtime.webhook import Policies, Webhook
@@ -56,16 +59,19 @@ class Running:
 
 
 Report = Callable[[Running], Awaitable[None]]
+Run = Callable[[], Coroutine[None, None, None]]
 
 
-async def serve(settings: Settings, report: Report | None = None) -> None:
+async def serve(settings: Settings, report: Report | None = None, site: Site | None = None) -> None:
     """Run until SIGTERM or SIGINT; `report` is called once everything is filled and statuses have settled.
+
+    `site` is served beside the bundle and the probes.
 
     Raises ServeError, and the errors of the rooms (KubeError, OpaError, ManifestError, ToolError), for what keeps it
     from starting.
     """
     loop = asyncio.get_running_loop()
-    serving = asyncio.create_task(_serve(settings, report))
+    serving = asyncio.create_task(_serve(settings, report, site or NoSite()))
     stopping = asyncio.Event()
 
     def stop() -> None:
@@ -87,29 +93,23 @@ async def serve(settings: Settings, report: Report | None = None) -> None:
         await asyncio.gather(serving, return_exceptions=True)
 
 
-async def _serve(settings: Settings, report: Report | None) -> None:
-    async with _started(settings, report) as working:
+async def _serve(settings: Settings, report: Report | None, site: Site) -> None:
+    async with _started(settings, report, site) as working:
         await working
 
 
 @contextlib.asynccontextmanager
-async def _started(settings: Settings, report: Report | None) -> AsyncIterator[asyncio.Task[None]]:
+async def _started(settings: Settings, report: Report | None, site: Site) -> AsyncIterator[asyncio.Task[None]]:
     async with contextlib.AsyncExitStack() as stack:
         world = await stack.enter_async_context(open_world(settings))
         # Probes are served from here on, and OPA may have to be built first: until then nothing is ready.
         ready: dict[str, Callable[[], str]] = {"replicator": lambda: "OPA is not started yet"}
         bundles = BundleEndpoint()
         metrics = Metrics()
-        bridge_url = await stack.enter_async_context(_listening(settings, bundles, ready, metrics))
-        own = None
-        opa_url = settings.opa_url
+        bridge_url = await stack.enter_async_context(_listening(settings, bundles, ready, metrics, site))
         executable = await asyncio.to_thread(ensure, "opa")
-        if opa_url is None:
-            config = opa_config(bridge_url, decision_ids=settings.webhook_listen is not None)
-            own = OwnOpa(executable.path, config, settings.opa_port)
-            await own.start()
-            stack.push_async_callback(own.stop)
-            opa_url = own.url
+        own = None if settings.opa_url else await _own_opa(stack, settings, executable.path, bridge_url)
+        opa_url = own.url if own else settings.opa_url or ""
         opa = await stack.enter_async_context(Opa(opa_url, token=token_of(settings.opa_token_file)))
         # Where it listens tells bridges on one host apart, and stays the same when a bridge is started anew.
         placed = [one.type_id for one in settings.placed_types]
@@ -148,11 +148,17 @@ async def _started(settings: Settings, report: Report | None) -> AsyncIterator[a
             webhook = Webhook(settings, world, opa_url, _policies(replicator, loading))
             replicator.listen(webhook.note)
             ready["webhook"] = webhook.readiness
+        site.open(Backing(opa, replicator.listen, lambda: {name: check() for name, check in ready.items()}))
         log.info("running", bridge=bridge_url, opa=opa_url, source=world.name)
         engine = Engine(opa, [], world.position)
         running = Running(engine, opa_url, bridge_url, world.sink)
         writers = (remediator, audit, placement)
-        task = asyncio.create_task(_work(world, loading, replicator, writers, own, webhook, report, running))
+        others: list[Run] = [loading.run, world.run, site.run]
+        if own:
+            others.append(functools.partial(own.keep, replicator.doubt))
+        if webhook:
+            others.append(webhook.run)
+        task = asyncio.create_task(_work(world, replicator, writers, others, report, running))
         try:
             yield task
         finally:
@@ -160,26 +166,26 @@ async def _started(settings: Settings, report: Report | None) -> AsyncIterator[a
             await asyncio.gather(task, return_exceptions=True)
 
 
+async def _own_opa(stack: contextlib.AsyncExitStack, settings: Settings, executable: Path, bridge_url: str) -> OwnOpa:
+    """An OPA that ends with the stack."""
+    config = opa_config(bridge_url, decision_ids=settings.webhook_listen is not None)
+    own = OwnOpa(executable, config, settings.opa_port)
+    await own.start()
+    stack.push_async_callback(own.stop)
+    return own
+
+
 async def _work(
     world: World,
-    loading: PolicyLoading,
     replicator: Replicator,
     writers: tuple[Remediator, Audit, Placement],
-    own: OwnOpa | None,
-    webhook: Webhook | None,
+    others: Iterable[Run],
     report: Report | None,
     running: Running,
 ) -> None:
     async with asyncio.TaskGroup() as tasks:
-        tasks.create_task(loading.run())
-        tasks.create_task(replicator.run())
-        for writer in writers:
-            tasks.create_task(writer.run())
-        tasks.create_task(world.run())
-        if own:
-            tasks.create_task(own.keep(replicator.doubt))
-        if webhook:
-            tasks.create_task(webhook.run())
+        for run in (replicator.run, *(writer.run for writer in writers), *others):
+            tasks.create_task(run())
         if report:
             await replicator.filled.wait()
             if world.sink.may_write():
@@ -218,12 +224,17 @@ def _shapes(chosen: TypeSettings) -> bool:
 
 @contextlib.asynccontextmanager
 async def _listening(
-    settings: Settings, bundles: BundleEndpoint, ready: Mapping[str, Callable[[], str]], metrics: Metrics
+    settings: Settings,
+    bundles: BundleEndpoint,
+    ready: Mapping[str, Callable[[], str]],
+    metrics: Metrics,
+    site: Site,
 ) -> AsyncIterator[str]:
     app = web.Application()
     bundles.add_to(app)
     add_probes(app, lambda: {name: check() for name, check in ready.items()})
     add_metrics(app, metrics)
+    site.add_to(app)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
     await runner.setup()
     try:

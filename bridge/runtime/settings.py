@@ -87,11 +87,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     Sources: `manifests` (paths; then there is no cluster) or `kubeconfig` and `context` (default: as kubectl finds
     them, else the pod's own account). `opa_url` names an OPA that runs already; without it the bridge runs its own, on
-    `opa_port` (default: a free one). `listen` serves the bundle and the page. `types` are replicated besides Gateway
-    API's and the policy kinds' (`<group>/<Kind>`, group `core` for the core one). `status_writes_per_second` bounds
-    what is written. Only the holder of the Lease `lease_namespace/lease_name` writes. `decision` is the document that
-    is asked how an object is to be placed, by the admission webhook and for the types of `placement`, of which
-    `placement_writes_per_second` bounds the patches, and `placement_most_patches` those of one object a minute.
+    `opa_port` (default: a free one).
+    `listen` serves the bundle and the page, which needs the token in `web_token_file` elsewhere than on a loopback
+    address. `types` are replicated besides Gateway API's and the policy kinds' (`<group>/<Kind>`, group `core` for
+    the core one). `status_writes_per_second` bounds what is written. Only the holder of the Lease
+    `lease_namespace/lease_name` writes. `decision` is the document that is asked how an object is to be placed, by
+    the admission webhook and for the types of `placement`, of which `placement_writes_per_second` bounds the
+    patches, and `placement_most_patches` those of one object a minute.
 
     `webhook_listen` serves admission over TLS, with the certificate files or else with one of its own, kept in the
     Secret `lease_namespace/webhook_secret`. `webhook_decision` says where the
@@ -110,6 +112,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     opa_token_file: str | None = None
     opa_port: int | None = None
     listen: str = "127.0.0.1:8282"
+    web_token_file: str | None = None
     types: tuple[str | TypeSettings, ...] = ()
     policy_namespaces: tuple[str, ...] = POLICY_NAMESPACES
     allowed_builtins: tuple[Literal["http.send", "net.lookup_ip_addr", "opa.runtime"], ...] = ()

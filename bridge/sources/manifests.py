@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from bridge.model.changes import Change, Deleted, Listed, Listing, Mended, Object, Trouble, Upserted
 from bridge.sources.defaulting import CRD
@@ -66,12 +66,13 @@ class ManifestSource:
         self._again = True
         self._woken.set()
 
-    def load(self) -> list[Object]:
+    def load(self, stdin: IO[bytes] | None = None) -> list[Object]:
         """All objects, what others depend on first: for commands that run once.
 
-        Raises ManifestError when a path does not exist or cannot be read.
+        `stdin` is read where a path is `-`; omitted: the process's. Raises ManifestError when a path does not exist or
+        cannot be read.
         """
-        self._state.refresh(sys.stdin.buffer)
+        self._state.refresh(stdin or sys.stdin.buffer)
         return [obj for _, objects in _by_type(self._state.objects) for obj in objects]
 
     async def changes(self) -> AsyncIterator[Change]:

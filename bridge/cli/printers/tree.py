@@ -11,7 +11,7 @@ from bridge.cli.printers.table import TIE, Column, Table
 from bridge.model.keys import Key, parse_key
 
 if TYPE_CHECKING:
-    from bridge.cli.trees import Tree
+    from bridge.answers.trees import Tree
 
 _MOST = 20  # children of one kind that are shown below a node, unless everything is
 

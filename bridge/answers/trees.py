@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bridge.answers.asking import Entry, explain_missing, in_batches
-from bridge.cli.statuses import condition_groups
+from bridge.answers.statuses import condition_groups
 from bridge.model.keys import Key, parse_key
 from bridge.opa.client import Opa
 from bridge.opa.errors import QueryError

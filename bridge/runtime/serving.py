@@ -1,0 +1,50 @@
+"""What may be served beside the bundle and the probes, and what it gets of the bridge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from aiohttp import web
+
+from bridge.model.notice import Listener
+from bridge.opa.client import Opa
+
+
+@dataclass(frozen=True, slots=True)
+class Backing:
+    """A bridge that works: the OPA that it fills, and what becomes of that.
+
+    `listen` takes who is told of each write to OPA; `checks` gives by name what keeps the bridge from being ready.
+    """
+
+    opa: Opa
+    listen: Callable[[Listener], None]
+    checks: Callable[[], Mapping[str, str]]
+
+
+class Site(Protocol):
+    """Routes that are served from the beginning, before there is an OPA."""
+
+    def add_to(self, app: web.Application) -> None:
+        """Route everything."""
+
+    def open(self, backing: Backing) -> None:
+        """OPA is there."""
+
+    async def run(self) -> None:
+        """Work until cancelled."""
+
+
+class NoSite:
+    """Nothing besides."""
+
+    def add_to(self, app: web.Application) -> None:
+        """No routes."""
+
+    def open(self, backing: Backing) -> None:
+        """Nothing to do with it."""
+
+    async def run(self) -> None:
+        """Nothing to do."""

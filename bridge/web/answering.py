@@ -1,0 +1,86 @@
+"""JSON answers, and errors as the queries tell them: `{"error": {"code", "message"}}` with a status that fits."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import msgspec
+from aiohttp import web
+
+from bridge.answers.errors import AmbiguousNameError, CommandError, NameNotFoundError
+from bridge.opa.errors import OpaError, OpaRejected, OpaUnavailable, OpaUndefined, QueryError
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+_OF_QUERIES = {"TargetNotFound": 404, "UnknownPolicyKind": 404}
+_NO_STORE = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+_COMPRESSED = 2048  # bytes of an answer from which on it is compressed for who takes that
+
+
+class Refused(Exception):
+    """A request that is not answered: a status, a code for programs, and a line for people."""
+
+    def __init__(self, status: int, code: str, message: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.headers = headers or {}
+
+
+def answer(document: Any, *, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:
+    """A JSON answer that nobody stores."""
+    body = msgspec.json.encode(document)
+    response = web.Response(
+        status=status, body=body, content_type="application/json", headers={**_NO_STORE, **(headers or {})}
+    )
+    if len(body) >= _COMPRESSED:
+        response.enable_compression()
+    return response
+
+
+def refusal(error: Exception) -> web.Response | None:
+    """The answer to what went wrong; None for what nobody expected."""
+    match error:
+        case Refused():
+            return _told(error.status, error.code, str(error), error.headers)
+        case QueryError():
+            return _told(_OF_QUERIES.get(error.code, 400), error.code, str(error))
+        case NameNotFoundError():
+            return _told(404, "NotFound", str(error))
+        case AmbiguousNameError():
+            return _told(400, "Ambiguous", str(error))
+        case CommandError():
+            return _told(400, "InvalidInput", str(error))
+        case OpaUnavailable() | OpaUndefined():
+            return _told(503, "NotReady", str(error), {"Retry-After": "1"})
+        case OpaRejected():
+            return _told(502, "Failed", str(error))
+        case OpaError():
+            return _told(502, "Failed", str(error))
+    return None
+
+
+def _told(status: int, code: str, message: str, headers: Mapping[str, str] | None = None) -> web.Response:
+    return answer({"error": {"code": code, "message": message}}, status=status, headers=headers)
+
+
+async def body_of(request: web.Request, most: int) -> bytes:
+    """The body of a request, at most so many bytes of it. Raises Refused."""
+    content = b""
+    async for chunk in request.content.iter_chunked(1 << 16):
+        content += chunk
+        if len(content) > most:
+            raise Refused(413, "TooLarge", f"the body is larger than {most >> 20} MiB")
+    return content
+
+
+def decoded(content: bytes) -> dict[str, Any]:
+    """A body as a JSON object, empty for none. Raises Refused."""
+    try:
+        found = msgspec.json.decode(content) if content.strip() else {}
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise Refused(400, "InvalidInput", f"the body is no JSON: {error}") from error
+    if not isinstance(found, dict):
+        raise Refused(400, "InvalidInput", "the body is no JSON object")
+    return found

@@ -1,0 +1,43 @@
+"""`POST /api/changes`: what applying a pasted manifest would change, as `bridge analyze` tells it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from aiohttp import web
+
+from bridge.answers.analysis import analyze
+from bridge.answers.applying import held_crds, read_pasted
+from bridge.answers.asking import target_keys
+from bridge.opa.client import Opa
+from bridge.web.answering import Refused, answer, body_of
+
+MOST = 4 << 20  # bytes of manifests
+
+
+class Changes:
+    """Analyses manifests. `opa` gives the OPA to ask, and raises Refused while there is none."""
+
+    def __init__(self, opa: Callable[[], Opa]) -> None:
+        self._opa = opa
+
+    async def post(self, request: web.Request) -> web.Response:
+        """Analyse the manifests in the body, YAML or JSON; `?delete=OBJECT`, which may be repeated, would be deleted.
+
+        All mistakes are told: where a document has one, the others count, as they do for `bridge analyze`.
+        """
+        opa = self._opa()
+        content = await body_of(request, MOST)
+        deleted = request.query.getall("delete", [])
+        if not content.strip() and not deleted:
+            raise Refused(400, "InvalidInput", "nothing to analyze: send manifests, as YAML or JSON, or ?delete=OBJECT")
+        applied = await asyncio.to_thread(read_pasted, content, await held_crds(opa))
+        going = await target_keys(opa, deleted, None) if deleted else []
+        found = await analyze(opa, applied.objects, going)
+        mistakes: list[dict[str, Any]] = []
+        for problem in applied.problems:
+            line = problem.subject.rpartition(":")[2]
+            mistakes.append({"line": int(line) if line.isdigit() else 1, "message": problem.message})
+        return answer({**found.document(), "mistakes": mistakes})

@@ -1,0 +1,43 @@
+"""`POST /api/query/<name>`: the queries of the contract, passed on to OPA as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from aiohttp import web
+
+from bridge.opa.client import Opa
+from bridge.web.answering import Refused, answer, body_of, decoded
+
+# Those that answer people and programs. None writes anything.
+ALLOWED = frozenset({
+    "differences",
+    "effective",
+    "explain",
+    "impact",
+    "kinds_in_force",
+    "names",
+    "problems",
+    "request",
+    "scopes",
+    "status",
+    "tree",
+    "types",
+    "violations",
+})  # fmt: skip
+MOST = 4 << 20  # bytes of a body: `changes` may hold many objects
+
+
+class Queries:
+    """Passes allowed queries on. `opa` gives the OPA to ask, and raises Refused while there is none."""
+
+    def __init__(self, opa: Callable[[], Opa]) -> None:
+        self._opa = opa
+
+    async def post(self, request: web.Request) -> web.Response:
+        """Answer one query: the body is its input, as OPA's data API takes it (`{"input": {…}}`)."""
+        name = request.match_info["name"]
+        if name not in ALLOWED:
+            raise Refused(404, "UnknownQuery", f"there is no query {name!r}; these are: {', '.join(sorted(ALLOWED))}")
+        asked = decoded(await body_of(request, MOST)).get("input", {})
+        return answer({"result": await self._opa().query(name, asked)})

@@ -1,0 +1,66 @@
+"""Everything that is served for people and programs: routes, and what they share."""
+
+from __future__ import annotations
+
+import asyncio
+
+from aiohttp import web
+
+from bridge.opa.client import Opa
+from bridge.runtime.listening import ServeError, token_of
+from bridge.runtime.serving import Backing
+from bridge.runtime.settings import Settings
+from bridge.web import static_files
+from bridge.web.answering import Refused
+from bridge.web.changes import Changes
+from bridge.web.guard import Guard, is_loopback
+from bridge.web.queries import Queries
+from bridge.web.topology import Topology
+
+
+def site_of(settings: Settings) -> Site:
+    """The site that the settings ask for. Raises ServeError where others could read it without a token."""
+    token = token_of(settings.web_token_file)
+    if token is None and not is_loopback(settings.listen_address[0]):
+        raise ServeError(
+            f"--listen {settings.listen} is reached by others than this machine: give --web-token-file FILE, with a "
+            "token that whoever reads the page must have"
+        )
+    return Site(Guard(token))
+
+
+class Site:
+    """The routes of the page and its JSON. Until `open` they answer that the bridge is starting."""
+
+    def __init__(self, guard: Guard) -> None:
+        self._guard = guard
+        self._backing: Backing | None = None
+        self._queries = Queries(self._opa)
+        self._changes = Changes(self._opa)
+        self._topology = Topology(self._opa)
+
+    def add_to(self, app: web.Application) -> None:
+        """Route everything in an application."""
+        get, post, guard = app.router.add_get, app.router.add_post, self._guard
+        post("/api/login", guard.open(guard.login))
+        get("/api/topology", guard.closed(self._topology.get))
+        get("/api/stream", guard.closed(self._topology.stream))
+        post("/api/query/{name}", guard.closed(self._queries.post))
+        post("/api/changes", guard.closed(self._changes.post))
+        get("/", guard.open(static_files.get))
+        get("/{name:.+}", guard.open(static_files.get))
+
+    def open(self, backing: Backing) -> None:
+        """OPA is there: answer from now on."""
+        self._backing = backing
+        backing.listen(self._topology.note)
+        self._topology.checks = backing.checks
+
+    async def run(self) -> None:
+        """Follow what changes until cancelled."""
+        await asyncio.Event().wait()
+
+    def _opa(self) -> Opa:
+        if self._backing is None:
+            raise Refused(503, "NotReady", "the bridge is starting: OPA is not there yet", {"Retry-After": "1"})
+        return self._backing.opa

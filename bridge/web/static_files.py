@@ -1,0 +1,61 @@
+"""The page: files beside this module, and the headers that keep it to itself."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from pathlib import Path
+
+from aiohttp import web
+
+from bridge.web.answering import Refused
+
+_ROOT = Path(__file__).resolve().parent / "static"
+_TYPES = {
+    ".html": "text/html",
+    ".css": "text/css",
+    ".js": "text/javascript",
+    ".mjs": "text/javascript",
+    ".svg": "image/svg+xml",
+    ".png": "image/png",
+    ".json": "application/json",
+    ".txt": "text/plain",
+    ".woff2": "font/woff2",
+}
+# Nothing from other hosts, nothing inline, nobody may frame it, no form leaves it.
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
+    "connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+_HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    # Always asked for again, answered with 304 where it is the same: a page and its script are of one version.
+    "Cache-Control": "no-cache",
+}
+
+
+async def get(request: web.Request) -> web.Response:
+    """Answer one file; `/` is index.html. Raises Refused where there is none."""
+    name = request.match_info.get("name") or "index.html"
+    path = _ROOT / name
+    if path.suffix not in _TYPES or not path.resolve().is_relative_to(_ROOT) or not path.is_file():
+        raise Refused(404, "NotFound", f"there is no {request.path}")
+    content = path.read_bytes()
+    etag = f'"{_digest(content)}"'
+    if request.headers.get("If-None-Match") == etag:
+        return web.Response(status=304, headers={**_HEADERS, "ETag": etag})
+    response = web.Response(body=content, headers={**_HEADERS, "ETag": etag}, content_type=_TYPES[path.suffix])
+    if path.suffix not in {".png", ".woff2"}:
+        response.charset = "utf-8"
+        response.enable_compression()
+    return response
+
+
+@cache
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:32]
