@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridge.cli.errors import CommandError
+from bridge.answers.errors import CommandError
 from bridge.cli.help_text import ExampleCommand, debug_option
 from bridge.cli.options import output_option
 
