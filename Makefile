@@ -15,7 +15,7 @@ REGO_COVERAGE := 90
 MANIFESTS ?= examples/shop
 PYTEST_ARGS ?=
 
-.PHONY: help setup setup-test run test test-long bench lint fmt rego-lint rego-test lock clean
+.PHONY: help setup setup-test run test test-long bench lint fmt rego-lint rego-test lock vendor clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -e 's/:.*## /\t/' | expand -t 14
@@ -24,7 +24,8 @@ setup: $(STAMP) ## Virtual environment (.venv) and OPA
 	@$(TOOLS) install opa
 
 setup-test: $(STAMP)
-	@$(TOOLS) install opa etcd kube-apiserver kubectl helm gateway-api-crds
+	@$(TOOLS) install opa etcd kube-apiserver kubectl gateway-api-crds
+	@$(PY) -m tests.web.chromium
 
 # The project itself is installed last and editable, without asking an index for anything: the lock has its builder too.
 $(STAMP): requirements.lock pyproject.toml .ci/python
@@ -82,6 +83,9 @@ lock: ## Write requirements.lock anew, with the newest versions that pyproject.t
 	@.make/lock/bin/python -m pip --quiet install --group dev --editable .
 	@{ sed -n '/^#/p' requirements.lock; .make/lock/bin/python -m pip freeze --exclude-editable; } >.make/new.lock
 	@mv .make/new.lock requirements.lock && rm -rf .make
+
+vendor: $(STAMP) ## Fetch the modules of the web page from npm anew, at the versions pinned
+	@$(PY) -m tests.web.vendoring
 
 clean: ## Remove what was made here; the cache of tools stays (`bridge doctor` says where it is)
 	@rm -rf $(VENV) .make build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,95 @@
+// The box to paste a manifest: what applying it would change, told and shown in the picture.
+
+import { changes } from "./api.js";
+import { byId, fill, h } from "./dom.js";
+import { differencePart } from "./details.js";
+import { parts, place } from "./keys.js";
+import { nodeLink, policyLink } from "./links.js";
+
+const SHOWN = 40; // differences
+
+/** `on`: `changed(Map key -> sign)`; `isPolicy(key)` says how a key is written. */
+export class ChangesBox {
+  #on;
+  #asked = 0;
+
+  constructor(on) {
+    this.#on = on;
+    byId("changes-form").addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.#ask();
+    });
+    byId("changes-clear").addEventListener("click", () => {
+      this.#asked += 1;
+      byId("changes-form").reset();
+      fill(byId("changes-answer"));
+      on.changed(new Map());
+    });
+  }
+
+  async #ask() {
+    const asked = (this.#asked += 1);
+    const answer = byId("changes-answer");
+    const deleted = byId("changes-delete").value.split(/\s+/).filter(Boolean);
+    fill(answer, h("p", { class: "quiet" }, "Asking OPA …"));
+    let told;
+    try {
+      told = await changes(byId("changes-text").value, deleted);
+    } catch (error) {
+      if (asked !== this.#asked) return;
+      this.#on.changed(new Map());
+      fill(answer, h("p", { class: "error", role: "alert" }, error.message));
+      return;
+    }
+    if (asked !== this.#asked) return;
+    fill(answer, summary(told), this.#problems(told), effective(told));
+    this.#on.changed(marks(told));
+  }
+
+  #problems({ mistakes = [], problems }) {
+    const list = (title, found, tone, sign) => found.length > 0 && h("section", {}, h("h4", {}, `${title} (${found.length})`),
+      found.slice(0, SHOWN).map(({ subject, reason, message }) =>
+        h("p", { class: tone }, h("span", { class: "sign", "aria-hidden": "true" }, sign), " ", this.#named(subject), ": ", h("strong", {}, reason), ` – ${message}`)));
+    return [
+      mistakes.length > 0 && h("section", {}, h("h4", {}, `Mistakes in the manifest (${mistakes.length})`),
+        h("ul", { class: "mistakes" }, mistakes.map(({ line, message }) => h("li", { class: "refused" }, `Line ${line}: ${message}`)))),
+      list("Problems introduced", problems.introduced, "refused", "✕"),
+      list("Problems fixed", problems.fixed, "fixed", "✓"),
+    ];
+  }
+
+  #named(key) {
+    return this.#on.isPolicy(key) ? policyLink(key) : nodeLink(key);
+  }
+}
+
+function summary({ objects, effective: differences, problems, mistakes = [] }) {
+  const told = [["created", "＋"], ["changed", "△"], ["deleted", "−"], ["unchanged", "="]]
+    .filter(([name]) => objects[name].length)
+    .map(([name, sign]) => h("li", {}, h("span", { class: "sign", "aria-hidden": "true" }, sign), ` ${objects[name].length} ${name}: `,
+      objects[name].slice(0, 6).map((key, at) => [at > 0 && ", ", `${parts(key).kind} ${place(key)}`]), objects[name].length > 6 && " …"));
+  const bad = problems.introduced.length + mistakes.length > 0;
+  const targets = new Set(differences.map(({ target }) => target)).size;
+  return [
+    h("p", { class: bad ? "verdict bad" : "verdict good" }, bad ? "✕ " : "✓ ",
+      differences.length ? `Effective policies change at ${targets.toLocaleString("en")} ${targets === 1 ? "target" : "targets"}` : "No effective policy changes",
+      problems.introduced.length > 0 && `, and ${problems.introduced.length} ${problems.introduced.length === 1 ? "problem comes" : "problems come"} with it`, "."),
+    h("ul", { class: "summary" }, told),
+  ];
+}
+
+function effective({ effective: differences }) {
+  if (!differences.length) return null;
+  return h("section", {}, h("h4", {}, "Effective policies"), differences.slice(0, SHOWN).map(differencePart),
+    differences.length > SHOWN && h("p", { class: "quiet" }, `and ${(differences.length - SHOWN).toLocaleString("en")} more; bridge analyze shows them all.`));
+}
+
+/** What the picture marks: objects of the manifest, targets of what differs, and the policies that do. */
+function marks({ objects, effective: differences }) {
+  const found = new Map();
+  for (const { target, before, after } of differences) {
+    found.set(target, !before ? "＋" : !after ? "−" : "△");
+  }
+  for (const [name, sign] of [["created", "＋"], ["changed", "△"], ["deleted", "−"]]) for (const key of objects[name]) found.set(key, sign);
+  return found;
+}

@@ -1,0 +1,144 @@
+// The page's connection to the bridge, and what people are told of it.
+
+import { login } from "./api.js";
+import { byId, fill, h } from "./dom.js";
+import { follow } from "./stream.js";
+
+const AGAIN = 1_000; // ms between two tries to load
+
+/** `on`: `load()` (asks for everything and shows it, may raise ApiError), `change(event)`. */
+export class Connection {
+  #on;
+  #loading;
+  #again = false;
+  #loaded = false;
+  #lost = false;
+  #waiting = []; // changes that came while everything was being loaded
+  #state = { ready: true, reasons: {} };
+  #stop;
+
+  constructor(on) {
+    this.#on = on;
+    byId("login-form").addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.#login(byId("login-token").value);
+    });
+  }
+
+  start() {
+    this.#say("wait", "connecting …");
+    this.#stop = follow({
+      connected: () => this.#connected(),
+      lost: () => this.#gone(),
+      state: (state) => {
+        this.#state = state;
+        this.#tell();
+      },
+      topology: (event) => this.#changed(event),
+    });
+    this.#load();
+  }
+
+  #connected() {
+    if (this.#lost) {
+      this.#announce("Connected again: the picture is of now.");
+      this.#load();
+    }
+    this.#lost = false;
+    this.#tell();
+  }
+
+  #gone() {
+    if (!this.#lost) this.#announce("The connection to the bridge is lost. The picture is the last that was told; trying again …");
+    this.#lost = true;
+    this.#tell();
+  }
+
+  #changed(event) {
+    if (event.reload) this.#load();
+    else if (this.#loading) this.#waiting.push(event);
+    else if (this.#loaded) this.#on.change(event);
+  }
+
+  async #load() {
+    if (this.#loading) {
+      this.#again = true;
+      return;
+    }
+    this.#loading = true;
+    this.#waiting = [];
+    this.#again = false;
+    try {
+      await this.#on.load();
+      this.#loaded = true;
+      this.#problem("");
+      // What was told meanwhile is at least as new as what was loaded: nodes come whole, so that twice does no harm.
+      for (const event of this.#waiting) this.#on.change(event);
+    } catch (error) {
+      if (error.status === undefined) throw error;
+      if (error.status === 401) this.#wantToken();
+      else this.#retry(error);
+    } finally {
+      this.#loading = false;
+    }
+    if (this.#again) this.#load();
+  }
+
+  #retry(error) {
+    this.#problem(error.message);
+    setTimeout(() => this.#load(), AGAIN);
+  }
+
+  #wantToken() {
+    this.#stop();
+    this.#say("bad", "a token is needed");
+    byId("login").showModal();
+  }
+
+  async #login(token) {
+    try {
+      await login(token);
+    } catch (error) {
+      byId("login-error").textContent = error.message;
+      return;
+    }
+    byId("login").close();
+    byId("login-token").value = "";
+    byId("login-error").textContent = "";
+    this.start();
+  }
+
+  #tell() {
+    if (this.#lost) this.#say("bad", "reconnecting …");
+    else if (!this.#state.ready) this.#say("wait", "not ready");
+    else this.#say("good", "live");
+    const reasons = Object.entries(this.#state.reasons ?? {});
+    const told = this.#lost
+      ? [h("p", {}, "The connection to the bridge is lost; trying again every second. What you see is the last that was told.")]
+      : reasons.map(([name, why]) => h("p", {}, h("strong", {}, name), `: ${why}`));
+    fill(byId("banner-state"), told);
+    this.#banner();
+  }
+
+  #problem(message) {
+    fill(byId("banner-problem"), message && h("p", {}, message));
+    this.#banner();
+  }
+
+  #banner() {
+    byId("banner").hidden = !byId("banner-state").hasChildNodes() && !byId("banner-problem").hasChildNodes();
+  }
+
+  #say(tone, word) {
+    const element = byId("state");
+    element.className = `state ${tone}`;
+    fill(element, h("span", { class: "dot", "aria-hidden": "true" }), word);
+  }
+
+  #announce(text) {
+    byId("announcement").textContent = text;
+    byId("announcement").classList.add("shown");
+    clearTimeout(this.fading);
+    this.fading = setTimeout(() => byId("announcement").classList.remove("shown"), 6000);
+  }
+}

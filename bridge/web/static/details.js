@@ -1,0 +1,178 @@
+// What is known of the object or policy that is chosen.
+
+import { query } from "./api.js";
+import { fill, h } from "./dom.js";
+import { effectiveKind, fieldTable } from "./effective.js";
+import { kindName, parts } from "./keys.js";
+import { chip, nodeLink, policyLink, trail } from "./links.js";
+import { outcomeNamed, outcomeOf } from "./outcomes.js";
+
+const MANY = 60; // nodes below a target from which on a person is asked whether all of them shall be explained
+const LISTED = 12;
+const COMPARED = 25; // effective targets of a policy of which before and after are computed
+
+export class Details {
+  #element;
+  #asked = 0;
+  #shown;
+
+  constructor(element) {
+    this.#element = element;
+  }
+
+  /** Show a node or a policy, or what to do where nothing is chosen. Later calls overtake earlier ones. */
+  async show(key, topology) {
+    const asked = (this.#asked += 1);
+    const again = key === this.#shown;
+    this.#shown = key;
+    if (!key) return void fill(this.#element, welcome());
+    const isPolicy = topology.attachedTo(key).length > 0 || !topology.has(key);
+    if (!again) fill(this.#element, head(key, topology), h("p", { class: "quiet", role: "status" }, "Asking OPA …"));
+    let body;
+    try {
+      body = isPolicy ? await policyBody(key, topology) : await nodeBody(key, topology, (told) => this.#late(asked, told, key, topology));
+    } catch (error) {
+      body = [h("p", { class: "error", role: "alert" }, error.message)];
+    }
+    if (asked !== this.#asked) return;
+    const { scrollTop } = this.#element.parentElement;
+    fill(this.#element, head(key, topology), body);
+    if (again) this.#element.parentElement.scrollTop = scrollTop;
+  }
+
+  #late(asked, body, key, topology) {
+    if (asked === this.#asked) fill(this.#element, head(key, topology), body);
+  }
+}
+
+function welcome() {
+  return h("div", { class: "welcome" },
+    h("h3", {}, "Choose an object or a policy"),
+    h("p", {}, "Click a card in the picture, or choose a row of the outline with Enter: here is then what holds there, which policy each field comes from, and why."));
+}
+
+function head(key, topology) {
+  const { kind, namespace, name, section, type } = parts(key);
+  const node = topology.nodes.get(key);
+  return h("header", { class: "object" },
+    h("p", { class: "caption" }, !node && chip(type), kind, node?.level && node.level !== kind && ` · ${node.level}`, namespace && ` · ${namespace}`),
+    h("h3", {}, name, section && h("span", { class: "section" }, `#${section}`)));
+}
+
+async function nodeBody(key, topology, later) {
+  const node = topology.nodes.get(key);
+  const below = topology.descendants([key]).size;
+  const attached = attachedPart(node);
+  const around = [reachPart("Routes", topology.routesAround([key]).filter((route) => route !== key)), problemsPart(node)];
+  if (below > MANY) {
+    const explain = async (event) => {
+      event.target.disabled = true;
+      event.target.textContent = "Asking OPA …";
+      let told;
+      try {
+        told = await explained(key);
+      } catch (error) {
+        told = h("p", { class: "error", role: "alert" }, error.message);
+      }
+      later([attached, told, around]);
+    };
+    return [attached,
+      h("section", {}, h("h4", {}, "Effective policies"),
+        h("p", {}, `${below.toLocaleString("en")} nodes stand below: what holds is told for each of them. Choose one, or `,
+          h("button", { type: "button", class: "action", on: { click: explain } }, "explain them all"), ".")),
+      around];
+  }
+  return [attached, await explained(key), around];
+}
+
+async function explained(key) {
+  const answer = await query("explain", { target: key });
+  return h("section", { class: "explained" }, h("h4", { class: "lead" }, "Effective policies"),
+    answer.length ? answer.map((one) => effectiveKind(one, key)) : h("p", { class: "quiet" }, "No policy holds here."));
+}
+
+function attachedPart(node) {
+  if (!node.policies.length) return null;
+  return h("section", {}, h("h4", {}, "Attached here"),
+    h("ul", { class: "stack" }, node.policies.map((attached) => {
+      const { sign, word, tone } = outcomeOf(attached);
+      return h("li", { class: tone }, h("span", { class: "sign", "aria-hidden": "true" }, sign),
+        h("span", {}, policyLink(attached.policy), " ", h("span", { class: "word" }, word)));
+    })));
+}
+
+function problemsPart(node) {
+  if (!node?.problems?.length) return null;
+  return h("section", {}, h("h4", {}, "Problems"),
+    node.problems.map(({ reason, message }) => h("p", { class: "refused" }, h("strong", {}, reason), ` – ${message}`)));
+}
+
+function reachPart(title, keys) {
+  if (!keys.length) return null;
+  const rows = (shown) => shown.map((key) => h("li", {}, nodeLink(key)));
+  const rest = keys.slice(LISTED, 500);
+  const list = h("ul", { class: "reach" }, rows(keys.slice(0, LISTED)));
+  const more = rest.length > 0 &&
+    h("button", { type: "button", class: "action", on: { click: () => { list.append(...rows(rest)); more.remove(); } } },
+      `${(keys.length - LISTED).toLocaleString("en")} more${keys.length > 500 ? " (the first 500)" : ""}`);
+  return h("section", {}, h("h4", {}, `${title} (${keys.length.toLocaleString("en")})`), list, more);
+}
+
+async function policyBody(key, topology) {
+  const targets = topology.attachedTo(key);
+  const [status, impact] = await Promise.all([query("status", { policies: [key] }), query("impact", { policy: key, limit: COMPARED })]);
+  const routes = topology.routesAround(impact.scopes.filter((scope) => topology.has(scope)));
+  return [
+    conditionsPart(status[0]),
+    h("section", {}, h("h4", {}, "Attached to"),
+      targets.length ? h("ul", { class: "reach" }, targets.map((target) => h("li", {}, nodeLink(target)))) : h("p", { class: "quiet" }, "Nothing that exists.")),
+    outcomesPart(impact.counts),
+    reachPart("Routes that it reaches", reachedRoutes(impact, topology, routes)),
+    reachPart("Effective targets", impact.scopes),
+    withoutPart(impact),
+  ];
+}
+
+/** Routes on the way to, or at, the effective targets: not those that merely share a backend with one. */
+function reachedRoutes(impact, topology, routes) {
+  const onPaths = new Set(impact.ifDeleted.flatMap(({ path }) => path).filter((key) => topology.nodes.get(key)?.level === "Route"));
+  if (impact.counts.compared >= impact.counts.scopes && onPaths.size) return [...onPaths].sort();
+  return routes;
+}
+
+function conditionsPart(status) {
+  const groups = status?.conditions ? [{ conditions: status.conditions }] : status?.ancestors ?? [];
+  if (!groups.length) return null;
+  return h("section", {}, h("h4", {}, "Status"),
+    groups.map(({ ancestorRef, conditions }) => [
+      ancestorRef && h("p", { class: "quiet" }, `${ancestorRef.kind ?? ""} ${ancestorRef.name}${ancestorRef.sectionName ? `#${ancestorRef.sectionName}` : ""}`),
+      h("dl", { class: "conditions" }, conditions.map(({ type, status: value, reason, message }) => [
+        h("dt", {}, type), h("dd", {}, h("strong", {}, `${value} · ${reason}`), h("span", {}, message)),
+      ])),
+    ]));
+}
+
+function outcomesPart({ scopes, compared, outcomes }) {
+  const told = Object.entries(outcomes).filter(([, count]) => count > 0);
+  return h("section", {}, h("h4", {}, `Reaches ${scopes.toLocaleString("en")} effective ${scopes === 1 ? "target" : "targets"}`),
+    told.length > 0 && h("p", { class: "tally" }, told.map(([name, count]) => {
+      const { sign, word, tone } = outcomeNamed(name);
+      return h("span", { class: tone }, `${sign} ${word} on ${count} ${count === 1 ? "path" : "paths"}`);
+    }), compared < scopes && h("span", { class: "quiet" }, `(of the first ${compared} targets)`)));
+}
+
+function withoutPart({ ifDeleted }) {
+  if (!ifDeleted.length) return null;
+  return h("section", {}, h("h4", {}, "Without it"),
+    ifDeleted.slice(0, LISTED).map(differencePart),
+    ifDeleted.length > LISTED && h("p", { class: "quiet" }, `and ${ifDeleted.length - LISTED} paths more`));
+}
+
+/** Before and after of one path, as `impact` and `differences` tell it. */
+export function differencePart({ policyKind, path, before, after }) {
+  const side = (name, told) => h("div", {}, h("h6", {}, name),
+    told ? (told.error ? h("p", { class: "error" }, told.error.message) : fieldTable(told.spec, told.origins)) : h("p", { class: "quiet" }, "nothing"));
+  return h("div", { class: "difference" }, policyKind && h("p", {}, chip(policyKind), ` ${kindName(policyKind)}`), trail(path),
+    h("div", { class: "sides" }, side("Before", before), side("After", after)));
+}
+

@@ -1,0 +1,39 @@
+// Elements made by code. Text goes in as text nodes only: what manifests say is never read as markup.
+
+/**
+ * Make an element. `properties`: `class`, `on` (listeners by event), `data` (data-…), anything else is an attribute;
+ * undefined, null and false leave it out, true writes it empty. Children: nodes, texts, lists of them.
+ */
+export function h(tag, properties = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name === "on") {
+      for (const [event, listener] of Object.entries(value)) element.addEventListener(event, listener);
+    } else if (name === "data") {
+      Object.assign(element.dataset, value);
+    } else {
+      element.setAttribute(name === "class" ? "class" : name, value === true ? "" : String(value));
+    }
+  }
+  element.append(...content(children));
+  return element;
+}
+
+/** Replace all that is in an element. */
+export function fill(element, ...children) {
+  element.replaceChildren(...content(children));
+  return element;
+}
+
+/** A custom property of CSS on an element (a colour that depends on data). */
+export function paint(element, name, value) {
+  element.style.setProperty(name, value);
+  return element;
+}
+
+export const byId = (id) => document.getElementById(id);
+
+function content(children) {
+  return children.flat(Infinity).filter((child) => child !== undefined && child !== null && child !== false && child !== "");
+}

@@ -1,0 +1,101 @@
+// Effective policies as a person reads them: each field with its origin, what became of each policy, and why.
+
+import { h } from "./dom.js";
+import { kindName } from "./keys.js";
+import { chip, nodeLink, policyLink, trail } from "./links.js";
+import { outcomeNamed } from "./outcomes.js";
+import { fields } from "./pointers.js";
+
+/** One kind's part of an answer of `explain` or `effective`. */
+export function effectiveKind({ policyKind, target, paths, attachments = [], links = [] }, shownTarget) {
+  return h(
+    "section",
+    { class: "effective", data: { kind: policyKind } },
+    h("h4", {}, chip(policyKind), ` ${kindName(policyKind)}`, target !== shownTarget && [" at ", nodeLink(target)]),
+    alike(paths).map(pathPart),
+    !paths.length && h("p", { class: "quiet" }, "Nothing of this kind holds here."),
+    attachments.length > 0 && h("h5", {}, "Attached, but does not count"),
+    attachments.map((one) =>
+      h("p", { class: "refused" }, h("span", { class: "sign", "aria-hidden": "true" }, "✕"), " ", policyLink(one.policy),
+        " at ", nodeLink(one.target), ": ", h("strong", {}, one.reason), one.message && ` – ${one.message}`)),
+    links.length > 0 && h("h5", {}, "Links that do not count"),
+    links.map((one) =>
+      h("p", { class: "refused" }, h("span", { class: "sign", "aria-hidden": "true" }, "✕"), " ", nodeLink(one.parent), " → ",
+        nodeLink(one.child), ": ", h("strong", {}, one.reason), one.message && ` – ${one.message}`)),
+  );
+}
+
+/** Paths on which the same holds for the same reasons are told together. */
+function alike(paths) {
+  const found = new Map();
+  for (const path of paths) {
+    const id = JSON.stringify([path.spec, path.origins, path.error, path.policies, path.steps]);
+    if (found.has(id)) found.get(id).ways.push(path.path);
+    else found.set(id, { ...path, ways: [path.path] });
+  }
+  return [...found.values()];
+}
+
+function pathPart(path) {
+  return h(
+    "div",
+    { class: "path" },
+    path.ways.map((keys) => trail(keys)),
+    path.error ? h("p", { class: "error" }, `${path.error.code}: ${path.error.message}`) : fieldTable(path.spec, path.origins),
+    stack(path.policies),
+    path.steps?.length > 0 && why(path.steps),
+  );
+}
+
+/** Each field of a spec, its value, and the policy that it came from. */
+export function fieldTable(spec, origins) {
+  const rows = fields(spec, origins);
+  if (!rows.length) return h("p", { class: "quiet" }, "The effective spec is empty.");
+  return h(
+    "table",
+    { class: "fields" },
+    h("thead", {}, h("tr", {}, ["Field", "Value", "From"].map((name) => h("th", { scope: "col" }, name)))),
+    h("tbody", {}, rows.map(({ name, value, removed, origin }) =>
+      h("tr", {}, h("th", { scope: "row" }, name), h("td", { class: removed ? "removed" : "" }, removed ? "taken away" : value),
+        h("td", {}, origin ? policyLink(origin) : "–")))),
+  );
+}
+
+/** The policies of a path, the established first, with what became of each. */
+function stack(policies) {
+  return h(
+    "ul",
+    { class: "stack", "aria-label": "Policies on this path" },
+    policies.map(({ policy, target, strategy, outcome, overriddenBy }) => {
+      const { sign, word, tone } = outcomeNamed(outcome);
+      return h(
+        "li",
+        { class: tone },
+        h("span", { class: "sign", "aria-hidden": "true" }, sign),
+        h("span", {}, policyLink(policy), " ", h("span", { class: "word" }, word)),
+        h("span", { class: "quiet" }, strategy !== "None" && `${strategy} `, "at ", nodeLink(target),
+          overriddenBy.length > 0 && [", overridden by ", overriddenBy.map((by, at) => [at > 0 && ", ", policyLink(by)])]),
+      );
+    }),
+  );
+}
+
+const WINS = {
+  Established: "the established values stay, and what the challenger adds is gone",
+  Challenger: "the challenger's values hold",
+};
+
+function why(steps) {
+  return h(
+    "details",
+    { class: "why" },
+    h("summary", {}, `Why: ${steps.length} ${steps.length === 1 ? "step" : "steps"} of merging`),
+    h("ol", {}, steps.map(({ established, challenger, strategy, winner, result }) =>
+      h("li", {},
+        h("p", {}, list(established), " is established, ", list(challenger), " challenges. By ", h("strong", {}, strategy), " ",
+          winner === "Both" ? "both keep values" : WINS[winner] ?? winner, "."),
+        h("pre", {}, JSON.stringify(result, null, 1))))),
+  );
+}
+
+const list = (policies) => policies.map((policy, at) => [at > 0 && " + ", policyLink(policy)]);

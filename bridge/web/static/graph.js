@@ -1,0 +1,327 @@
+// The picture: Cytoscape with what is visible. Updates keep pan and zoom, and move nothing that may stay.
+
+import cytoscape from "./vendor/cytoscape.js";
+import { colorOf, monogramOf } from "./colors.js";
+import { graphStyle } from "./graph_style.js";
+import { parts, place, short } from "./keys.js";
+import { arrange, CARD, PILL, SECTION } from "./layout.js";
+import { outcomeOf } from "./outcomes.js";
+import { Painter } from "./painter.js";
+import { naming, pills } from "./visible.js";
+
+const CURVED = 1200; // edges up to which they are drawn as curves
+const READABLE = 0.5; // the zoom below which a first picture does not go: it shows its beginning instead
+
+/** `on`: `choose(key | undefined)`, `toggle(id, open)`. */
+export class Graph {
+  #cy;
+  #painter;
+  #on;
+  #structure = "";
+  #positions = new Map();
+  #fitted = false;
+  #anchor;
+
+  constructor(container, canvas, on) {
+    this.#on = on;
+    this.#cy = cytoscape({
+      container,
+      style: graphStyle(),
+      layout: { name: "preset" },
+      autoungrabify: true,
+      autounselectify: true,
+      boxSelectionEnabled: false,
+      minZoom: 0.04,
+      maxZoom: 2.5,
+      pixelRatio: "auto",
+      textureOnViewport: false,
+      hideEdgesOnViewport: false,
+    });
+    this.#painter = new Painter(this.#cy, canvas);
+    this.#cy.on("tap", (event) => this.#tapped(event));
+    this.#cy.on("dbltap", "node.opens", (event) => this.#toggle(event.target));
+    this.#cy.on("mouseover", "node", (event) => {
+      container.title = event.target.data("title");
+      container.classList.add("over");
+    });
+    this.#cy.on("mouseout", "node", () => {
+      container.title = "";
+      container.classList.remove("over");
+    });
+  }
+
+  /** The zoom and pan of now, and how much is drawn; for tests and measurements. */
+  get view() {
+    return { zoom: this.#cy.zoom(), pan: { ...this.#cy.pan() }, nodes: this.#cy.nodes().length, edges: this.#cy.edges().length };
+  }
+
+  /** Where something is on the page, by the id that it is drawn under, and its classes; for tests. */
+  position(id) {
+    const node = this.#cy.getElementById(id);
+    if (node.empty()) return null;
+    if (node.isEdge()) return { classes: node.classes() };
+    const { left, top } = this.#cy.container().getBoundingClientRect();
+    const { x, y } = node.renderedPosition();
+    return { x: left + x, y: top + y, classes: node.classes() };
+  }
+
+  /**
+   * Draw. `shown`: what `visible` gives; `marks`: {chosen, on (keys of a path), changed: Map key -> sign}.
+   */
+  draw(topology, filtered, shown, marks) {
+    const described = describe(topology, filtered, shown, marks);
+    const structure = JSON.stringify([
+      described.cards.map(({ id, pills: count }) => [id, count]),
+      described.edges.map(({ id }) => id),
+    ]);
+    if (structure !== this.#structure) {
+      this.#structure = structure;
+      this.#relayout(described, shown);
+    }
+    this.#sync(described);
+    if (!this.#fitted && described.cards.length) {
+      this.#fitted = true;
+      this.fit(true);
+    }
+  }
+
+  /** Show everything; `readable`: but no smaller than can be read. */
+  fit(readable = false) {
+    const cy = this.#cy;
+    cy.resize();
+    cy.fit(undefined, 36);
+    if (cy.zoom() > 1.1) cy.zoom({ level: 1.1, renderedPosition: { x: cy.width() / 2, y: cy.height() / 2 } });
+    if (readable && cy.zoom() < READABLE) {
+      cy.zoom(READABLE);
+      const box = cy.elements().boundingBox();
+      const tall = box.h * READABLE > cy.height() - 60;
+      const wide = box.w * READABLE > cy.width() - 60;
+      cy.pan({
+        x: wide ? 32 - box.x1 * READABLE : (cy.width() - box.w * READABLE) / 2 - box.x1 * READABLE,
+        y: tall ? this.#rootTop(READABLE) : (cy.height() - box.h * READABLE) / 2 - box.y1 * READABLE,
+      });
+    }
+  }
+
+  zoomBy(factor) {
+    const cy = this.#cy;
+    cy.zoom({ level: cy.zoom() * factor, renderedPosition: { x: cy.width() / 2, y: cy.height() / 2 } });
+  }
+
+  panBy(x, y) {
+    this.#cy.panBy({ x, y });
+  }
+
+  /** Bring a node into the picture if it is not. */
+  reveal(id) {
+    const node = this.#cy.getElementById(id);
+    if (node.empty()) return;
+    const { x, y } = node.renderedPosition();
+    const inside = x > 60 && y > 40 && x < this.#cy.width() - 60 && y < this.#cy.height() - 40;
+    if (!inside) this.#cy.center(node);
+  }
+
+  /** The node that stays where it is on the screen when the next picture is another one. */
+  keep(id) {
+    this.#anchor = id;
+  }
+
+  resize() {
+    this.#cy.resize();
+  }
+
+  refreshColors() {
+    this.#painter.refreshColors();
+    this.#cy.style(graphStyle());
+  }
+
+  #rootTop(zoom) {
+    // Roots stand in the middle of what is below them: the first of them comes near the middle of the picture.
+    const first = this.#painter.items.find((item) => !item.pill);
+    return this.#cy.height() / 2 - (first?.y ?? 0) * zoom;
+  }
+
+  #relayout(described, shown) {
+    const anchor = this.#anchorNow();
+    this.#positions = arrange(described.cards, described.edges, shown.children, shown.roots);
+    this.#anchor = undefined;
+    const now = anchor && this.#positions.get(anchor.id);
+    if (!now) return;
+    const zoom = this.#cy.zoom();
+    this.#cy.pan({ x: anchor.x - now.x * zoom, y: anchor.y - now.y * zoom });
+  }
+
+  /** Who stays in place: the one that was asked for, else the card nearest to the middle. */
+  #anchorNow() {
+    const cy = this.#cy;
+    if (!this.#fitted) return undefined;
+    const zoom = cy.zoom();
+    const pan = cy.pan();
+    const screen = ({ x, y }) => ({ x: x * zoom + pan.x, y: y * zoom + pan.y });
+    if (this.#anchor && this.#positions.has(this.#anchor)) {
+      return { id: this.#anchor, ...screen(this.#positions.get(this.#anchor)) };
+    }
+    let best;
+    for (const [id, position] of this.#positions) {
+      const { x, y } = screen(position);
+      const distance = Math.hypot(x - cy.width() / 2, y - cy.height() / 2);
+      if (!best || distance < best.distance) best = { id, x, y, distance };
+    }
+    return best;
+  }
+
+  #sync({ items, edges }) {
+    const cy = this.#cy;
+    const wanted = new Map();
+    for (const item of items) {
+      const at = item.pill ? pillPosition(this.#positions.get(item.owner), item) : this.#positions.get(item.id);
+      item.x = at.x;
+      item.y = at.y;
+      wanted.set(`n${item.id}`, { item });
+    }
+    const plain = edges.length > CURVED;
+    for (const edge of edges) wanted.set(`e${edge.id}`, { edge });
+    cy.batch(() => {
+      cy.elements().forEach((element) => {
+        if (!wanted.has(`${element.isNode() ? "n" : "e"}${element.isNode() ? element.id() : element.data("name")}`)) element.remove();
+      });
+      const fresh = [];
+      for (const { item } of wanted.values()) if (item) this.#node(item, fresh);
+      for (const { edge } of wanted.values()) if (edge) this.#edge(edge, plain, fresh);
+      if (fresh.length) cy.add(fresh);
+    });
+    this.#painter.items = items;
+    cy.forceRender();
+  }
+
+  #node(item, fresh) {
+    const data = { id: item.id, key: item.key, color: item.color, width: item.size.width, title: item.title };
+    const found = this.#cy.getElementById(item.id);
+    if (found.empty()) {
+      fresh.push({ group: "nodes", data, position: { x: item.x, y: item.y }, classes: item.classes });
+      return;
+    }
+    const { x, y } = found.position();
+    if (x !== item.x || y !== item.y) found.position({ x: item.x, y: item.y });
+    if (found.data("title") !== data.title || found.data("color") !== data.color) found.data(data);
+    if (found.classes().join(" ") !== item.classes.join(" ")) found.classes(item.classes);
+  }
+
+  #edge(edge, plain, fresh) {
+    const id = `\n${edge.id}`; // ids of edges and nodes share one space
+    const from = this.#positions.get(edge.from);
+    const to = this.#positions.get(edge.to);
+    const classes = [...edge.classes, ...(plain ? ["plain"] : [])];
+    const data = { id, name: edge.id, source: edge.from, target: edge.to, ...bends(from, to) };
+    const found = this.#cy.getElementById(id);
+    if (found.empty()) {
+      fresh.push({ group: "edges", data, classes });
+      return;
+    }
+    if (found.data("bends") !== data.bends || found.data("weights") !== data.weights) {
+      found.data({ bends: data.bends, weights: data.weights });
+    }
+    if (found.classes().join(" ") !== classes.join(" ")) found.classes(classes);
+  }
+
+  #tapped(event) {
+    if (event.target === this.#cy) {
+      this.#on.choose(undefined);
+      return;
+    }
+    if (!event.target.isNode()) return;
+    const node = event.target;
+    const onBadge = node.hasClass("opens") && event.position.x > node.position("x") + node.width() / 2 - 44;
+    if (node.hasClass("group") || onBadge) this.#toggle(node);
+    else if (node.data("key")) this.#on.choose(node.data("key"));
+  }
+
+  #toggle(node) {
+    this.#anchor = node.id();
+    this.#on.toggle(node.id());
+  }
+}
+
+/** What is drawn, in the order it is drawn: items (cards and pills), cards with their number of pills, edges. */
+function describe(topology, filtered, shown, { chosen, on, changed }) {
+  const items = [];
+  const cards = [];
+  const dimmed = (key) => on !== null && !on.has(key);
+  for (const entry of shown.nodes.values()) {
+    const { caption, name } = naming(topology, entry);
+    const dim = on !== null && !(entry.key ? on.has(entry.key) : false);
+    const mark = entry.key ? changed.get(entry.key) : entry.group.keys.some((key) => changed.has(key)) ? "△" : undefined;
+    const opens = entry.inside > 0;
+    const size = entry.key?.includes("#") ? SECTION : CARD;
+    items.push({
+      id: entry.id, key: entry.key, caption, name, dim, mark, size,
+      badge: opens && !entry.open ? `${entry.inside.toLocaleString("en")} ▸` : opens && !shown.everything ? "▾" : "",
+      title: entry.key ? short(entry.key) : `${caption} ${name}`,
+      classes: classes({
+        card: true, section: entry.key?.includes("#"), group: entry.group, opens, dim, changed: mark,
+        chosen: entry.key !== undefined && entry.key === chosen,
+      }),
+    });
+    const own = pills(topology, filtered, entry);
+    cards.push({ id: entry.id, pills: own.length, size });
+    own.forEach((pill, row) => items.push(pillItem(pill, row, entry, size, { chosen, changed, dim: dim && dimmed(pill.attached?.policy) })));
+  }
+  const edges = shown.edges.map((edge) => {
+    const lit = on !== null && on.has(shown.nodes.get(edge.from).key) && on.has(shown.nodes.get(edge.to).key);
+    return {
+      ...edge,
+      classes: classes({ transitive: edge.transitive, side: edge.side, on: lit, dim: on !== null && !lit }),
+    };
+  });
+  return { items, cards, edges };
+}
+
+function pillItem({ id, attached, policyKind, count, overridden, more }, row, entry, card, { chosen, changed, dim }) {
+  const color = policyKind ? colorOf(policyKind) : "#888888";
+  const size = { width: card.width - PILL.indent, height: PILL.height };
+  const base = { id, owner: entry.id, row, first: row === 0, pill: true, color, dim, size, card };
+  if (!attached) {
+    const name = more ? `${more} more policies` : `× ${count.toLocaleString("en")}${overridden ? `, ${overridden} overridden` : ""}`;
+    return {
+      ...base, key: more ? entry.key : undefined, name, sign: "", muted: true, title: name,
+      monogram: more ? "" : monogramOf(policyKind), classes: classes({ pill: true, more, dim }),
+    };
+  }
+  const outcome = outcomeOf(attached);
+  return {
+    ...base,
+    key: attached.policy,
+    name: parts(attached.policy).namespace === (entry.key && parts(entry.key).namespace) ? parts(attached.policy).name : place(attached.policy),
+    monogram: monogramOf(policyKind),
+    sign: outcome.sign,
+    struck: outcome.tone === "overridden",
+    refused: outcome.tone === "refused",
+    muted: outcome.tone === "overridden" || outcome.tone === "refused",
+    mark: changed.get(attached.policy),
+    title: `${short(attached.policy)}: ${outcome.word}`,
+    classes: classes({
+      pill: true, [outcome.tone]: true, dim, chosen: attached.policy === chosen, changed: changed.has(attached.policy),
+    }),
+  };
+}
+
+const classes = (flags) => Object.entries(flags).filter(([, on]) => on).map(([name]) => name);
+
+function pillPosition(at, { row, card }) {
+  return {
+    x: at.x + PILL.indent / 2,
+    y: at.y + card.height / 2 + PILL.gap + PILL.height / 2 + row * (PILL.height + PILL.gap),
+  };
+}
+
+/** Control points of a curve that leaves a card to the right and enters the next from the left. */
+function bends(from, to) {
+  const x = to.x - from.x - CARD.width;
+  const y = to.y - from.y;
+  const length = x * x + y * y || 1;
+  const bend = (0.42 * x * y) / Math.sqrt(length);
+  return {
+    bends: `${(-bend).toFixed(2)} ${bend.toFixed(2)}`,
+    weights: `${((0.42 * x * x) / length).toFixed(4)} ${((0.58 * x * x + y * y) / length).toFixed(4)}`,
+  };
+}

@@ -1,0 +1,50 @@
+// The text form of objects and their sections: <group>/<Kind>/<namespace>/<name>[#<section>], or …@frontend.
+
+const parsed = new Map();
+
+/** The parts of a key; a key is parsed once. */
+export function parts(key) {
+  let found = parsed.get(key);
+  if (!found) {
+    found = parse(key);
+    parsed.set(key, found);
+  }
+  return found;
+}
+
+function parse(key) {
+  const hash = key.indexOf("#");
+  const whole = hash < 0 ? key : key.slice(0, hash);
+  const [group, kind, namespace, ...rest] = whole.split("/");
+  let name = rest.join("/");
+  const role = name.endsWith("@frontend") ? "frontend" : "";
+  if (role) name = name.slice(0, -"@frontend".length);
+  return {
+    key,
+    type: `${group}/${kind}`,
+    group,
+    kind: kind ?? "",
+    namespace: namespace === "-" || namespace === undefined ? "" : namespace,
+    name,
+    role,
+    section: hash < 0 ? "" : key.slice(hash + 1),
+    object: whole,
+  };
+}
+
+/** `namespace/name`, or the name of what has no namespace. */
+export function place(key) {
+  const { namespace, name, section, role } = parts(key);
+  return `${namespace ? `${namespace}/` : ""}${name}${role ? ` (${role})` : ""}${section ? `#${section}` : ""}`;
+}
+
+/** As commands write it: `HTTPRoute/shop/cart#checkout`. */
+export const short = (key) => `${parts(key).kind}/${place(key)}`;
+
+/** `ColorPolicy` of `example.com/ColorPolicy`. */
+export const kindName = (type) => type.slice(type.lastIndexOf("/") + 1);
+
+const collator = new Intl.Collator("en", { numeric: true });
+
+/** Order of names as people read them: rule 2 before rule 10. */
+export const byName = (one, other) => collator.compare(one, other);

@@ -1,0 +1,170 @@
+// The page: what is shown follows from the topology, the filters, what is opened, and what is chosen.
+
+import * as api from "./api.js";
+import { ChangesBox } from "./changes.js";
+import { assign } from "./colors.js";
+import { Connection } from "./connection.js";
+import { Details } from "./details.js";
+import { byId } from "./dom.js";
+import { Filtered, isFiltered, noFilters } from "./filtering.js";
+import { Filters } from "./filters.js";
+import { Graph } from "./graph.js";
+import { readHash, writeHash } from "./hash.js";
+import { onChoose } from "./links.js";
+import { Outline } from "./outline.js";
+import { setUpPicture } from "./picture.js";
+import { RequestBox } from "./request.js";
+import { setUpTabs } from "./tabs.js";
+import { setUpTheme } from "./theme.js";
+import { Topology } from "./topology.js";
+import { visible } from "./visible.js";
+import { Wire } from "./wire.js";
+
+const SETTLING = 250; // ms without a change after which the details are asked for again
+
+const topology = new Topology();
+const wire = new Wire();
+const state = { chosen: undefined, tab: "details", filters: noFilters(), opened: new Map(), way: null, changed: new Map() };
+const drawn = { count: 0, at: 0, shown: 0 }; // for tests and measurements
+
+const on = { choose, toggle };
+const graph = new Graph(byId("graph"), byId("paint"), on);
+const outline = new Outline(byId("outline"), on);
+const details = new Details(byId("details"));
+const filters = new Filters(state.filters, () => changed({ isStep: false }));
+const requestBox = new RequestBox({
+  asked: (fields) => { state.request = fields; writeHash(address(), false); },
+  path: (way) => { state.way = way; draw(); },
+});
+new ChangesBox({
+  changed: (keys) => { state.changed = keys; draw(); },
+  isPolicy: (key) => topology.attachedTo(key).length > 0,
+});
+const selectTab = setUpTabs(byId("tabs"), (tab) => { state.tab = tab; writeHash(address(), false); });
+onChoose(choose);
+setUpPicture(byId("picture"), graph);
+setUpTheme(byId("theme"), () => { graph.refreshColors(); });
+
+function address() {
+  return { chosen: state.chosen, tab: state.tab, request: state.request ?? {}, filters: state.filters };
+}
+
+/** Choose a node or a policy, or nothing. */
+function choose(key) {
+  if (key === undefined && state.way) {
+    state.way = null;
+    return draw();
+  }
+  state.chosen = key;
+  state.way = null;
+  if (key) showTab("details");
+  writeHash(address(), true);
+  draw();
+  if (key) graph.reveal(topology.has(key) ? key : `${key}\n@${topology.attachedTo(key)[0]}`);
+  return details.show(key, topology);
+}
+
+function showTab(tab) {
+  state.tab = tab;
+  selectTab(tab);
+}
+
+/** Open or close what stands below an id; without `open` the other of what it is now. */
+function toggle(id, open = !latest?.nodes.get(id)?.open) {
+  state.opened.set(id, open);
+  graph.keep(id);
+  draw();
+}
+
+let latest;
+
+/** Draw everything that depends on the state. */
+function draw() {
+  const filtered = new Filtered(topology, state.filters);
+  const chosenNodes = state.chosen ? (topology.has(state.chosen) ? [state.chosen] : topology.attachedTo(state.chosen)) : [];
+  const apart = new Set([...chosenNodes.slice(0, 40), ...(state.way ?? []), ...[...state.changed.keys()].flatMap(nodesOf).slice(0, 60)]);
+  latest = visible(topology, filtered, state.opened, apart);
+  const marks = { chosen: state.chosen, on: lit(chosenNodes), changed: state.changed };
+  graph.draw(topology, filtered, latest, marks);
+  outline.draw(topology, filtered, latest, marks);
+  filters.draw(topology);
+  const shown = latest.total;
+  byId("counts").textContent = isFiltered(state.filters)
+    ? `${shown.toLocaleString("en")} of ${topology.nodes.size.toLocaleString("en")} nodes`
+    : `${shown.toLocaleString("en")} nodes · ${topology.targets.size.toLocaleString("en")} policies`;
+  byId("empty").hidden = latest.nodes.size > 0;
+  byId("filter-clear").hidden = !isFiltered(state.filters);
+  drawn.count += 1;
+  drawn.at = performance.now();
+  drawn.shown = latest.nodes.size;
+}
+
+const nodesOf = (key) => (topology.has(key) ? [key] : topology.attachedTo(key));
+
+/** What is lit while the rest is dimmed: a request's way, what would change, or what is above and below the choice. */
+function lit(chosenNodes) {
+  if (state.way) return state.way;
+  if (state.changed.size && !state.chosen) {
+    const keys = [...state.changed.keys()].flatMap(nodesOf);
+    return new Set([...state.changed.keys(), ...keys, ...topology.ancestors(keys)]);
+  }
+  if (!state.chosen) return null;
+  return new Set([state.chosen, ...chosenNodes, ...topology.ancestors(chosenNodes), ...topology.descendants(chosenNodes)]);
+}
+
+function changed({ isStep }) {
+  writeHash(address(), isStep);
+  draw();
+}
+
+/** Take what an address says. */
+function follow() {
+  const said = readHash();
+  Object.assign(state.filters, {
+    namespaces: said.namespaces, hiddenKinds: said.hiddenKinds, hiddenPolicyKinds: said.hiddenPolicyKinds,
+    attachedOnly: said.attachedOnly, text: said.text,
+  });
+  state.chosen = said.chosen;
+  state.request = said.request;
+  filters.refresh();
+  showTab(said.tab ?? "details");
+  draw();
+  if (state.chosen) graph.reveal(nodesOf(state.chosen)[0]);
+  details.show(state.chosen, topology);
+  return said;
+}
+
+function refreshed() {
+  assign(topology.facets().policyKinds.keys());
+  requestBox.offer(topology);
+  draw();
+}
+
+let settling;
+
+const connection = new Connection({
+  async load() {
+    const first = topology.nodes.size === 0;
+    topology.load(wire.load(await api.topology()));
+    refreshed();
+    if (!first) return void details.show(state.chosen, topology);
+    const { request } = follow();
+    requestBox.set(request);
+    performance.mark("first-picture");
+    return undefined;
+  },
+  change(event) {
+    const { upsert, gone } = wire.change(event);
+    topology.apply(upsert, gone);
+    refreshed();
+    clearTimeout(settling);
+    settling = setTimeout(() => state.chosen && details.show(state.chosen, topology), SETTLING);
+  },
+});
+
+addEventListener("popstate", follow);
+addEventListener("hashchange", follow);
+globalThis.policyBridge = { graph, drawn, topology };
+showTab("details");
+details.show(undefined, topology);
+connection.start();

@@ -1,0 +1,122 @@
+// The box to try a request: which rule serves it, where it leads, and what holds for it.
+
+import { query } from "./api.js";
+import { byId, fill, h } from "./dom.js";
+import { effectiveKind } from "./effective.js";
+import { parts, place, short } from "./keys.js";
+import { nodeLink, trail } from "./links.js";
+
+const FIELDS = ["host", "path", "method", "headers", "query", "port", "gateway", "source"];
+
+/** `on`: `asked(fields)`, `path(Set of keys | null)`: what the request runs through. */
+export class RequestBox {
+  #on;
+  #asked = 0;
+
+  constructor(on) {
+    this.#on = on;
+    byId("request-form").addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.ask();
+    });
+    byId("request-clear").addEventListener("click", () => {
+      this.#asked += 1;
+      byId("request-form").reset();
+      fill(byId("request-answer"));
+      on.asked({});
+      on.path(null);
+    });
+  }
+
+  /** What is written in the box, without what is empty or usual. */
+  get fields() {
+    const found = {};
+    for (const name of FIELDS) {
+      const value = byId(`request-${name}`).value.trim();
+      if (value && !(name === "method" && value === "GET")) found[name] = value;
+    }
+    return found;
+  }
+
+  /** Write into the box, as a link has it, and ask. */
+  set(fields) {
+    for (const name of FIELDS) if (fields[name] !== undefined) byId(`request-${name}`).value = fields[name];
+    if (fields.host || fields.port) this.ask();
+  }
+
+  /** Gateways and namespaces to choose from. */
+  offer(topology) {
+    const gateways = topology.objects("Gateway");
+    const select = byId("request-gateway");
+    const chosen = select.value;
+    const listed = gateways.join("\n");
+    if (select.dataset.listed === listed) return;
+    select.dataset.listed = listed;
+    fill(select, h("option", { value: "" }, "any Gateway"), gateways.map((key) => h("option", { value: key }, place(key))),
+      topology.objects("Frontend").map((key) => h("option", { value: key }, short(key))));
+    select.value = gateways.includes(chosen) ? chosen : "";
+  }
+
+  async ask() {
+    const asked = (this.#asked += 1);
+    const { host, path, method, headers, query: parameters, port, gateway, source } = this.fields;
+    const answer = byId("request-answer");
+    this.#on.asked(this.fields);
+    fill(answer, h("p", { class: "quiet" }, "Asking OPA …"));
+    let result;
+    try {
+      result = await query("request", {
+        host, gateway, path: path ?? "/", method: method ?? "GET",
+        headers: pairs(headers, ":"), query: pairs(parameters, "="),
+        ...(port ? { port: Number(port) } : {}),
+        ...(source ? { sourceNamespace: source } : {}),
+      });
+    } catch (error) {
+      if (asked === this.#asked) fill(answer, h("p", { class: "error", role: "alert" }, error.message));
+      return;
+    }
+    if (asked !== this.#asked) return;
+    fill(answer, result.nearest ? missed(result) : served(result));
+    const backends = result.backends.flatMap(({ backend, target }) => [backend, target]);
+    this.#on.path(new Set([result.gateway, result.listener, result.route, result.rule, ...backends].filter(Boolean)));
+  }
+}
+
+/** Lines `name: value` (or `name=value`) by name, a list where a name stands twice. */
+export function pairs(text, sign) {
+  const found = {};
+  for (const line of (text ?? "").split(/[\n&]/).map((one) => one.trim()).filter(Boolean)) {
+    const at = line.indexOf(sign);
+    const [name, value] = at < 0 ? [line, ""] : [line.slice(0, at).trim(), line.slice(at + 1).trim()];
+    found[name] = name in found ? [found[name], value].flat() : value;
+  }
+  return found;
+}
+
+function served({ gateway, listener, route, rule, backends, filters, policies, also }) {
+  const weights = backends.reduce((sum, { weight }) => sum + weight, 0);
+  return [
+    h("p", { class: "verdict good" }, h("span", { "aria-hidden": "true" }, "✓ "), "Served by ", nodeLink(rule ?? route ?? listener)),
+    trail([gateway, listener, route, rule].filter(Boolean)),
+    h("h4", {}, "Goes to"),
+    backends.length > 0 && h("ul", { class: "reach" }, backends.map(({ backend, target, port, weight, problem }) =>
+      h("li", {}, nodeLink(target ?? backend), ` port ${port ?? "–"}`, weights > 0 && h("span", { class: "quiet" }, ` ${Math.round((100 * weight) / weights)} %`),
+        problem && h("p", { class: "refused" }, h("strong", {}, problem.reason), ` – ${problem.message}`)))),
+    filters.length > 0 && h("p", {}, backends.length ? "through " : "", filters.map(({ type }) => type).join(", ")),
+    !backends.length && !filters.length && h("p", { class: "quiet" }, "no backend"),
+    h("h4", { class: "lead" }, "What holds for it"),
+    policies.length ? policies.map((one) => effectiveKind(one, undefined)) : h("p", { class: "quiet" }, "No policy holds for it."),
+    also.length > 0 && h("h4", {}, "Taken by other listeners too"),
+    also.length > 0 && h("ul", { class: "reach" }, also.map((one) => h("li", {}, nodeLink(one.listener), one.rule && [" → ", nodeLink(one.rule)]))),
+  ];
+}
+
+function missed({ gateway, listener, nearest }) {
+  return [
+    h("p", { class: "verdict bad" }, h("span", { "aria-hidden": "true" }, "✕ "), h("strong", {}, nearest.reason), ` – ${nearest.message}`),
+    gateway && trail([gateway, listener].filter(Boolean)),
+    nearest.candidates.length > 0 && h("h4", {}, "Nearest"),
+    nearest.candidates.map(({ node, reason, message }) =>
+      h("p", { class: "refused" }, parts(node).name && nodeLink(node), ": ", h("strong", {}, reason), ` – ${message}`)),
+  ];
+}

@@ -1,0 +1,150 @@
+// What is drawn: from the roots down, as far as there is room. What has none stands in closed nodes and in groups.
+
+import { entries } from "./grouping.js";
+import { byName, parts } from "./keys.js";
+
+export const ROOM = 240; // nodes up to which everything is open
+const FAN = 40; // siblings that stand for themselves where not everything is open
+const FAN_OPEN = 120; // the same where everything is
+
+/**
+ * The part of a filtered topology that is shown.
+ *
+ * `opened`: what a person opened or closed, by id -> bool. `apart`: keys that must be seen.
+ * Returns {nodes: Map id -> {id, key?, group?, open, hidden (number below that is not drawn)}, edges: [{from, to,
+ * transitive, side}], children: Map id -> [ids], roots: [ids], total}.
+ */
+export function visible(topology, filtered, opened, apart) {
+  const total = filtered.count();
+  const everything = total <= ROOM;
+  const fan = everything ? FAN_OPEN : FAN;
+  const revealed = withChains(topology, filtered, apart);
+  const shown = { nodes: new Map(), edges: [], children: new Map(), roots: [], total, everything };
+  const queue = [];
+
+  const show = (entry) => {
+    if (shown.nodes.has(entry.id)) return;
+    shown.nodes.set(entry.id, { ...entry, open: false, inside: 0 });
+    queue.push(entry);
+  };
+  const below = (entry) => {
+    if (entry.group) return entries(topology, entry.id, entry.group.keys, fan, revealed);
+    return entries(topology, entry.id, [...filtered.below(entry.key).keys()].sort(byName), fan, revealed);
+  };
+
+  const first = entries(topology, "", filtered.roots().sort(byName), fan, revealed);
+  shown.roots = first.map((entry) => entry.id);
+  first.forEach(show);
+  for (let at = 0; at < queue.length; at += 1) {
+    const entry = queue[at];
+    const node = shown.nodes.get(entry.id);
+    node.inside = entry.group ? entry.group.keys.length : filtered.below(entry.key).size;
+    if (!node.inside) continue;
+    const chosen = opened.get(entry.id);
+    const forced = entry.key !== undefined && revealed.has(entry.key) && holdsAny(filtered.below(entry.key), revealed);
+    if (chosen === false && !forced) continue;
+    if (entry.group && !chosen) continue;
+    const found = chosen === false ? below(entry).filter((one) => one.key && revealed.has(one.key)) : below(entry);
+    const fits = everything || shown.nodes.size + found.length <= ROOM;
+    const taken = chosen || fits || !forced ? found : found.filter((one) => one.group || revealed.has(one.key));
+    if (!chosen && !fits && !forced) continue;
+    node.open = chosen !== false;
+    shown.children.set(entry.id, taken.map((one) => one.id));
+    taken.forEach(show);
+  }
+  connect(shown, filtered);
+  sides(topology, shown);
+  return shown;
+}
+
+/** Keys with what stands above them, which must be drawn for them to be seen. */
+function withChains(topology, filtered, apart) {
+  const present = [...apart].filter((key) => filtered.shows(key));
+  const found = new Set(present);
+  for (const key of present) {
+    let above = key;
+    for (let steps = 0; above && steps < 20; steps += 1) {
+      above = topology.above(above).find((one) => filtered.shows(one));
+      if (above) found.add(above);
+    }
+  }
+  return found;
+}
+
+function holdsAny(below, keys) {
+  for (const key of below.keys()) if (keys.has(key)) return true;
+  return false;
+}
+
+/** Edges of what is drawn. A link to a node that another path brought is drawn too. */
+function connect(shown, filtered) {
+  const seen = new Set();
+  const add = (from, to, transitive) => {
+    const id = `${from}\n${to}`;
+    if (!seen.has(id)) {
+      seen.add(id);
+      shown.edges.push({ id, from, to, transitive, side: false });
+    }
+  };
+  for (const [id, children] of shown.children) {
+    const { key } = shown.nodes.get(id);
+    const links = key === undefined ? undefined : filtered.below(key);
+    for (const child of children) add(id, child, links?.get(shown.nodes.get(child).key) ?? false);
+  }
+  for (const { id, key } of shown.nodes.values()) {
+    if (key === undefined) continue;
+    for (const [child, transitive] of filtered.below(key)) if (shown.nodes.has(child)) add(id, child, transitive);
+  }
+}
+
+/** A Namespace with policies stands above all objects in it, beside their hierarchy: it opens nothing. */
+function sides(topology, shown) {
+  const named = new Map();
+  for (const { id, key } of shown.nodes.values()) {
+    if (key !== undefined && topology.nodes.get(key).level === "Namespace") named.set(parts(key).name, id);
+  }
+  if (!named.size) return;
+  for (const { id, key, group } of shown.nodes.values()) {
+    if (key !== undefined && parts(key).section) continue;
+    const { namespace } = key === undefined ? group : parts(key);
+    const from = named.get(namespace);
+    if (from !== undefined) shown.edges.push({ id: `${from}\n${id}`, from, to: id, transitive: true, side: true });
+  }
+}
+
+/** Policies of an entry as pills: {id, attached} for a node, {id, count, …} by kind for a group. */
+export function pills(topology, filtered, entry, most = 5) {
+  if (entry.group) return summed(filtered, entry);
+  const policies = [...filtered.policies(entry.key)].sort((one, other) => byName(one.policy, other.policy));
+  const shown = policies.length > most ? policies.slice(0, most - 1) : policies;
+  const found = shown.map((attached) => ({ id: `${attached.policy}\n@${entry.id}`, attached, policyKind: attached.policyKind }));
+  if (policies.length > shown.length) {
+    found.push({ id: `more\n@${entry.id}`, more: policies.length - shown.length, policyKind: "" });
+  }
+  return found;
+}
+
+function summed(filtered, entry) {
+  const kinds = new Map();
+  for (const key of entry.group.keys) {
+    for (const attached of filtered.policies(key)) {
+      const found = kinds.get(attached.policyKind) ?? { count: 0, overridden: 0 };
+      found.count += 1;
+      if (attached.outcome === "Overridden") found.overridden += 1;
+      kinds.set(attached.policyKind, found);
+    }
+  }
+  return [...kinds].sort().map(([policyKind, found]) => ({ id: `${policyKind}\n@${entry.id}`, policyKind, ...found }));
+}
+
+/** How an entry is called: {caption, name}. */
+export function naming(topology, entry) {
+  if (entry.group) {
+    const { title, keys, range, namespace } = entry.group;
+    return { caption: `${keys.length.toLocaleString("en")} × ${title}`, name: range ?? (namespace || `All ${title}`) };
+  }
+  const { kind, namespace, name, section, role } = parts(entry.key);
+  const { level } = topology.nodes.get(entry.key);
+  if (section) return { caption: level, name: section };
+  return { caption: `${kind}${role ? ` · ${role}` : ""}${namespace ? ` · ${namespace}` : ""}`, name };
+}

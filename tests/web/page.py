@@ -1,0 +1,80 @@
+"""The page as the tests use it: what a person sees and does, and waiting for it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+from playwright.async_api import ConsoleMessage, Page
+
+PATIENCE = 30.0  # seconds
+
+
+class Opened:
+    """A page in the browser. `errors` are exceptions in it, and what it logs as an error."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.errors: list[str] = []
+        self.requested: list[str] = []
+        self.excused: tuple[str, ...] = ()
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("console", self._logged)
+        page.on("request", lambda request: self.requested.append(request.url))
+
+    def excuse(self, *texts: str) -> None:
+        """Console errors with one of these texts are expected."""
+        self.excused = texts
+
+    def _logged(self, message: ConsoleMessage) -> None:
+        if message.type == "error" and not any(text in message.text for text in self.excused):
+            self.errors.append(message.text)
+
+    async def go(self, url: str) -> None:
+        """Open an address, and wait for the picture."""
+        await self.page.goto(url)
+        await self.until("globalThis.policyBridge?.drawn.shown > 0 || !document.getElementById('empty').hidden")
+
+    async def until(self, condition: str) -> Any:
+        """Wait until an expression is true; gives its value. The page's own policy forbids playwright's way to wait."""
+        end = time.monotonic() + PATIENCE
+        while True:
+            found = await self.page.evaluate(condition)
+            if found:
+                return found
+            if time.monotonic() > end:
+                raise AssertionError(f"never came true: {condition}\n{await self.page.inner_text('body')}")
+            await asyncio.sleep(0.05)
+
+    async def shows(self, selector: str, text: str) -> None:
+        """Wait until an element has a text."""
+        end = time.monotonic() + PATIENCE
+        found = ""
+        while time.monotonic() < end:
+            found = " ".join(await self.page.locator(selector).all_inner_texts())
+            if text in " ".join(found.split()):
+                return
+            await asyncio.sleep(0.05)
+        raise AssertionError(f"{selector} never showed {text!r}, but: {found}")
+
+    async def view(self) -> dict[str, Any]:
+        """Zoom, pan, and numbers of what is drawn."""
+        found: dict[str, Any] = await self.page.evaluate("policyBridge.graph.view")
+        return found
+
+    async def position(self, id: str) -> dict[str, Any] | None:  # noqa: A002 - the page's word
+        """Where something is drawn, and its classes; None where it is not."""
+        found: dict[str, Any] | None = await self.page.evaluate("(id) => policyBridge.graph.position(id)", id)
+        return found
+
+    async def click_node(self, id: str) -> None:  # noqa: A002 - the page's word
+        """Click where something is drawn."""
+        at = await self.position(id)
+        assert at is not None, id
+        await self.page.mouse.click(at["x"], at["y"])
+
+    async def count_draws(self) -> int:
+        """How often the picture was drawn."""
+        found: int = await self.page.evaluate("policyBridge.drawn.count")
+        return found

@@ -1,0 +1,21 @@
+"""What is vendored is what npm has published, at pinned versions, with its licence."""
+
+import json
+
+import pytest
+
+from tests.web.vendoring import MANIFEST, VENDOR, digest
+
+FILES = [(package["name"], file) for package in json.loads(MANIFEST.read_text()) for file in package["files"]]
+
+
+@pytest.mark.parametrize(("name", "file"), FILES, ids=[file["to"] for _, file in FILES])
+def test_file_is_the_published_one(name: str, file: dict[str, str]) -> None:
+    assert digest((VENDOR / file["to"]).read_bytes()) == file["sha512"], f"{name}: `make vendor` fetches it anew"
+
+
+def test_every_package_has_its_licence_and_nothing_else_is_there() -> None:
+    for package in json.loads(MANIFEST.read_text()):
+        assert any("LICENSE" in file["to"] for file in package["files"]), package["name"]
+    known = {file["to"] for _, file in FILES} | {"manifest.json", "README.md"}
+    assert {path.name for path in VENDOR.iterdir()} == known
