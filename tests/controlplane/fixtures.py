@@ -45,6 +45,12 @@ def control_plane(tmp_path_factory: pytest.TempPathFactory, gateway_api_crds: Pa
     yield from _running(tmp_path_factory.mktemp("control-plane"), gateway_api_crds)
 
 
+@pytest.fixture(scope="module")
+def module_control_plane(tmp_path_factory: pytest.TempPathFactory, gateway_api_crds: Path) -> Iterator[ControlPlane]:
+    """A control plane for the tests of one file that leave much behind."""
+    yield from _running(tmp_path_factory.mktemp("control-plane"), gateway_api_crds)
+
+
 @pytest.fixture
 def own_control_plane(tmp_path: Path, gateway_api_crds: Path) -> Iterator[ControlPlane]:
     """A control plane for one test that stops parts of it."""

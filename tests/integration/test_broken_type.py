@@ -43,7 +43,7 @@ async def test_a_type_whose_objects_cannot_be_converted_delays_nobody(
                 assert list(replicator.troubles) == [thing]
                 await put_config_map(api, namespace, "later", {})
                 later = f"objects/core/ConfigMap/{namespace}/later"
-                async with asyncio.timeout(20):
+                async with asyncio.timeout(60):
                     while await opa.get(later) is None:  # noqa: ASYNC110 (OPA has no event)
                         await asyncio.sleep(0.05)
                 body["spec"]["conversion"] = {"strategy": "None"}

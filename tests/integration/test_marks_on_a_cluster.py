@@ -26,7 +26,7 @@ THEIRS = {
 
 async def until(look: Callable[[], Any], wanted: Any) -> None:
     """Wait until a look at the cluster gives what is wanted."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while (shown := await asyncio.to_thread(look)) != wanted:
         assert time.monotonic() < deadline, shown
         await asyncio.sleep(0.05)

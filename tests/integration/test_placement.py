@@ -167,7 +167,7 @@ class Bridge:
         while patched != self.placement.counts["patched"]:
             patched = self.placement.counts["patched"]
             await asyncio.sleep(1)
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 await self.placement.settled()
 
 

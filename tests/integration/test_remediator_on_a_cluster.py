@@ -93,7 +93,7 @@ class Place:
 
     async def until(self, name: str, **wanted: str) -> None:
         """Wait until a policy's conditions have these reasons."""
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while (shown := await self.reasons(name)) != wanted:
             assert time.monotonic() < deadline, shown
             await asyncio.sleep(0.05)
@@ -144,7 +144,7 @@ class Bridge:
         while writes != self.remediator.writes:
             writes = self.remediator.writes
             await asyncio.sleep(1)
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 await self.remediator.settled()
 
 

@@ -54,7 +54,7 @@ class Bridge:
 
     async def filled(self) -> None:
         """Wait until it says so."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await self.replicator.filled.wait()
 
 

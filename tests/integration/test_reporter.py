@@ -137,7 +137,7 @@ async def test_a_refusal_is_annotated_with_file_line_and_column_and_told_in_one_
         one.judge.accept(key)
         await until_shown(control_plane, key, lambda found: found == OK)
         events = f"/apis/events.k8s.io/v1/namespaces/{namespace}/events"
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while len(items := await items_of(control_plane, events)) < 2:  # noqa: ASYNC110
                 await asyncio.sleep(0.05)
         assert sorted(item["reason"] for item in items) == ["PolicyInForce", "PolicyRefused"]

@@ -74,7 +74,7 @@ async def test_rights_that_are_missing_are_named_once(limited: KubeClient) -> No
         assert await shared.read() is None
         assert await shared.read() is None
         keeping = asyncio.create_task(Keeper(limited, "x", lambda: True, lambda: True, lambda: b"").run())
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while len(logs) < 2:  # noqa: ASYNC110 - of the log
                 await asyncio.sleep(0.05)
         keeping.cancel()
@@ -97,7 +97,7 @@ async def test_what_others_change_in_the_configuration_is_mended_and_the_rest_is
     keeping = asyncio.create_task(Keeper(client, name, lambda: True, lambda: True, lambda: b"CA").run())
 
     async def until(failure_policy: str, timeout: int) -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while True:
                 (webhook,) = (await client.get(f"{CONFIGURATIONS}/{name}"))["webhooks"]
                 if (webhook["failurePolicy"], webhook["timeoutSeconds"]) == (failure_policy, timeout):
@@ -146,7 +146,7 @@ async def test_what_the_webhook_and_policies_need_can_be_written_while_nobody_an
         return True
 
     try:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while await make("configmaps", fresh_name("map")):  # noqa: ASYNC110 (it is a matter of the cluster)
                 await asyncio.sleep(0.1)
         assert await make("configmaps", "policy", **{"openpolicyagent.org/policy": "rego"})

@@ -75,8 +75,9 @@ def resource_path(obj: Object) -> str:
 
 @pytest.fixture(scope="module")
 def cluster(
-    control_plane: ControlPlane, kubectl_path: Path, opa_path: Path, tmp_path_factory: pytest.TempPathFactory
+    module_control_plane: ControlPlane, kubectl_path: Path, opa_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Cluster]:
+    control_plane = module_control_plane
     folder = tmp_path_factory.mktemp("scenarios")
     kubectl = _kubectl(kubectl_path, control_plane, folder)
     resources = [yaml.safe_load(file.read_text()) for file in CRDS.glob("*.yaml")]
