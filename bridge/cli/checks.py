@@ -109,9 +109,10 @@ async def _api_server(kubeconfig: Path | None, kube_context: str | None) -> Chec
     why = "`bridge run` on a cluster"
     if kubeconfig is None and kube_context is None and not kubectl_has_a_cluster():
         return Check("api server", "unchecked", "no kubeconfig", why)
-    from bridge.cli.rights import unreadable
     from bridge.kube.client import KubeClient
     from bridge.kube.errors import KubeError, NotFound, Unauthorized
+    from bridge.kube.rights import lacking
+    from bridge.runtime.access import always_read
 
     try:
         async with (
@@ -124,9 +125,9 @@ async def _api_server(kubeconfig: Path | None, kube_context: str | None) -> Chec
             except NotFound:
                 mend = "kubectl apply the CRDs of Gateway API (https://gateway-api.sigs.k8s.io)"
                 return Check("api server", "missing", f"{client.server}: {version}, without Gateway API", why, mend)
-            if refused := await unreadable(client):
+            if refused := [one.what for one in await lacking(client, always_read("list"))]:
                 found = f"{client.server}: {version}; it does not let us list {', '.join(refused)}"
-                mend = "grant list and watch on them in all namespaces (a ClusterRole and its binding)"
+                mend = "grant list and watch on them in all namespaces: `bridge rbac` prints the roles"
                 return Check("api server", "missing", found, why, mend)
             return Check("api server", "ok", f"{client.server}: {version}, with Gateway API", why)
     except TimeoutError:

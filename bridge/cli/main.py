@@ -24,6 +24,7 @@ from bridge.cli.help_text import ExampleCommand, debug_option
 from bridge.cli.impact import impact
 from bridge.cli.opa_config import opa_config
 from bridge.cli.placement import placement
+from bridge.cli.rbac import rbac
 from bridge.cli.request import request
 from bridge.cli.run import run
 from bridge.cli.status import status
@@ -47,6 +48,7 @@ _COMMANDS: tuple[ExampleCommand, ...] = (
     run,
     opa_config,
     webhook_config,
+    rbac,
     doctor,
     completion,
 )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -44,6 +44,9 @@ class KubeClient:
         self._access = access
         self._identity: tuple[Any, ...] = ()
         self._rest: Any = None
+        self._changing = 0  # requests under way that change something
+        self._unchanging = asyncio.Event()
+        self._unchanging.set()
         self.server = str(access.configuration.host)
         self.origin = access.origin
 
@@ -124,14 +127,32 @@ class KubeClient:
         import aiohttp
 
         limits = aiohttp.ClientTimeout(total=timeout, sock_connect=_CONNECT)
-        response = await self._send(
-            method, path, params, body, {"Accept": accept, "Content-Type": content_type}, limits
-        )
+        with self._noted(method):
+            response = await self._send(
+                method, path, params, body, {"Accept": accept, "Content-Type": content_type}, limits
+            )
+            try:
+                with translated(self.server):
+                    return await response.read()
+            finally:
+                response.release()
+
+    async def quiet(self) -> None:
+        """Wait until no request is under way that changes something."""
+        await self._unchanging.wait()
+
+    @contextmanager
+    def _noted(self, method: str) -> Iterator[None]:
+        changing = int(method != "GET")
+        self._changing += changing
+        if changing:
+            self._unchanging.clear()
         try:
-            with translated(self.server):
-                return await response.read()
+            yield
         finally:
-            response.release()
+            self._changing -= changing
+            if not self._changing:
+                self._unchanging.set()
 
     @asynccontextmanager
     async def stream(

@@ -77,12 +77,13 @@ class Lease:
         self._renewal: tuple[object, ...] = ()  # what identifies the renewal that was last seen
         self._renewal_seen = 0.0
         self._held_until = 0.0
+        self._resigned = False
         self._expiry: asyncio.TimerHandle | None = None
 
     @property
     def held(self) -> bool:
         """Whether this process may write now. It is False well before others may begin to."""
-        return time.monotonic() < self._held_until
+        return not self._resigned and time.monotonic() < self._held_until
 
     @property
     def trouble(self) -> str | None:
@@ -93,6 +94,10 @@ class Lease:
     def noted(self) -> dict[str, str]:
         """The annotations of the Lease as last seen."""
         return dict((self._seen or {}).get("metadata", {}).get("annotations") or {})
+
+    def resign(self) -> None:
+        """Hold it no more, though it is others' only once `run` is cancelled: what is being written may end first."""
+        self._resigned = True
 
     async def run(self) -> None:
         """Take the Lease when it is free and renew it, until cancelled; then release it."""
@@ -198,7 +203,7 @@ class Lease:
             self._on_change(self)
 
     async def _release(self) -> None:
-        was_held, lease = self.held, self._seen
+        was_held, lease, notes = time.monotonic() < self._held_until, self._seen, dict(self.notes)
         self._lose()
         if not was_held or lease is None:
             return
@@ -206,11 +211,11 @@ class Lease:
         with suppress(KubeError, TimeoutError):  # then it runs out by itself
             async with asyncio.timeout(_RELEASE_TIMEOUT):
                 try:
-                    await self._client.put(path, _without_holder(lease))
+                    await self._client.put(path, _without_holder(lease, notes))
                 except Conflict:  # a renewal was under way when we were stopped
                     lease = await self._client.get(path)
                     if lease["spec"].get("holderIdentity") == self.identity:
-                        await self._client.put(path, _without_holder(lease))
+                        await self._client.put(path, _without_holder(lease, notes))
 
     @property
     def _timeout(self) -> float:
@@ -234,5 +239,8 @@ class Lease:
                 return f"{what}: {error}"
 
 
-def _without_holder(lease: dict[str, Any]) -> dict[str, Any]:
-    return {**lease, "spec": {**lease["spec"], "holderIdentity": "", "leaseDurationSeconds": 1}}
+def _without_holder(lease: dict[str, Any], notes: dict[str, str]) -> dict[str, Any]:
+    metadata = lease["metadata"]
+    annotations = {**(metadata.get("annotations") or {}), **notes}  # what was noted since the last renewal
+    spec = {**lease["spec"], "holderIdentity": "", "leaseDurationSeconds": 1}
+    return {**lease, "metadata": {**metadata, "annotations": annotations}, "spec": spec}

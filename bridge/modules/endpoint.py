@@ -21,6 +21,7 @@ class BundleEndpoint:
         self._bundle = bundle
         self._fresh_start: Callable[[], None] = lambda: None
         self._changed = asyncio.Condition()
+        self._ended = False
 
     @property
     def revision(self) -> str:
@@ -34,11 +35,18 @@ class BundleEndpoint:
     def add_to(self, app: web.Application) -> None:
         """Route the endpoint in an application."""
         app.router.add_get(BUNDLE_PATH, self._get)
+        app.on_shutdown.append(self._end)
 
     async def serve_next(self, bundle: Bundle) -> None:
         """Serve another bundle from now on; who waits for news gets it at once."""
         async with self._changed:
             self._bundle = bundle
+            self._changed.notify_all()
+
+    async def _end(self, _: web.Application) -> None:
+        """Answer who waits for news: there will be none."""
+        async with self._changed:
+            self._ended = True
             self._changed.notify_all()
 
     async def _get(self, request: web.Request) -> web.Response:
@@ -63,7 +71,7 @@ class BundleEndpoint:
         return web.Response(body=bundle.content, headers=headers)
 
     def _has_news(self, has: str) -> bool:
-        return self._bundle is not None and self._bundle.revision != has
+        return self._ended or (self._bundle is not None and self._bundle.revision != has)
 
 
 def _wanted_wait(preferences: list[str]) -> float:

@@ -86,6 +86,8 @@ class Replicator:
         self._listeners: list[Listener] = []
         self._listings = Listings()
         self._exhausted = False
+        self._following: asyncio.Task[None] | None = None
+        self._writing = False
         self._undiscovered: dict[str, str] = {}  # as was told last: CRDs with the policy label, and what is wrong
 
     def listen(self, listener: Listener) -> None:
@@ -121,8 +123,17 @@ class Replicator:
         """Follow the source and write to OPA until cancelled; an OPA that is away or empty is waited for and filled."""
         self._want(self._types)
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._follow())
+            self._following = tasks.create_task(self._follow())
             tasks.create_task(self._keep_filled())
+
+    async def finish(self) -> None:
+        """Take in no more; returns once OPA holds what has come. One that is away or being filled is left as it is."""
+        if self._following:
+            self._following.cancel()
+        while self.filled.is_set() and (len(self._pending) or self._writing):  # noqa: ASYNC110 (once in its life)
+            await asyncio.sleep(0.01)
+        if self.filled.is_set():
+            log.info("OPA holds all that has come", objects=len(self))
 
     async def _follow(self) -> None:
         async for change in self._source.changes():
@@ -298,6 +309,13 @@ class Replicator:
     async def _write_next(self) -> None:
         if not len(self._pending):
             return
+        self._writing = True
+        try:
+            await self._write_batch()
+        finally:
+            self._writing = False
+
+    async def _write_batch(self) -> None:
         written = await self._writer.write(self._take_out(BATCH, BATCH_BYTES))
         keys = [key for key, before in written.items() if before.essence != self._writer.documents.essence(key)]
         if any(key.type_id in _DESCRIBING for key in keys):

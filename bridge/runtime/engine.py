@@ -45,8 +45,11 @@ async def open_engine(
     kubeconfig: str | None = None,
     kube_context: str | None = None,
     types: Sequence[str] = (),
+    empty: bool = False,
 ) -> AsyncIterator[Engine]:
     """An engine on a running OPA (`opa_url`), on manifests (paths, `-` for standard input), or else on a cluster.
+
+    With `empty` it holds no objects at all, only the shipped Rego.
 
     The latter two have an OPA of their own for as long as the engine is open; a cluster is `kubeconfig`'s, None for
     kubectl's; `types` are read of them besides Gateway API's and the policy kinds'. Raises ManifestError for a path
@@ -57,7 +60,7 @@ async def open_engine(
         async with Opa(opa_url, token=token) as opa:
             yield Engine(opa)
         return
-    if manifests:
+    if manifests or empty:
         source = ManifestSource(manifests, follow=False)
         found = await settle_manifests(await asyncio.to_thread(source.load))
         async with _filled_from(source, found.bundle, types) as opa:

@@ -56,3 +56,4 @@ class OwnOpa:
     async def stop(self) -> None:
         """Stop it, gently first."""
         await self._opa.stop()
+        log.info("OPA has ended")

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import functools
 import hashlib
-import signal
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
@@ -37,6 +36,7 @@ from bridge.runtime.policies import PolicyLoading
 from bridge.runtime.probes import add_probes
 from bridge.runtime.serving import Backing, NoSite, Site
 from bridge.runtime.settings import Settings, TypeSettings
+from bridge.runtime.shutdown import Shutdown
 from bridge.runtime.types import ALWAYS
 from bridge.runtime.webhook import Policies, Webhook
 from bridge.runtime.world import World, open_world
@@ -70,45 +70,32 @@ async def serve(settings: Settings, report: Report | None = None, site: Site | N
     Raises ServeError, and the errors of the rooms (KubeError, OpaError, ManifestError, ToolError), for what keeps it
     from starting.
     """
-    loop = asyncio.get_running_loop()
-    serving = asyncio.create_task(_serve(settings, report, site or NoSite()))
-    stopping = asyncio.Event()
-
-    def stop() -> None:
-        if not stopping.is_set():  # once: a second signal must not break off what the first has begun
-            stopping.set()
-            log.info("stopping")
-            serving.cancel()
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop)
-    try:
-        await asyncio.wait({serving})
-        if not (stopping.is_set() and serving.cancelled()):
-            await serving
-    finally:
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.remove_signal_handler(number)
-        serving.cancel()
-        await asyncio.gather(serving, return_exceptions=True)
+    shutdown = Shutdown(settings.shutdown_grace)
+    await shutdown.guard(asyncio.create_task(_serve(settings, report, site or NoSite(), shutdown)))
 
 
-async def _serve(settings: Settings, report: Report | None, site: Site) -> None:
-    async with _started(settings, report, site) as working:
+async def _serve(settings: Settings, report: Report | None, site: Site, shutdown: Shutdown) -> None:
+    async with _started(settings, report, site, shutdown) as working:
         await working
 
 
 @contextlib.asynccontextmanager
-async def _started(settings: Settings, report: Report | None, site: Site) -> AsyncIterator[asyncio.Task[None]]:
+async def _started(
+    settings: Settings, report: Report | None, site: Site, shutdown: Shutdown
+) -> AsyncIterator[asyncio.Task[None]]:
     async with contextlib.AsyncExitStack() as stack:
         world = await stack.enter_async_context(open_world(settings))
         # Probes are served from here on, and OPA may have to be built first: until then nothing is ready.
-        ready: dict[str, Callable[[], str]] = {"replicator": lambda: "OPA is not started yet"}
+        ready: dict[str, Callable[[], str]] = {
+            "replicator": lambda: "OPA is not started yet",
+            "shutdown": shutdown.unready,
+        }
+        ends_last = await stack.enter_async_context(contextlib.AsyncExitStack())
         bundles = BundleEndpoint()
         metrics = Metrics()
         bridge_url = await stack.enter_async_context(_listening(settings, bundles, ready, metrics, site))
         executable = await asyncio.to_thread(ensure, "opa")
-        own = None if settings.opa_url else await _own_opa(stack, settings, executable.path, bridge_url)
+        own = None if settings.opa_url else await _own_opa(ends_last, settings, executable.path, bridge_url)
         opa_url = own.url if own else settings.opa_url or ""
         opa = await stack.enter_async_context(Opa(opa_url, token=token_of(settings.opa_token_file)))
         # Where it listens tells bridges on one host apart, and stays the same when a bridge is started anew.
@@ -149,9 +136,9 @@ async def _started(settings: Settings, report: Report | None, site: Site) -> Asy
             replicator.listen(webhook.note)
             ready["webhook"] = webhook.readiness
         site.open(Backing(opa, replicator.listen, lambda: {name: check() for name, check in ready.items()}))
+        _end_in_order(shutdown, settings, webhook, replicator, world)
         log.info("running", bridge=bridge_url, opa=opa_url, source=world.name)
-        engine = Engine(opa, [], world.position)
-        running = Running(engine, opa_url, bridge_url, world.sink)
+        running = Running(Engine(opa, [], world.position), opa_url, bridge_url, world.sink)
         writers = (remediator, audit, placement)
         others: list[Run] = [loading.run, world.run, site.run]
         if own:
@@ -173,6 +160,16 @@ async def _own_opa(stack: contextlib.AsyncExitStack, settings: Settings, executa
     await own.start()
     stack.push_async_callback(own.stop)
     return own
+
+
+def _end_in_order(
+    shutdown: Shutdown, settings: Settings, webhook: Webhook | None, replicator: Replicator, world: World
+) -> None:
+    if webhook:
+        shutdown.then("drain", lambda: webhook.drain(settings.shutdown_drain))
+        shutdown.then("webhook", webhook.stop)
+    shutdown.then("replicator", replicator.finish)
+    shutdown.then("lease", world.resign)
 
 
 async def _work(

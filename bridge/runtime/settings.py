@@ -103,6 +103,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     Admins' Rego and data come from ConfigMaps of `policy_namespaces` (`*` for all), and from RegoPolicies; it may use
     the built-in functions that reach out only where `allowed_builtins` names them, and finds objects at
     `data.kubernetes` too unless `kubernetes_view` is off.
+
+    A bridge that is told to end has `shutdown_grace` seconds; its webhook answers on for `shutdown_drain` of them.
     """
 
     manifests: tuple[str, ...] = ()
@@ -134,6 +136,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     webhook_configuration: str = "policy-bridge"
     webhook_service: str = "policy-bridge/policy-bridge"
     webhook_url: str | None = None
+    shutdown_grace: float = 25.0
+    shutdown_drain: float = 5.0
     log_level: str = "info"
     log_format: str = "console"
 
@@ -155,6 +159,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         split_address(self.listen)
         split_address(self.listen if self.webhook_listen is None else self.webhook_listen)
         check_webhook(self)
+        _refuse_no_end(self.shutdown_drain, self.shutdown_grace)
         placed = [one.type_id for one in self.placed_types]
         for setting, named in (("types", [one.type for one in self.selected_types]), ("placement", placed)):
             for type_id in named:
@@ -181,6 +186,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     def listen_address(self) -> tuple[str, int]:
         """Host and port of `listen`."""
         return split_address(self.listen)
+
+
+def _refuse_no_end(drain: float, grace: float) -> None:
+    if not 0 <= drain < grace:
+        raise ValueError("shutdown_drain must be 0 or more, and less than shutdown_grace")
 
 
 def _refuse_no_namespaces(names: Iterable[str]) -> None:

@@ -52,6 +52,8 @@ class Webhook:
     policies: Policies
     _trouble: str = field(default="the webhook is not listening yet", init=False)
     _silence: Silence | None = field(default=None, init=False)
+    _runner: web.AppRunner | None = field(default=None, init=False)
+    _draining: bool = field(default=False, init=False)
 
     def readiness(self) -> str:
         """What keeps it from being ready; empty: nothing."""
@@ -61,6 +63,21 @@ class Webhook:
         """Take notice of what OPA holds now."""
         if self._silence is not None:
             self._silence.note(notice)
+
+    async def drain(self, seconds: float) -> None:
+        """Answer on for so many seconds, each time asking who calls to come by another connection, elsewhere."""
+        self._draining = True
+        if self._runner:
+            log.info("admission is answered on while callers go elsewhere", seconds=seconds)
+            await asyncio.sleep(seconds)
+
+    async def stop(self) -> None:
+        """Take no more connections; returns once requests under way are answered."""
+        runner, self._runner = self._runner, None
+        self._trouble = "the webhook has stopped"
+        if runner:
+            await runner.cleanup()
+            log.info("admission has ended")
 
     async def run(self) -> None:
         """Serve. Raises ServeError where it cannot listen, or its certificate files cannot be used."""
@@ -77,8 +94,11 @@ class Webhook:
         except CertificateError as error:
             raise ServeError(f"the webhook cannot serve: {error}") from error
         app = make_app(admission.review, self.settings.webhook_deadline)
-        runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
+        app.on_response_prepare.append(self._say_goodbye)
+        # A request that is under way when serving ends gets its whole time.
+        runner = web.AppRunner(app, access_log=None, shutdown_timeout=self.settings.webhook_deadline)
         await runner.setup()
+        self._runner = runner
         try:
             address = self.settings.webhook_listen or ""
             host, port = await listen(runner, address, "--webhook-listen", certificates.context)
@@ -88,8 +108,11 @@ class Webhook:
             self._trouble = ""
             await certificates.follow()
         finally:
-            self._trouble = "the webhook has stopped"
-            await runner.cleanup()
+            await self.stop()
+
+    async def _say_goodbye(self, _: web.Request, response: web.StreamResponse) -> None:
+        if self._draining:
+            response.force_close()
 
     @contextlib.asynccontextmanager
     async def _admission(self) -> AsyncIterator[Admission]:

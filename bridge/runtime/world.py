@@ -49,13 +49,17 @@ def plural_by_rule(type_id: str) -> str:
     return regular_plural(type_id.partition("/")[2])
 
 
+async def _nothing() -> None:
+    """A folder needs no work beside its source."""
+
+
 @dataclass(slots=True)
 class World:
     """Where objects come from and statuses go to. `run` is what the world itself has to do meanwhile.
 
     `record` tells of an object where a person looks: as an Event of a cluster, or in the log. `policies` is where
     authors' objects come from (None: they are among those of `source`), and `tell` keeps the authors informed.
-    A folder is no `cluster`.
+    A folder is no `cluster`. `resign` ends writing, for good: once it is back, another bridge may begin.
     """
 
     name: str
@@ -69,6 +73,7 @@ class World:
     position: Callable[[Key], tuple[str, int] | None] = lambda _: None
     problems: Callable[[], list[Trouble]] = list
     cluster: Cluster | None = None
+    resign: Callable[[], Coroutine[None, None, None]] = _nothing
     plural: Callable[[str], str] = plural_by_rule  # the plural name of a type, `<group>/<Kind>`
 
 
@@ -107,10 +112,6 @@ def _record_in_log(regarding: Mapping[str, Any], event_type: EventType, reason: 
     tell(message, reason=reason, object="/".join(str(name) for name in names if name))
 
 
-async def _nothing() -> None:
-    """A folder needs no work beside its source."""
-
-
 @contextlib.asynccontextmanager
 async def _cluster(settings: Settings) -> AsyncIterator[World]:
     # Imported here because a folder needs none of it, and the Kubernetes library costs half a second.
@@ -138,10 +139,19 @@ async def _cluster(settings: Settings) -> AsyncIterator[World]:
         def tell(authors: Authors) -> Coroutine[None, None, None]:
             return Reporter(authors, client, policies.resource, lambda: lease.held, recorder.record).run()
 
+        leading: list[asyncio.Task[None]] = []
+
         async def run() -> None:
             async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(lease.run())
+                leading.append(tasks.create_task(lease.run()))
                 tasks.create_task(recorder.run())
+
+        async def resign() -> None:
+            lease.resign()
+            await client.quiet()  # what is being written must not arrive after what the next holder writes
+            for task in leading:
+                task.cancel()
+                await asyncio.wait({task})
 
         def plural(type_id: str) -> str:
             resource = policies.resource(type_id)
@@ -149,7 +159,17 @@ async def _cluster(settings: Settings) -> AsyncIterator[World]:
 
         cluster = Cluster(client, lambda: lease.held)
         yield World(
-            client.server, source, sink, run, recorder.record, tell, policies, noticed, cluster=cluster, plural=plural
+            client.server,
+            source,
+            sink,
+            run,
+            recorder.record,
+            tell,
+            policies,
+            noticed,
+            cluster=cluster,
+            resign=resign,
+            plural=plural,
         )
 
 

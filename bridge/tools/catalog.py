@@ -16,6 +16,7 @@ _KUBERNETES = "1.36.3"
 _STAGING = "v0.36.3"  # what k8s.io/kubernetes takes from its own tree is published under this version
 _ETCD = "3.7.3"
 _OPA = "1.22.0"
+_HELM = "4.3.1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,13 @@ def _etcd_release(platform: Platform) -> Release | None:
     stem = f"etcd-v{_ETCD}-{platform}"
     archive = "tar.gz" if platform.system == "linux" else "zip"
     return Release(f"{base}/{stem}.{archive}", f"{base}/SHA256SUMS", f"{stem}/etcd")
+
+
+def _helm_release(platform: Platform) -> Release | None:
+    if platform.system not in {"linux", "darwin"} or platform.machine not in {"amd64", "arm64"}:
+        return None
+    url = f"https://get.helm.sh/helm-v{_HELM}-{platform}.tar.gz"
+    return Release(url, f"{url}.sha256sum", f"{platform}/helm")
 
 
 def _kubernetes_release(name: str, systems: frozenset[str]) -> Callable[[Platform], Release | None]:
@@ -159,6 +167,23 @@ _ALL = (
         needed_for="tests that apply objects as a person does",
         release=_kubernetes_release("kubectl", frozenset({"linux", "darwin"})),
         go=_kubernetes_build("kubectl", "about 2 minutes"),
+        optional=True,
+    ),
+    Tool(
+        name="helm",
+        version=_HELM,
+        minimum=Version(3, 14, 0),  # whichever a person has
+        version_arguments=("version", "--short"),
+        variables=("BRIDGE_HELM",),
+        needed_for="rendering the manifests from the chart, and its tests",
+        release=_helm_release,
+        go=GoBuild(
+            "helm.sh/helm/v4",
+            f"v{_HELM}",
+            "helm.sh/helm/v4/cmd/helm",
+            stamps=("helm.sh/helm/v4/internal/version.version",),
+            about="3 to 6 minutes",
+        ),
         optional=True,
     ),
 )

@@ -5,14 +5,13 @@ With pytest-xdist each worker has a control plane of its own.
 
 from __future__ import annotations
 
-import os
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from bridge.tools import find, find_crds
+from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
 
 Apply = Callable[[str], None]
@@ -60,29 +59,10 @@ def own_control_plane(tmp_path: Path, gateway_api_crds: Path) -> Iterator[Contro
 @pytest.fixture
 def kubectl_apply(control_plane: ControlPlane, kubectl_path: Path) -> Apply:
     """Applies YAML text to the shared control plane as a person does."""
+    kubectl = Kubectl(kubectl_path, control_plane)
 
     def apply(text: str) -> None:
-        # kubectl caches discovery in the home folder: a new CRD would be missing from it.
-        cache = control_plane.kubeconfig.parent / "kubectl-cache"
-        answer = subprocess.run(
-            [
-                kubectl_path,
-                f"--kubeconfig={control_plane.kubeconfig}",
-                f"--cache-dir={cache}",
-                "apply",
-                "--server-side",
-                "--force-conflicts",
-                "-f",
-                "-",
-            ],
-            input=text,
-            env={k: v for k, v in os.environ.items() if k != "KUBECONFIG"},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if answer.returncode != 0:
-            pytest.fail(f"kubectl apply: {answer.stderr}", pytrace=False)
+        kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", text=text)
 
     return apply
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import subprocess
 import time
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.conftest import ROOT, SHOP
 
@@ -58,33 +58,24 @@ spec:
     kinds: [{apiGroups: [""], kinds: [ConfigMap]}]
 """
 
-Kubectl = Callable[..., tuple[int, str]]
+Said = Callable[..., tuple[int, str]]
 
 
 @pytest.fixture
-def kubectl(own_control_plane: ControlPlane, kubectl_path: Path) -> Kubectl:
+def kubectl(own_control_plane: ControlPlane, kubectl_path: Path) -> Said:
     """Runs kubectl: its exit code, and all that it said."""
-    plane = own_control_plane
+    at = Kubectl(kubectl_path, own_control_plane)
 
     def run(*arguments: str, text: str = "") -> tuple[int, str]:
-        answer = subprocess.run(
-            [kubectl_path, f"--kubeconfig={plane.kubeconfig}", f"--cache-dir={plane.kubeconfig.parent}", *arguments],
-            input=text,
-            env={name: value for name, value in os.environ.items() if name != "KUBECONFIG"},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        return answer.returncode, answer.stdout
+        done = at.run(*arguments, text=text)
+        return done.returncode, done.stdout + done.stderr
 
     return run
 
 
 @pytest.fixture
 def bridge(
-    own_control_plane: ControlPlane, kubectl: Kubectl, bridge_path: Path, environment: dict[str, str], tmp_path: Path
+    own_control_plane: ControlPlane, kubectl: Said, bridge_path: Path, environment: dict[str, str], tmp_path: Path
 ) -> Iterator[subprocess.Popen[bytes]]:
     """A bridge whose webhook the API server asks, on a cluster with the example."""
     plane = own_control_plane
@@ -116,7 +107,7 @@ def bridge(
             print((tmp_path / "log").read_text())  # noqa: T201 - what pytest shows of a failure
 
 
-def until(kubectl: Kubectl, arguments: list[str], text: str, said: str) -> None:
+def until(kubectl: Said, arguments: list[str], text: str, said: str) -> None:
     """Wait until a kubectl command says this."""
     deadline = time.monotonic() + PATIENCE
     while said not in (told := kubectl(*arguments, text=text)[1]):
@@ -125,7 +116,7 @@ def until(kubectl: Kubectl, arguments: list[str], text: str, said: str) -> None:
 
 
 def test_policies_and_objects_are_checked_on_their_way_in(
-    own_control_plane: ControlPlane, kubectl: Kubectl, bridge: subprocess.Popen[bytes]
+    own_control_plane: ControlPlane, kubectl: Said, bridge: subprocess.Popen[bytes]
 ) -> None:
     dry, create = ["apply", "--dry-run=server", "-f", "-"], ["create", "configmap", "nobody"]
     until(kubectl, dry, SALE, "ColorPolicy shop/sale becomes effective on 1 route of namespace shop")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import socket
 import subprocess
 import time
@@ -14,6 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.conftest import ROOT, Run
 
@@ -32,16 +32,7 @@ class Fleet:
 
     def kubectl(self, *arguments: str, text: str = "") -> str:
         """What kubectl says, errors too."""
-        cache = self.plane.kubeconfig.parent / "kubectl-cache"
-        answer = subprocess.run(
-            [self.kubectl_path, f"--kubeconfig={self.plane.kubeconfig}", f"--cache-dir={cache}", *arguments],
-            input=text,
-            env={name: value for name, value in os.environ.items() if name != "KUBECONFIG"},
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        answer = Kubectl(self.kubectl_path, self.plane).run(*arguments, text=text)
         return answer.stdout + answer.stderr
 
     def placed(self, name: str) -> list[str]:

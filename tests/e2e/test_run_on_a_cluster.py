@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.conftest import ROOT, SHOP
 
@@ -27,22 +28,12 @@ def _conditions(obj: dict[str, Any]) -> dict[str, str]:
 def applied(own_control_plane: ControlPlane, kubectl_path: Path) -> ControlPlane:
     """A control plane with the example."""
     plane = own_control_plane
+    kubectl = Kubectl(kubectl_path, plane)
     files = [*sorted((ROOT / "deploy" / "crds").glob("*.yaml")), *sorted(SHOP.glob("*.yaml"))]
     waited_for = {"policykinds.policybridge.io", *(f"{kind}.example.com" for kind in KINDS)}
     crds = [file for file in files if "kind: CustomResourceDefinition" in file.read_text()]
     for batch in (crds, [file for file in files if file not in crds]):
-        arguments = [f"--filename={file}" for file in batch]
-        subprocess.run(
-            [
-                kubectl_path,
-                f"--kubeconfig={plane.kubeconfig}",
-                f"--cache-dir={plane.kubeconfig.parent}",
-                "apply",
-                *arguments,
-            ],
-            check=True,
-            capture_output=True,
-        )
+        kubectl("apply", *(f"--filename={file}" for file in batch))
         plane.api.wait_for_crds(waited_for)
     return plane
 

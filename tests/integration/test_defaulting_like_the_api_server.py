@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,6 +10,7 @@ import yaml
 
 from bridge.sources.defaulting import Defaulter
 from bridge.sources.manifest_files import read_content
+from tests.controlplane.kubectl import Kubectl
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -141,33 +140,20 @@ GIVEN_BY_CLUSTER = {
 }
 
 
-Kubectl = Callable[..., str]
-
-
 @pytest.fixture
 def kubectl(own_control_plane: ControlPlane, kubectl_path: Path) -> Kubectl:
-    def run(*arguments: str, text: str) -> str:
-        cache = own_control_plane.kubeconfig.parent / "kubectl-cache"
-        command = [
-            str(kubectl_path),
-            f"--kubeconfig={own_control_plane.kubeconfig}",
-            f"--cache-dir={cache}",
-            *arguments,
-        ]
-        answer = subprocess.run([*command, "-f", "-"], input=text, capture_output=True, text=True, check=False)
-        assert answer.returncode == 0, answer.stderr
-        return str(answer.stdout)
-
-    return run
+    return Kubectl(kubectl_path, own_control_plane)
 
 
 def test_a_manifest_with_its_defaults_is_the_object_that_the_api_server_stores(
     own_control_plane: ControlPlane, kubectl: Kubectl
 ) -> None:
-    kubectl("create", text=CRD)
+    kubectl("create", "-f", "-", text=CRD)
     own_control_plane.api.wait_for_crds({"tints.defaulting.example.com"})
-    kubectl("create", text=OBJECTS)  # not `apply`: on the server's side that refuses nulls, where a create drops them
-    stored = [without_cluster(obj) for obj in json.loads(kubectl("get", "-o", "json", text=OBJECTS))["items"]]
+    # Not `apply`: on the server's side that refuses nulls, where a create drops them.
+    kubectl("create", "-f", "-", text=OBJECTS)
+    stored = json.loads(kubectl("get", "-o", "json", "-f", "-", text=OBJECTS))["items"]
+    stored = [without_cluster(obj) for obj in stored]
 
     content = read_content(OBJECTS.encode(), "objects.yaml", retried=False)
     assert content.troubles == ()

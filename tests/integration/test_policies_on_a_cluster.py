@@ -20,6 +20,7 @@ from typing import Any
 
 import pytest
 
+from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
 from tests.integration.objects import fresh_name, make_namespace
 
@@ -60,15 +61,7 @@ class Admin:
 
     def __init__(self, kubectl: Path, plane: ControlPlane, namespace: str) -> None:
         self.namespace = namespace
-        self._command = [str(kubectl), f"--kubeconfig={plane.kubeconfig}"]
-        self._environ = {name: value for name, value in os.environ.items() if name != "KUBECONFIG"}
-
-    def run(self, *arguments: str, text: str = "") -> str:
-        """What kubectl prints."""
-        command = [*self._command, *arguments]
-        done = subprocess.run(command, input=text, text=True, capture_output=True, check=False, env=self._environ)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+        self.run = Kubectl(kubectl, plane)
 
     def apply(self, name: str, data: dict[str, str], label: str = POLICY, **more: Any) -> None:
         """Create or change a ConfigMap."""

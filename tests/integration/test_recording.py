@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,6 +14,7 @@ from structlog.testing import capture_logs
 from bridge.kube import recording
 from bridge.kube.client import KubeClient
 from bridge.kube.recording import Recorder
+from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane
 from tests.integration.objects import fresh_name, make_namespace, put_config_map
 from tests.integration.proxy import Proxy
@@ -58,12 +58,6 @@ async def until(client: KubeClient, namespace: str, fits: Callable[[Objects], bo
     return found
 
 
-async def kubectl(control_plane: ControlPlane, path: Path, *arguments: str) -> str:
-    command = [str(path), f"--kubeconfig={control_plane.kubeconfig}", *arguments]
-    answer = await asyncio.to_thread(lambda: subprocess.run(command, capture_output=True, text=True, check=True))
-    return answer.stdout
-
-
 async def test_kubectl_describe_shows_it(
     control_plane: ControlPlane, kubectl_path: Path, client: KubeClient, config_map: dict[str, Any]
 ) -> None:
@@ -71,7 +65,9 @@ async def test_kubectl_describe_shows_it(
     async with running(client) as recorder:
         recorder.record(config_map, "Warning", "ModuleRejected", "main.rego:3:1: var x is unsafe")
         await until(client, namespace, lambda found: len(found) == 1)
-    shown = await kubectl(control_plane, kubectl_path, "describe", "configmap", "one", "-n", namespace)
+    shown = await asyncio.to_thread(
+        Kubectl(kubectl_path, control_plane), "describe", "configmap", "one", "-n", namespace
+    )
     events = shown[shown.index("Events:") :]
     assert "Warning" in events
     assert "ModuleRejected" in events
@@ -89,7 +85,9 @@ async def test_kubectl_describe_shows_it_of_a_cluster_scoped_object(
         recorder.record(namespace, "Normal", "Seen", message)
         await until(client, "default", lambda found: any(event["note"] == message for event in found))
     # describe looks for Events of a Namespace within it; by the object they are found all the same
-    shown = await kubectl(control_plane, kubectl_path, "events", "-n", "default", "--for", f"namespace/{name}")
+    shown = await asyncio.to_thread(
+        Kubectl(kubectl_path, control_plane), "events", "-n", "default", "--for", f"namespace/{name}"
+    )
     assert message in shown
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import socket
-import subprocess
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -27,6 +25,7 @@ from bridge.runtime.settings import load_settings
 from bridge.runtime.webhook import Policies, Webhook
 from bridge.runtime.world import Cluster, World
 from bridge.sources.manifests import ManifestSource
+from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
 from tests.integration.objects import fresh_name
 
@@ -121,26 +120,8 @@ class AtWork:
 
     async def kubectl(self, *arguments: str, text: str = "") -> tuple[int, str, str]:
         """Run kubectl in the test's namespace: its exit code, what it said and what it said on standard error."""
-
-        def run() -> subprocess.CompletedProcess[str]:
-            cache = self.plane.kubeconfig.parent / "kubectl-cache"
-            return subprocess.run(
-                [
-                    self.kubectl_path,
-                    f"--kubeconfig={self.plane.kubeconfig}",
-                    f"--cache-dir={cache}",
-                    f"--namespace={self.namespace}",
-                    *arguments,
-                ],
-                input=text,
-                env={key: value for key, value in os.environ.items() if key != "KUBECONFIG"},
-                capture_output=True,
-                text=True,
-                timeout=60,
-                check=False,
-            )
-
-        done = await asyncio.to_thread(run)
+        kubectl = Kubectl(self.kubectl_path, self.plane)
+        done = await asyncio.to_thread(kubectl.run, f"--namespace={self.namespace}", *arguments, text=text)
         return done.returncode, done.stdout, done.stderr
 
     async def apply(self, name: str, labels: Mapping[str, str] = {}, *more: str, **data: str) -> tuple[int, str]:

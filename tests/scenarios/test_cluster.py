@@ -20,6 +20,7 @@ import yaml
 from bridge.model.changes import Object
 from bridge.model.keys import Key, key_of
 from bridge.runtime.types import ALWAYS
+from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
 from tests.scenarios.cases import POLICY_NAMESPACE, Case, all_cases, policy_maps
 from tests.scenarios.checking import Answers, check, refusal
@@ -79,15 +80,15 @@ def cluster(
 ) -> Iterator[Cluster]:
     control_plane = module_control_plane
     folder = tmp_path_factory.mktemp("scenarios")
-    kubectl = _kubectl(kubectl_path, control_plane, folder)
+    apply = _applying(Kubectl(kubectl_path, control_plane))
     resources = [yaml.safe_load(file.read_text()) for file in CRDS.glob("*.yaml")]
     resources += [crd for case in all_cases() for crd in custom_resources(case)]
-    kubectl(resources)
+    apply(resources)
     control_plane.api.wait_for_crds({crd["metadata"]["name"] for crd in resources})
-    kubectl([{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": POLICY_NAMESPACE}}])
-    kubectl(policy_maps(all_cases()))
+    apply([{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": POLICY_NAMESPACE}}])
+    apply(policy_maps(all_cases()))
     for wave in _waves(all_cases()):
-        kubectl(wave)
+        apply(wave)
         time.sleep(1.1)  # creationTimestamps have whole seconds
     for obj in [obj for case in all_cases() for obj in case.raw() if "deletionTimestamp" in obj["metadata"]]:
         control_plane.api.request("DELETE", resource_path(obj))
@@ -175,18 +176,10 @@ def _judged(case: Case, cluster: Cluster) -> Judged:
     return Judged(rows, conditions | dict.fromkeys(case.senseless, refused))
 
 
-def _kubectl(kubectl: Path, plane: ControlPlane, folder: Path) -> Callable[[list[Object]], None]:
+def _applying(kubectl: Kubectl) -> Callable[[list[Object]], None]:
     def apply(objects: list[Object]) -> None:
-        # kubectl caches discovery in the home folder: a new CRD would be missing from it.
-        flags = [f"--kubeconfig={plane.kubeconfig}", f"--cache-dir={folder / 'kubectl'}"]
-        done = subprocess.run(
-            [kubectl, *flags, "apply", "--server-side", "-f", "-"],
-            input=json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}).encode(),
-            env={name: value for name, value in os.environ.items() if name != "KUBECONFIG"},
-            capture_output=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr.decode()
+        text = json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
+        kubectl("apply", "--server-side", "-f", "-", text=text)
 
     return apply
 

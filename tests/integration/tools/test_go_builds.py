@@ -12,7 +12,7 @@ import pytest
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["opa", "etcd", "kube-apiserver", "kubectl"])
+@pytest.mark.parametrize("name", ["opa", "etcd", "kube-apiserver", "kubectl", "helm"])
 def test_go_builds_it_into_an_empty_cache(name: str, tmp_path: Path) -> None:
     """With no such tool on PATH and no downloads, it is there afterwards, and tells its version."""
     go = shutil.which("go")

@@ -1,0 +1,23 @@
+"""Rights as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from bridge.cli.printers.table import Column, Table
+from bridge.model.access import Access
+
+
+def access_table(access: Iterable[Access]) -> Table:
+    """A row for each resource, with what it is for; of several names each is listed."""
+    columns = [
+        Column("NAMESPACE"),
+        Column("RESOURCE"),
+        Column("VERBS"),
+        Column("NAMES", long=True),
+        Column("FOR", long=True),
+    ]
+    rows: list[Sequence[str]] = [
+        [one.namespace or "*", one.what, ", ".join(one.verbs), ", ".join(one.names) or "*", one.why] for one in access
+    ]
+    return Table(columns, rows)

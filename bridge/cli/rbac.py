@@ -1,0 +1,121 @@
+"""`bridge rbac`: the rights that a bridge needs, as RBAC's objects, and those that one lacks."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bridge.answers.errors import CommandError
+from bridge.cli.help_text import ExampleCommand, debug_option
+from bridge.cli.options import output_option
+
+if TYPE_CHECKING:
+    from bridge.cli.needs import Asked
+    from bridge.model.access import Access
+
+_EXAMPLES = (
+    ("What the settings alone ask for", "bridge rbac --config bridge.yaml | kubectl apply -f -"),
+    ("With the policy kinds of manifests, as values for the Helm chart", "bridge rbac --manifests kinds/ -o values"),
+    ("With those that the cluster has", "bridge rbac --config bridge.yaml --cluster -o table"),
+    (
+        "What a bridge's ServiceAccount lacks (exit code 1 if anything)",
+        "bridge rbac --config bridge.yaml --check --as system:serviceaccount:policy-bridge:policy-bridge",
+    ),
+)
+_LACKS = 1  # the exit code
+_FORMATS = ("yaml", "json", "table", "values")
+
+
+@click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="The rights that a bridge needs, or lacks")
+@click.option(
+    "--config",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Settings of `bridge run`. The environment (BRIDGE_TYPES, …) goes before them.",
+)
+@click.option(
+    "--manifests",
+    metavar="PATH",
+    multiple=True,
+    help="Where PolicyKinds and CRDs are: a file, a folder with all below it, or -. Several may follow.",
+)
+@click.option("--cluster", is_flag=True, help="Take PolicyKinds and CRDs from the cluster that kubectl talks to.")
+@click.option("--kubeconfig", metavar="FILE", type=click.Path(), help="Take them from this cluster.")
+@click.option("--context", "kube_context", metavar="NAME", help="The context in the kubeconfig.")
+@click.option("--check", is_flag=True, help="Print what of it the cluster does not allow; exit code 1 if anything.")
+@click.option("--as", "user", metavar="USER", default="", help="With --check: who is to be allowed. Default: you.")
+@click.option("--name", metavar="NAME", default="policy-bridge", show_default=True, help="Of the roles and bindings.")
+@click.option(
+    "--service-account",
+    metavar="NAMESPACE/NAME",
+    default="policy-bridge/policy-bridge",
+    show_default=True,
+    help="Whom the roles are bound to.",
+)
+@output_option(*_FORMATS)
+@debug_option
+@click.pass_context
+def rbac(
+    ctx: click.Context,
+    /,
+    config: Path | None,
+    user: str,
+    name: str,
+    service_account: str,
+    output: str,
+    *,
+    check: bool,
+    **where: Any,
+) -> None:
+    """Print the ClusterRole, Roles and bindings that a bridge with these settings needs, and nothing beyond them.
+
+    Of policies: get, list and watch on those of every policy kind, and patch on the status of those with `mode: Manage`
+    and of what they affect. Without --manifests or a cluster only the shipped presets are known.
+    """
+    from bridge.cli.needs import Asked, read_needs
+    from bridge.runtime.roles import role_objects
+
+    if where["manifests"] and (where["kubeconfig"] or where["kube_context"] or where["cluster"]):
+        raise CommandError("--manifests and a cluster exclude each other: give the one that has the policy kinds")
+    asked = Asked(**where)
+    if user and not check:
+        raise CommandError("--as goes with --check")
+    namespace, slash, account = service_account.partition("/")
+    if not namespace or not slash or not account:
+        raise CommandError(f"--service-account {service_account}: write NAMESPACE/NAME")
+    needs = read_needs(config, asked, check=check)
+    if check:
+        ctx.exit(_check(asked, needs, user, output))
+    _print(output, needs, role_objects(needs, name, (namespace, account)))
+
+
+def _check(asked: Asked, needs: list[Access], user: str, output: str) -> int:
+    from bridge.cli.needs import find_lacking
+    from bridge.runtime.roles import role_objects
+
+    found = find_lacking(asked, needs, user)
+    if not found:
+        print(f"{user or 'You'} may do all that the bridge does.", file=sys.stderr)
+        return 0
+    _print("table" if output == "yaml" else output, found, role_objects(found, "lacking", ("", "")))
+    return _LACKS
+
+
+def _print(output: str, access: list[Access], objects: list[dict[str, object]]) -> None:
+    from bridge.cli.printers.documents import print_document, to_yaml
+    from bridge.cli.printers.rbac import access_table
+    from bridge.cli.printers.table import print_tables
+    from bridge.runtime.roles import rules
+
+    if output == "table":
+        print_tables([access_table(access)])
+    elif output == "values":
+        by_place = rules(access)
+        print_document("yaml", {"rbac": {"clusterRules": by_place.pop("", []), "rules": by_place}})
+    elif output == "yaml":
+        sys.stdout.write("---\n".join(to_yaml(one) for one in objects))
+    else:
+        print_document(output, {"apiVersion": "v1", "kind": "List", "items": objects})

@@ -1,0 +1,104 @@
+"""How a bridge ends on SIGTERM or SIGINT: step by step, within its grace period; a second signal ends it at once.
+
+1. It is not ready any more, and the webhook answers on for a while.
+2. The webhook takes no new connections, and answers the requests that it has.
+3. OPA gets what has come.
+4. Nothing more is written to the cluster, and the Lease is released.
+5. What listens ends, and OPA last.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+
+import structlog
+
+log = structlog.get_logger(__name__)
+
+Step = Callable[[], Awaitable[None]]
+
+SAME = 0.5  # seconds in which a signal counts as the one before: some send it to a process and to its group
+RESERVE = 4.0  # seconds of the grace period that are left for what ends after the steps: listeners, then OPA
+_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
+class Shutdown:
+    """Ends what it `guard`s by the steps that were added with `then`, in their order. `grace` is in seconds."""
+
+    def __init__(self, grace: float) -> None:
+        self._grace = grace
+        self._asked = asyncio.Event()
+        self._steps: list[tuple[str, Step]] = []
+
+    def unready(self) -> str:
+        """What keeps a bridge that is told to end from being ready; empty before."""
+        return "the bridge is stopping" if self._asked.is_set() else ""
+
+    def then(self, name: str, step: Step) -> None:
+        """Add a step; it is cancelled where the grace period does not allow for more."""
+        self._steps.append((name, step))
+
+    async def guard(self, serving: asyncio.Task[None]) -> None:
+        """Wait until `serving` ends by itself (raises its error), or a signal has ended it."""
+        with self._signals():
+            asked = asyncio.create_task(self._asked.wait())
+            try:
+                await asyncio.wait({serving, asked}, return_when=asyncio.FIRST_COMPLETED)
+                if not serving.done():
+                    await self._end(serving)
+                if not (self._asked.is_set() and serving.cancelled()):
+                    await serving
+            finally:
+                for task in (asked, serving):
+                    task.cancel()
+                await asyncio.gather(asked, serving, return_exceptions=True)
+
+    async def _end(self, serving: asyncio.Task[None]) -> None:
+        clock = asyncio.get_running_loop().time
+        began = clock()
+        steps = asyncio.create_task(self._run_steps(began + max(0.0, self._grace - RESERVE)))
+        await asyncio.wait({serving, steps}, return_when=asyncio.FIRST_COMPLETED)
+        steps.cancel()
+        serving.cancel()
+        await asyncio.wait({serving}, timeout=max(0.1, began + self._grace - clock()))
+        if not serving.done():
+            log.error("has not ended within shutdown_grace: ends at once", seconds=self._grace)
+            os._exit(1)
+        log.info("stopped", seconds=round(clock() - began, 1))
+
+    async def _run_steps(self, until: float) -> None:
+        for name, step in self._steps:
+            try:
+                async with asyncio.timeout_at(until):
+                    await step()
+            except TimeoutError:
+                log.warning("stopping takes too long: goes on with what comes next", step=name, grace=self._grace)
+            except Exception as error:  # noqa: BLE001 - whatever it is, the rest must end too
+                log.warning("a step of stopping has failed", step=name, why=str(error))
+
+    @contextmanager
+    def _signals(self) -> Iterator[None]:
+        loop = asyncio.get_running_loop()
+
+        def default() -> None:
+            for number in _SIGNALS:
+                loop.remove_signal_handler(number)
+                signal.signal(number, signal.SIG_DFL)  # the system's own way ends even what hangs
+
+        def ask() -> None:
+            if not self._asked.is_set():
+                log.info("stopping: not ready any more; a second signal ends at once", grace=self._grace)
+                self._asked.set()
+                loop.call_later(SAME, default)
+
+        for number in _SIGNALS:
+            loop.add_signal_handler(number, ask)
+        try:
+            yield
+        finally:
+            for number in _SIGNALS:
+                loop.remove_signal_handler(number)

@@ -1,0 +1,66 @@
+package bridge.status
+
+import data.bridge.hierarchy
+import data.bridge.kinds
+
+# METADATA
+# description: |
+#   The types of objects that anything may ever be written to by the policy kinds in force, of the `replicated` types and
+#   the policies themselves: those where it is their status, and those where it is annotations. What RBAC has to allow.
+written(replicated) := {
+	"status": sort(types - annotated),
+	"annotations": sort(annotated),
+} if {
+	types := _managed | (_marked(replicated) & (replicated | kinds.names))
+	annotated := {type | some type in (types - _managed); form(type) == "annotations"}
+}
+
+_managed := {name | some name in kinds.names; kinds.get(name).mode == "Manage"}
+
+_marked(replicated) := {type |
+	some name in marking
+	kind := kinds.get(name)
+	some type in (_declared(kind, replicated) | {type | kind.fanout == "EffectiveTargets"; some type in _acted_on(kind, replicated)})
+} | {type |
+	some name in _managed
+	kind := kinds.get(name)
+	kind.statusShape == "Ancestors"
+	some type in _at_level(kind.ancestorLevel, kind, replicated)
+}
+
+# Where a kind does not list its targets: what has a place in the hierarchy, and what is replicated beside Gateway API.
+_declared(kind, replicated) := {concat("/", [target.group, target.kind]) | some target in kind.targets} if {
+	kind.targets
+} else := {type | some type, _ in hierarchy.levels} | {type | some type in replicated; not _gateway_apis(type)}
+
+_acted_on(kind, replicated) := {type |
+	some type in _at_level(kind.effectiveTarget, kind, replicated)
+	_counts(kind, type)
+}
+
+_counts(kind, type) if {
+	some counted in kind.effectiveKinds
+	counted in {type, split(type, "/")[1]}
+}
+
+_counts(kind, _) if not kind.effectiveKinds
+
+_at_level("Target", kind, replicated) := _declared(kind, replicated)
+
+_at_level(level, kind, replicated) := {type |
+	some type in ({type | some type, _ in hierarchy.levels} | _backends(kind, replicated))
+	level in ({hierarchy.object_level(type)} | {section | section := hierarchy.levels[type].section})
+} if {
+	level != "Target"
+}
+
+# Any kind that a rule names is a backend; of them those are known that the kind lists, or the settings.
+_backends(kind, replicated) := {type | some type in _declared(kind, replicated)} | {type |
+	some type in replicated
+	not _gateway_apis(type)
+}
+
+# What is always replicated besides what policies act on.
+_gateway_apis(type) if {
+	split(type, "/")[0] in {hierarchy.gateway_api, "policybridge.io", "apiextensions.k8s.io"}
+}

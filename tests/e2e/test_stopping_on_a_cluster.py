@@ -1,0 +1,226 @@
+"""SIGTERM with requests under way: what ends when, as callers, a second bridge and the log see it."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import socket
+import ssl
+import subprocess
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.controlplane.plane import ControlPlane
+from tests.e2e.conftest import SHOP
+
+PATIENCE = 60.0  # seconds
+POLICIES = "/api/v1/namespaces/opa-policies"
+POLICY = {
+    "apiVersion": "v1",
+    "kind": "ConfigMap",
+    "metadata": {"name": "any", "labels": {"openpolicyagent.org/policy": "rego"}},
+    "data": {"any.rego": "package any\n\nyes := true\n"},
+}
+LEASE = "/apis/coordination.k8s.io/v1/namespaces/default/leases/policy-bridge"
+
+
+class Decisions(BaseHTTPRequestHandler):
+    """Answers a placement decision at once, of the object `held` once it is `released`."""
+
+    asked = threading.Event()
+    released = threading.Event()
+
+    def do_POST(self) -> None:
+        """Answer."""
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        if b'"held"' in body:
+            self.asked.set()
+            self.released.wait(PATIENCE)
+        answer = b'{"result": {}}'
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def decisions() -> Iterator[str]:
+    """The URL of a decision that is slow for one object."""
+    Decisions.asked.clear()
+    Decisions.released.clear()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Decisions)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/v1/data/slow"
+    Decisions.released.set()
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@contextmanager
+def _running(
+    arguments: list[str | Path], environment: dict[str, str], log: Path, **more: str
+) -> Iterator[subprocess.Popen[bytes]]:
+    with (
+        log.open("w") as file,
+        subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=file, env={**environment, **more}) as process,
+    ):
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def _until(holds: Callable[[], object], log: Path) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < deadline, log.read_text()
+        time.sleep(0.05)
+
+
+def _address() -> str:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{probe.getsockname()[1]}"
+
+
+def _ready(address: str) -> tuple[int, str]:
+    try:
+        with urllib.request.urlopen(f"http://{address}/readyz", timeout=5) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.read().decode()
+    except OSError:
+        return 0, ""
+
+
+def _review(address: str, name: str) -> tuple[bool, str]:
+    """Whether an object is admitted, and the header Connection of the answer."""
+    asked = {
+        "uid": name,
+        "operation": "CREATE",
+        "kind": {"group": "", "version": "v1", "kind": "ConfigMap"},
+        "resource": {"group": "", "version": "v1", "resource": "configmaps"},
+        "namespace": "default",
+        "name": name,
+        "object": {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "default"}},
+    }
+    body = json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": asked}).encode()
+    request = urllib.request.Request(
+        f"https://{address}/admission?timeout=30s", body, {"Content-Type": "application/json"}
+    )
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # what is tested is not its certificate
+    with urllib.request.urlopen(request, timeout=PATIENCE, context=context) as answer:  # noqa: S310 (loopback)
+        return json.load(answer)["response"]["allowed"], str(answer.headers["Connection"])
+
+
+def _holder(plane: ControlPlane) -> str:
+    return str(plane.api.get(LEASE)["spec"].get("holderIdentity") or "")
+
+
+def test_a_bridge_ends_in_order_and_another_goes_on_at_once(
+    own_control_plane: ControlPlane, bridge_path: Path, environment: dict[str, str], decisions: str, tmp_path: Path
+) -> None:
+    plane, logs = own_control_plane, (tmp_path / "first", tmp_path / "second")
+    plane.api.apply(POLICIES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "opa-policies"}})
+    plane.api.apply(f"{POLICIES}/configmaps/any", POLICY)  # where there is none, no decision is waited for
+    address, webhook = _address(), _address()
+    command: list[str | Path] = [bridge_path, "run", "--kubeconfig", plane.kubeconfig, "--listen"]
+    serving = {
+        "BRIDGE_WEBHOOK_LISTEN": webhook,
+        "BRIDGE_WEBHOOK_URL": f"https://{webhook}/admission",
+        "BRIDGE_WEBHOOK_DECISION": decisions,
+        "BRIDGE_WEBHOOK_DEADLINE": "30",
+        "BRIDGE_SHUTDOWN_DRAIN": "3",
+        "BRIDGE_SHUTDOWN_GRACE": "60",
+    }
+    with _running([*command, address], environment, logs[0], **serving) as first:
+        _until(lambda: _ready(address)[0] == 200 and _holder(plane), logs[0])
+        was = _holder(plane)
+        with _running([*command, "127.0.0.1:0"], environment, logs[1]) as second, ThreadPoolExecutor(1) as pool:
+            _until(lambda: "another bridge writes statuses" in logs[1].read_text(), logs[1])
+            under_way = pool.submit(_review, webhook, "held")
+            _until(Decisions.asked.is_set, logs[0])
+
+            first.terminate()
+            _until(lambda: "the bridge is stopping" in _ready(address)[1], logs[0])
+            assert _ready(address)[0] == 503
+            # Whoever has not heard of it yet is answered, and comes by another way next time.
+            assert _review(webhook, "new") == (True, "close")
+            _until(lambda: not _listens(webhook), logs[0])
+            assert not under_way.done()
+            assert _holder(plane) == was
+            Decisions.released.set()
+            assert under_way.result(PATIENCE) == (True, "close")
+
+            assert first.wait(PATIENCE) == 0, logs[0].read_text()
+            _until(lambda: "writes statuses  " in logs[1].read_text(), logs[1])
+            assert _holder(plane) not in {"", was}
+            second.terminate()
+            assert second.wait(PATIENCE) == 0, logs[1].read_text()
+    assert _holder(plane) == ""
+    told = logs[0].read_text()
+    order = [
+        "stopping: not ready any more",
+        "admission is answered on while callers go elsewhere",
+        "admission has ended",
+        "OPA holds all that has come",
+        "does not write statuses any more",
+        "OPA has ended",
+        "stopped",
+    ]
+    places = [told.find(text) for text in order]
+    assert -1 not in places, told
+    assert places == sorted(places), told
+    assert "warning" not in told[places[0] :], told
+
+
+def test_a_second_signal_ends_it_at_once(
+    bridge_path: Path, environment: dict[str, str], decisions: str, tmp_path: Path
+) -> None:
+    certificate, key, log, webhook = tmp_path / "crt", tmp_path / "key", tmp_path / "log", _address()
+    request = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj", "/CN=x"]
+    subprocess.run(["openssl", *request, "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    serving = {
+        "BRIDGE_WEBHOOK_LISTEN": webhook,
+        "BRIDGE_WEBHOOK_CERT_FILE": str(certificate),
+        "BRIDGE_WEBHOOK_KEY_FILE": str(key),
+        "BRIDGE_SHUTDOWN_DRAIN": "300",
+        "BRIDGE_SHUTDOWN_GRACE": "600",
+    }
+    command: list[str | Path] = [bridge_path, "run", "--manifests", SHOP, "--listen", "127.0.0.1:0"]
+    with _running(command, environment, log, **serving) as process:
+        _until(lambda: "admission is served" in log.read_text(), log)
+        found = re.search(r"opa=http://(\S+)", log.read_text())
+        assert found
+        process.send_signal(signal.SIGTERM)
+        _until(lambda: "while callers go elsewhere" in log.read_text(), log)
+        time.sleep(1.0)  # one that comes together with the first is the first
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(PATIENCE) == -signal.SIGTERM
+        _until(lambda: not _listens(found[1]), log)
+
+
+def _listens(address: str) -> bool:
+    host, _, port = address.partition(":")
+    with socket.socket() as probe:
+        probe.settimeout(5)
+        return probe.connect_ex((host, int(port))) == 0
