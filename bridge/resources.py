@@ -8,7 +8,7 @@ _PACKAGE = Path(__file__).resolve().parent
 
 
 def rego_root() -> Path:
-    """The folder that holds `bridge/` of the shipped Rego.
+    """The folder that holds `bridge/` of the shipped Rego, and `system/`, what OPA itself is ruled by.
 
     An installed wheel carries it as `bridge/rego`; in a working copy it stands beside the package.
 
@@ -18,3 +18,8 @@ def rego_root() -> Path:
         if (candidate / "bridge").is_dir():
             return candidate
     raise FileNotFoundError(f"the shipped Rego is missing beside {_PACKAGE}: install policy-bridge again")
+
+
+def authorization_policy() -> str:
+    """The Rego by which an OPA decides who may ask it for what: a file of OPA's own, never part of a bundle."""
+    return (rego_root() / "system" / "authz" / "authz.rego").read_text(encoding="utf-8")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from bridge import __version__
-from bridge.cli.options import kubectl_has_a_cluster
+from bridge.cli.options import Input, kubectl_has_a_cluster
 
 _ENOUGH = 1 << 30  # bytes free; a build of kube-apiserver by Go needs several times as much, the rest far less
 _PATIENCE = 5.0  # seconds for an OPA or an API server to answer
@@ -35,16 +35,14 @@ class Check:
     mend: str = ""
 
 
-def check_everything(
-    opa_url: str | None, token: str | None, kubeconfig: Path | None, kube_context: str | None
-) -> list[Check]:
+def check_everything(source: Input, kubeconfig: Path | None, kube_context: str | None) -> list[Check]:
     """All checks, in the order in which a person mends things. Nothing is fetched or built; seconds at most."""
     return [
         _python(),
         Check("bridge", "ok", __version__),
         *_tools(),
         _disk(),
-        asyncio.run(_opa(opa_url, token)),
+        asyncio.run(_opa(source)),
         asyncio.run(_api_server(kubeconfig, kube_context)),
     ]
 
@@ -83,18 +81,20 @@ def _disk() -> Check:
     return Check("disk", "missing", found, "the cache of tools", f"free {_ENOUGH >> 30} GiB there")
 
 
-async def _opa(url: str | None, token: str | None) -> Check:
+async def _opa(source: Input) -> Check:
     """Whether an OPA answers, has the bridge's modules, and is filled."""
     why = "read commands with --opa"
+    url = source.opa_url
     if not url:
         return Check("opa server", "unchecked", "no --opa URL given", why)
-    from bridge.opa.client import Opa
+    from bridge.opa.address import TlsFiles
+    from bridge.opa.client import QUERIES, Opa
     from bridge.opa.errors import OpaError
 
     try:
-        async with Opa(url, token=token, timeout=_PATIENCE) as opa:
+        async with Opa(url, token=source.token, timeout=_PATIENCE, tls=TlsFiles(*source.tls)) as opa:
             kinds = await opa.query("types", {})
-            revision = await opa.bundle_revision()
+            revision = (await opa.answer(f"{QUERIES}/types", {})).revision
     except OpaError as error:
         mend = "start it with the configuration that `bridge opa-config` prints, and `bridge run --opa` beside it"
         return Check("opa server", "missing", str(error), why, mend)

@@ -39,11 +39,11 @@ def doctor(
     Ends with 1 if something is missing that is needed. What only the tests need is marked as optional.
     """
     from bridge.cli.checks import check_everything
-    from bridge.cli.options import read_input
+    from bridge.cli.options import Input, read_input
     from bridge.cli.printers import print_answer
     from bridge.cli.printers.doctor import check_documents, check_tables
 
-    token = read_input(opa_url, opa_token_file, ()).token if opa_url else None
-    checks = check_everything(opa_url, token, Path(kubeconfig) if kubeconfig else None, kube_context)
+    source = read_input(opa_url, opa_token_file, ()) if opa_url else Input()
+    checks = check_everything(source, Path(kubeconfig) if kubeconfig else None, kube_context)
     print_answer(output, checks, check_tables, "", document=check_documents)
     ctx.exit(1 if any(check.state == "missing" for check in checks) else 0)

@@ -14,6 +14,9 @@ _EXAMPLES = (
     ("An OPA beside the bridge", "bridge opa-config >opa.yaml && opa run --server --config-file=opa.yaml"),
     ("Then the bridge that fills it", "bridge run --opa http://127.0.0.1:8181"),
     ("A bridge on another host", "bridge opa-config --bridge-url http://policy-bridge:8282"),
+    ("An OPA that answers to tokens alone: its configuration,", "bridge opa-config --authorization >opa.yaml"),
+    ("its policy of who may ask for what,", "bridge opa-config --show policy >authz.rego"),
+    ("and how to start it", "bridge opa-config --show command"),
 )
 
 
@@ -31,14 +34,40 @@ _EXAMPLES = (
     help="Where OPA reaches the bridge: the address that `bridge run --listen` has.",
 )
 @click.option("--decision-ids", is_flag=True, help="OPA gives each answer an id, for the audit of admission.")
+@click.option(
+    "--authorization", is_flag=True, help="OPA gets the tokens that it accepts from the bridge, and limits requests."
+)
+@click.option(
+    "--show",
+    type=click.Choice(["config", "policy", "command"]),
+    default="config",
+    show_default=True,
+    help="The configuration; the Rego by which OPA accepts tokens; or the command that starts an OPA with both.",
+)
 @output_option("yaml", "json")
 @debug_option
-def opa_config(bridge_url: str, decision_ids: bool, output: str) -> None:
+def opa_config(bridge_url: str, decision_ids: bool, authorization: bool, show: str, output: str) -> None:
     """Print the configuration that makes an OPA take its modules from this bridge."""
+    if show != "config":
+        print(_policy() if show == "policy" else _command())
+        return
     from bridge.cli.printers.documents import print_document
     from bridge.opa.config import opa_config as config_for
 
     parts = urlsplit(bridge_url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise CommandError(f"--bridge-url {bridge_url}: write http://HOST:PORT")
-    print_document(output, config_for(bridge_url, decision_ids=decision_ids))
+    print_document(output, config_for(bridge_url, decision_ids=decision_ids, authorization=authorization))
+
+
+def _policy() -> str:
+    from bridge.resources import authorization_policy
+
+    return authorization_policy().rstrip()
+
+
+def _command() -> str:
+    from bridge.opa.config import opa_arguments
+
+    addresses = ("unix:///run/policy-bridge/opa.sock", "0.0.0.0:8181")
+    return " ".join(["opa", *opa_arguments("opa.yaml", "authz.rego", addresses)])

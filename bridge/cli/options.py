@@ -17,6 +17,7 @@ _Decorated = TypeVar("_Decorated", bound=Callable[..., Any])
 
 OPA_VARIABLE = "BRIDGE_OPA_URL"
 OPA_TOKEN_VARIABLE = "BRIDGE_OPA_TOKEN_FILE"  # noqa: S105 - the name of a variable
+OPA_TLS_VARIABLES = ("BRIDGE_OPA_CA_FILE", "BRIDGE_OPA_CERT_FILE", "BRIDGE_OPA_KEY_FILE")
 FORMATS = ("table", "wide", "json", "yaml")
 
 
@@ -24,6 +25,7 @@ FORMATS = ("table", "wide", "json", "yaml")
 class Input:
     """Where a read command gets its answer: the OPA at `opa_url`, `manifests` (paths, `-`), or else a cluster.
 
+    `tls` are files for an https OPA: the authorities, our certificate, its key.
     `kubeconfig` and `kube_context` say which cluster; None as kubectl would choose.
     """
 
@@ -32,6 +34,7 @@ class Input:
     manifests: tuple[str, ...] = ()
     kubeconfig: str | None = None
     kube_context: str | None = None
+    tls: tuple[str | None, ...] = (None, None, None)
 
 
 def input_options(command: _Decorated) -> _Decorated:
@@ -138,7 +141,8 @@ def read_input(
         )
     token_file = (opa_token_file or os.environ.get(OPA_TOKEN_VARIABLE)) if opa_url else None
     token = _token(token_file) if token_file else None
-    return Input(opa_url or None, token, manifests, kubeconfig, kube_context)
+    tls = tuple(os.environ.get(name) or None for name in OPA_TLS_VARIABLES)
+    return Input(opa_url or None, token, manifests, kubeconfig, kube_context, tls)
 
 
 def kubectl_has_a_cluster() -> bool:

@@ -42,6 +42,7 @@ async def _read(
     source: Input, ask: Callable[[Engine], Awaitable[_Answer]], types: Sequence[str]
 ) -> tuple[_Answer, int]:
     # Imported here, so that help and errors of usage come at once.
+    from bridge.opa.address import TlsFiles
     from bridge.runtime.engine import open_engine
     from bridge.runtime.logs import configure_logs
 
@@ -49,6 +50,7 @@ async def _read(
     async with open_engine(
         opa_url=source.opa_url,
         token=source.token,
+        tls=TlsFiles(*source.tls),
         manifests=source.manifests,
         kubeconfig=source.kubeconfig,
         kube_context=source.kube_context,

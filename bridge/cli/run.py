@@ -38,11 +38,14 @@ _SHOWN_ROWS = 100  # of a table at the start; the rest is a command away
     "--kubeconfig", metavar="FILE", help="How to reach the cluster. Default: as kubectl, else the pod's account."
 )
 @click.option("--context", metavar="NAME", help="The context in the kubeconfig.")
-@click.option("--opa", "opa_url", metavar="URL", help="Fill this OPA instead of starting one.")
+@click.option(
+    "--opa", "opa_url", metavar="URL", help="Fill this OPA (http, https, unix:///PATH) instead of starting one."
+)
 @click.option("--opa-token-file", metavar="FILE", help="Bearer token for that OPA; read anew for each request.")
 @click.option(
     "--opa-port", type=click.IntRange(1, 65535), help="The port of the OPA that is started. Default: a free one."
 )
+@click.option("--opa-socket", metavar="PATH", help="The OPA that is started listens on this Unix socket, on no port.")
 @click.option("--listen", metavar="HOST:PORT", help="Where modules and probes are served. Default: 127.0.0.1:8282.")
 @click.option("--web-token-file", metavar="FILE", help="Bearer token for the page; needed unless --listen is loopback.")
 @click.option("--webhook-listen", metavar="HOST:PORT", help="Serve admission there, over TLS. Default: not at all.")
@@ -84,12 +87,19 @@ async def report(settings: Settings, running: Running) -> None:
             example = None
     else:
         example = None
-    print(f"\nQueries:  {running.opa_url}/v1/data/bridge/v1/effective   (scopes, status, …: OPA's data API)")
+    socket, at = _asked_at(running.opa_url)
+    print(f"\nQueries:  {at}/v1/data/bridge/v1/effective   (scopes, status, …: OPA's data API)")
     if example:
         asked = f'{{"input": {{"targets": ["{example}"]}}}}'
-        print(f"          curl -s {running.opa_url}/v1/data/bridge/v1/effective -d '{asked}'")
+        print(f"          curl -s {socket}{at}/v1/data/bridge/v1/effective -d '{asked}'")
     print(f"Bridge:   {running.bridge_url}   (/livez, /readyz)")
     print("Ctrl-C stops it.", flush=True)
+
+
+def _asked_at(url: str) -> tuple[str, str]:
+    """What curl is told of a Unix socket, empty for a port; and the URL that it asks."""
+    path = url.removeprefix("unix://")
+    return (f"--unix-socket {path} ", "http://localhost") if path != url else ("", url)
 
 
 async def _overview(settings: Settings, running: Running) -> tuple[list[Table], str | None]:

@@ -16,8 +16,10 @@ LONGEST_WAIT = 60.0  # seconds; a client that asks for more is answered by then
 class BundleEndpoint:
     """Serves one bundle at a time; until there is a first one, who asks waits. `handed` is the revision given last."""
 
-    def __init__(self, bundle: Bundle | None = None) -> None:
+    def __init__(self, bundle: Bundle | None = None, path: str = BUNDLE_PATH) -> None:
         self.handed = ""
+        self._confirmed = ""
+        self._path = path
         self._bundle = bundle
         self._fresh_start: Callable[[], None] = lambda: None
         self._changed = asyncio.Condition()
@@ -34,7 +36,7 @@ class BundleEndpoint:
 
     def add_to(self, app: web.Application) -> None:
         """Route the endpoint in an application."""
-        app.router.add_get(BUNDLE_PATH, self._get)
+        app.router.add_get(self._path, self._get)
         app.on_shutdown.append(self._end)
 
     async def serve_next(self, bundle: Bundle) -> None:
@@ -49,10 +51,19 @@ class BundleEndpoint:
             self._ended = True
             self._changed.notify_all()
 
+    async def taken(self, revision: str) -> None:
+        """Wait until an OPA has this revision in force: then it asks for news of it."""
+        async with self._changed:
+            await self._changed.wait_for(lambda: self._confirmed == revision)
+
     async def _get(self, request: web.Request) -> web.Response:
         has = request.headers.get("If-None-Match", "").strip('"')
         if not has:
             self._fresh_start()
+        if has != self._confirmed:
+            async with self._changed:
+                self._confirmed = has
+                self._changed.notify_all()
         wait = _wanted_wait(request.headers.getall("Prefer", []))
         if wait > 0 and not self._has_news(has):
             try:

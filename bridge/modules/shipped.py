@@ -22,13 +22,14 @@ class Shipped:
 
 
 def shipped(root: Path) -> Shipped:
-    """The modules below `root` (tests left out), with the presets of policy kinds as `data.bridge.presets`.
+    """The modules below `root/bridge` (tests left out), with the presets of policy kinds as `data.bridge.presets`.
 
-    They own their packages alone: `bridge.strategies` and `bridge.extensions` are for modules that others load.
+    What is beside them is not for a bundle: OPA has it as files (`bridge.resources.authorization_policy`). They own
+    their packages alone: `bridge.strategies` and `bridge.extensions` are for modules that others load.
     """
     modules = {
         str(path.relative_to(root)): path.read_text(encoding="utf-8")
-        for path in sorted(root.rglob("*.rego"))
+        for path in sorted((root / "bridge").rglob("*.rego"))
         if not path.name.endswith("_test.rego")
     }
     presets = {path.stem: _preset(path) for path in sorted((root / "bridge/kinds/presets").glob("*.yaml"))}

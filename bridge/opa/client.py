@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import io
+import ssl
 from typing import TYPE_CHECKING, Any, Self
-from urllib.parse import urlsplit
 
 import aiohttp
 import msgspec
 from opa_client.opa_async import AsyncOpaClient
 from yarl import URL
 
+from bridge.opa.address import TlsFiles, Trust, connector, read_address
 from bridge.opa.config import BUNDLE_NAME
 from bridge.opa.errors import OpaError, OpaRejected, OpaUnavailable, OpaUndefined, QueryError
 from bridge.opa.paths import url_path
@@ -61,12 +62,13 @@ class _Status(msgspec.Struct):
 
 
 class Opa:
-    """An OPA at `url` (http or https, a path before `/v1` allowed), as an async context manager.
+    """An OPA at `url` (http, https or a Unix socket; see `bridge.opa.address`), as an async context manager.
 
-    `token` is a bearer token, or a callable that gives the present one for each request.
-    `timeout` is in seconds, for a whole request: a first fill is large. `mend` is asked whether a query that failed in
-    evaluation can be asked again. Paths of documents are JSON Pointers (`bridge.opa.paths.pointer`), the leading slash
-    left out or not. Every method raises OpaUnavailable when there is no answer and OpaRejected when OPA says no.
+    `tls` are files for https; a server's certificate is always verified. `token` is a bearer token, or a callable that
+    gives the present one for each request. `timeout` is in seconds, for a whole request: a first fill is large. `mend`
+    is asked whether a query that failed in evaluation can be asked again. Paths of documents are JSON Pointers
+    (`bridge.opa.paths.pointer`), the leading slash left out or not. Every method raises OpaUnavailable when there is no
+    answer and OpaRejected when OPA says no.
     """
 
     def __init__(
@@ -76,23 +78,23 @@ class Opa:
         token: str | Callable[[], str] | None = None,
         timeout: float = 30.0,
         mend: Callable[[OpaRejected], Awaitable[bool]] | None = None,
+        tls: TlsFiles | None = None,
     ) -> None:
-        parts = urlsplit(url if "://" in url else f"http://{url}")
-        if parts.scheme not in {"http", "https"} or not parts.hostname:
-            raise OpaError(f"{url!r} is no URL of an OPA: write http://HOST:PORT")
-        host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-        secure = parts.scheme == "https"
+        self._address = read_address(url)
+        self._trust = Trust(tls or TlsFiles()) if self._address.secure else None
         self._token = token
         self._mend = mend
         # No retries inside the library: it would send a refused write again, and wait before it tells of an error.
-        self._client = AsyncOpaClient(
-            host=host, port=parts.port or (443 if secure else 80), ssl=secure, timeout=timeout, retries=0
-        )
-        self._base = f"{parts.scheme}://{host}:{self._client.port}{parts.path.rstrip('/')}"
-        self.url = self._base
+        self._client = AsyncOpaClient(timeout=timeout, retries=0)
+        self._base = self._address.base
+        self.url = self._address.url
 
     async def __aenter__(self) -> Self:
-        await self._client._init_session()  # noqa: SLF001 - what the library's own __aenter__ does
+        # In place of the library's own session, which knows neither sockets nor authorities.
+        self._client._session = aiohttp.ClientSession(  # noqa: SLF001
+            connector=connector(self._address, self._trust),
+            timeout=aiohttp.ClientTimeout(total=self._client.timeout),
+        )
         return self
 
     async def __aexit__(
@@ -200,6 +202,8 @@ class Opa:
         self, method: str, path: str, body: Any = msgspec.UNSET, content_type: str = "application/json"
     ) -> bytes:
         headers = {}
+        if self._trust is not None:
+            self._trust.look()
         if self._token is not None:
             headers["Authorization"] = f"Bearer {self._token if isinstance(self._token, str) else self._token()}"
         data: bytes | io.BytesIO | None = None
@@ -210,13 +214,21 @@ class Opa:
         url = URL(f"{self._base}{path}", encoded=True)
         try:
             # The library's public methods hide OPA's error body and refuse lists: its request is what we want of it.
-            async with self._client._request(method, url, data=data, headers=headers) as response:  # noqa: SLF001
+            async with self._client._request(  # noqa: SLF001
+                method,
+                url,
+                data=data,
+                headers=headers,
+                allow_redirects=False,  # whoever redirects shall not get our token
+            ) as response:
                 answer: bytes = await response.read()
         except TimeoutError as error:
             raise OpaUnavailable(f"OPA at {self.url} gave no answer within {self._client.timeout:g} s") from error
+        except (aiohttp.ClientSSLError, ssl.SSLError) as error:
+            raise OpaUnavailable(f"no trusted TLS connection to OPA at {self.url}: {_in_words(error)}") from error
         except aiohttp.ClientError as error:
             raise OpaUnavailable(f"OPA at {self.url} cannot be reached: {_in_words(error)}") from error
-        if response.status >= 400:
+        if response.status >= 300:
             raise _rejected(response.status, answer, response.headers.get("Retry-After", ""))
         return answer
 
@@ -251,10 +263,18 @@ def _rejected(status: int, body: bytes, retry_after: str) -> OpaRejected:
     return OpaRejected(status, str(answer.get("code", "")), message, details, wait)
 
 
-def _in_words(error: aiohttp.ClientError) -> str:
+def _one_line(error: BaseException) -> str:
+    return " ".join(str(error).split())
+
+
+def _in_words(error: Exception) -> str:
     """Without what the library adds of itself."""
     if isinstance(error, aiohttp.ClientConnectorDNSError):
         return "its host name is not known"
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        return f"{_one_line(error.certificate_error)}; name the authority that signed it with opa_ca_file"
     if isinstance(error, aiohttp.ClientConnectorError) and isinstance(error.os_error, ConnectionRefusedError):
         return "it refuses connections"
+    if isinstance(error, aiohttp.ClientConnectorError):
+        return _one_line(error.os_error)
     return str(error)

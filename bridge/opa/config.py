@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 BUNDLE_NAME = "policy-bridge"  # how OPA names the bundle in its status and provenance
 BUNDLE_PATH = "/bundles/policy-bridge.tar.gz"  # where the bridge serves it
+TOKENS_NAME = "policy-bridge-tokens"  # the bundle of who may ask OPA for what
+TOKENS_PATH = "/bundles/policy-bridge-tokens.tar.gz"
 LONG_POLL_SECONDS = 30
+LARGEST_BODY = 64 << 20  # bytes of a request to OPA, unpacked too; a piece of a first fill has at most half of that
 
 # OPA polls long only where the answer has this Content-Type; otherwise it falls back to asking every delay.
 BUNDLE_CONTENT_TYPE = "application/vnd.openpolicyagent.bundles"
@@ -19,27 +23,42 @@ _DECISION_IDS = {
 }
 
 
-def opa_config(bridge_url: str, *, decision_ids: bool = False) -> dict[str, Any]:
+def opa_config(bridge_url: str, *, decision_ids: bool = False, authorization: bool = False) -> dict[str, Any]:
     """OPA's configuration (JSON and YAML alike) for a bridge that serves its bundle at `bridge_url`.
 
     OPA asks again 1 to 2 s after each answer, and an answer waits up to LONG_POLL_SECONDS for news. The status plugin
     is on so that `/v1/status` tells which bundle OPA has activated, or why it refused one. With `decision_ids` each
-    answer has an id, for the audit of admission.
+    answer has an id, for the audit of admission. With `authorization` OPA also asks for the tokens that it is to
+    accept, and limits what is sent to it: OPA reads a body before it asks who has sent it.
     """
     logged = {"decision_logs": _DECISION_IDS} if decision_ids else {}
+    limits = {"server": {"decoding": {"max_length": LARGEST_BODY, "gzip": {"max_length": LARGEST_BODY}}}}
     return {
         "services": {"bridge": {"url": bridge_url.rstrip("/")}},
         "bundles": {
-            BUNDLE_NAME: {
-                "service": "bridge",
-                "resource": BUNDLE_PATH,
-                "polling": {
-                    "min_delay_seconds": 1,
-                    "max_delay_seconds": 2,
-                    "long_polling_timeout_seconds": LONG_POLL_SECONDS,
-                },
-            }
+            BUNDLE_NAME: _bundle(BUNDLE_PATH),
+            **({TOKENS_NAME: _bundle(TOKENS_PATH)} if authorization else {}),
         },
         "status": {"prometheus": True},
         **logged,
+        **(limits if authorization else {}),
     }
+
+
+def opa_arguments(config: str, policy: str, listen: Sequence[str]) -> list[str]:
+    """The arguments of an `opa` that answers to tokens alone: files of its configuration and policy, its addresses."""
+    addresses = [f"--addr={address}" for address in listen]
+    return [
+        *("run", "--server", *addresses, "--unix-socket-perm=600"),
+        *("--authentication=token", "--authorization=basic"),
+        *(f"--config-file={config}", "--skip-version-check", policy),
+    ]
+
+
+def _bundle(path: str) -> dict[str, Any]:
+    polling = {
+        "min_delay_seconds": 1,
+        "max_delay_seconds": 2,
+        "long_polling_timeout_seconds": LONG_POLL_SECONDS,
+    }
+    return {"service": "bridge", "resource": path, "polling": polling}

@@ -1,4 +1,4 @@
-"""The bridge's own OPA: a child process on a loopback port that ends when the bridge ends, however it ends."""
+"""The bridge's own OPA: a child process on loopback or a Unix socket that ends with the bridge, however that ends."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import socket
 import tempfile
 import uuid
 from collections import deque
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -18,7 +19,7 @@ from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaStartError, PortTaken
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import AsyncIterator, Callable, Mapping
 
     from bridge.opa.bundle import Bundle
 
@@ -42,13 +43,23 @@ _ATTEMPTS = 5  # free ports tried, when the one that was free a moment ago is ta
 _LABEL = "managed-by-policy-bridge"
 
 
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """What makes an OPA answer to tokens alone: the `policy` (Rego), our own `token`, and where else it listens."""
+
+    policy: str
+    token: Callable[[], str]
+    listen: tuple[str, ...] = ()
+
+
 class ManagedOpa:
     """An OPA process that this process owns.
 
     `executable` is the `opa` binary, `config` OPA's configuration (`bridge.opa.config.opa_config`, or `{}`). `port`
-    is a loopback port; None picks a free one. `bundle` is loaded at the start, for one-shot use without a bridge
-    that serves it. `start_timeout` is in seconds. Starting again after `exited` is the caller's decision. As a context
-    manager it is started and stopped.
+    is a loopback port; None picks a free one. With `socket`, the path of a Unix socket, there is no port. `bundle` is
+    loaded at the start, for one-shot use without a bridge that serves it. With `guard` it answers to tokens alone,
+    which its `config` has to get for it. `start_timeout` is in seconds. Starting again after `exited` is the caller's
+    decision. As a context manager it is started and stopped.
     """
 
     def __init__(
@@ -57,13 +68,17 @@ class ManagedOpa:
         config: Mapping[str, Any],
         *,
         port: int | None = None,
+        socket: str = "",
         bundle: Bundle | None = None,
+        guard: Guard | None = None,
         start_timeout: float = 30.0,
     ) -> None:
         self._executable = str(executable)
         self._config = config
         self._fixed_port = port
+        self._socket = socket
         self._bundle = bundle
+        self._guard = guard
         self._start_timeout = start_timeout
         self._process: asyncio.subprocess.Process | None = None
         self._reader: asyncio.Task[None] | None = None
@@ -85,12 +100,15 @@ class ManagedOpa:
         """
         if self._process is not None and self._process.returncode is None:
             raise OpaStartError("this OPA runs already")
+        if self._socket:
+            await self._start_at(f"unix://{self._socket}")
+            return self.url
         for attempt in range(_ATTEMPTS):
             port = _free_port() if self._fixed_port is None else self._fixed_port
             if self._fixed_port is not None and not _is_free(port):
                 raise PortTaken(port)
             try:
-                await self._start_on(port)
+                await self._start_at(f"http://127.0.0.1:{port}")
             except PortTaken:
                 if self._fixed_port is not None or attempt == _ATTEMPTS - 1:
                     raise
@@ -137,11 +155,12 @@ class ManagedOpa:
         """The last lines that OPA wrote, messages only, oldest first."""
         return list(self._last_words)
 
-    async def _start_on(self, port: int) -> None:
+    async def _start_at(self, url: str) -> None:
+        self._refuse_a_socket_in_use()
         folder = Path(tempfile.mkdtemp(prefix="policy-bridge-opa-"))
         try:
             mark = uuid.uuid4().hex
-            command = self._command(folder, port, mark)
+            command = self._command(folder, url, mark)
             self._last_words.clear()
             try:
                 # A session of its own: Ctrl-C reaches the bridge, which still needs OPA while it stops.
@@ -157,20 +176,21 @@ class ManagedOpa:
             self._process = process
             if process.stdout is not None:
                 self._reader = asyncio.create_task(self._keep_last_words(process.stdout))
-            self.url = f"http://127.0.0.1:{port}"
+            self.url = url
             try:
-                await self._until_ready(mark, port)
+                await self._until_ready(mark)
             except BaseException:
                 await self.stop()
                 raise
         finally:
             shutil.rmtree(folder, ignore_errors=True)  # OPA reads its files once, at the start
 
-    def _command(self, folder: Path, port: int, mark: str) -> list[str]:
+    def _command(self, folder: Path, url: str, mark: str) -> list[str]:
         labels = {**self._config.get("labels", {}), _LABEL: mark}
         config_file = folder / "config.json"
         config_file.write_bytes(msgspec.json.encode({**self._config, "labels": labels}))
-        command = [self._executable, "run", "--server", "--addr", f"127.0.0.1:{port}"]
+        command = [self._executable, "run", "--server", "--unix-socket-perm", "600"]
+        command += ["--addr", url.removeprefix("http://")]
         command += ["--config-file", str(config_file)]
         command += ["--log-level", "error", "--log-format", "json", "--skip-version-check"]
         command += ["--shutdown-grace-period", "2"]
@@ -178,9 +198,14 @@ class ManagedOpa:
             bundle_file = folder / "bundle.tar.gz"
             bundle_file.write_bytes(self._bundle.content)
             command += ["--bundle", str(bundle_file)]
+        if self._guard is not None:
+            policy = folder / "authz.rego"
+            policy.write_text(self._guard.policy)
+            command += ["--authentication", "token", "--authorization", "basic", str(policy)]
+            command += [f"--addr={address}" for address in self._guard.listen]
         return command
 
-    async def _until_ready(self, mark: str, port: int) -> None:
+    async def _until_ready(self, mark: str) -> None:
         exited = asyncio.create_task(self.exited())
         answers = asyncio.create_task(self._until_answers(mark))
         try:
@@ -194,19 +219,28 @@ class ManagedOpa:
             answers.result()
         elif exited.cancelled():
             raise OpaStartError(f"OPA did not answer within {self._start_timeout:g} s of its start{self._said()}")
-        elif any("address already in use" in line for line in self._last_words):
-            raise PortTaken(port)
+        elif not self._socket and any("address already in use" in line for line in self._last_words):
+            raise PortTaken(int(self.url.rpartition(":")[2]))
         else:
             raise OpaStartError(f"OPA ended at its start with exit status {exited.result()}{self._said()}")
 
     async def _until_answers(self, mark: str) -> None:
-        async with Opa(self.url, timeout=5.0) as opa:
+        async with Opa(self.url, token=self._guard.token if self._guard else None, timeout=5.0) as opa:
             while True:
                 # The label proves that it is our OPA that answers, not another one that already had the port.
                 with contextlib.suppress(OpaError):
                     if (await opa.config()).get("labels", {}).get(_LABEL) == mark and await opa.ready():
                         return
                 await asyncio.sleep(0.02)
+
+    def _refuse_a_socket_in_use(self) -> None:
+        """OPA removes a socket that it finds, also another's."""
+        with socket.socket(socket.AF_UNIX) as probe:
+            try:
+                probe.connect(self._socket or "/")
+            except OSError:
+                return
+        raise OpaStartError(f"{self._socket} is in use: stop what listens there, or name another socket for OPA")
 
     def _said(self) -> str:
         # OPA's last line tells why it ends, except for a broken bundle, whose errors stand in several lines.

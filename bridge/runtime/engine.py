@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from bridge.model.changes import Change, Trouble
 from bridge.model.keys import Key
+from bridge.opa.address import TlsFiles
 from bridge.opa.bundle import Bundle
 from bridge.opa.client import Opa
 from bridge.opa.managed import ManagedOpa
@@ -41,23 +42,23 @@ async def open_engine(
     *,
     opa_url: str | None = None,
     token: str | Callable[[], str] | None = None,
+    tls: TlsFiles | None = None,
     manifests: Sequence[str] = (),
     kubeconfig: str | None = None,
     kube_context: str | None = None,
     types: Sequence[str] = (),
     empty: bool = False,
 ) -> AsyncIterator[Engine]:
-    """An engine on a running OPA (`opa_url`), on manifests (paths, `-` for standard input), or else on a cluster.
+    """An engine on a running OPA, on manifests (paths, `-` for standard input), or else on a cluster.
 
-    With `empty` it holds no objects at all, only the shipped Rego.
-
-    The latter two have an OPA of their own for as long as the engine is open; a cluster is `kubeconfig`'s, None for
-    kubectl's; `types` are read of them besides Gateway API's and the policy kinds'. Raises ManifestError for a path
-    that is not there, KubeError for a cluster that does not answer, OpaError where OPA cannot be reached or started,
-    ToolError where there is no `opa` and none can be had.
+    `opa_url` is a running one's, with `token` and `tls`. The others have an OPA of their own for as long as the engine
+    is open; a cluster is `kubeconfig`'s, None for kubectl's; `types` are read of them besides Gateway API's and the
+    policy kinds'. Raises ManifestError for a path that is not there, KubeError for a cluster that does not answer,
+    OpaError where OPA cannot be reached or started, ToolError where there is no `opa` and none can be had. With `empty`
+    it holds no objects at all, only the shipped Rego.
     """
     if opa_url:
-        async with Opa(opa_url, token=token) as opa:
+        async with Opa(opa_url, token=token, tls=tls) as opa:
             yield Engine(opa)
         return
     if manifests or empty:

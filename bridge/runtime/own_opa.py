@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import contextlib
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from typing import Any
 
 import structlog
 
+from bridge.opa.config import opa_config
 from bridge.opa.errors import OpaStartError
-from bridge.opa.managed import ManagedOpa
+from bridge.opa.managed import Guard, ManagedOpa
+from bridge.resources import authorization_policy
+from bridge.runtime.opa_access import OpaAccess
+from bridge.runtime.opa_settings import guarded
+from bridge.runtime.settings import Settings
+from bridge.runtime.tokens import Tokens
 
 log = structlog.get_logger(__name__)
 
@@ -20,12 +26,15 @@ HEALTHY = 30.0  # seconds of life after which an end counts as the first again
 
 
 class OwnOpa:
-    """Starts an OPA with `config` and starts it again whenever it ends. `port` None picks a free one, and keeps it."""
+    """Starts an OPA and starts it again whenever it ends, at the same address.
 
-    def __init__(self, executable: Path, config: dict[str, Any], port: int | None) -> None:
-        self._executable = executable
-        self._config = config
-        self._opa = ManagedOpa(executable, config, port=port)
+    `make` makes one (not started) on a loopback port, None for a free one; where it has a socket, the port counts for
+    nothing.
+    """
+
+    def __init__(self, make: Callable[[int | None], ManagedOpa], port: int | None) -> None:
+        self._make = make
+        self._opa = make(port)
         self.url = ""
 
     async def start(self) -> None:
@@ -35,7 +44,7 @@ class OwnOpa:
     async def keep(self, ended: Callable[[], None]) -> None:
         """Start it again whenever it ends, until cancelled. `ended` is called each time that it runs again."""
         delay = FIRST_DELAY
-        port = int(self.url.rpartition(":")[2])
+        port = None if self.url.startswith("unix:") else int(self.url.rpartition(":")[2])
         while True:
             began = asyncio.get_running_loop().time()
             status = await self._opa.exited()
@@ -45,7 +54,7 @@ class OwnOpa:
             while True:
                 await asyncio.sleep(delay)
                 delay = min(delay * 2, LONGEST_DELAY)
-                self._opa = ManagedOpa(self._executable, self._config, port=port)
+                self._opa = self._make(port)
                 try:
                     await self._opa.start()
                     ended()
@@ -57,3 +66,35 @@ class OwnOpa:
         """Stop it, gently first."""
         await self._opa.stop()
         log.info("OPA has ended")
+
+
+@contextlib.asynccontextmanager
+async def reach_opa(
+    settings: Settings, bridge_url: str, tokens: Tokens, executable: Path
+) -> AsyncIterator[tuple[OpaAccess, OwnOpa | None]]:
+    """Access to the OPA that the settings name, or to one of the bridge's own, which is started and stopped.
+
+    `bridge_url` is where bundles are served from, that of `tokens` among them. Raises OpaStartError.
+    """
+    following = asyncio.create_task(tokens.run())
+    own = None if settings.opa_url else _own(settings, bridge_url, tokens, executable)
+    try:
+        if own is not None:
+            await own.start()
+        yield OpaAccess(settings.opa_url or (own.url if own else ""), settings, tokens), own
+    finally:
+        if own is not None:
+            await own.stop()
+        following.cancel()
+        await asyncio.gather(following, return_exceptions=True)
+
+
+def _own(settings: Settings, bridge_url: str, tokens: Tokens, executable: Path) -> OwnOpa:
+    guard = Guard(authorization_policy(), tokens.own, settings.opa_listen) if guarded(settings) else None
+    decision_ids = settings.webhook_listen is not None
+    config = opa_config(bridge_url, decision_ids=decision_ids, authorization=guard is not None)
+
+    def make(port: int | None) -> ManagedOpa:
+        return ManagedOpa(executable, config, port=port, socket=settings.opa_socket or "", guard=guard)
+
+    return OwnOpa(make, settings.opa_port)

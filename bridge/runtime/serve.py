@@ -9,7 +9,6 @@ import hashlib
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import msgspec
 import structlog
@@ -17,8 +16,7 @@ from aiohttp import web
 
 from bridge.modules.endpoint import BundleEndpoint
 from bridge.modules.shipped import shipped_bundle
-from bridge.opa.client import Answer, Opa
-from bridge.opa.config import opa_config
+from bridge.opa.client import Answer
 from bridge.remediator.audit import Audit
 from bridge.remediator.placement.placement import Placement
 from bridge.remediator.queue import Budget
@@ -28,9 +26,10 @@ from bridge.replicator.pruning import pruning
 from bridge.replicator.replicator import Replicator
 from bridge.resources import rego_root
 from bridge.runtime.engine import Engine
-from bridge.runtime.listening import listen, token_of
+from bridge.runtime.listening import listen
 from bridge.runtime.metrics import Metrics, add_metrics
-from bridge.runtime.own_opa import OwnOpa
+from bridge.runtime.opa_access import tokens_of
+from bridge.runtime.own_opa import reach_opa
 from bridge.runtime.placing import make_placement
 from bridge.runtime.policies import PolicyLoading
 from bridge.runtime.probes import add_probes
@@ -92,12 +91,14 @@ async def _started(
         }
         ends_last = await stack.enter_async_context(contextlib.AsyncExitStack())
         bundles = BundleEndpoint()
+        tokens = tokens_of(settings)
         metrics = Metrics()
-        bridge_url = await stack.enter_async_context(_listening(settings, bundles, ready, metrics, site))
+        bridge_url = await stack.enter_async_context(
+            _listening(settings, (bundles, tokens.endpoint), ready, metrics, site)
+        )
         executable = await asyncio.to_thread(ensure, "opa")
-        own = None if settings.opa_url else await _own_opa(ends_last, settings, executable.path, bridge_url)
-        opa_url = own.url if own else settings.opa_url or ""
-        opa = await stack.enter_async_context(Opa(opa_url, token=token_of(settings.opa_token_file)))
+        access, own = await ends_last.enter_async_context(reach_opa(settings, bridge_url, tokens, executable.path))
+        opa = await stack.enter_async_context(access.open())
         # Where it listens tells bridges on one host apart, and stays the same when a bridge is started anew.
         placed = [one.type_id for one in settings.placed_types]
         asked = list(dict.fromkeys([*(one.type for one in settings.selected_types), *placed]))
@@ -106,9 +107,7 @@ async def _started(
         loader = loading.loader
         # Who derives links and statuses asks again without an author's module that fails; admission must not: a crafted
         # object would rid it of a policy.
-        mending = await stack.enter_async_context(
-            Opa(opa_url, token=token_of(settings.opa_token_file), mend=loader.blame)
-        )
+        mending = await stack.enter_async_context(access.open(mend=loader.blame))
         replicator = Replicator(
             loading.source,
             mending,
@@ -132,13 +131,13 @@ async def _started(
         ready["replicator"] = lambda: "" if replicator.filled.is_set() else "OPA does not hold everything yet"
         webhook = None
         if settings.webhook_listen is not None:
-            webhook = Webhook(settings, world, opa_url, _policies(replicator, loading))
+            webhook = Webhook(settings, world, access, _policies(replicator, loading))
             replicator.listen(webhook.note)
             ready["webhook"] = webhook.readiness
         site.open(Backing(opa, replicator.listen, lambda: {name: check() for name, check in ready.items()}))
         _end_in_order(shutdown, settings, webhook, replicator, world)
-        log.info("running", bridge=bridge_url, opa=opa_url, source=world.name)
-        running = Running(Engine(opa, [], world.position), opa_url, bridge_url, world.sink)
+        log.info("running", bridge=bridge_url, opa=access.url, source=world.name)
+        running = Running(Engine(opa, [], world.position), access.url, bridge_url, world.sink)
         writers = (remediator, audit, placement)
         others: list[Run] = [loading.run, world.run, site.run]
         if own:
@@ -151,15 +150,6 @@ async def _started(
         finally:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
-
-
-async def _own_opa(stack: contextlib.AsyncExitStack, settings: Settings, executable: Path, bridge_url: str) -> OwnOpa:
-    """An OPA that ends with the stack."""
-    config = opa_config(bridge_url, decision_ids=settings.webhook_listen is not None)
-    own = OwnOpa(executable, config, settings.opa_port)
-    await own.start()
-    stack.push_async_callback(own.stop)
-    return own
 
 
 def _end_in_order(
@@ -222,13 +212,14 @@ def _shapes(chosen: TypeSettings) -> bool:
 @contextlib.asynccontextmanager
 async def _listening(
     settings: Settings,
-    bundles: BundleEndpoint,
+    bundles: Iterable[BundleEndpoint],
     ready: Mapping[str, Callable[[], str]],
     metrics: Metrics,
     site: Site,
 ) -> AsyncIterator[str]:
     app = web.Application()
-    bundles.add_to(app)
+    for bundle in bundles:
+        bundle.add_to(app)
     add_probes(app, lambda: {name: check() for name, check in ready.items()})
     add_metrics(app, metrics)
     site.add_to(app)

@@ -14,6 +14,7 @@ import yaml
 
 from bridge.model.placement import DEFAULT_DECISION, Mode, Placed, decision_path
 from bridge.model.selection import Fields, Selection
+from bridge.runtime.opa_settings import check_opa
 from bridge.runtime.webhook_settings import check_webhook
 
 PREFIX = "BRIDGE_"  # of environment variables: BRIDGE_OPA_URL sets opa_url
@@ -87,7 +88,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     Sources: `manifests` (paths; then there is no cluster) or `kubeconfig` and `context` (default: as kubectl finds
     them, else the pod's own account). `opa_url` names an OPA that runs already; without it the bridge runs its own, on
-    `opa_port` (default: a free one).
+    `opa_port` (default: a free one) or the Unix socket `opa_socket`, and at `opa_listen` for readers. `opa_token_file`
+    is what the bridge shows to OPA, `opa_readers` (a file or a folder) are the tokens of those who may ask it; over TLS
+    `opa_ca_file` is what OPA's certificate is checked with, `opa_cert_file` and `opa_key_file` our own.
     `listen` serves the bundle and the page, which needs the token in `web_token_file` elsewhere than on a loopback
     address. `types` are replicated besides Gateway API's and the policy kinds' (`<group>/<Kind>`, group `core` for
     the core one). `status_writes_per_second` bounds what is written. Only the holder of the Lease
@@ -112,7 +115,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     context: str | None = None
     opa_url: str | None = None
     opa_token_file: str | None = None
+    opa_ca_file: str | None = None
+    opa_cert_file: str | None = None
+    opa_key_file: str | None = None
+    opa_readers: str | None = None
     opa_port: int | None = None
+    opa_socket: str | None = None
+    opa_listen: tuple[str, ...] = ()
     listen: str = "127.0.0.1:8282"
     web_token_file: str | None = None
     types: tuple[str | TypeSettings, ...] = ()
@@ -154,8 +163,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             raise ValueError(f"log_level {self.log_level!r} is none of debug, info, warning, error")
         if self.log_format not in {"console", "json"}:
             raise ValueError(f"log_format {self.log_format!r} is none of console, json")
-        if self.opa_port is not None and not 0 < self.opa_port < 65536:
-            raise ValueError(f"opa_port {self.opa_port} is no port: 1 to 65535")
+        check_opa(self)
         split_address(self.listen)
         split_address(self.listen if self.webhook_listen is None else self.webhook_listen)
         check_webhook(self)

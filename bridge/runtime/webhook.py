@@ -20,6 +20,7 @@ from bridge.model.notice import Notice
 from bridge.opa.client import Answer, Opa
 from bridge.opa.errors import OpaError
 from bridge.runtime.listening import ServeError, listen, token_of
+from bridge.runtime.opa_access import OpaAccess
 from bridge.runtime.settings import Settings
 from bridge.runtime.webhook_settings import decision_of, names_of
 from bridge.runtime.world import Cluster, World
@@ -44,11 +45,11 @@ class Policies:
 
 @dataclass(slots=True)
 class Webhook:
-    """Serves admission at the setting `webhook_listen`. `opa_url` is the OPA that the bridge fills."""
+    """Serves admission at the setting `webhook_listen`. `access` is to the OPA that the bridge fills."""
 
     settings: Settings
     world: World
-    opa_url: str
+    access: OpaAccess
     policies: Policies
     _trouble: str = field(default="the webhook is not listening yet", init=False)
     _silence: Silence | None = field(default=None, init=False)
@@ -119,9 +120,7 @@ class Webhook:
         deadline = self.settings.webhook_deadline
         url, path = decision_of(self.settings)
         async with contextlib.AsyncExitStack() as stack:
-            own = await stack.enter_async_context(
-                Opa(self.opa_url, token=token_of(self.settings.opa_token_file), timeout=deadline)
-            )
+            own = await stack.enter_async_context(self.access.open(timeout=deadline))
             placement = None
             if url:
                 token = token_of(self.settings.webhook_token_file)

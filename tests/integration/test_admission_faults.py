@@ -25,7 +25,9 @@ from bridge.model.recording import Record, record_nothing
 from bridge.opa.client import Answer
 from bridge.opa.managed import ManagedOpa
 from bridge.remediator.sink import MemorySink
+from bridge.runtime.opa_access import OpaAccess
 from bridge.runtime.settings import load_settings
+from bridge.runtime.tokens import Tokens
 from bridge.runtime.webhook import Policies, Webhook
 from bridge.runtime.world import World
 from bridge.sources.manifests import ManifestSource
@@ -71,7 +73,9 @@ async def serving(folder: Path, opa_url: str, record: Record = record_nothing, *
         return "" if answer.revision == BUNDLE.revision else "OPA has other modules"
 
     world = World("test", ManifestSource([], follow=False), MemorySink(), nothing, record)
-    webhook = Webhook(load_settings(None, flags, {}), world, opa_url, Policies(lambda: True, distrust))
+    configured = load_settings(None, flags, {})
+    access = OpaAccess(opa_url, configured, Tokens(configured.opa_token_file, None))
+    webhook = Webhook(configured, world, access, Policies(lambda: True, distrust))
     context = ssl.create_default_context(cadata=authority.certificate.decode())
     task = asyncio.create_task(webhook.run())
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=context)) as session:

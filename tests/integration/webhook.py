@@ -21,7 +21,9 @@ from bridge.opa.client import Answer
 from bridge.opa.managed import ManagedOpa
 from bridge.remediator.sink import MemorySink
 from bridge.resources import rego_root
+from bridge.runtime.opa_access import OpaAccess
 from bridge.runtime.settings import load_settings
+from bridge.runtime.tokens import Tokens
 from bridge.runtime.webhook import Policies, Webhook
 from bridge.runtime.world import Cluster, World
 from bridge.sources.manifests import ManifestSource
@@ -196,7 +198,8 @@ async def webhook_at_work(
             cluster=Cluster(client, lambda: facts.held),
         )  # fmt: skip
         policies = Policies(lambda: facts.exist, distrust)
-        webhook = Webhook(load_settings(None, flags, {}), world, opa.url, policies)
+        configured = load_settings(None, flags, {})
+        webhook = Webhook(configured, world, OpaAccess(opa.url, configured, Tokens(None, None)), policies)
         work = AtWork(plane, opa, facts, webhook, port, name, kubectl_path, namespace)
         await work.put_policy(PLACEMENT)
         document = _configuration(name, port, namespace)

@@ -1,0 +1,38 @@
+"""How the bridge reaches the OPA that it fills: its address, the token, what its certificate is checked with."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from bridge.opa.address import TlsFiles
+from bridge.opa.client import Opa
+from bridge.opa.errors import OpaRejected
+from bridge.runtime.opa_settings import guarded
+from bridge.runtime.settings import Settings
+from bridge.runtime.tokens import Tokens
+
+
+@dataclass(frozen=True, slots=True)
+class OpaAccess:
+    """The OPA at `url`. `open` makes a client of it, with what every one of the bridge's has to show."""
+
+    url: str
+    settings: Settings
+    tokens: Tokens
+
+    def open(self, *, timeout: float = 30.0, mend: Callable[[OpaRejected], Awaitable[bool]] | None = None) -> Opa:
+        """A client, to be entered. Raises OpaError for files of TLS that cannot be used."""
+        token = self.tokens.own if self.tokens.given else None
+        return Opa(self.url, token=token, timeout=timeout, mend=mend, tls=tls_files(self.settings))
+
+
+def tls_files(settings: Settings) -> TlsFiles:
+    """The files that settings name for TLS to OPA."""
+    return TlsFiles(settings.opa_ca_file, settings.opa_cert_file, settings.opa_key_file)
+
+
+def tokens_of(settings: Settings) -> Tokens:
+    """The tokens that settings name; an OPA of the bridge's own gets one that is made up. Raises ServeError."""
+    made = guarded(settings) and settings.opa_url is None
+    return Tokens(settings.opa_token_file, settings.opa_readers, made=made)
