@@ -45,7 +45,7 @@ async def tree_below(
         {policy["policy"] for node in found["nodes"].values() for policy in node["policies"] if policy["accepted"]}
     )
     told = await in_batches(opa, "status", "policies", accepted)
-    return Tree(found, {entry["policy"]: _outcomes(entry) for entry in told})
+    return Tree(found, {entry["policy"]: outcomes_of(entry) for entry in told})
 
 
 def _roots_within(found: Entry, namespace: str) -> list[str]:
@@ -54,7 +54,7 @@ def _roots_within(found: Entry, namespace: str) -> list[str]:
     return sorted(inside - below)
 
 
-def _outcomes(entry: Entry) -> list[str]:
+def outcomes_of(entry: Entry) -> list[str]:
     """What became of a policy, once for all its ancestors that agree."""
     reasons = [
         condition["reason"]

@@ -20,8 +20,9 @@ class Computing:
     def __init__(self, opa: Opa, ledger: Ledger) -> None:
         self._opa = opa
         self._ledger = ledger
-        self._kinds: Mapping[str, Any] = {}  # those in mode Manage, as the ledger's rows were computed from them
+        self._kinds: Mapping[str, Any] = {}  # those that are counted, as the ledger's rows were computed from them
         self.former: list[Names] = []  # of kinds that were: their conditions may still be shown somewhere
+        self.observes = False  # whether kinds in mode Observe are counted too, which are written nowhere
 
     async def settle(self, notice: Notice, dirty: Dirty) -> None:
         """Compute what a change concerns; puts the policies and objects whose status may differ now into `dirty`.
@@ -43,7 +44,7 @@ class Computing:
 
     def names(self) -> list[Names]:
         """Under which names objects may be marked: those of the kinds in force, and of those that were."""
-        present = [_names(kind) for _, kind in sorted(self._kinds.items())]
+        present = [_names(kind) for _, kind in sorted(self._kinds.items()) if kind["mode"] == "Manage"]
         return [names for index, names in enumerate(present) if names not in present[:index]] + self.former
 
     async def retire(self, names: Iterable[Names], dirty: Dirty) -> None:
@@ -54,11 +55,11 @@ class Computing:
     async def _kinds_in_force(self) -> dict[str, Any]:
         # The document that queries use, not the rule behind it: an update of it comes with a notice of its own.
         kinds = await self._opa.get("kinds") or {}
-        return {name: kind for name, kind in kinds.items() if kind["mode"] == "Manage"}
+        return {name: kind for name, kind in kinds.items() if kind["mode"] == "Manage" or self.observes}
 
     def _retire(self, kinds: Mapping[str, Any]) -> None:
         """Remember the names under which kinds told of themselves that are not in force any more."""
-        present = [_names(kind) for kind in kinds.values()]
+        present = [_names(kind) for kind in kinds.values() if kind["mode"] == "Manage"]
         self.former += [names for names in self.names() if names not in (*present, *self.former)]
 
     async def _everything(self, kinds: Mapping[str, Any], dirty: Dirty) -> None:

@@ -22,6 +22,7 @@ from bridge.remediator.sink import StatusSink
 from bridge.remediator.writing import write_one
 
 Item = tuple[str, str]  # ("policy" or "object", key)
+Follower = Callable[[frozenset[str]], None]
 Plan = Callable[[Mapping[str, Any], Mapping[str, Any], str], Patch | None]
 
 log = structlog.get_logger(__name__)
@@ -48,6 +49,7 @@ class Remediator:
         self._computing = Computing(opa, self._ledger)
         self._queue: RetryQueue[Item] = RetryQueue()
         self._notices: list[Notice] = []
+        self._followers: list[Follower] = []
         self._wake = asyncio.Event()
         self._busy = 0
         self._idle = asyncio.Event()
@@ -65,6 +67,23 @@ class Remediator:
         self._idle.clear()
         self._wake.set()
 
+    def follow(self, follower: Follower) -> None:
+        """Tell `follower` from now on which policies something else may have become of, by key.
+
+        While anybody follows, policies in mode Observe are counted too.
+        """
+        self._followers.append(follower)
+        self._count_observed()
+
+    def unfollow(self, follower: Follower) -> None:
+        """Tell `follower` nothing more."""
+        self._followers.remove(follower)
+        self._count_observed()
+
+    def tallies(self, policy: str) -> list[dict[str, Any]]:
+        """What became of a policy, counted, as the query `status` takes it."""
+        return self._ledger.tallies(policy)
+
     async def settled(self) -> None:
         """Wait until nothing waits to be computed or written."""
         await self._idle.wait()
@@ -75,6 +94,11 @@ class Remediator:
             tasks.create_task(self._compute())
             tasks.create_task(self._write())
             tasks.create_task(self._remember())
+
+    def _count_observed(self) -> None:
+        self._computing.observes = bool(self._followers)
+        if self._whole == self._filling:  # else everything is about to be computed anyway
+            self.note(Notice())
 
     async def _compute(self) -> None:
         dirty = Dirty()
@@ -95,6 +119,8 @@ class Remediator:
                 else:
                     self._queue.add(("policy", key) for key in sorted(dirty.policies))
                     self._queue.add(("object", key) for key in sorted(dirty.objects))
+                    for follower in self._followers:
+                        follower(frozenset(dirty.policies))
                     dirty = Dirty()
                     if notice.refilled:
                         self._whole = filling

@@ -134,7 +134,7 @@ async def _started(
             webhook = Webhook(settings, world, access, _policies(replicator, loading))
             replicator.listen(webhook.note)
             ready["webhook"] = webhook.readiness
-        site.open(Backing(opa, replicator.listen, lambda: {name: check() for name, check in ready.items()}))
+        site.open(Backing(opa, replicator.listen, remediator, lambda: {name: check() for name, check in ready.items()}))
         _end_in_order(shutdown, settings, webhook, replicator, world)
         log.info("running", bridge=bridge_url, opa=access.url, source=world.name)
         running = Running(Engine(opa, [], world.position), access.url, bridge_url, world.sink)

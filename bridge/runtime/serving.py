@@ -10,17 +10,20 @@ from aiohttp import web
 
 from bridge.model.notice import Listener
 from bridge.opa.client import Opa
+from bridge.remediator.remediator import Remediator
 
 
 @dataclass(frozen=True, slots=True)
 class Backing:
     """A bridge that works: the OPA that it fills, and what becomes of that.
 
-    `listen` takes who is told of each write to OPA; `checks` gives by name what keeps the bridge from being ready.
+    `listen` takes who is told of each write to OPA; `remediator` counts what became of policies; `checks` gives by name
+    what keeps the bridge from being ready.
     """
 
     opa: Opa
     listen: Callable[[Listener], None]
+    remediator: Remediator
     checks: Callable[[], Mapping[str, str]]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+from collections.abc import Mapping
 
 from aiohttp import web
 
@@ -13,6 +13,7 @@ from bridge.runtime.settings import Settings
 from bridge.web import static_files
 from bridge.web.answering import Refused
 from bridge.web.changes import Changes
+from bridge.web.drawing import Drawing
 from bridge.web.guard import Guard, is_loopback
 from bridge.web.queries import Queries
 from bridge.web.topology import Topology
@@ -37,7 +38,8 @@ class Site:
         self._backing: Backing | None = None
         self._queries = Queries(self._opa)
         self._changes = Changes(self._opa)
-        self._topology = Topology(self._opa)
+        self._drawing = Drawing()
+        self._topology = Topology(self._drawing, self._checks)
 
     def add_to(self, app: web.Application) -> None:
         """Route everything in an application."""
@@ -53,12 +55,14 @@ class Site:
     def open(self, backing: Backing) -> None:
         """OPA is there: answer from now on."""
         self._backing = backing
-        backing.listen(self._topology.note)
-        self._topology.checks = backing.checks
+        self._drawing.open(backing)
 
     async def run(self) -> None:
         """Follow what changes until cancelled."""
-        await asyncio.Event().wait()
+        await self._drawing.run()
+
+    def _checks(self) -> Mapping[str, str]:
+        return self._backing.checks() if self._backing else {"bridge": "the bridge is starting"}
 
     def _opa(self) -> Opa:
         if self._backing is None:

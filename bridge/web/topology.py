@@ -3,100 +3,132 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
+import contextlib
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
 
 from aiohttp import web
 
-from bridge.answers.trees import tree_below
-from bridge.model.keys import parse_key
-from bridge.model.notice import Notice
-from bridge.opa.client import Opa
-from bridge.web.answering import answer
+from bridge.web.answering import Refused, answer
+from bridge.web.drawing import Drawing
 from bridge.web.events import Event, send
+from bridge.web.view import LIMIT, MOST, Wanted, chosen, facets, unattached
 
+FIRST_WAIT = 1.0  # seconds that the first look waits for a picture that is being drawn
+_LARGE = 500  # nodes of a change from which on it is better asked for anew
 _LOOK = 0.5  # seconds between two looks at the state
+_QUIET = 0.05  # seconds in which changes are told as one
+_RELOAD_PAUSE = 1.0
 
 
 class Topology:
-    """Answers with the whole picture."""
+    """Answers with the picture that a drawing keeps. `checks` tell what keeps the bridge from being ready."""
 
-    def __init__(self, opa: Callable[[], Opa]) -> None:
-        self.checks: Callable[[], Mapping[str, str]] = lambda: {"bridge": "the bridge is starting"}
-        self._opa = opa
-        self._epoch = secrets.token_hex(4)
-        self._revision = 0
-        self._changed = asyncio.Condition()
+    def __init__(self, drawing: Drawing, checks: Callable[[], Mapping[str, str]]) -> None:
+        self._drawing = drawing
+        self._checks = checks
 
-    def note(self, _: Notice) -> None:
-        """A listener of the replicator."""
-        self._revision += 1
-
-    async def get(self, _: web.Request) -> web.Response:
-        """The picture of now."""
-        revision = self._revision
-        opa = self._opa()
-        tree = await tree_below(opa, None)
-        problems: dict[str, list[Any]] = {}
-        for problem in await opa.query("problems", {}):
-            problems.setdefault(problem["subject"], []).append(problem)
-        parents: dict[str, list[str]] = {}
-        for key, node in tree.found["nodes"].items():
-            for child in node["children"]:
-                parents.setdefault(child, []).append(key)
-        nodes = {
-            key: _node(key, node, parents.get(key, []), problems.get(key, []))
-            for key, node in tree.found["nodes"].items()
-        }
-        policies = {}
-        for node in tree.found["nodes"].values():
-            for told in node["policies"]:
-                name = told["policy"]
-                policies[name] = {
-                    "policyKind": told["policyKind"],
-                    "outcomes": tree.outcomes.get(name, []),
-                    "problems": problems.get(name, []),
-                }
-        return answer({
-            "revision": f"{self._epoch}-{revision}",
-            "total": len(nodes),
-            "nodes": nodes,
-            "policies": policies,
-            "refused": [],
-        })  # fmt: skip
+    async def get(self, request: web.Request) -> web.Response:
+        """The picture of now, or what is wanted of it."""
+        wanted = _wanted(request)
+        drawing = self._drawing
+        with drawing.looking():
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(FIRST_WAIT):
+                    await drawing.whole.wait()
+            picture = drawing.picture
+            if wanted.below and not picture.told(wanted.below):
+                raise Refused(404, "TargetNotFound", f"{wanted.below} is not in the picture")
+            nodes = {key: told for key in chosen(picture, wanted) if (told := picture.told(key))}
+            policies = {name: None for told in nodes.values() for name in (one["policy"] for one in told["policies"])}
+            if not wanted.below and not wanted.searches:
+                policies.update(dict.fromkeys(unattached(picture, drawing.policies)[: wanted.limit]))
+            return answer({
+                "revision": drawing.journal.name(),
+                "whole": drawing.whole.is_set(),
+                "total": sum(1 for _ in picture.shown()),
+                "nodes": nodes,
+                "policies": {name: drawing.policies[name] for name in policies if name in drawing.policies},
+                "facets": facets(picture),
+            })  # fmt: skip
 
     async def stream(self, request: web.Request) -> web.StreamResponse:
         """The state and what changes, as server-sent events."""
-        return await send(request, self._events())
+        had = request.headers.get("Last-Event-ID") or request.query.get("since", "")
+        with self._drawing.looking():
+            return await send(request, self._events(had))
 
-    async def _events(self) -> AsyncIterator[Event]:
+    async def _events(self, had: str) -> AsyncIterator[Event]:
+        journal = self._drawing.journal
+        revision = journal.number(had)
         state: Any = None
-        revision = -1
+        if revision is None:
+            revision = journal.revision
+            yield self._reload(revision)
         while True:
-            checks = {name: why for name, why in self.checks().items() if why}
-            if checks != state:
-                state = checks
-                yield Event("state", {"ready": not checks, "reasons": checks})
-            if revision != self._revision:
-                revision = self._revision
-                name = f"{self._epoch}-{revision}"
-                yield Event("topology", {"revision": name, "reload": True}, name)
-            await asyncio.sleep(_LOOK)
+            present = self._state()
+            if present != state:
+                state = present
+                yield Event("state", state)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_LOOK):
+                    await journal.after(revision)
+            if journal.revision > revision:
+                await asyncio.sleep(_QUIET)
+                changed, upcoming = journal.since(revision), journal.revision
+                if changed is None or len(changed) > _LARGE:
+                    yield self._reload(upcoming)
+                    await asyncio.sleep(_RELOAD_PAUSE)
+                else:
+                    yield self._delta(changed, upcoming)
+                revision = upcoming
+
+    def _state(self) -> dict[str, Any]:
+        reasons = {name: why for name, why in self._checks().items() if why}
+        return {"ready": not reasons, "reasons": reasons, "whole": self._drawing.whole.is_set()}
+
+    def _reload(self, revision: int) -> Event:
+        name = self._drawing.journal.name(revision)
+        return Event("topology", {"revision": name, "reload": True}, name)
+
+    def _delta(self, changed: set[tuple[Any, str]], revision: int) -> Event:
+        drawing = self._drawing
+        nodes = {key: drawing.picture.told(key) for what, key in sorted(changed) if what == "node"}
+        policies = {key: drawing.policies.get(key) for what, key in sorted(changed) if what == "policy"}
+        name = drawing.journal.name(revision)
+        told = {
+            "revision": name,
+            "reload": False,
+            "total": sum(1 for _ in drawing.picture.shown()),
+            "nodes": {key: node for key, node in nodes.items() if node is not None},
+            "gone": [key for key, node in nodes.items() if node is None],
+            "policies": {key: policy for key, policy in policies.items() if policy is not None},
+            "gonePolicies": [key for key, policy in policies.items() if policy is None],
+        }
+        return Event("topology", told, name)
 
 
-def _node(key: str, node: dict[str, Any], parents: list[str], problems: list[Any]) -> dict[str, Any]:
-    parts = parse_key(key)
-    return {
-        "level": node["level"],
-        "group": parts.group,
-        "kind": parts.kind,
-        "namespace": parts.namespace,
-        "name": parts.name,
-        "section": parts.section,
-        "role": parts.role,
-        "parents": parents,
-        "children": len(node["children"]),
-        "policies": node["policies"],
-        "problems": problems,
-    }
+def _wanted(request: web.Request) -> Wanted:
+    asked = request.query
+    known = {"limit", "below", "offset", "namespace", "kind", "policyKind", "name"}
+    if unknown := sorted(asked.keys() - known):
+        raise Refused(
+            400, "InvalidInput", f"there is no parameter {unknown[0]!r}; there are {', '.join(sorted(known))}"
+        )
+    return Wanted(
+        limit=_number(asked.get("limit"), "limit", 1, MOST, LIMIT),
+        below=asked.get("below", ""),
+        offset=_number(asked.get("offset"), "offset", 0, 10**9, 0),
+        namespaces=asked.getall("namespace", []),
+        kinds=asked.getall("kind", []),
+        policy_kinds=asked.getall("policyKind", []),
+        name=asked.get("name", ""),
+    )
+
+
+def _number(text: str | None, name: str, least: int, most: int, otherwise: int) -> int:
+    if not text:
+        return otherwise
+    if not text.isdecimal() or not least <= int(text) <= most:
+        raise Refused(400, "InvalidInput", f"{name} must be a number from {least} to {most}")
+    return int(text)

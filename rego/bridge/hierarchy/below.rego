@@ -46,6 +46,12 @@ _held_by(namespace) := {key |
 } | {key | some object_key in lookup.held(namespace); some key in _both_roles(object_key)}
 
 # METADATA
+# description: What stands directly below an object by declared links, and below a ListenerSet among that; see `objects_below`.
+step_below(object_key) := next | _directly_below({key | some key in next; level(key) == "ListenerSet"}) if {
+	next := _directly_below(_both_roles(object_key))
+}
+
+# METADATA
 # description: |
 #   The same, of at most `bound` objects a step, the first by key: `{objects, whole}`. `whole` is false where there are more.
 some_below(object_key, bound) := {"objects": union({step.objects | some step in steps}), "whole": all_whole} if {

@@ -45,6 +45,14 @@ targeting(object_key) := {policy |
 } | object.get(_changed, ["targeted", object_key, ""], set())
 
 # METADATA
+# description: The objects that policies of any kind name, whether they exist or not.
+targeted := {object_key |
+	some object_key, policies in data.index.targeted
+	some policy, _ in policies
+	not policy in touched
+} | {joined | some joined, _ in _changed.targeted}
+
+# METADATA
 # description: Some policy selects its targets by labels. Made once a query, so that where none does nobody looks for them.
 selectors_exist if {
 	some _ in data.index.selectors

@@ -60,9 +60,7 @@ roots(policy_kinds) := {key |
 _placed contains key if {
 	some type, at in hierarchy.levels
 	not at.object == "Namespace"
-	some namespace in lookup.namespaces_of(type)
-	some name, _ in lookup.objects_in(type, namespace)
-	object_key := concat("/", [type, namespace, name])
+	some object_key in lookup.keys_of(type)
 	some key in {object_key, hierarchy.frontend(object_key)}
 	_stands(key)
 }

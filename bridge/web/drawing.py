@@ -1,0 +1,207 @@
+"""Keeps the picture in step with OPA, at the cost of what changed, for as long as somebody looks at it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import structlog
+
+from bridge.answers.statuses import condition_groups
+from bridge.answers.trees import outcomes_of
+from bridge.model.notice import Notice
+from bridge.opa.client import Opa
+from bridge.opa.errors import OpaError
+from bridge.opa.parts import batches, in_parts
+from bridge.runtime.serving import Backing
+from bridge.web.journal import Changed, Journal
+from bridge.web.picture import Picture
+
+log = structlog.get_logger(__name__)
+
+BATCH = 250  # objects, or policies, a query
+AWAY_DELAY = 0.5  # seconds before OPA is asked again
+UNUSED = 300.0  # seconds after which a picture that nobody looks at is put away
+_POLICY_KIND = "policybridge.io/PolicyKind"
+_DESCRIBING = {_POLICY_KIND, "apiextensions.k8s.io/CustomResourceDefinition"}
+
+
+class Drawing:
+    """The picture, and what became of each policy. Nothing is asked before somebody looks.
+
+    `journal` numbers what changes. `whole` is set while the picture shows everything that OPA holds.
+    """
+
+    def __init__(self) -> None:
+        self.picture = Picture()
+        self.policies: dict[str, dict[str, Any]] = {}
+        self.journal = Journal()
+        self.whole = asyncio.Event()
+        self._backing: Backing | None = None
+        self._follows = False
+        self._notices: list[Notice] = []
+        self._differing: set[str] = set()  # policies
+        self._all = True  # everything is to be drawn anew
+        self._lookers = 0
+        self._looked = 0.0  # when somebody looked last
+        self._wake = asyncio.Event()
+
+    def open(self, backing: Backing) -> None:
+        """OPA is there."""
+        self._backing = backing
+        backing.listen(self.note)
+        self._wake.set()
+
+    def note(self, notice: Notice) -> None:
+        """A listener of the replicator."""
+        if not self._follows:
+            return
+        if notice.refilled or any(key.type_id in _DESCRIBING for key in notice.keys):
+            self._all = True
+        elif not notice.refilling:
+            self._notices.append(notice)
+        self._wake.set()
+
+    @contextlib.contextmanager
+    def looking(self) -> Iterator[None]:
+        """While somebody looks, and for a while after, the picture is kept."""
+        self._lookers += 1
+        self._wake.set()
+        try:
+            yield
+        finally:
+            self._lookers -= 1
+            self._looked = asyncio.get_running_loop().time()
+
+    async def run(self) -> None:
+        """Draw until cancelled."""
+        while True:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(UNUSED if self._follows else None):
+                    await self._wake.wait()
+            self._wake.clear()
+            if self._backing is None:
+                continue
+            if not self._lookers and asyncio.get_running_loop().time() - self._looked > UNUSED:
+                self._put_away(self._backing)
+                continue
+            try:
+                await self._draw(self._backing)
+            except OpaError as error:
+                log.info("the picture waits for OPA", why=str(error))
+                await asyncio.sleep(AWAY_DELAY)
+                self._wake.set()
+
+    async def _draw(self, backing: Backing) -> None:
+        if not self._follows:
+            self._follows = True
+            backing.remediator.follow(self._note_policies)
+        while self._all:
+            self._all = False
+            self._notices.clear()
+            try:
+                await self._draw_all(backing.opa)
+            except OpaError:
+                self._all = True
+                raise
+        while self._notices and not self._all:
+            notices, self._notices = self._notices, []
+            try:
+                await self._redraw(backing.opa, notices)
+            except OpaError:
+                self._notices = [*notices, *self._notices]
+                raise
+        await self._tell_policies(backing)
+        self.whole.set()
+
+    def _put_away(self, backing: Backing) -> None:
+        if self._follows:
+            self._follows = False
+            backing.remediator.unfollow(self._note_policies)
+            self.picture, self.policies = Picture(), {}
+            self._notices.clear()
+            self._differing.clear()
+            self._all = True
+            self.whole.clear()
+            self.journal.forget()
+
+    def _note_policies(self, keys: frozenset[str]) -> None:
+        self._differing |= keys
+        self._wake.set()
+
+    async def _draw_all(self, opa: Opa) -> None:
+        drawn: set[str] = set()
+        for part in await opa.query("pictured", {}):
+            drawn |= await self._put(opa, part)
+            if self._all:
+                return  # what is drawn now is changing as a whole
+        for key in [key for key in self.picture.objects if key not in drawn]:
+            self._note_nodes(self.picture.put(key, None))
+        held = await opa.query("policies", {})
+        self._differing |= {*held, *self.policies}
+
+    async def _redraw(self, opa: Opa, notices: Sequence[Notice]) -> None:
+        was: dict[str, list[tuple[str, ...]]] = {}
+        for notice in notices:
+            for key, paths in notice.was.items():
+                was.setdefault(str(key), []).extend(paths)
+        keys = sorted({str(key) for notice in notices for key in notice.keys})
+        if keys:
+            drawn = [key for key in keys if key in self.picture]
+            await self._put(opa, await opa.query("redrawn", {"keys": keys, "was": was, "drawn": drawn}))
+
+    async def _put(self, opa: Opa, objects: Sequence[str]) -> set[str]:
+        """Draw objects, and those that their edges lead to; the keys of all of them."""
+        drawn: set[str] = set()
+        upcoming = list(objects)
+        while upcoming:
+            changed: set[str] = set()
+            for batch in batches(upcoming, BATCH):
+                for asked, entries in await in_parts(opa, "picture", "objects", batch, {}):
+                    concerned: set[str] = set()
+                    for key in asked:
+                        concerned |= self.picture.put(key, entries.get(key))
+                    self._note_nodes(concerned)
+                    changed |= concerned
+                drawn.update(batch)
+            upcoming = sorted(self.picture.missing(changed) - drawn)
+        return drawn
+
+    def _note_nodes(self, keys: Iterable[str]) -> None:
+        changed: list[Changed] = [("node", key) for key in keys]
+        if changed:
+            self.journal.add(changed)
+
+    async def _tell_policies(self, backing: Backing) -> None:
+        keys = sorted(self._differing)
+        for batch in batches(keys, BATCH):
+            tallies = {key: backing.remediator.tallies(key) for key in batch}
+            for asked, entries in await in_parts(backing.opa, "status", "policies", batch, {"tallies": tallies}):
+                told = {entry["policy"]: _told(entry) for entry in entries if entry["policyKind"] != _POLICY_KIND}
+                changed: list[Changed] = [("policy", key) for key in asked if self.policies.get(key) != told.get(key)]
+                for _, key in changed:
+                    if key in told:
+                        self.policies[key] = told[key]
+                    else:
+                        del self.policies[key]
+                if changed:
+                    self.journal.add(changed)
+            self._differing.difference_update(batch)
+
+
+def _told(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """A policy as it is told: the conditions that it should show, each once for all ancestors that agree."""
+    conditions: list[dict[str, str]] = []
+    for group in condition_groups(entry):
+        for condition in group:
+            shown = {name: condition.get(name, "") for name in ("type", "status", "reason", "message")}
+            if shown not in conditions:
+                conditions.append(shown)
+    return {
+        "policyKind": entry["policyKind"],
+        "mode": entry["mode"],
+        "outcomes": outcomes_of(dict(entry)),
+        "conditions": conditions,
+    }

@@ -1,0 +1,170 @@
+"""The hierarchy with its policies as it was told last, object by object, and which of its nodes a change concerns.
+
+What is told of an object comes from the query `picture`; here it is only put together.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from bridge.model.keys import parse_key
+
+Node = dict[str, Any]
+
+
+class Picture:
+    """Nodes by key, from the objects that were told of.
+
+    An edge stands with the object that declares it: as a parent of one of its nodes, or as what one of them leads to.
+    """
+
+    def __init__(self) -> None:
+        self._nodes: dict[str, Node] = {}
+        self._nodes_of: dict[str, tuple[str, ...]] = {}  # by object
+        self._alone: set[str] = set()  # objects that stand there even where nothing leads to them
+        # The other ends of edges: what names a node as its parent, and what leads to a node.
+        self._below: defaultdict[str, dict[str, None]] = defaultdict(dict)
+        self._above: defaultdict[str, dict[str, None]] = defaultdict(dict)
+
+    def __len__(self) -> int:
+        return len(self._nodes)
+
+    def __contains__(self, object_key: str) -> bool:
+        return object_key in self._nodes_of
+
+    @property
+    def objects(self) -> Iterable[str]:
+        """The objects that were told of."""
+        return self._nodes_of.keys()
+
+    def put(self, object_key: str, entry: Mapping[str, Any] | None) -> set[str]:
+        """Take in what is told of an object, None where it has no place (any more); the nodes that differ."""
+        before = {key: self._nodes[key] for key in self._nodes_of.get(object_key, ())}
+        after = _nodes(object_key, entry) if entry else {}
+        differing = {key for key in before.keys() | after.keys() if before.get(key) != after.get(key)}
+        concerned = set(differing)
+        for key in differing:
+            concerned |= self._relink(key, before.get(key), after.get(key))
+        if after:
+            self._nodes_of[object_key] = tuple(after)
+        else:
+            self._nodes_of.pop(object_key, None)
+        if entry and entry["alone"]:
+            self._alone.add(object_key)
+        else:
+            self._alone.discard(object_key)
+        return concerned
+
+    def missing(self, keys: Iterable[str]) -> set[str]:
+        """The objects, of which nobody has told, that edges of these nodes lead to."""
+        ends = {end for key in keys if key in self._nodes for end in self._ends(self._nodes[key])}
+        return {name for end in ends if (name := object_of(end)) not in self._nodes_of}
+
+    def told(self, key: str) -> Node | None:
+        """One node as it is told, None where there is none to be shown."""
+        node = self._nodes.get(key)
+        if node is None or not self._is_shown(node["object"]):
+            return None
+        parts = parse_key(key)
+        return {
+            "level": node["level"],
+            "group": parts.group,
+            "kind": parts.kind,
+            "namespace": parts.namespace,
+            "name": parts.name,
+            "section": parts.section,
+            "role": parts.role,
+            "parents": node["parents"],
+            "leadsTo": node["leadsTo"],
+            "children": len({*node["leadsTo"], *self._below.get(key, ())}),
+            "policies": node["policies"],
+            "refused": node["refused"],
+        }
+
+    def shown(self) -> Iterator[str]:
+        """The keys of all nodes that are to be shown."""
+        for name, keys in self._nodes_of.items():
+            if self._is_shown(name):
+                yield from keys
+
+    def policies_at(self, key: str) -> list[str]:
+        """The policies that name a node."""
+        node = self._nodes.get(key)
+        return [told["policy"] for told in node["policies"]] if node else []
+
+    def children(self, key: str) -> list[str]:
+        """The nodes below a node, sorted."""
+        node = self._nodes.get(key)
+        own = node["leadsTo"] if node else ()
+        return sorted(child for child in {*own, *self._below.get(key, ())} if child in self._nodes)
+
+    def parents(self, key: str) -> list[str]:
+        """The nodes above a node, whichever side declares it."""
+        node = self._nodes.get(key)
+        own = node["parents"] if node else ()
+        return [parent for parent in dict.fromkeys((*own, *self._above.get(key, ()))) if parent in self._nodes]
+
+    def roots(self) -> list[str]:
+        """The nodes to be shown above which nothing stands, sorted."""
+        return sorted(key for key in self.shown() if not self.parents(key))
+
+    def _relink(self, key: str, before: Node | None, after: Node | None) -> set[str]:
+        """Put one node in the place of another; the ends of edges that come or go."""
+        gone, come = self._edges(before), self._edges(after)
+        for kind, other in gone - come:
+            ends = self._below if kind == "parents" else self._above
+            ends[other].pop(key)
+            if not ends[other]:
+                del ends[other]
+        for kind, other in come - gone:
+            ends = self._below if kind == "parents" else self._above
+            ends[other][key] = None
+        if after is None:
+            del self._nodes[key]
+        else:
+            self._nodes[key] = after
+        return {other for _, other in gone ^ come}
+
+    @staticmethod
+    def _edges(node: Node | None) -> set[tuple[str, str]]:
+        if node is None:
+            return set()
+        return {(kind, other) for kind in ("parents", "leadsTo") for other in node[kind]}
+
+    @staticmethod
+    def _ends(node: Node) -> Iterator[str]:
+        yield from node["parents"]
+        yield from node["leadsTo"]
+
+    def _is_shown(self, object_key: str) -> bool:
+        if object_key in self._alone:
+            return True
+        for key in self._nodes_of.get(object_key, ()):
+            node = self._nodes[key]
+            if node["policies"] or any(object_of(end) != object_key for end in self._ends(node)):
+                return True
+            if any(object_of(end) != object_key for end in (*self._below.get(key, ()), *self._above.get(key, ()))):
+                return True
+        return False
+
+
+def object_of(key: str) -> str:
+    """The object of a node's key."""
+    return key.partition("@")[0].partition("#")[0]
+
+
+def _nodes(object_key: str, entry: Mapping[str, Any]) -> dict[str, Node]:
+    nodes: dict[str, Node] = {
+        key: {**told, "object": object_key, "parents": [], "leadsTo": [], "refused": []}
+        for key, told in entry["nodes"].items()
+    }
+    for parent, child in entry["edges"]:
+        if child in nodes:
+            nodes[child]["parents"].append(parent)
+        elif parent in nodes:
+            nodes[parent]["leadsTo"].append(child)
+    if object_key in nodes:
+        nodes[object_key]["refused"] = entry["refused"]
+    return nodes

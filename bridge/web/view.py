@@ -1,0 +1,101 @@
+"""The part of the picture that somebody wants: all of a small one, the top of a large one, or what is looked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bridge.model.keys import parse_key
+from bridge.web.picture import Picture
+
+LIMIT = 400  # nodes that are told where nobody says how many
+MOST = 50_000
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What somebody wants to see: at most `limit` nodes, below one node, or those that the rest says, and all above."""
+
+    limit: int = LIMIT
+    below: str = ""
+    offset: int = 0
+    namespaces: Sequence[str] = ()
+    kinds: Sequence[str] = ()
+    policy_kinds: Sequence[str] = ()
+    name: str = ""
+
+    @property
+    def searches(self) -> bool:
+        """Whether certain nodes are looked for."""
+        return bool(self.namespaces or self.kinds or self.policy_kinds or self.name)
+
+
+def chosen(picture: Picture, wanted: Wanted) -> list[str]:
+    """The keys of the nodes to tell. A node is told with all its children or, where there are too many, none."""
+    if wanted.searches:
+        return _with_all_above(picture, sorted(_found(picture, wanted))[wanted.offset :][: wanted.limit])
+    if wanted.below:
+        first = picture.children(wanted.below)[wanted.offset :][: wanted.limit]
+        return _expanded(picture, [child for child in first if picture.told(child)], wanted.limit)
+    return _expanded(picture, picture.roots()[wanted.offset :][: wanted.limit], wanted.limit)
+
+
+def facets(picture: Picture) -> dict[str, list[str]]:
+    """What may be looked for: the namespaces and kinds of all nodes, and the kinds of policies at them."""
+    namespaces, kinds, policy_kinds = set(), set(), set()
+    for key in picture.shown():
+        if "#" not in key:
+            parts = parse_key(key)
+            namespaces.add(parts.namespace)
+            kinds.add(parts.type_id)
+        policy_kinds.update(_policy_kinds(picture, key))
+    return {
+        "namespaces": sorted(namespaces - {"-"}),
+        "kinds": sorted(kinds),
+        "policyKinds": sorted(policy_kinds),
+    }
+
+
+def unattached(picture: Picture, policies: Mapping[str, Any]) -> list[str]:
+    """The policies that stand at no node."""
+    attached = {policy for key in picture.shown() for policy in picture.policies_at(key)}
+    return sorted(policies.keys() - attached)
+
+
+def _expanded(picture: Picture, first: Iterable[str], limit: int) -> list[str]:
+    told = dict.fromkeys(first)
+    upcoming = list(told)
+    for key in upcoming:  # it grows
+        further = [child for child in picture.children(key) if child not in told]
+        if len(told) + len(further) <= limit:
+            told.update(dict.fromkeys(further))
+            upcoming += further
+    return list(told)
+
+
+def _found(picture: Picture, wanted: Wanted) -> Iterable[str]:
+    name = wanted.name.lower()
+    for key in picture.shown():
+        parts = parse_key(key)
+        if (
+            (not wanted.namespaces or parts.namespace in wanted.namespaces)
+            and (not wanted.kinds or parts.type_id in wanted.kinds or parts.kind in wanted.kinds)
+            and (not name or name in f"{parts.name}#{parts.section}".lower())
+            and (not wanted.policy_kinds or _policy_kinds(picture, key).intersection(wanted.policy_kinds))
+        ):
+            yield key
+
+
+def _policy_kinds(picture: Picture, key: str) -> set[str]:
+    return {parse_key(policy).type_id for policy in picture.policies_at(key)}
+
+
+def _with_all_above(picture: Picture, keys: Iterable[str]) -> list[str]:
+    told = dict.fromkeys(keys)
+    upcoming = list(told)
+    for key in upcoming:  # it grows
+        above = [parent for parent in picture.parents(key) if parent not in told]
+        told.update(dict.fromkeys(above))
+        upcoming += above
+    return list(told)

@@ -1,0 +1,75 @@
+package bridge.topology
+
+import data.bridge.attachment
+import data.bridge.hierarchy
+import data.bridge.kinds
+import data.bridge.lookup
+
+# METADATA
+# description: |
+#   What a picture tells of one object: `nodes` (itself, its sections, the frontend that it is) with `{level, policies}`, and
+#   what it declares: `edges` `[parent, child]` that count, `refused` ones with their reason. `alone` says that it stands in the
+#   picture even where nothing leads to it. Nothing in it grows with what others declare of the object. Undefined for what has
+#   no place there.
+entry(object_key) := {
+	"nodes": {node: {"level": hierarchy.level(node), "policies": _policies(node, kinds.names)} | some node in nodes},
+	"edges": sort(_edges(nodes)),
+	"refused": sort(_refused(object_key)),
+	"alone": _alone(object_key),
+} if {
+	hierarchy.exists(object_key)
+	_pictured(object_key)
+	nodes := _nodes(object_key)
+}
+
+_pictured(object_key) if {
+	hierarchy.has_place(object_key)
+} else if {
+	count(attachment.targeting(object_key)) > 0
+} else if {
+	_stands_as_frontend(object_key)
+}
+
+_stands_as_frontend(object_key) if {
+	node := hierarchy.frontend(object_key)
+	_stands(node)
+}
+
+_nodes(object_key) := ({object_key} | hierarchy.sections(object_key)) | {node |
+	node := hierarchy.frontend(object_key)
+	_stands(node)
+}
+
+_edges(nodes) := {[parent, node] | some node in nodes; some parent in _above(node)} | {[rule, backend] |
+	some node in nodes
+	hierarchy.level(node) == "Route"
+	some rule, backends in hierarchy.rule_backends(node)
+	some backend, _ in backends
+	hierarchy.exists(backend)
+}
+
+# Any number of rules may lead to a backend: they tell of it, so that a change of one of them costs that one.
+_above(node) := hierarchy.parents(node) if {
+	hierarchy.level(node) != "Backend"
+} else := hierarchy.extension_parents(node) if {
+	lookup.extended_exist
+} else := set()
+
+_refused(object_key) := {link |
+	some link in hierarchy.refusals_by(object_key)
+	_tells_refused(object_key, link)
+} if {
+	_asks_refused(object_key)
+} else := set()
+
+_asks_refused(object_key) if hierarchy.level(object_key) != "Backend"
+
+_asks_refused(_) if lookup.extended_exist
+
+_tells_refused(object_key, _) if hierarchy.level(object_key) != "Backend"
+
+_tells_refused(_, link) if hierarchy.level(link.parent) != "Route"
+
+_alone(object_key) if {
+	hierarchy.level(object_key) in {"GatewayClass", "Gateway", "Route", "ListenerSet"}
+} else := false

@@ -1,0 +1,31 @@
+package bridge.topology
+
+import data.bridge.attachment
+import data.bridge.effective
+import data.bridge.hierarchy
+import data.bridge.kinds
+import data.bridge.lookup
+
+# METADATA
+# description: |
+#   The objects that a picture begins with, from the top down, in parts of one level: what stands alone, what extension modules
+#   place, and what policies name or select. What is not among these is led to by an edge.
+pictured := array.concat(
+	[sort(_of_level(name)) | some name in ["GatewayClass", "Gateway", "ListenerSet", "Route"]],
+	[sort(_of_further_levels | _targets)],
+)
+
+_of_level(name) := {key | some type, at in hierarchy.levels; at.object == name; some key in lookup.keys_of(type)}
+
+_of_further_levels := {key |
+	some type, at in hierarchy.levels
+	not at.object in {"GatewayClass", "Gateway", "ListenerSet", "Route", "Backend", "Namespace"}
+	some key in lookup.keys_of(type)
+}
+
+_targets := lookup.targeted | {ref.object |
+	lookup.selectors_exist
+	some policy_kind in kinds.names
+	some policy in effective.policies(policy_kind)
+	some ref in attachment.declared(policy)
+}

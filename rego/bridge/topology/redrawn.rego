@@ -1,0 +1,55 @@
+package bridge.topology
+
+import data.bridge.attachment
+import data.bridge.hierarchy
+import data.bridge.kinds
+import data.bridge.lib.keys
+import data.bridge.lookup
+
+# METADATA
+# description: |
+#   The objects of which a picture may tell something else after the objects `changed` have changed: `was` has by key the index
+#   paths that they had before, `appeared` are those of `changed` that it did not tell of before, or that are gone.
+redrawn(changed, was, appeared) := union({
+	changed,
+	{key | some object_key in changed; some key in _told_by(object_key, was)},
+	{key | some object_key in appeared; some key in _naming(object_key)},
+	{key | some object_key in changed; some key in _judged_by(object_key)},
+})
+
+# What the object declares, or declared, that others' entries tell: its children by extension modules, frontends, its targets.
+_told_by(object_key, was) := {key |
+	some path in (_paths_of(object_key) | {path | some path in was[object_key]})
+	some key in _led_to(object_key, path)
+}
+
+_paths_of(object_key) := {entry.path | some entry in hierarchy.links(lookup.get(object_key))}
+
+_led_to(_, ["extended", child]) := {trim_suffix(child, "@frontend")}
+
+_led_to(_, ["children", parent]) := {trim_suffix(parent, "@frontend")} if hierarchy.is_frontend(parent)
+
+_led_to(_, ["targeted", target]) := {target}
+
+_led_to(policy, ["selectors", _, type, text]) := {ref.object | some ref in attachment.selected_refs(policy, type, text)}
+
+_naming(object_key) := lookup.declared_parents(object_key)
+
+# Whose links and refs the object decides on: what stands directly below it, what is in a Namespace, what needs a grant.
+_judged_by(object_key) := (_directly_judged(object_key) | {key |
+	some policy in _directly_judged(object_key)
+	kinds.of_policy(policy)
+	some ref in attachment.declared(policy)
+	key := ref.object
+}) | {ref.object |
+	some policy_kind in kinds.names
+	some policy in lookup.limited(policy_kind)
+	some ref in attachment.named(policy)
+	ref.class
+	ref.object in hierarchy.objects_below(object_key)
+}
+
+_directly_judged(object_key) := {trim_suffix(key, "@frontend") | some key in hierarchy.step_below(object_key)} | {key |
+	keys.parse(object_key).type == "gateway.networking.k8s.io/ReferenceGrant"
+	some key in lookup.referrers(keys.parse(object_key).namespace)
+}

@@ -1,0 +1,119 @@
+"""Who is answered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestClient, TestServer
+
+from bridge.web.guard import Guard, is_loopback
+
+Client = TestClient[web.Request, web.Application]
+
+
+async def _hello(_: web.Request) -> web.StreamResponse:
+    return web.Response(text="hello")
+
+
+def _served(guard: Guard) -> Client:
+    app = web.Application()
+    app.router.add_get("/page", guard.open(_hello))
+    app.router.add_get("/data", guard.closed(_hello))
+    app.router.add_post("/data", guard.closed(_hello))
+    app.router.add_post("/api/login", guard.open(guard.login))
+    return TestClient(TestServer(app))
+
+
+@pytest.mark.parametrize(
+    ("host", "yes"),
+    [
+        ("127.0.0.1", True),
+        ("127.8.9.1", True),
+        ("[::1]", True),
+        ("::1", True),
+        ("LocalHost", True),
+        ("0.0.0.0", False),  # noqa: S104 - that is the point
+        ("::", False),
+        ("10.0.0.1", False),
+        ("localhost.evil.example", False),
+        ("", False),
+    ],
+)
+def test_which_addresses_are_this_machine_alone(host: str, yes: bool) -> None:
+    assert is_loopback(host) is yes
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 200),
+        ({"Host": "localhost:9"}, 200),
+        ({"Host": "[::1]:9"}, 200),
+        ({"Host": "rebound.example"}, 421),
+        ({"Host": "rebound.example:8282"}, 421),
+        ({"Host": "[::1"}, 421),
+        ({"Host": "localhost", "Origin": "http://localhost"}, 200),
+        ({"Host": "localhost", "Origin": "http://evil.example"}, 403),
+        ({"Host": "localhost", "Origin": "http://localhost:81"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Sec-Fetch-Site": "same-origin"}, 200),
+        ({"Sec-Fetch-Site": "cross-site"}, 403),
+        ({"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}, 200),
+        ({"Sec-Fetch-Site": "same-site"}, 403),
+    ],
+)
+async def test_only_this_machine_and_the_page_itself_are_answered_without_a_token(
+    headers: Mapping[str, str], status: int
+) -> None:
+    async with _served(Guard(None)) as client:
+        for path in ("/page", "/data"):
+            response = await client.get(path, headers=headers)
+            assert response.status == status, await response.text()
+
+
+async def test_a_page_of_another_site_sends_nothing_even_by_navigating() -> None:
+    async with _served(Guard(None)) as client:
+        sent = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
+        assert (await client.post("/data", headers=sent)).status == 403
+
+
+async def test_a_token_is_needed_for_data_under_any_host_and_not_for_the_page() -> None:
+    async with _served(Guard(lambda: "secret")) as client:
+        far = {"Host": "bridge.example"}
+        assert (await client.get("/page", headers=far)).status == 200
+        refused = await client.get("/data", headers=far)
+        assert refused.status == 401
+        assert refused.headers["WWW-Authenticate"].startswith("Bearer")
+        for given, status in (("Bearer secret", 200), ("bearer secret", 200), ("Bearer no", 401), ("secret", 401)):
+            assert (await client.get("/data", headers={**far, "Authorization": given})).status == status
+
+
+async def test_a_login_gives_a_cookie_that_ends_with_the_token() -> None:
+    tokens = ["first"]
+    async with _served(Guard(lambda: tokens[-1])) as client:
+        assert (await client.post("/api/login", json={"token": "wrong"})).status == 401
+        assert (await client.post("/api/login", json={"token": 3})).status == 401
+        assert (await client.post("/api/login", data=b"{")).status == 400
+        given = await client.post("/api/login", json={"token": "first"})
+        assert given.status == 200
+        cookie = given.cookies["policy-bridge"]
+        assert cookie["httponly"]
+        assert cookie["samesite"] == "Strict"
+        assert "first" not in cookie.value
+        # The client keeps no cookie of an address, as browsers do.
+        kept = {"Cookie": f"policy-bridge={cookie.value}"}
+        assert (await client.get("/data", headers=kept)).status == 200
+        tokens.append("second")
+        assert (await client.get("/data", headers=kept)).status == 401
+
+
+async def test_an_empty_or_unreadable_token_lets_nobody_in() -> None:
+    def gone() -> str:
+        raise FileNotFoundError
+
+    for token in (lambda: "", gone):
+        async with _served(Guard(token)) as client:
+            assert (await client.get("/data", headers={"Authorization": "Bearer "})).status == 503
+            assert (await client.post("/api/login", json={"token": ""})).status == 503

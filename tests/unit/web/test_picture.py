@@ -1,0 +1,106 @@
+"""What a picture makes of what it is told, object by object."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bridge.web.picture import Picture
+from bridge.web.view import Wanted, chosen, facets, unattached
+
+CLASS = "g/Class/-/c"
+GATEWAY = "g/Gateway/infra/gw"
+LISTENER = f"{GATEWAY}#http"
+ROUTE = "g/Route/shop/r"
+RULE = f"{ROUTE}#[0]"
+SERVICE = "core/Service/shop/s"
+PORT = f"{SERVICE}#80"
+POLICY = "x/P/shop/p"
+
+
+def _entry(keys: list[str], edges: list[list[str]], *, alone: bool = True, policies: Any = ()) -> dict[str, Any]:
+    nodes: dict[str, Any] = {key: {"level": "L", "policies": []} for key in keys}
+    nodes[keys[0]]["policies"] = [{"policy": policy, "policyKind": "x/P", "accepted": True} for policy in policies]
+    sections = [[keys[0], key] for key in keys[1:]]
+    return {"nodes": nodes, "edges": [*sections, *edges], "refused": [], "alone": alone}
+
+
+def _picture() -> Picture:
+    picture = Picture()
+    picture.put(CLASS, _entry([CLASS], []))
+    picture.put(GATEWAY, _entry([GATEWAY, LISTENER], [[CLASS, GATEWAY]]))
+    picture.put(ROUTE, _entry([ROUTE, RULE], [[LISTENER, ROUTE], [RULE, SERVICE]]))
+    picture.put(SERVICE, _entry([SERVICE, PORT], [], alone=False))
+    return picture
+
+
+def test_edges_stand_with_the_object_that_declares_them() -> None:
+    picture = _picture()
+    route, rule, service = picture.told(ROUTE), picture.told(RULE), picture.told(SERVICE)
+    assert route
+    assert rule
+    assert service
+    assert route["parents"] == [LISTENER]
+    assert (rule["parents"], rule["leadsTo"]) == ([ROUTE], [SERVICE])
+    assert (service["parents"], service["leadsTo"]) == ([], [])
+    assert picture.parents(SERVICE) == [RULE]
+    assert picture.roots() == [CLASS]
+
+
+def test_a_change_concerns_the_nodes_that_differ_and_the_ends_of_edges_that_do() -> None:
+    picture = _picture()
+    assert picture.put(ROUTE, _entry([ROUTE, RULE], [[LISTENER, ROUTE], [RULE, SERVICE]])) == set()
+    assert picture.put(ROUTE, _entry([ROUTE, RULE], [[LISTENER, ROUTE]])) == {RULE, SERVICE}
+    assert picture.put(ROUTE, None) == {ROUTE, RULE, LISTENER}
+    listener = picture.told(LISTENER)
+    assert listener
+    assert listener["children"] == 0
+
+
+def test_what_nothing_leads_to_is_not_shown_unless_it_stands_alone_or_has_a_policy() -> None:
+    picture = _picture()
+    picture.put(ROUTE, None)
+    assert picture.told(SERVICE) is None
+    assert SERVICE not in set(picture.shown())
+    picture.put(SERVICE, _entry([SERVICE, PORT], [], alone=False, policies=[POLICY]))
+    assert picture.told(PORT) is not None
+    assert unattached(picture, {POLICY: {}, "x/P/shop/q": {}}) == ["x/P/shop/q"]
+
+
+def test_an_edge_may_lead_to_what_nobody_has_told_of() -> None:
+    picture = _picture()
+    concerned = picture.put(ROUTE, _entry([ROUTE, RULE], [[LISTENER, ROUTE], [RULE, "core/Service/shop/other"]]))
+    assert picture.missing(concerned) == {"core/Service/shop/other"}
+    assert picture.children(RULE) == []
+
+
+def test_both_ends_may_declare_an_edge() -> None:
+    picture = _picture()
+    picture.put(SERVICE, _entry([SERVICE, PORT], [[RULE, SERVICE]], alone=False))
+    picture.put(ROUTE, _entry([ROUTE, RULE], [[LISTENER, ROUTE]]))
+    assert picture.children(RULE) == [SERVICE]
+    assert picture.parents(SERVICE) == [RULE]
+
+
+def test_a_view_has_all_children_of_a_node_or_none() -> None:
+    picture = _picture()
+    for number in range(5):
+        key = f"g/Route/shop/more-{number}"
+        picture.put(key, _entry([key], [[LISTENER, key]]))
+    everything = [CLASS, GATEWAY, LISTENER, ROUTE, RULE, SERVICE, PORT]
+    assert set(chosen(picture, Wanted())) >= set(everything)
+    assert chosen(picture, Wanted(limit=5)) == [CLASS, GATEWAY, LISTENER]
+    assert chosen(picture, Wanted(below=LISTENER, limit=2, offset=1)) == ["g/Route/shop/more-1", "g/Route/shop/more-2"]
+
+
+def test_what_is_looked_for_comes_with_all_above_it() -> None:
+    picture = _picture()
+    picture.put(SERVICE, _entry([SERVICE, PORT], [], alone=False, policies=[POLICY]))
+    assert set(chosen(picture, Wanted(kinds=["Service"]))) == {SERVICE, PORT, RULE, ROUTE, LISTENER, GATEWAY, CLASS}
+    assert set(chosen(picture, Wanted(policy_kinds=["x/P"]))) == {SERVICE, RULE, ROUTE, LISTENER, GATEWAY, CLASS}
+    assert set(chosen(picture, Wanted(name="HTTP"))) == {LISTENER, GATEWAY, CLASS}
+    assert chosen(picture, Wanted(namespaces=["nowhere"])) == []
+    assert facets(picture) == {
+        "namespaces": ["infra", "shop"],
+        "kinds": ["core/Service", "g/Class", "g/Gateway", "g/Route"],
+        "policyKinds": ["x/P"],
+    }
