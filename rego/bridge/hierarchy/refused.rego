@@ -14,6 +14,12 @@ refused_links(node) := [object.union(link, {"message": message}) |
 	message := _refusal_message(link)
 ]
 
+# METADATA
+# description: |
+#   The declared links directly above an object, or the frontend that it is, that do not count: what `refused_links` says of
+#   it alone, as a set.
+refused_above(child) := {object.union(link, {"message": _refusal_message(link)}) | some link in _refused(child)}
+
 _start(node) := node if {
 	is_frontend(node)
 } else := keys.parse(node).object

@@ -8,13 +8,17 @@ import data.bridge.topology
 # description: |
 #   `tree`: the hierarchy from `root` down, or all of it, `{roots, nodes}`. `nodes` holds by key `{level, children, policies,
 #   namespace?}`, every node once, whatever leads to it; `depth` bounds the links followed (15 at most). The children of a
-#   node at the bound are named, but are not among the nodes.
+#   node at the bound are named, but are not among the nodes. With `refused` it also has the links that do not count of the
+#   nodes, as `refused`.
 # entrypoint: true
 tree := _input_problem if {
 	_input_problem
 } else := _tree_problem if {
 	_tree_problem
-} else := {"roots": sort(roots), "nodes": {key: topology.node(key, _policy_kinds) | some key in (shown | namespaces)}} if {
+} else := object.union(
+	{"roots": sort(roots), "nodes": {key: topology.node(key, _policy_kinds) | some key in (shown | namespaces)}},
+	{"refused": links | input.refused; links := topology.refused(shown)},
+) if {
 	roots := _tree_roots
 	shown := hierarchy.within(roots, object.get(input, "depth", 15))
 	namespaces := {namespace | some key in shown; namespace := topology.node(key, _policy_kinds).namespace}

@@ -60,3 +60,9 @@ test_a_bad_root_is_an_error if {
 		_tree([], row[0]).error.code == row[1]
 	}
 }
+
+test_links_that_do_not_count_are_told_where_they_are_asked_for if {
+	lost := testing.route("lost", [{"name": "gone"}], [])
+	not "refused" in object.keys(_tree([lost], {}))
+	[link.reason | some link in _tree([lost], {"refused": true}).refused] == ["ParentNotFound"]
+}

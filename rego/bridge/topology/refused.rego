@@ -1,0 +1,40 @@
+package bridge.topology
+
+import data.bridge.hierarchy
+import data.bridge.lib.keys
+import data.bridge.lookup
+
+# METADATA
+# description: |
+#   The declared links between one of some nodes and something else, above or below it, that do not count: a list of
+#   `{parent, child, reason, message}` (semantics P2). The other end need not be one of the nodes, nor exist. A listener that
+#   does not take a route is left out where another one takes it for the same parentRef.
+refused(nodes) := sort({link |
+	objects := {_whole(node) | some node in nodes}
+	some child in (objects | _declared_below(objects))
+	some link in hierarchy.refused_above(child)
+	_joins(link, objects)
+	not _taken_elsewhere(link)
+})
+
+_declared_below(objects) := {child | some object_key in objects; some child in lookup.declared_children(object_key)}
+
+_joins(link, objects) if link.child in objects
+
+_joins(link, objects) if {
+	not link.child in objects
+	_whole(link.parent) in objects
+}
+
+_taken_elsewhere(link) if {
+	keys.parse(link.parent).section != ""
+	refs := hierarchy.parent_refs(link.child, link.parent)
+	count(refs) > 0
+	taken := {ref | some above in hierarchy.parents(link.child); some ref in hierarchy.parent_refs(link.child, above)}
+	count(refs - taken) == 0
+}
+
+# The object of a node in the role that the node has.
+_whole(node) := concat("", [trim_suffix(keys.parse(node).object, "@frontend"), "@frontend"]) if {
+	hierarchy.is_frontend(node)
+} else := keys.parse(node).object
