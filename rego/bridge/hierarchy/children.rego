@@ -7,24 +7,37 @@ import data.bridge.lookup
 # description: |
 #   The nodes directly below a node by links that count: the sections of an object, and what has the node among its
 #   `parents`. Without the objects of a Namespace (see `members`).
-children(node) := _sections_below(node) | {child |
-	some child in _declared_below(node)
-	node in parents(child)
-}
+children(node) := union({_sections_below(node), _backends_below(node), object.get(_linked_below(_whole_key(node)), node, set())})
 
 _sections_below(node) := sections(node) if {
-	levels[keys.parse(node).type].section
+	levels[keys.type_of(node)].section
 	not regex.match(`[#@]`, node)
 	exists(node)
 } else := set()
 
-# What names the node's object as standing above it, or the node itself where an extension module says so.
-_declared_below(node) := {below |
-	some declared in {node, _whole_key(node)}
-	some child in lookup.declared_children(declared)
-	some below in _both_roles(child)
-	exists(trim_suffix(below, "@frontend"))
+# The rules of a route say themselves what is below them.
+_backends_below(node) := {backend | some backend, _ in rule_backends(keys.parse(node).object)[node]; exists(backend)} if {
+	contains(node, "#")
+	level(node) == "Rule"
+} else := set()
+
+# What names an object as standing above it, by the node of the object that it stands below: judged once for all of them.
+_linked_below(object_key) := {} if {
+	level(object_key) == "Route"
+	not lookup.extended_exist
+} else := {parent: below |
+	parents_of := {child: _parents_within(object_key, child) |
+		some declared in lookup.declared_children(object_key)
+		some child in _both_roles(declared)
+		exists(trim_suffix(child, "@frontend"))
+	}
+	some parent in union({above | some above in parents_of})
+	below := {child | some child, above in parents_of; parent in above}
 }
+
+_parents_within(object_key, child) := {parent | some parent in parents(child); _whole_key(parent) == object_key} if {
+	level(object_key) != "Route"
+} else := extension_parents(child)
 
 # METADATA
 # description: |
