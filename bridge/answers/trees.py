@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from bridge.answers.asking import Entry, explain_missing, in_batches
@@ -26,7 +27,20 @@ async def tree_below(
 
     With `namespace` the whole of it starts at the nodes of that namespace above which none of it stands.
     """
-    asked: Entry = {}
+    found = await hierarchy_below(opa, root, kind, depth)
+    if namespace is not None:
+        found["roots"] = _roots_within(found, namespace)
+    return Tree(found, await outcomes_among(opa, found["nodes"].values()))
+
+
+async def hierarchy_below(
+    opa: Opa, root: Key | None, kind: str | None = None, depth: int | None = None, *, refused: bool = False
+) -> Entry:
+    """The answer of the query `tree`; with `refused` the links that do not count are part of it.
+
+    Raises NameNotFoundError for a section that the root lacks.
+    """
+    asked: Entry = {"refused": True} if refused else {}
     if root is not None:
         asked["root"] = str(root)
     if kind is not None:
@@ -39,13 +53,14 @@ async def tree_below(
         if root is not None:
             await explain_missing(opa, [root], error)
         raise
-    if namespace is not None:
-        found["roots"] = _roots_within(found, namespace)
-    accepted = sorted(
-        {policy["policy"] for node in found["nodes"].values() for policy in node["policies"] if policy["accepted"]}
-    )
+    return found
+
+
+async def outcomes_among(opa: Opa, nodes: Iterable[Entry]) -> dict[str, list[str]]:
+    """What became of the accepted policies of nodes, by policy: the reasons of its conditions."""
+    accepted = sorted({policy["policy"] for node in nodes for policy in node["policies"] if policy["accepted"]})
     told = await in_batches(opa, "status", "policies", accepted)
-    return Tree(found, {entry["policy"]: outcomes_of(entry) for entry in told})
+    return {entry["policy"]: outcomes_of(entry) for entry in told}
 
 
 def _roots_within(found: Entry, namespace: str) -> list[str]:

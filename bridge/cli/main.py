@@ -20,6 +20,7 @@ from bridge.cli.doctor import doctor
 from bridge.cli.effective import effective
 from bridge.cli.explain import explain
 from bridge.cli.get import get
+from bridge.cli.graph import graph
 from bridge.cli.help_text import ExampleCommand, debug_option
 from bridge.cli.impact import impact
 from bridge.cli.opa_config import opa_config
@@ -39,6 +40,7 @@ _COMMANDS: tuple[ExampleCommand, ...] = (
     explain,
     request,
     tree,
+    graph,
     impact,
     analyze,
     get,

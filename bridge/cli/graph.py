@@ -1,0 +1,75 @@
+"""`bridge graph`: the hierarchy as a picture, with the policies at each node."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from bridge.cli.help_text import ExampleCommand, debug_option
+from bridge.cli.options import Input, input_options, namespace_options, output_option
+
+if TYPE_CHECKING:
+    from bridge.answers.pictures import Picture
+    from bridge.runtime.engine import Engine
+
+_EXAMPLES = (
+    ("A picture for a browser or a README", "bridge graph --manifests examples/shop -o svg >shop.svg"),
+    ("What is below one Gateway, for a page in Markdown", "bridge graph gtw/infra/public -o mermaid"),
+    ("One namespace, with what stands above it", "bridge graph -n shop --manifests examples/shop -o svg >shop.svg"),
+    ("For graphviz", "bridge graph --kind ColorPolicy -o dot | dot -Tpng >graph.png"),
+)
+_DEEPEST = 15  # links that the query follows at most
+
+
+@click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="The hierarchy as a picture")
+@click.argument("root", metavar="[ROOT]", required=False)
+@click.option("--kind", metavar="KIND", help="Only policies of this kind: ColorPolicy, colorpolicies.example.com, …")
+@click.option("--depth", type=click.IntRange(0, _DEEPEST), help="How many steps to go down.  [default: all]")
+@click.option("--all", "everything", is_flag=True, help="Every node, and ports without policies.")
+@namespace_options(
+    only="The namespace of a ROOT that is given without one; without ROOT, what is in it, with what is above and below."
+)
+@input_options
+@output_option("dot", "mermaid", "svg")
+@debug_option
+@click.pass_context
+def graph(
+    ctx: click.Context,
+    root: str | None,
+    kind: str | None,
+    depth: int | None,
+    everything: bool,
+    namespace: str | None,
+    source: Input,
+    output: str,
+) -> None:
+    """Draw what stands below what, with the policies at each node and what became of them.
+
+    A policy that is overridden wherever it reaches is drawn so; a link that does not count is dashed and has its
+    reason. ROOT is an object or a section of it: KIND/NAME, KIND/NAMESPACE/NAME, KIND/NAME#SECTION or a full key.
+    Without it: everything. Of many siblings some are drawn, those with policies before the others, and the rest is
+    counted. The same objects make the same picture.
+    """
+    from bridge.cli.pictures import drawn
+    from bridge.cli.reading import read
+
+    async def ask(engine: Engine) -> Picture:
+        from bridge.answers.asking import policy_kind, target_keys
+        from bridge.answers.pictures import ALL, Bound, picture_of
+        from bridge.answers.trees import hierarchy_below, outcomes_among
+
+        chosen = await policy_kind(engine.opa, kind) if kind else None
+        roots = await target_keys(engine.opa, [root], namespace) if root else []
+        found = await hierarchy_below(engine.opa, roots[0] if roots else None, chosen, depth, refused=True)
+        if depth is not None:
+            found["refused"] = [link for link in found["refused"] if link["child"] in found["nodes"]]
+        picture = picture_of(found, ALL if everything else Bound(), None if root else namespace)
+        shown = (found["nodes"][key] for key in picture.nodes if key in found["nodes"])
+        above = (about for about in found["nodes"].values() if about["level"] == "Namespace")
+        picture.outcomes = await outcomes_among(engine.opa, (*shown, *above))
+        return picture
+
+    answer, code = read(source, ask)
+    click.echo(drawn(answer, output), nl=False)
+    ctx.exit(code)

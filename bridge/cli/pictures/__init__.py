@@ -1,0 +1,16 @@
+"""A picture of the hierarchy as text: graphviz's dot, mermaid, or SVG."""
+
+from __future__ import annotations
+
+from bridge.answers.pictures import Picture
+from bridge.cli.pictures.dot import dot
+from bridge.cli.pictures.mermaid import mermaid
+
+
+def drawn(picture: Picture, form: str) -> str:
+    """The picture in the form `dot`, `mermaid` or `svg`. Raises CommandError for an SVG that would be too large."""
+    if form == "svg":
+        from bridge.cli.pictures.svg import svg  # it costs more to import than the others take
+
+        return svg(picture)
+    return dot(picture) if form == "dot" else mermaid(picture)

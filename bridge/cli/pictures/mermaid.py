@@ -1,0 +1,48 @@
+"""A picture for Markdown."""
+
+from __future__ import annotations
+
+from bridge.answers.pictures import Picture
+from bridge.cli.pictures.texts import badge_of, names_of, title_of
+
+# Colours of their own, so that they are read on a light and on a dark ground.
+_CLASSES = """\
+  classDef node fill:#f6f8fa,stroke:#8c959f,color:#1f2328
+  classDef missing fill:#ffffff,stroke:#cf222e,color:#cf222e,stroke-dasharray:4 3
+  classDef counted fill:#ffffff,stroke:#8c959f,color:#59636e,stroke-dasharray:4 3
+  classDef holds fill:#ddf4ff,stroke:#0969da,color:#0a3069
+  classDef partly fill:#fff8c5,stroke:#9a6700,color:#4d2d00
+  classDef overridden fill:#eaeef2,stroke:#818b98,color:#59636e,stroke-dasharray:4 3
+  classDef refused fill:#ffebe9,stroke:#cf222e,color:#82071e,stroke-dasharray:4 3"""
+_ESCAPED = set("#&<>\"'`\\*_~$%")
+
+
+def mermaid(picture: Picture) -> str:
+    """The picture in mermaid's language. A policy is a node of its own, bound to what it is attached to."""
+    names = {key: f"n{number}" for number, key in enumerate(picture.nodes)}
+    lines = ["flowchart LR", f"  %% {title_of(picture)}"]
+    for key, node in picture.nodes.items():
+        label = "<br>".join(map(_escaped, names_of(node)))
+        lines.append(f'  {names[key]}["{label}"]:::{"missing" if node.missing else "node"}')
+    for link in picture.links:
+        arrow = f'-. "{_escaped(link.refused)}" .->' if link.refused else "-->"
+        lines.append(f"  {names[link.parent]} {arrow} {names[link.child]}")
+    badges: dict[tuple[str, str], str] = {}
+    for key, node in picture.nodes.items():
+        for attached in node.policies:
+            badge = badge_of(attached, picture.outcomes)
+            where = (str(attached.policy), badge.text)
+            if where not in badges:
+                badges[where] = f"p{len(badges)}"
+                lines.append(f'  {badges[where]}(["{_escaped(badge.text)}"]):::{badge.state}')
+            lines.append(f"  {badges[where]} -.- {names[key]}")
+    for number, counted in enumerate(picture.counted):
+        lines.append(f'  c{number}["{_escaped(counted.text)}"]:::counted')
+        if counted.parent:
+            lines.append(f"  {names[counted.parent]} -.- c{number}")
+    return "\n".join((*lines, _CLASSES)) + "\n"
+
+
+def _escaped(text: str) -> str:
+    """A text in which mermaid finds nothing to do: what may be markup as character references."""
+    return "".join(f"#{ord(character)};" if character in _ESCAPED else character for character in text)

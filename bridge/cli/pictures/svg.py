@@ -1,0 +1,174 @@
+"""A picture for a browser, which needs no other program to be drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from xml.sax.saxutils import escape
+
+from bridge.answers.errors import CommandError
+from bridge.answers.pictures import Picture
+from bridge.cli.pictures.layout import Layout, laid_out
+from bridge.cli.pictures.style import STYLE
+from bridge.cli.pictures.texts import Badge, badge_of, full_name, names_of, title_of
+from bridge.cli.printers.table import display_width
+
+_CHARACTER = 7.3  # width of one in the fonts of the style, at 12 px
+_LINE = 17.0  # height of a line of text
+_PAD = 9.0  # within a box
+_GAP = 44.0  # between columns; more where a reason is written there
+_MARGIN = 16.0
+_MOST = 2_000  # boxes; laying out more takes minutes, and nobody would look at them
+
+
+@dataclass(frozen=True, slots=True)
+class _Box:
+    """What is written in a box: its kind (small), its name, policies; `look` is its class in the style."""
+
+    kind: str
+    name: str
+    badges: Sequence[Badge]
+    look: str
+    title: str
+
+    @property
+    def width(self) -> float:
+        texts = [self.kind, self.name, *(f"  {badge.text}" for badge in self.badges)]
+        return max(map(display_width, texts)) * _CHARACTER + 2 * _PAD
+
+    @property
+    def height(self) -> float:
+        return (bool(self.kind) + 1 + len(self.badges)) * _LINE + 2 * _PAD - 6
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    parent: str
+    child: str
+    look: str
+    reason: str = ""
+
+
+def svg(picture: Picture) -> str:
+    """The picture as SVG, alike from alike objects. Raises CommandError where there are too many nodes."""
+    boxes, lines = _parts(picture)
+    if len(boxes) > _MOST:
+        raise CommandError(
+            f"{len(boxes):,} boxes are too many for one SVG: leave --all out, or give a ROOT, -n or --depth; "
+            "-o dot and -o mermaid have no bound"
+        )
+    layout = laid_out({name: box.height for name, box in boxes.items()}, [(line.parent, line.child) for line in lines])
+    lefts, widths = _columns(boxes, lines, layout)
+    width = max((left + wide for left, wide in zip(lefts, widths, strict=True)), default=0) + 2 * _MARGIN
+    title = title_of(picture)
+    width = max(width, display_width(title) * _CHARACTER + 2 * _MARGIN)
+    height = layout.height + 2 * _MARGIN + _LINE
+    place = _Place(boxes, layout, lefts, widths)
+    size = f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"'
+    return "\n".join((
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img">',
+        f"<title>{escape(title)}</title>",
+        f"<style>{STYLE}</style>",
+        '<rect class="ground" width="100%" height="100%"/>',
+        *(text for line in lines for text in place.line(line)),
+        *(text for name in boxes for text in place.box(name)),
+        *(text for line in lines for text in place.reason(line)),
+        f'<text class="kind" x="{_MARGIN}" y="{height - _MARGIN / 2:.1f}">{escape(title)}</text>',
+        "</svg>\n",
+    ))  # fmt: skip
+
+
+def _parts(picture: Picture) -> tuple[dict[str, _Box], list[_Line]]:
+    boxes: dict[str, _Box] = {}
+    for key, node in picture.nodes.items():
+        kind, name = names_of(node)
+        badges = [badge_of(attached, picture.outcomes) for attached in node.policies]
+        boxes[key] = _Box(kind, name, badges, "missing" if node.missing else "node", full_name(node.key))
+    lines = [
+        _Line(link.parent, link.child, "refused" if link.refused else "link", link.refused) for link in picture.links
+    ]
+    for number, counted in enumerate(picture.counted):
+        name = f"counted {number}"
+        boxes[name] = _Box("", counted.text, (), "counted", counted.text)
+        if counted.parent:
+            lines.append(_Line(counted.parent, name, "counts"))
+    return boxes, lines
+
+
+def _columns(boxes: Mapping[str, _Box], lines: Sequence[_Line], layout: Layout) -> tuple[list[float], list[float]]:
+    """The left side and the width of each column."""
+    count = max((column for column, _ in layout.boxes.values()), default=-1) + 1
+    widths, gaps = [0.0] * count, [_GAP] * count
+    for name, box in boxes.items():
+        column = layout.boxes[name][0]
+        widths[column] = max(widths[column], box.width)
+    for line in lines:
+        column = layout.boxes[line.child][0]
+        if line.reason and column:
+            gaps[column - 1] = max(gaps[column - 1], display_width(line.reason) * _CHARACTER + _GAP)
+    lefts = [sum(widths[:column]) + sum(gaps[:column]) for column in range(count)]
+    return lefts, widths
+
+
+class _Place:
+    """Writes boxes and lines where they stand."""
+
+    def __init__(
+        self, boxes: Mapping[str, _Box], layout: Layout, lefts: Sequence[float], widths: Sequence[float]
+    ) -> None:
+        self._boxes = boxes
+        self._layout = layout
+        self._lefts = [left + _MARGIN for left in lefts]
+        self._widths = widths
+
+    def box(self, name: str) -> Iterator[str]:
+        box = self._boxes[name]
+        column, middle = self._layout.boxes[name]
+        left, top = self._lefts[column], middle + _MARGIN - box.height / 2
+        yield f'<g class="{box.look}"><title>{escape(box.title)}</title>'
+        yield f'<rect x="{left:.1f}" y="{top:.1f}" width="{box.width:.1f}" height="{box.height:.1f}" rx="5"/>'
+        down = top + _PAD + 8
+        for look, text in (("kind", box.kind), ("name", box.name)):
+            if text:
+                yield f'<text class="{look}" x="{left + _PAD:.1f}" y="{down:.1f}">{escape(text)}</text>'
+                down += _LINE
+        for badge in box.badges:
+            yield f'<rect class="mark {badge.state}" x="{left + _PAD:.1f}" y="{down - 10:.1f}" width="4" height="13"/>'
+            mark = f' <tspan class="state">{escape(badge.mark)}</tspan>' if badge.mark else ""
+            yield (
+                f'<text class="policy {badge.state}" x="{left + _PAD + 2 * _CHARACTER:.1f}" y="{down:.1f}">'
+                f'<tspan class="policyname">{escape(badge.name)}</tspan>{mark}</text>'
+            )
+            down += _LINE
+        yield "</g>"
+
+    def line(self, line: _Line) -> Iterator[str]:
+        points = self._points(line)
+        (left, height), *others = points
+        path = f"M{left:.1f} {height:.1f}"
+        for right, down in others:
+            middle = (left + right) / 2
+            path += f" C{middle:.1f} {height:.1f} {middle:.1f} {down:.1f} {right:.1f} {down:.1f}"
+            left, height = right, down
+        yield f'<path class="{line.look}" d="{path}"/>'
+
+    def reason(self, line: _Line) -> Iterator[str]:
+        """Why a link does not count, before its child, where no other line's reason is."""
+        if not line.reason:
+            return
+        right, height = self._points(line)[-1]
+        wide = display_width(line.reason) * _CHARACTER
+        left, top = right - wide - 12, height - 9
+        yield f'<rect class="ground" x="{left:.1f}" y="{top:.1f}" width="{wide + 4:.1f}" height="16"/>'
+        yield f'<text class="reason" x="{right - 10:.1f}" y="{height + 4:.1f}">{escape(line.reason)}</text>'
+
+    def _points(self, line: _Line) -> list[tuple[float, float]]:
+        """Where the line goes: from the right of a box, along the columns that it passes, to the left of another."""
+        column, middle = self._layout.boxes[line.parent]
+        points = [(self._lefts[column] + self._boxes[line.parent].width, middle + _MARGIN)]
+        for passed, height in ((column, middle), *self._layout.bends[line.parent, line.child]):
+            if passed != column:
+                points.append((self._lefts[passed], height + _MARGIN))
+            points.append((self._lefts[passed] + self._widths[passed], height + _MARGIN))
+        last, middle = self._layout.boxes[line.child]
+        return [*points, (self._lefts[last], middle + _MARGIN)]

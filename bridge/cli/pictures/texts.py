@@ -1,0 +1,77 @@
+"""What pictures say, in any form: names of nodes, of policies and what became of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from bridge.answers.pictures import Attached, Drawn, Picture
+from bridge.answers.targets import short_key
+from bridge.cli.printers.effective import MARKS, name_of
+from bridge.cli.printers.table import TIE, display_width
+from bridge.model.keys import Key
+
+MOST = 48  # characters of a name; of a longer one the middle is left out
+
+
+@dataclass(frozen=True, slots=True)
+class Badge:
+    """A policy at a node. `state`: holds, partly, overridden, refused; `mark` says so in words, "" where it holds."""
+
+    name: str
+    mark: str
+    state: str
+
+    @property
+    def text(self) -> str:
+        """Name and mark."""
+        return f"{self.name} {self.mark}".rstrip()
+
+
+def badge_of(attached: Attached, outcomes: Mapping[str, Sequence[str]]) -> Badge:
+    """What is said of a policy."""
+    name = f"{attached.policy.kind} {shortened(name_of(attached.policy))}"
+    name += " on its Namespace" if attached.on_namespace else ""
+    if attached.reason:
+        return Badge(name, f"({clean(attached.reason)})", "refused")
+    reasons = outcomes.get(str(attached.policy), ())
+    reason = reasons[0] if len(reasons) == 1 else ""
+    mark = MARKS.get(reason, "").replace(TIE, "")
+    state = {"Overridden": "overridden", "PartiallyProgrammed": "partly"}.get(reason, "holds")
+    return Badge(name, mark, state)
+
+
+def names_of(node: Drawn) -> tuple[str, str]:
+    """A node's kind and its name: of a section the level it has in its object is clear from the `#`."""
+    key = node.key
+    role = f" {key.role}" if key.role else ""
+    missing = ", which does not exist" if node.missing else ""
+    return clean(f"{key.kind}{role}{missing}"), shortened(name_of(key))
+
+
+def full_name(key: Key) -> str:
+    """A key as a person types it."""
+    return clean(short_key(key))
+
+
+def title_of(picture: Picture) -> str:
+    """What the picture is of, and how much of it there is."""
+    drawn = sum(1 for node in picture.nodes.values() if not node.missing)
+    nodes = f"{picture.total:,} nodes" if picture.total != 1 else "1 node"
+    return f"Hierarchy with policies: {nodes}" + (f", {drawn:,} of them drawn" if picture.counted else "")
+
+
+def clean(text: str) -> str:
+    """The text without characters that do something other than to be seen."""
+    return "".join(character if character.isprintable() else "\ufffd" for character in text)
+
+
+def shortened(text: str) -> str:
+    """A name that fits into a picture."""
+    text = clean(text)
+    if display_width(text) <= MOST:
+        return text
+    half = MOST // 2 - 1
+    while display_width(text[:half]) + display_width(text[-half:]) >= MOST:
+        half -= 1
+    return f"{text[:half]}…{text[-half:]}"

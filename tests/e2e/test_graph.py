@@ -1,0 +1,47 @@
+"""`bridge graph`, and the pictures in the docs, which are its own."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.conftest import ROOT, SHOP, Run
+
+IMAGES = ROOT / "docs" / "images"
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+# How a page says that a picture was made.
+MADE = re.compile(r"^\$ bridge (graph .*?) >(docs/images/\S+\.svg)", re.MULTILINE)
+COMMANDS = {made[2]: (page, made[1]) for page in PAGES for made in MADE.finditer(page.read_text())}
+
+
+def test_every_picture_in_the_docs_says_how_it_is_made() -> None:
+    assert sorted(COMMANDS) == sorted(str(path.relative_to(ROOT)) for path in IMAGES.glob("*.svg"))
+
+
+@pytest.mark.parametrize("picture", COMMANDS)
+def test_a_picture_in_the_docs_is_what_the_command_draws(bridge: Run, picture: str) -> None:
+    page, command = COMMANDS[picture]
+    assert f"]({Path(picture).name})" in page.read_text() or f"/{Path(picture).name})" in page.read_text()
+    words = [str(ROOT / word) if word.startswith("examples/") else word for word in shlex.split(command)]
+    assert bridge(*words).stdout == (ROOT / picture).read_text()
+
+
+def test_kind_depth_and_root_say_what_is_drawn(bridge: Run) -> None:
+    text = bridge("graph", "gtw/public", "-n", "infra", "--kind", "cp", "--depth", "1", "--manifests", SHOP).stdout
+    assert "infra/public#https" in text
+    assert "HTTPRoute" not in text
+    assert "ColorPolicy infra/brand (partly)" in text
+
+
+def test_a_link_that_does_not_count_is_dashed_with_its_reason(bridge: Run) -> None:
+    text = bridge("graph", "-n", "payments", "--manifests", SHOP, "-o", "mermaid").stdout
+    assert '-. "NotAllowedByListeners" .->' in text
+
+
+def test_an_unknown_root_is_told(bridge: Run) -> None:
+    answer = bridge("graph", "gtw/publc", "--manifests", SHOP)
+    assert (answer.returncode, answer.stdout) == (2, "")
+    assert "did you mean Gateway/infra/public?" in answer.stderr
