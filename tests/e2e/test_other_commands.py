@@ -22,6 +22,7 @@ COMMANDS = [
     "explain",
     "request",
     "tree",
+    "graph",
     "impact",
     "analyze",
     "get",
