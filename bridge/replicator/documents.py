@@ -234,8 +234,8 @@ def _declared(obj: Object) -> bytes:
 
 
 def entries_of(raw: list[dict[str, Any]]) -> Entries:
-    """The answer of the query `links` for one object as index entries."""
-    return [(tuple(map(sys.intern, entry["path"])), _shared(entry["value"])) for entry in raw]
+    """The answer of the query `links` for one object as index entries, one a path: an object may name itself."""
+    return list({tuple(map(sys.intern, entry["path"])): _shared(entry["value"]) for entry in raw}.items())
 
 
 def _shared(value: Any) -> Any:

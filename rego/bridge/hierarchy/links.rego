@@ -7,34 +7,50 @@ import data.bridge.lib.keys
 # description: |
 #   What one object declares, as entries of `data.index`: each has a path (`[index, key…]`) under which the
 #   replicator stores the value at this object's own key. A function of the object alone, never whether a link counts.
-links(obj) := (_links_of(keys.of(obj), obj) | _served_of(obj)) | attachment.entries(obj) if {
+#   A first fill asks for those of every object: what is the same for many of them is a function of that alone, which OPA
+#   makes once a query.
+links(obj) := array.concat(_links_of(object_level(type), type, obj), [entry | some entry in attachment.entries(obj)]) if {
 	count(_link_modules) == 0
-} else := union({
+	type := keys.type(obj.apiVersion, obj.kind)
+} else := [entry | some entry in union({
 	_edge_entries(keys.of(obj), declared_edges(obj) | _link_edges(obj)),
 	_extended_entries(extension_links(obj)),
-	_served_of(obj),
+	{entry | some entry in _served_of(keys.type(obj.apiVersion, obj.kind), obj)},
 	attachment.entries(obj),
-})
+})]
 
-# What the object's level lets it declare. Every edge begins or ends at the object itself, which spares looking through
-# all edges for each.
-_links_of(self, obj) := _entries(self, _named_above(at, obj), _named_below(at, obj)) if {
-	at := object_level(keys.type_of(self))
-	_declaring[at]
-} else := set()
+# What the object's level lets it declare. Each level's file has what it names above and below it.
+default _links_of(_, _, _) := []
 
-_entries(self, above, below) := union({
-	{{"path": ["children", parent], "value": [self]} | some parent in above},
-	{{"path": ["parents", child], "value": [self]} | some child in below},
-	{{"path": ["parents", self], "value": sort(above)} | count(above) > 0},
-	{{"path": ["children", self], "value": sort(below)} | count(below) > 0},
-	_referrer_entries(self, above | below),
-	_held_entries(above | below),
-})
+_links_of("Gateway", _, obj) := _entries(keys.of(obj), _named_above("Gateway", obj), set())
 
-_served_of(obj) := served_entries(keys.type_of(keys.of(obj)), obj) if {
-	obj.spec.parentRefs
-} else := set()
+_links_of("ListenerSet", _, obj) := _entries(keys.of(obj), _named_above("ListenerSet", obj), set())
+
+_links_of("Route", type, obj) := array.concat(
+	_entries(keys.of(obj), above, _named_below("Route", obj)),
+	served_entries(type, obj.spec, above),
+) if {
+	above := _named_above("Route", obj)
+}
+
+# Every edge begins or ends at the object itself, which spares looking through all edges for each.
+_entries(self, above, below) := array.flatten([
+	[{"path": ["children", parent], "value": own} | some parent in above],
+	[{"path": ["parents", child], "value": own} | some child in below],
+	[{"path": ["parents", self], "value": _sorted(above)} | count(above) > 0],
+	[{"path": ["children", self], "value": _sorted(below)} | count(below) > 0],
+	_outer_entries(split(self, "/")[2], above | below),
+]) if {
+	own := [self]
+}
+
+_sorted(ends) := sort(ends)
+
+_outer_entries(namespace, ends) := [entry | some entry in (_referrer_entries(namespace, ends) | _held_entries(ends))]
+
+_served_of(type, obj) := served_entries(type, obj.spec, _named_above("Route", obj)) if {
+	object_level(type) == "Route"
+} else := []
 
 # What extension modules link stands apart too, with its sections, because nothing in the objects says it again.
 _extended_entries(links_of_modules) := {{"path": ["extended", child], "value": value} |
@@ -45,7 +61,7 @@ _extended_entries(links_of_modules) := {{"path": ["extended", child], "value": v
 _edge_entries(self, edges) := union({
 	_children_entries(edges),
 	_parents_entries(edges),
-	_referrer_entries(self, ends),
+	_referrer_entries(split(self, "/")[2], ends),
 	_held_entries(ends),
 }) if {
 	ends := {end | some edge in edges; some end in edge}
@@ -57,9 +73,6 @@ declared_edges(obj) := {[parent, self] | some parent in _named_above(at, obj)} |
 	self := keys.of(obj)
 	at := object_level(keys.type_of(self))
 }
-
-# What stands above an object of a level by its own word, and what below it. Each level's file has them.
-_declaring := {"Gateway", "ListenerSet", "Route"}
 
 default _named_above(_, _) := set()
 
@@ -75,8 +88,8 @@ _parents_entries(edges) := {{"path": ["parents", child], "value": value} |
 	value := sort({parent | some [parent, other] in edges; other == child})
 }
 
-_referrer_entries(self, ends) := {{"path": ["referrers", namespace], "value": true} |
-	some namespace in ({split(end, "/")[2] | some end in ends} - {"-", split(self, "/")[2]})
+_referrer_entries(own, ends) := {{"path": ["referrers", namespace], "value": true} |
+	some namespace in ({split(end, "/")[2] | some end in ends} - {"-", own})
 }
 
 # Objects of kinds that are not listed, by namespace: only a link says that they stand in the hierarchy, below their Namespace.

@@ -32,17 +32,18 @@ _parent_node(ref, namespace) := node if {
 	object_level(keys.parse(node).type) != "Backend"
 } else := frontend(_parent_key(ref, namespace))
 
-_named_above("Route", route) := {node |
-	namespace := route.metadata.namespace
-	some ref in route.spec.parentRefs
-	node := _parent_node(ref, namespace)
-}
+# What the refs of many routes have in common is made once a query.
+_named_above("Route", route) := _parents_named(route.spec.parentRefs, route.metadata.namespace)
+
+_parents_named(refs, namespace) := {_parent_node(ref, namespace) | some ref in refs}
 
 _named_below("Route", route) := {key |
 	namespace := route.metadata.namespace
-	some ref in route.spec.rules[_].backendRefs
-	key := backend_key(ref, namespace)
+	some rule in route.spec.rules
+	some key in _backends_named(rule.backendRefs, namespace)
 }
+
+_backends_named(refs, namespace) := {backend_key(ref, namespace) | some ref in refs}
 
 # Only frontends that exist and listeners that the route is allowed to attach to stand above it (Gateway API, parentRefs).
 _object_parents("Route", route_key) := _listeners_above(route_key) | _frontends_above(route_key)

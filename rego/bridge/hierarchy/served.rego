@@ -7,22 +7,21 @@ _paths_told := 16 # of a route with more, the first segments are told
 #   By what a route may be found from a request, as entries of the index: at each parent, for each hostname (`*`: any), by
 #   the paths that it matches or that are above these (`/`: any, `*`: what no path tells). A gRPC method is the path
 #   `/<service>/<method>`. A request is served by no other routes than those at the paths above its own.
-served_entries(type, route) := {{"path": ["served", parent, name, path], "value": true} |
-	some parent in {_parent_node(ref, route.metadata.namespace) | some ref in route.spec.parentRefs}
-	some name in _names_served(route)
+served_entries(type, spec, parents) := [{"path": ["served", parent, name, path], "value": true} |
+	names := _names_served(object.get(spec, "hostnames", []))
+	paths_served := _few({path | some rule in spec.rules; some path in _paths_of(type, object.get(rule, "matches", []))})
+	some parent in parents
+	some name in names
 	some path in paths_served
-} if {
-	object_level(type) == "Route"
-	paths_served := _few({path | some rule in route.spec.rules; some match in _matches_of(rule); path := _path(type, match)})
-} else := set()
+]
 
-_names_served(route) := {lower(name) | some name in route.spec.hostnames} if {
-	count(route.spec.hostnames) > 0
+_names_served(hostnames) := {lower(name) | some name in hostnames} if {
+	count(hostnames) > 0
 } else := {"*"}
 
-_matches_of(rule) := rule.matches if {
-	count(rule.matches) > 0
-} else := [{}]
+_paths_of(type, matches) := {_path(type, match) | some match in matches} if {
+	count(matches) > 0
+} else := {_path(type, {})}
 
 _few(paths_told) := paths_told if {
 	count(paths_told) <= _paths_told

@@ -27,6 +27,10 @@ _form := `^((([^/#@]+)/([^/#@]+))/([^/#@]+)/([^/#@]+))(#([^#@]+))?(@([^#@]+))?$`
 of(obj) := concat("/", [group(obj.apiVersion), obj.kind, namespace_name(object.get(obj.metadata, "namespace", "")), obj.metadata.name])
 
 # METADATA
+# description: The type of a Kubernetes object, `<group>/<Kind>`.
+type(api_version, kind) := concat("/", [group(api_version), kind])
+
+# METADATA
 # description: The key with these parts; an empty group is `core`, an empty namespace `-`.
 format(grp, kind, namespace, name) := concat("/", [group_name(grp), kind, namespace_name(namespace), name])
 
