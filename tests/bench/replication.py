@@ -30,6 +30,7 @@ AT_ONCE = 16  # changes of a burst under way at once
 LINKS_BATCH = 500  # as the bridge asks
 IDLE = 20.0  # seconds
 _LOOK = 0.0005  # seconds between two looks at OPA
+_SELDOM = 0.02  # the same where much is under way, which looks would slow down
 _PATIENCE = 60.0
 _NO_STATUSES = {"BRIDGE_STATUS_WRITES_PER_SECOND": "0.001"}  # what is measured here is replication
 
@@ -45,7 +46,7 @@ async def measure(routes: int) -> None:
             await _links(api, opa, sidecar.opa_pid, load)
             await _idle(sidecar, load)
             await _visible(api, opa, load)
-            await _burst(api, opa, load)
+            await _burst(sidecar, api, opa, load)
             memory_of(sidecar, load, "after_changes", WHERE)
             await _opa_restarted(sidecar, opa, load)
             await _api_server_restarted(plane, api, opa, load)
@@ -92,18 +93,34 @@ async def _visible(api: aiohttp.ClientSession, opa: Opa, load: Load) -> None:
     figure("change_visible", percentile(times, 0.5), "ms", **spread_of(times), routes=load.routes, where=WHERE)
 
 
-async def _burst(api: aiohttp.ClientSession, opa: Opa, load: Load) -> None:
-    """Many changes as fast as the API server takes them: how far OPA is behind, and in how many writes it came."""
+async def _burst(sidecar: Sidecar, api: aiohttp.ClientSession, opa: Opa, load: Load) -> None:
+    """Many changes: how far OPA is behind, and in how many writes they came.
+
+    First as fast as the API server takes them, which is slow beside what replicates them; then all at once, to a bridge
+    that had stopped while they were made.
+    """
+    await _changes_of(api, opa, load, "paced")
+    os.kill(sidecar.pid, signal.SIGSTOP)
+    try:
+        await _changes_of(api, opa, load, "at_once", lambda: os.kill(sidecar.pid, signal.SIGCONT))
+    finally:
+        os.kill(sidecar.pid, signal.SIGCONT)
+
+
+async def _changes_of(
+    api: aiohttp.ClientSession, opa: Opa, load: Load, name: str, then: Callable[[], None] = lambda: None
+) -> None:
     waiting = iter(random.Random(5).sample(range(load.routes), min(BURST, load.routes)))
     answered: dict[int, str] = {}
     before = await _writes(opa)
 
     async def work() -> None:
         for route in waiting:
-            answered[route] = await _touch(api, route, "burst")
+            answered[route] = await _touch(api, route, f"burst-{name}")
 
     began = time.perf_counter()
     await asyncio.gather(*(work() for _ in range(AT_ONCE)))
+    then()
     ended = time.perf_counter()
 
     async def all_there() -> bool:
@@ -112,10 +129,10 @@ async def _burst(api: aiohttp.ClientSession, opa: Opa, load: Load) -> None:
             int(held[namespace_of(route)][f"route-{route}"]) >= int(version) for route, version in answered.items()
         )
 
-    await _until(all_there)
+    await _until(all_there, _SELDOM)
     more = {"changes": len(answered), "seconds": ended - began, "routes": load.routes, "where": WHERE}
-    figure("burst_lag", time.perf_counter() - ended, "s", **more)
-    figure("burst_writes", await _writes(opa) - before, "writes", **more)
+    figure(f"burst_{name}_lag", time.perf_counter() - ended, "s", **more)
+    figure(f"burst_{name}_writes", await _writes(opa) - before, "writes", **more)
 
 
 async def _opa_restarted(sidecar: Sidecar, opa: Opa, load: Load) -> None:
@@ -129,7 +146,7 @@ async def _opa_restarted(sidecar: Sidecar, opa: Opa, load: Load) -> None:
     await _until(opa.ready)
     answers, before = time.perf_counter(), processor_time(sidecar.pid)
     with step("OPA is filled again"):
-        await _until(lambda: _is_filled(sidecar, opa))
+        await _until(lambda: _is_filled(sidecar, opa), _SELDOM)
     figure("opa_restarted_to_ready", time.perf_counter() - answers, "s", routes=load.routes, where=WHERE)
     used = processor_time(sidecar.pid)
     if before is not None and used is not None:
@@ -188,7 +205,7 @@ async def _is_filled(sidecar: Sidecar, opa: Opa) -> bool:
         return False
 
 
-async def _until(done: Callable[[], Awaitable[bool]]) -> None:
+async def _until(done: Callable[[], Awaitable[bool]], look: float = _LOOK) -> None:
     async with asyncio.timeout(_PATIENCE):
         while True:
             try:
@@ -196,4 +213,4 @@ async def _until(done: Callable[[], Awaitable[bool]]) -> None:
                     return
             except OpaError:
                 pass
-            await asyncio.sleep(_LOOK)
+            await asyncio.sleep(look)
