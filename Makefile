@@ -27,7 +27,7 @@ setup: $(STAMP) ## Virtual environment (.venv) and OPA
 	@$(TOOLS) install opa
 
 setup-test: $(STAMP)
-	@$(TOOLS) install opa etcd kube-apiserver kubectl helm gateway-api-crds
+	@$(TOOLS) install opa etcd kube-apiserver kubectl helm promtool gateway-api-crds
 	@$(PY) -m tests.web.chromium
 
 # The project itself is installed last and editable, without asking an index for anything: the lock has its builder too.

@@ -17,6 +17,8 @@ _STAGING = "v0.36.3"  # what k8s.io/kubernetes takes from its own tree is publis
 _ETCD = "3.7.3"
 _OPA = "1.22.0"
 _HELM = "4.3.1"
+_PROMETHEUS = "3.13.5"
+_PROMETHEUS_MODULE = "v0.313.5"  # the same release, as a Go module
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,8 @@ class GoBuild:
 
     Without `main` and `staging`: `go install <package>@<version>`. Else a module of its own is written, that requires
     `module` at `version`. `main` is the source of its command where the tool's own cannot be named from outside;
-    `staging` is the version at which the modules that `module` replaces by its own folders are published.
+    `staging` is the version at which the modules that `module` replaces by its own folders are published; `replaced`
+    are lines of its go.mod that have to be in that module too. `tags` are build tags.
     """
 
     module: str
@@ -42,7 +45,10 @@ class GoBuild:
     package: str
     main: str = ""
     staging: str = ""
+    replaced: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
     stamps: tuple[str, ...] = ()  # variables that get the version by the linker, so that `--version` tells it
+    stamp: str = ""  # that version, where it is not the module's
     about: str = "1 to 3 minutes"
 
 
@@ -100,6 +106,14 @@ def _kubernetes_release(name: str, systems: frozenset[str]) -> Callable[[Platfor
         return Release(url, f"{url}.sha256")
 
     return release
+
+
+def _prometheus_release(platform: Platform) -> Release | None:
+    if platform.system not in {"linux", "darwin"} or platform.machine not in {"amd64", "arm64"}:
+        return None
+    base = f"https://github.com/prometheus/prometheus/releases/download/v{_PROMETHEUS}"
+    stem = f"prometheus-{_PROMETHEUS}.{platform}"
+    return Release(f"{base}/{stem}.tar.gz", f"{base}/sha256sums.txt", f"{stem}/promtool")
 
 
 def _kubernetes_build(name: str, about: str) -> GoBuild:
@@ -183,6 +197,26 @@ _ALL = (
             "helm.sh/helm/v4/cmd/helm",
             stamps=("helm.sh/helm/v4/internal/version.version",),
             about="3 to 6 minutes",
+        ),
+        optional=True,
+    ),
+    Tool(
+        name="promtool",
+        version=_PROMETHEUS,
+        minimum=Version(2, 42, 0),  # Debian 12's, in its package `prometheus`
+        version_arguments=("--version",),
+        variables=("BRIDGE_PROMTOOL",),
+        needed_for="tests of metrics, alert rules and the dashboard",
+        release=_prometheus_release,
+        go=GoBuild(
+            module="github.com/prometheus/prometheus",
+            version=_PROMETHEUS_MODULE,
+            package="github.com/prometheus/prometheus/cmd/promtool",
+            replaced=("cloud.google.com/go => cloud.google.com/go v0.123.0",),
+            tags=("remove_all_sd",),  # without the clients of every cloud
+            stamps=("github.com/prometheus/common/version.Version",),
+            stamp=_PROMETHEUS,
+            about="2 to 5 minutes",
         ),
         optional=True,
     ),

@@ -41,7 +41,9 @@ def build_executable(name: str, build: GoBuild, folder: Path) -> None:
     ):
         workspace = Path(scratch)
         flags = ["-trimpath", "-ldflags", link_flags(build)]
-        if build.main or build.staging:
+        if build.tags:
+            flags += ["-tags", ",".join(build.tags)]
+        if build.main or build.staging or build.replaced:
             write_module(go, build, workspace)
             package = "." if build.main else build.package
             run_go(go, ["build", "-mod=mod", *flags, "-o", str(folder / name), package], workspace)
@@ -52,7 +54,7 @@ def build_executable(name: str, build: GoBuild, folder: Path) -> None:
 
 def link_flags(build: GoBuild) -> str:
     """No symbol tables (a third of the size), and the version where the tool prints it from."""
-    return " ".join(["-s", "-w", *(f"-X {variable}={build.version}" for variable in build.stamps)])
+    return " ".join(["-s", "-w", *(f"-X {variable}={build.stamp or build.version}" for variable in build.stamps)])
 
 
 def write_module(go: Path, build: GoBuild, workspace: Path) -> None:
@@ -60,6 +62,7 @@ def write_module(go: Path, build: GoBuild, workspace: Path) -> None:
     published = staging_modules(go, build, workspace) if build.staging else []
     lines = ["module build", "", f"require {build.module} {build.version}"]
     lines += [f"replace {module} => {module} {build.staging}" for module in published]
+    lines += [f"replace {line}" for line in build.replaced]
     (workspace / "go.mod").write_text("\n".join([*lines, ""]), encoding="utf-8")
     if build.main:
         (workspace / "main.go").write_text(build.main, encoding="utf-8")

@@ -12,13 +12,15 @@ import pytest
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["opa", "etcd", "kube-apiserver", "kubectl", "helm"])
+@pytest.mark.parametrize("name", ["opa", "etcd", "kube-apiserver", "kubectl", "helm", "promtool"])
 def test_go_builds_it_into_an_empty_cache(name: str, tmp_path: Path) -> None:
     """With no such tool on PATH and no downloads, it is there afterwards, and tells its version."""
     go = shutil.which("go")
     if go is None:
         pytest.skip("there is no Go here")
-    environment = {k: v for k, v in os.environ.items() if k not in {"BRIDGE_OPA", "KUBEBUILDER_ASSETS"}}
+    environment = {
+        k: v for k, v in os.environ.items() if k not in {"BRIDGE_OPA", "BRIDGE_PROMTOOL", "KUBEBUILDER_ASSETS"}
+    }
     environment |= {"BRIDGE_CACHE": str(tmp_path), "BRIDGE_DOWNLOADS": "never", "PATH": f"{Path(go).parent}"}
     answer = subprocess.run(
         [sys.executable, "-m", "bridge.tools", "install", name],

@@ -19,7 +19,7 @@ def bare_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     monkeypatch.setenv("PATH", str(folder))
     monkeypatch.setenv("BRIDGE_CACHE", str(tmp_path / "cache"))
-    for variable in ("BRIDGE_OPA", "KUBEBUILDER_ASSETS", "BRIDGE_DOWNLOADS"):
+    for variable in ("BRIDGE_OPA", "BRIDGE_PROMTOOL", "KUBEBUILDER_ASSETS", "BRIDGE_DOWNLOADS"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setattr(releases, "_unreachable", {})
     return folder

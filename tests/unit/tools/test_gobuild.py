@@ -44,3 +44,14 @@ def test_staging_modules_are_replaced_by_their_published_versions(bare_machine: 
 def test_the_version_is_stamped_where_the_tool_prints_it_from() -> None:
     flags = link_flags(TOOLS["kube-apiserver"].go)
     assert "-X k8s.io/component-base/version.gitVersion=v1.36.3" in flags
+
+
+def test_what_a_tool_replaces_is_replaced_where_it_is_built(tmp_path: Path) -> None:
+    write_module(Path("go"), TOOLS["promtool"].go, tmp_path)
+    assert (tmp_path / "go.mod").read_text().splitlines() == [
+        "module build",
+        "",
+        "require github.com/prometheus/prometheus v0.313.5",
+        "replace cloud.google.com/go => cloud.google.com/go v0.123.0",
+    ]
+    assert "version.Version=3.13.5" in link_flags(TOOLS["promtool"].go)

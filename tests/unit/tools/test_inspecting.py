@@ -22,5 +22,5 @@ def test_a_tool_that_is_there_has_its_version_and_place(bare_machine: Path, make
 
 
 def test_every_tool_and_the_crds_are_reported() -> None:
-    known = ["opa", "etcd", "kube-apiserver", "kubectl", "helm", "gateway-api-crds"]
+    known = ["opa", "etcd", "kube-apiserver", "kubectl", "helm", "promtool", "gateway-api-crds"]
     assert [entry.name for entry in inspect()] == known
