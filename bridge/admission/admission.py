@@ -9,13 +9,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 import structlog
 
 from bridge.admission.asking import Undecided, insist
+from bridge.admission.counted import Counted
 from bridge.admission.review import Asked, annotation_patch, answer, read_review
 from bridge.admission.verdict import Verdict, verdict
 from bridge.model.annotations import Decision, DecisionError, differing, read_decision
@@ -72,7 +73,7 @@ class Admission:
 
     `placement` is asked with the object (None: no such decision is configured), `rules` with the AdmissionRequest.
     `policies_exist` is the rule by which failures deny. `record` makes an Event of a failure. `silence` gives the
-    revision of the modules by which the rules have nothing to say of a type, "" where they might.
+    revision of the modules by which the rules have nothing to say of a type, "" where they might. `counted` counts.
     """
 
     placement: Question | None
@@ -80,11 +81,13 @@ class Admission:
     policies_exist: Callable[[], bool]
     record: Record = record_nothing
     silence: Callable[[str], str] = lambda _: ""
+    counted: Counted = field(default_factory=Counted)
 
     async def review(self, body: bytes, budget: float) -> bytes:
         """Answer an AdmissionReview within `budget` seconds. Raises ReviewError for what is none."""
         began = time.perf_counter()
-        asked = read_review(body)
+        with self.counted.malformed():
+            asked = read_review(body)
         if self._open_because(asked):
             budget = min(budget, OPEN_BUDGET)
         heard = await self._hear(asked, budget)
@@ -94,11 +97,13 @@ class Admission:
         audit = _audit(judged, heard, failures)
         if failures and not asked.dry_run:
             self._tell(asked, judged, failures)
-        took = round((time.perf_counter() - began) * 1e3, 1)
+        took = time.perf_counter() - began
+        self.counted.answered(judged.outcome, took)
         patch = annotation_patch(asked, differing(asked.annotations, judged.annotations)) if asked.patched else []
         about = {"object": asked.key, "operation": asked.operation, "uid": asked.uid, "dry_run": asked.dry_run}
         write = log.warning if failures else log.info
-        write("admission", **about, **{key.replace("-", "_"): value for key, value in audit.items()}, ms=took)
+        ms = round(took * 1e3, 1)
+        write("admission", **about, **{key.replace("-", "_"): value for key, value in audit.items()}, ms=ms)
         return answer(asked.uid, patch=patch, denied=judged.denied, warnings=judged.warnings, audit=audit)
 
     async def _hear(self, asked: Asked, budget: float) -> dict[str, _Heard]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
 
@@ -49,6 +49,8 @@ from bridge.model.types import ResourceType
 _PAGE_TIMEOUT = 60.0  # seconds for one page of a list
 _SOON = 1.0  # seconds: a watch that ends sooner, without a word, is not opened again at once
 _STANDARD_PACE = Pace()
+EXPIRED = "expired"  # the API server has forgotten where the watch was
+INTERRUPTED = "interrupted"  # the listing before has broken off
 
 
 @dataclass(slots=True)
@@ -60,6 +62,7 @@ class _Position:
     missing_since: float | None = None
     refused: bool = False  # the API server is older than such streams, or they are switched off
     unopened: int = 0  # how many requests in a row were not answered in time
+    why: str = ""  # the next listing is made; empty: it is the first
 
     def _still_hoped_for(self, pace: Pace) -> bool:
         """Whether a type that is not served may be there in a moment, because it was there a moment ago."""
@@ -77,7 +80,7 @@ class _Position:
             if not self._still_hoped_for(pace):
                 raise error
         elif isinstance(error, Expired):
-            self.version = ""
+            self.version, self.why = "", self.why and EXPIRED
             self.streams = pace.streams and not self.refused
         elif not self.version and self.streams and not isinstance(error, Forbidden | Unauthorized):
             self.streams = False
@@ -95,6 +98,7 @@ class _Target:
     pace: Pace
     namespace: str
     parameters: Mapping[str, str]
+    listing_begins: Callable[[str], None]
 
     @property
     def path(self) -> str:
@@ -108,17 +112,19 @@ async def list_and_watch(
     *,
     selection: Selection = EVERYTHING,
     namespace: str = "",
+    listing_begins: Callable[[str], None] = lambda _: None,
 ) -> AsyncGenerator[Change, None]:
     """Everything that happens to the objects of one type, as the change stream describes it.
 
     Of `selection` the selectors count; with `namespace` only the objects in it are read, and listings say so.
+    `listing_begins` is told of each listing but the first why it is made: EXPIRED or INTERRUPTED.
 
     The listing is the beginning of the watch where the API server can do that (`sendInitialEvents`), else pages. One
     that breaks off is followed by a new one, which begins with `Listing` again. After a Trouble, an Upserted without
     objects says that the watch is open again. Errors do not end the iterator, with one exception: it raises NotFound
     when the API server does not serve the type (now, or any more).
     """
-    target = _Target(client, resource, pace, namespace, selection.parameters)
+    target = _Target(client, resource, pace, namespace, selection.parameters, listing_begins)
     position = _Position(streams=pace.streams)
     backoff = Backoff(pace)
     trouble = ""
@@ -173,7 +179,7 @@ async def _list(target: _Target, position: _Position) -> AsyncGenerator[Change |
         body = await target.client.request("GET", target.path, params=params, timeout=_PAGE_TIMEOUT)
         page = read_page(body, target.path)
         if "continue" not in params:
-            yield Listing(resource.id, target.namespace)
+            yield _listing(target, position)
         if page.items:
             yield Upserted(resource.id, tuple(object_of(item, resource) for item in page.items))
         if not page.metadata.token:
@@ -181,6 +187,13 @@ async def _list(target: _Target, position: _Position) -> AsyncGenerator[Change |
             yield Listed(resource.id, target.namespace)
             return
         params["continue"] = page.metadata.token
+
+
+def _listing(target: _Target, position: _Position) -> Listing:
+    if position.why:
+        target.listing_begins(position.why)
+    position.why = INTERRUPTED  # if there is another one, but for an error that says more
+    return Listing(target.resource.id, target.namespace)
 
 
 async def _watch(target: _Target, position: _Position) -> AsyncGenerator[Change | None, None]:
@@ -201,7 +214,7 @@ async def _watch(target: _Target, position: _Position) -> AsyncGenerator[Change 
     async with target.client.stream(target.path, params, opening=opening, silence=silence) as read:
         yield None
         if not position.version:
-            yield Listing(target.resource.id, target.namespace)
+            yield _listing(target, position)
         while True:
             try:
                 piece = await read()

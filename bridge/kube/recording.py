@@ -17,7 +17,7 @@ import os
 import re
 import socket
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -38,6 +38,7 @@ BURST = 50
 ROOM = 1000
 PATIENCE = 600.0
 NOTE_BYTES = 1024  # the API server's limit, in bytes of UTF-8
+RESULTS = ("written", "refused", "dropped")
 _LONGEST_WAIT = 30.0  # seconds between attempts
 
 _Identity = tuple[str, ...]
@@ -74,6 +75,12 @@ class Recorder:
         self._numbers = itertools.count(time.time_ns())
         self._forbidden = False
         self._dropping = False
+        self.results: Counter[str] = Counter()  # what became of what was to be written: RESULTS
+
+    @property
+    def waiting(self) -> int:
+        """How many Events wait to be written."""
+        return len(self._waiting)
 
     def record(self, regarding: Mapping[str, Any], event_type: EventType, reason: str, message: str) -> None:
         """Tell of an object (apiVersion, kind and metadata are read). Never raises, and returns at once.
@@ -123,6 +130,7 @@ class Recorder:
         while len(self._told) > ROOM:
             identity, _ = self._told.popitem(last=False)
             lost = self._waiting.pop(identity, self) is None
+            self.results["dropped"] += lost
             if lost and not self._dropping:
                 self._dropping = True
                 log.warning("events are dropped: more are told than are written", a_second=RATE, waiting=ROOM)
@@ -154,18 +162,22 @@ class Recorder:
         try:
             await self._send(told, count)
         except Forbidden as error:
+            self.results["refused"] += 1
             self._explain(error)
         except (
             Invalid,
             NotFound,
             Conflict,
         ) as error:  # a namespace that is gone, or of an object that has no such name
+            self.results["refused"] += 1
             log.info("an event is not written", of=_named(told.regarding), reason=told.reason, why=str(error))
         except KubeError:
             if time.monotonic() - told.waiting_since < PATIENCE:
                 return False
+            self.results["dropped"] += 1
             log.info("an event is dropped: the API server was away too long", reason=told.reason, note=told.note)
         else:
+            self.results["written"] += 1
             self._forbidden = self._dropping = False
             told.written, told.wrote = count, time.monotonic()
         if told.count == count or not told.name:

@@ -20,6 +20,11 @@ from bridge.sources.base import Source
 log = structlog.get_logger(__name__)
 
 
+# What OPA has of an object that holds Rego or data: what it says now, an earlier version because what it says now is
+# refused, nothing because of that, or not known yet.
+STATES = ("in-force", "last-good-version", "refused", "pending")
+
+
 class Judge(Protocol):
     """Who takes what is handed in: the loader."""
 
@@ -51,6 +56,16 @@ class Author:
             before = self.verdict or Verdict(key_of(self.identity), "", "")
             return replace(before, version=self.version, problems=self.flaws)
         return self.verdict if self.verdict and self.verdict.version == self.version else None
+
+    @property
+    def state(self) -> str:
+        """What became of it, in one word: one of STATES."""
+        found = self.judgement
+        if found is None or (found.accepted and not found.programmed):
+            return "pending"
+        if found.accepted:
+            return "in-force"
+        return "last-good-version" if found.in_force else "refused"
 
     @property
     def settled(self) -> bool:

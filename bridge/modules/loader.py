@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 
 import structlog
@@ -34,6 +35,7 @@ from bridge.opa.errors import OpaError, OpaRejected
 log = structlog.get_logger(__name__)
 
 COALESCE = 0.02  # seconds in which changes that come together are waited for
+BUNDLES = ("taken", "refused")
 PATIENCE = 5.0  # seconds that the first list may take before an OPA without any Rego gets the shipped one
 _LOOK = 0.01  # seconds between two looks at an OPA that is to take a bundle; they double
 _LONGEST_LOOK = 0.5
@@ -79,6 +81,12 @@ class Loader:
         self._serving_since = 0.0
         self._settled = asyncio.Condition()
         self._why = ""
+        self.bundles: Counter[str] = Counter()  # that OPA was given, by what it made of them: BUNDLES
+
+    @property
+    def modules(self) -> int:
+        """How many modules of authors are among those that are served."""
+        return sum(len(submission.modules) for submission in self._served)
 
     @property
     def policies_exist(self) -> bool:
@@ -289,12 +297,14 @@ class Loader:
     async def _look(self) -> None:
         looked = await self._activation.look()
         if looked.state is State.REFUSED:
+            self.bundles["refused"] += 1
             if self._culprits.of_refusal(looked, Places(self._served)):
                 self._note_change()
             else:
                 self._activation.give_up()
         elif looked.state is State.ACTIVE:
             self._confirmed = self.revision
+            self.bundles["taken"] += 1
             for entry in self._entries.values():
                 entry.confirm(self.revision)
             log.info("modules in force", revision=self.revision, submissions=len(self._served))

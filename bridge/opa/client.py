@@ -14,6 +14,7 @@ from yarl import URL
 from bridge.opa.address import TlsFiles, Trust, connector, read_address
 from bridge.opa.config import BUNDLE_NAME
 from bridge.opa.errors import OpaError, OpaRejected, OpaUnavailable, OpaUndefined, QueryError
+from bridge.opa.measuring import Requests
 from bridge.opa.paths import url_path
 
 if TYPE_CHECKING:
@@ -66,7 +67,8 @@ class Opa:
 
     `tls` are files for https; a server's certificate is always verified. `token` is a bearer token, or a callable that
     gives the present one for each request. `timeout` is in seconds, for a whole request: a first fill is large. `mend`
-    is asked whether a query that failed in evaluation can be asked again. Paths of documents are JSON Pointers
+    is asked whether a query that failed in evaluation can be asked again. `requests` counts what is sent. Paths of
+    documents are JSON Pointers
     (`bridge.opa.paths.pointer`), the leading slash left out or not. Every method raises OpaUnavailable when there is no
     answer and OpaRejected when OPA says no.
     """
@@ -79,11 +81,13 @@ class Opa:
         timeout: float = 30.0,
         mend: Callable[[OpaRejected], Awaitable[bool]] | None = None,
         tls: TlsFiles | None = None,
+        requests: Requests | None = None,
     ) -> None:
         self._address = read_address(url)
         self._trust = Trust(tls or TlsFiles()) if self._address.secure else None
         self._token = token
         self._mend = mend
+        self._requests = requests or Requests()
         # No retries inside the library: it would send a refused write again, and wait before it tells of an error.
         self._client = AsyncOpaClient(timeout=timeout, retries=0)
         self._base = self._address.base
@@ -201,6 +205,10 @@ class Opa:
     async def _send(
         self, method: str, path: str, body: Any = msgspec.UNSET, content_type: str = "application/json"
     ) -> bytes:
+        with self._requests.measured(method, path):
+            return await self._exchange(method, path, body, content_type)
+
+    async def _exchange(self, method: str, path: str, body: Any, content_type: str) -> bytes:
         headers = {}
         if self._trust is not None:
             self._trust.look()

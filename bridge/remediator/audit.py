@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -70,6 +70,21 @@ class Audit:
             self._notices.append(notice)
         self._idle.clear()
         self._wake.set()
+
+    @property
+    def waiting(self) -> int:
+        """How many statuses of Constraints wait to be looked at or written."""
+        return len(self._queue)
+
+    @property
+    def results(self) -> Mapping[str, int]:
+        """What became of writes (`bridge.remediator.writing.RESULTS`)."""
+        return self._queue.results
+
+    @property
+    def audited(self) -> Audited:
+        """What was found, and what is to be judged."""
+        return self._audited
 
     async def settled(self) -> None:
         """Wait until everything is judged and nothing waits to be written."""

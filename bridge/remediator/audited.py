@@ -29,6 +29,7 @@ class Audited:
         self._waiting: dict[str, frozenset[str] | None] = {}
         self._in_force: set[str] = set()
         self._differing: set[str] = set()
+        self.judged = 0  # objects, each as often as it was
         self._begun: set[str] = set()  # Constraints that are judged whole: half of that is not told
 
     @property
@@ -37,9 +38,14 @@ class Audited:
         return bool(self._in_force)
 
     @property
-    def waiting(self) -> bool:
-        """Whether there is anything to judge."""
-        return bool(self._waiting)
+    def waiting(self) -> int:
+        """How many objects there are to judge."""
+        return len(self._waiting)
+
+    @property
+    def violations(self) -> int:
+        """How many there are of all Constraints in force."""
+        return sum(len(rows) for found in self._found.values() for rows in found.values())
 
     def forget(self) -> None:
         """OPA is filled anew: nothing that was found counts."""
@@ -102,6 +108,7 @@ class Audited:
             for key in keys:
                 self._add([key], names)
             raise
+        self.judged += len(keys)
         for judged, rows in answers:
             self._replace(judged, names, rows)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -21,6 +22,7 @@ class Computing:
         self._opa = opa
         self._ledger = ledger
         self._kinds: Mapping[str, Any] = {}  # those that are counted, as the ledger's rows were computed from them
+        self.computed: Counter[str] = Counter()  # effective targets that were computed, by policy kind
         self.former: list[Names] = []  # of kinds that were: their conditions may still be shown somewhere
         self.observes = False  # whether kinds in mode Observe are counted too, which are written nowhere
 
@@ -97,6 +99,7 @@ class Computing:
         for kind in scopes.keys() & kinds.keys():
             ordered = sorted(scopes[kind])
             for targets in batches(ordered, TARGETS_BATCH):
+                self.computed[kind] += len(targets)
                 for computed, rows in await in_parts(self._opa, "outcomes", "targets", targets, {"policyKind": kind}):
                     for target in computed:
                         dirty.update(self._ledger.replace(kind, target, rows.get(target, ())))

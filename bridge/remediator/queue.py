@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 import itertools
+from collections import Counter
 from collections.abc import Hashable, Iterable
 from typing import Generic, TypeVar
 
@@ -23,6 +24,7 @@ class RetryQueue(Generic[T]):
         self._order = itertools.count()
         self._failures: dict[T, int] = {}
         self._added = asyncio.Event()
+        self.results: Counter[str] = Counter()  # what became of work on a key, as who did it says
 
     def __len__(self) -> int:
         return len(self._due) + len(self._ticket)

@@ -84,6 +84,21 @@ class Remediator:
         """What became of a policy, counted, as the query `status` takes it."""
         return self._ledger.tallies(policy)
 
+    @property
+    def waiting(self) -> int:
+        """How many statuses wait to be looked at or written."""
+        return len(self._queue)
+
+    @property
+    def results(self) -> Mapping[str, int]:
+        """What became of writes (`bridge.remediator.writing.RESULTS`)."""
+        return self._queue.results
+
+    @property
+    def computed(self) -> Mapping[str, int]:
+        """How many effective targets were computed, by policy kind."""
+        return self._computing.computed
+
     async def settled(self) -> None:
         """Wait until nothing waits to be computed or written."""
         await self._idle.wait()

@@ -12,6 +12,7 @@ from bridge.remediator.queue import RetryQueue
 from bridge.remediator.sink import Conflict, Gone, StatusSink, WriteRefused
 
 T = TypeVar("T", bound=Hashable)
+RESULTS = ("written", "conflict", "gone", "refused")  # of a write, as they are counted in its queue's `results`
 
 log = structlog.get_logger(__name__)
 
@@ -35,13 +36,17 @@ async def write_one(
     try:
         await sink.write(parse_key(key), patch, version)
     except Gone:
+        queue.results["gone"] += 1
         queue.succeeded(item)
     except Conflict:
+        queue.results["conflict"] += 1
         queue.failed(item)
     except WriteRefused as error:
+        queue.results["refused"] += 1
         queue.failed(item)
         (refused or _log_refused)(key, str(error))
     else:
+        queue.results["written"] += 1
         queue.succeeded(item)
         return True
     return False

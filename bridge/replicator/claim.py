@@ -40,11 +40,15 @@ log = structlog.get_logger(__name__)
 
 
 class Lost(OpaError):
-    """OPA does not hold what was written there: it was restarted (then it is `empty`), or somebody else fills it."""
+    """OPA does not hold what was written there: it was restarted (then it is `empty`), or somebody else fills it.
 
-    def __init__(self, message: str, *, empty: bool = False) -> None:
+    `reason` is one word for it: `restarted`, `changed` by somebody else, or `modules` (others make its links).
+    """
+
+    def __init__(self, message: str, *, empty: bool = False, reason: str = "") -> None:
         super().__init__(message)
         self.empty = empty
+        self.reason = reason or ("restarted" if empty else "changed")
 
 
 class _Marker(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -69,6 +70,7 @@ class Documents:
         self._former: dict[Key, _Known] = {}  # as `_known`, of before `begin`
         self._bytes = 0
         self._skeleton = Skeleton(_FLOORS)
+        self.counts: Counter[str] = Counter()  # objects by type (`<group>/<Kind>`)
 
     def __len__(self) -> int:
         return len(self._known)
@@ -88,6 +90,7 @@ class Documents:
         self._skeleton.begin({OBJECTS: {}, INDEX: {name: {} for name in INDEXES}})
         self._former.update(self._known)
         self._known.clear()
+        self.counts.clear()
         self._paths = {}
 
     def finish(self) -> None:
@@ -101,6 +104,7 @@ class Documents:
         Unless they are `linked` as they should be, objects count as of an unknown version.
         """
         self._known.clear()
+        self.counts.clear()
         self._former.clear()
         self._skeleton = Skeleton(_FLOORS)
         self._skeleton.adopt((OBJECTS,), whole=False)
@@ -115,6 +119,7 @@ class Documents:
         for key, version in _flat(held):
             self._skeleton.adopt((OBJECTS, *_place(key)))
             self._known[key] = _Known(version if linked else "", None, tuple(paths.pop(str(key), ())))
+            self.counts[key.type_id] += 1
         for declarer, left in paths.items():
             for path in left:
                 self._skeleton.remove((INDEX, *place_of(path, declarer)))
@@ -153,7 +158,7 @@ class Documents:
 
     def types(self) -> set[str]:
         """The types (`<group>/<Kind>`) of which OPA has objects."""
-        return {key.type_id for key in self._known}
+        return {type_id for type_id, count in self.counts.items() if count}
 
     def version(self, key: Key) -> str | None:
         """The resourceVersion that was written of an object; None where OPA has no such object."""
@@ -198,12 +203,15 @@ class Documents:
         declared = _declared(obj)
         self._bytes += len(declared)
         version = obj["metadata"].get("resourceVersion", "")
+        if not known:
+            self.counts[key.type_id] += 1
         self._known[key] = _Known(version, hash(declared), paths, values, made_from)
 
     def remove(self, key: Key) -> None:
         """Plan that OPA holds nothing of an object."""
         known = self._known.pop(key, None)
         if known:
+            self.counts[key.type_id] -= 1
             self._skeleton.remove((OBJECTS, *_place(key)))
             text = str(key)
             for path in known.paths:

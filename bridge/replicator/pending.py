@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -27,7 +29,10 @@ class Pending:
     _seen: dict[tuple[str, str], set[Key]] = field(default_factory=dict)  # of each type and namespace being listed
     prune: Callable[[Object], Object] = prune
     size: int = 0  # about the bytes of the objects that wait, as JSON
+    taken_size: int = 0  # of the last batch
+    arrivals: list[float] = field(default_factory=list)  # of the last batch, by the monotonic clock
     _sizes: dict[Key, int] = field(default_factory=dict)
+    _arrivals: deque[float] = field(default_factory=deque)  # of what waits, in its order
 
     def __len__(self) -> int:
         return len(self._objects)
@@ -60,6 +65,8 @@ class Pending:
             self._put(key, None)
 
     def _put(self, key: Key, obj: Object | None) -> None:
+        if key not in self._objects:
+            self._arrivals.append(time.monotonic())
         self._objects[key] = obj
         self.size -= self._sizes.pop(key, 0)
         if obj is not None:
@@ -90,11 +97,14 @@ class Pending:
             del self._objects[key]
             self.size -= self._sizes.pop(key, 0)
         self._taken = frozenset(batch)
+        self.taken_size = most_bytes - room
+        self.arrivals = [self._arrivals.popleft() for _ in batch]
         return batch
 
     def clear(self) -> None:
         """Forget everything, because the source tells all of it again."""
         self._objects.clear()
+        self._arrivals.clear()
         self._sizes.clear()
         self.size = 0
         self._taken = frozenset()

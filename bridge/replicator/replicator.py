@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 import structlog
 
@@ -14,6 +14,7 @@ from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError
 from bridge.replicator.claim import Claim, Lost
 from bridge.replicator.collecting import give_back, without_collector
+from bridge.replicator.counted import Counted
 from bridge.replicator.in_force import modules_in_force
 from bridge.replicator.listings import Listings
 from bridge.replicator.pending import Pending
@@ -88,6 +89,7 @@ class Replicator:
         self._exhausted = False
         self._following: asyncio.Task[None] | None = None
         self._writing = False
+        self.counted = Counted()
         self._undiscovered: dict[str, str] = {}  # as was told last: CRDs with the policy label, and what is wrong
 
     def listen(self, listener: Listener) -> None:
@@ -96,6 +98,16 @@ class Replicator:
 
     def __len__(self) -> int:
         return len(self._writer.documents)
+
+    @property
+    def objects(self) -> Mapping[str, int]:
+        """How many objects OPA has, by type."""
+        return self._writer.documents.counts
+
+    @property
+    def waiting(self) -> int:
+        """How many objects wait to be written."""
+        return len(self._pending)
 
     @property
     def confirmed(self) -> bool:
@@ -164,6 +176,7 @@ class Replicator:
     async def _keep_filled(self) -> None:
         wait = _FIRST_WAIT
         again = emptied = False
+        reason = "start"
         while True:
             if emptied:
                 self._start_over()  # at once: the source tells while OPA starts
@@ -174,7 +187,7 @@ class Replicator:
                     # What is gone can be told from what OPA holds, and that is known from here on.
                     self._start_over()
                 again = True
-                with without_collector():
+                with without_collector(), self.counted.filling(reason):
                     await self._fill()
                 give_back()
                 wait = _FIRST_WAIT
@@ -182,7 +195,8 @@ class Replicator:
             except OpaError as error:
                 if self._exhausted:
                     raise
-                log.warning("OPA must be filled again", why=str(error))
+                reason = error.reason if isinstance(error, Lost) else "rejected"
+                log.warning("OPA must be filled again", reason=reason, why=str(error))
                 emptied = isinstance(error, Lost) and error.empty
                 self.filled.clear()
                 self._whole = False
@@ -267,6 +281,7 @@ class Replicator:
 
     def _take_out(self, limit: int, most_bytes: int) -> dict[Key, Object | None]:
         batch = self._pending.take_out(limit, most_bytes)
+        self.counted.taken_out(len(batch), self._pending.taken_size)
         self._room.set()
         return batch
 
@@ -291,9 +306,17 @@ class Replicator:
                     self._looking = False
                 look = clock() + PROBE
             if (began := clock()) >= audit:
-                await self._writer.audit()
+                await self._audit()
                 audit = clock() + max(AUDIT, _AUDIT_SHARE * (clock() - began))
             await self._write_next()
+
+    async def _audit(self) -> None:
+        try:
+            await self._writer.audit()
+        except Lost:
+            self.counted.audits["different"] += 1
+            raise
+        self.counted.audits["same"] += 1
 
     def _follow_rules(self) -> None:
         """Go on once OPA has what is served. Raises Lost where links are to be made anew."""
@@ -301,7 +324,7 @@ class Replicator:
         if rules is None:
             return
         if rules != self._linked_by:
-            raise Lost("its links were made by other modules than are in force now")
+            raise Lost("its links were made by other modules than are in force now", reason="modules")
         self._rules_change = False
         self.filled.set()
         self._tell(Notice(refilled=True))
@@ -317,6 +340,7 @@ class Replicator:
 
     async def _write_batch(self) -> None:
         written = await self._writer.write(self._take_out(BATCH, BATCH_BYTES))
+        self.counted.in_opa(self._pending.arrivals)
         keys = [key for key, before in written.items() if before.essence != self._writer.documents.essence(key)]
         if any(key.type_id in _DESCRIBING for key in keys):
             await self._describe()

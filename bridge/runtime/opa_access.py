@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from bridge.opa.address import TlsFiles
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaRejected
+from bridge.opa.measuring import Requests
 from bridge.runtime.opa_settings import guarded
 from bridge.runtime.settings import Settings
 from bridge.runtime.tokens import Tokens
@@ -20,11 +21,14 @@ class OpaAccess:
     url: str
     settings: Settings
     tokens: Tokens
+    requests: Requests = field(default_factory=Requests)  # of all these clients
 
     def open(self, *, timeout: float = 30.0, mend: Callable[[OpaRejected], Awaitable[bool]] | None = None) -> Opa:
         """A client, to be entered. Raises OpaError for files of TLS that cannot be used."""
         token = self.tokens.own if self.tokens.given else None
-        return Opa(self.url, token=token, timeout=timeout, mend=mend, tls=tls_files(self.settings))
+        return Opa(
+            self.url, token=token, timeout=timeout, mend=mend, tls=tls_files(self.settings), requests=self.requests
+        )
 
 
 def tls_files(settings: Settings) -> TlsFiles:

@@ -36,6 +36,7 @@ class OwnOpa:
         self._make = make
         self._opa = make(port)
         self.url = ""
+        self.restarts = 0
 
     async def start(self) -> None:
         """Start it. Raises OpaStartError with what OPA said, PortTaken where its port is taken."""
@@ -57,6 +58,7 @@ class OwnOpa:
                 self._opa = self._make(port)
                 try:
                     await self._opa.start()
+                    self.restarts += 1
                     ended()
                     break
                 except OpaStartError as error:

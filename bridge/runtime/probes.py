@@ -1,12 +1,20 @@
-"""`/livez` and `/readyz`, as kubelets and people ask them."""
+"""`/livez` and `/readyz`, as kubelets and people ask them; and the listener for those who cannot reach loopback."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import contextlib
+from collections.abc import AsyncIterator, Callable, Mapping
 
+import structlog
 from aiohttp import web
 
-Checks = Callable[[], Mapping[str, str]]  # by name of a check what keeps it from being ready; empty text: ready
+from bridge.runtime.listening import listen
+from bridge.runtime.metrics import Metrics, add_metrics
+from bridge.runtime.settings import Settings
+
+log = structlog.get_logger(__name__)
+
+Checks = Callable[[], Mapping[str, str]]  # by name what keeps a check from being ready; empty text: ready
 
 
 def add_probes(app: web.Application, checks: Checks) -> None:
@@ -25,3 +33,22 @@ def add_probes(app: web.Application, checks: Checks) -> None:
 
     app.router.add_get("/livez", livez)
     app.router.add_get("/readyz", readyz)
+
+
+@contextlib.asynccontextmanager
+async def probe_listening(settings: Settings, checks: Checks, metrics: Metrics) -> AsyncIterator[None]:
+    """Serve probes and metrics, and nothing else, at the setting `probe_listen` too. Raises ServeError."""
+    if settings.probe_listen is None:
+        yield
+        return
+    app = web.Application()
+    add_probes(app, checks)
+    add_metrics(app, metrics)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
+    await runner.setup()
+    try:
+        host, port = await listen(runner, settings.probe_listen, "--probe-listen")
+        log.info("probes and metrics are served", at=f"http://{f'[{host}]' if ':' in host else host}:{port}")
+        yield
+    finally:
+        await runner.cleanup()

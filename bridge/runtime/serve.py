@@ -16,7 +16,7 @@ from aiohttp import web
 
 from bridge.modules.endpoint import BundleEndpoint
 from bridge.modules.shipped import shipped_bundle
-from bridge.opa.client import Answer
+from bridge.opa.client import Answer, Opa
 from bridge.remediator.audit import Audit
 from bridge.remediator.placement.placement import Placement
 from bridge.remediator.queue import Budget
@@ -27,12 +27,13 @@ from bridge.replicator.replicator import Replicator
 from bridge.resources import rego_root
 from bridge.runtime.engine import Engine
 from bridge.runtime.listening import listen
+from bridge.runtime.measured import measure_admission, measure_opa, measure_start, measure_work
 from bridge.runtime.metrics import Metrics, add_metrics
-from bridge.runtime.opa_access import tokens_of
+from bridge.runtime.opa_access import OpaAccess, tokens_of
 from bridge.runtime.own_opa import reach_opa
 from bridge.runtime.placing import make_placement
 from bridge.runtime.policies import PolicyLoading
-from bridge.runtime.probes import add_probes
+from bridge.runtime.probes import Checks, add_probes, probe_listening
 from bridge.runtime.serving import Backing, NoSite, Site
 from bridge.runtime.settings import Settings, TypeSettings
 from bridge.runtime.shutdown import Shutdown
@@ -90,55 +91,47 @@ async def _started(
             "shutdown": shutdown.unready,
         }
         ends_last = await stack.enter_async_context(contextlib.AsyncExitStack())
+
+        def checks() -> Mapping[str, str]:
+            return {name: check() for name, check in ready.items()}
+
         bundles = BundleEndpoint()
         tokens = tokens_of(settings)
         metrics = Metrics()
+        measure_start(metrics, checks, world)
         bridge_url = await stack.enter_async_context(
-            _listening(settings, (bundles, tokens.endpoint), ready, metrics, site)
+            _listening(settings, (bundles, tokens.endpoint), checks, metrics, site)
         )
+        await stack.enter_async_context(probe_listening(settings, checks, metrics))
         executable = await asyncio.to_thread(ensure, "opa")
         access, own = await ends_last.enter_async_context(reach_opa(settings, bridge_url, tokens, executable.path))
+        measure_opa(metrics, access.requests, own)
         opa = await stack.enter_async_context(access.open())
-        # Where it listens tells bridges on one host apart, and stays the same when a bridge is started anew.
-        placed = [one.type_id for one in settings.placed_types]
-        asked = list(dict.fromkeys([*(one.type for one in settings.selected_types), *placed]))
-        owner = f"{socket.gethostname()}:{bridge_url.rpartition(':')[2]}"
         loading = PolicyLoading(world, opa, bundles, executable.path, settings)
-        loader = loading.loader
         # Who derives links and statuses asks again without an author's module that fails; admission must not: a crafted
         # object would rid it of a policy.
-        mending = await stack.enter_async_context(access.open(mend=loader.blame))
-        replicator = Replicator(
-            loading.source,
-            mending,
-            (*ALWAYS, *asked),
-            owner=owner,
-            content=_content(world, settings),
-            asked=asked,
-            prune=pruning({one.type: one.fields for one in settings.selected_types if _shapes(one)}),
-            rules=loader.links,
-        )
-        loader.before_rules_change(replicator.rules_change)
+        mending = await stack.enter_async_context(access.open(mend=loading.loader.blame))
+        replicator = _replicator(settings, world, loading, mending, bridge_url)
         bundles.on_fresh_start(replicator.doubt)
         budget = Budget(settings.status_writes_per_second, BURST)
         remediator = Remediator(mending, world.sink, budget)
-        audit = Audit(opa, world.sink, budget, lambda: None if settings.manifests else (*ALWAYS, *asked))
+        audit = Audit(opa, world.sink, budget, lambda: None if settings.manifests else (*ALWAYS, *_asked(settings)))
         placement = make_placement(opa, world, settings)
         for listener in (remediator.note, audit.note, world.noticed, placement.note):
             replicator.listen(listener)
-        metrics.placement = lambda: placement.counts
         ready["policies"] = lambda: loading.authors.unready
         ready["replicator"] = lambda: "" if replicator.filled.is_set() else "OPA does not hold everything yet"
-        webhook = None
-        if settings.webhook_listen is not None:
-            webhook = Webhook(settings, world, access, _policies(replicator, loading))
+        webhook = _webhook(settings, world, access, _policies(replicator, loading))
+        if webhook is not None:
             replicator.listen(webhook.note)
             ready["webhook"] = webhook.readiness
-        site.open(Backing(opa, replicator.listen, remediator, lambda: {name: check() for name, check in ready.items()}))
+            measure_admission(metrics, webhook)
+        site.open(Backing(opa, replicator.listen, remediator, checks))
         _end_in_order(shutdown, settings, webhook, replicator, world)
         log.info("running", bridge=bridge_url, opa=access.url, source=world.name)
         running = Running(Engine(opa, [], world.position), access.url, bridge_url, world.sink)
         writers = (remediator, audit, placement)
+        measure_work(metrics, world, replicator, loading, writers)
         others: list[Run] = [loading.run, world.run, site.run]
         if own:
             others.append(functools.partial(own.keep, replicator.doubt))
@@ -183,6 +176,35 @@ async def _work(
             await report(running)
 
 
+def _asked(settings: Settings) -> list[str]:
+    """The types that settings name."""
+    placed = [one.type_id for one in settings.placed_types]
+    return list(dict.fromkeys([*(one.type for one in settings.selected_types), *placed]))
+
+
+def _replicator(settings: Settings, world: World, loading: PolicyLoading, opa: Opa, bridge_url: str) -> Replicator:
+    asked = _asked(settings)
+    replicator = Replicator(
+        loading.source,
+        opa,
+        (*ALWAYS, *asked),
+        # Where it listens tells bridges on one host apart, and stays the same when a bridge is started anew.
+        owner=f"{socket.gethostname()}:{bridge_url.rpartition(':')[2]}",
+        content=_content(world, settings),
+        asked=asked,
+        prune=pruning({one.type: one.fields for one in settings.selected_types if _shapes(one)}),
+        rules=loading.loader.links,
+    )
+    loading.loader.before_rules_change(replicator.rules_change)
+    return replicator
+
+
+def _webhook(settings: Settings, world: World, access: OpaAccess, policies: Policies) -> Webhook | None:
+    if settings.webhook_listen is None:
+        return None
+    return Webhook(settings, world, access, policies)
+
+
 def _policies(replicator: Replicator, loading: PolicyLoading) -> Policies:
     """What the webhook must know of policies."""
     authors, loader = loading.authors, loading.loader
@@ -213,14 +235,14 @@ def _shapes(chosen: TypeSettings) -> bool:
 async def _listening(
     settings: Settings,
     bundles: Iterable[BundleEndpoint],
-    ready: Mapping[str, Callable[[], str]],
+    checks: Checks,
     metrics: Metrics,
     site: Site,
 ) -> AsyncIterator[str]:
     app = web.Application()
     for bundle in bundles:
         bundle.add_to(app)
-    add_probes(app, lambda: {name: check() for name, check in ready.items()})
+    add_probes(app, checks)
     add_metrics(app, metrics)
     site.add_to(app)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)

@@ -123,6 +123,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     opa_socket: str | None = None
     opa_listen: tuple[str, ...] = ()
     listen: str = "127.0.0.1:8282"
+    probe_listen: str | None = None
     web_token_file: str | None = None
     types: tuple[str | TypeSettings, ...] = ()
     policy_namespaces: tuple[str, ...] = POLICY_NAMESPACES
@@ -165,6 +166,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             raise ValueError(f"log_format {self.log_format!r} is none of console, json")
         check_opa(self)
         split_address(self.listen)
+        split_address(self.listen if self.probe_listen is None else self.probe_listen)
         split_address(self.listen if self.webhook_listen is None else self.webhook_listen)
         check_webhook(self)
         _refuse_no_end(self.shutdown_drain, self.shutdown_grace)

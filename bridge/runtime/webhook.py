@@ -14,6 +14,7 @@ from aiohttp import web
 
 from bridge.admission.admission import Admission, Ask, Question, read_rules
 from bridge.admission.certificates import CertificateError, Certificates, read_files
+from bridge.admission.counted import Counted
 from bridge.admission.endpoint import make_app
 from bridge.admission.silence import SPOKEN_OF, Silence
 from bridge.model.notice import Notice
@@ -45,12 +46,16 @@ class Policies:
 
 @dataclass(slots=True)
 class Webhook:
-    """Serves admission at the setting `webhook_listen`. `access` is to the OPA that the bridge fills."""
+    """Serves admission at the setting `webhook_listen`. `access` is to the OPA that the bridge fills.
+
+    `counted` counts the API server's requests.
+    """
 
     settings: Settings
     world: World
     access: OpaAccess
     policies: Policies
+    counted: Counted = field(default_factory=Counted)
     _trouble: str = field(default="the webhook is not listening yet", init=False)
     _silence: Silence | None = field(default=None, init=False)
     _runner: web.AppRunner | None = field(default=None, init=False)
@@ -125,7 +130,9 @@ class Webhook:
             if url:
                 token = token_of(self.settings.webhook_token_file)
                 try:
-                    other = await stack.enter_async_context(Opa(url, token=token, timeout=deadline))
+                    other = await stack.enter_async_context(
+                        Opa(url, token=token, timeout=deadline, requests=self.access.requests)
+                    )
                 except OpaError as error:
                     raise ServeError(f"webhook_decision: {error}") from error
                 placement = Question("placement", _asking(other, path), undefined=lambda: self._undefined(path))
@@ -137,7 +144,7 @@ class Webhook:
                 self._silence = Silence(lambda: own.answer(SPOKEN_OF, None), distrust)
             rules = Question("rules", _asking(own, _RULES), distrust, lambda: "OPA has no such rules", read_rules)
             silence = self._silence.revision if self._silence else _unknown
-            yield Admission(placement, rules, self._policies_exist, self.world.record, silence)
+            yield Admission(placement, rules, self._policies_exist, self.world.record, silence, self.counted)
 
     def _policies_exist(self) -> bool:
         return self.policies.exist() is not False  # not known yet: they may

@@ -30,6 +30,7 @@ from bridge.sources.manifests import ManifestSource
 if TYPE_CHECKING:
     from bridge.kube.client import KubeClient
     from bridge.kube.lease import Lease
+    from bridge.kube.recording import Recorder
 
 log = structlog.get_logger(__name__)
 
@@ -75,6 +76,8 @@ class World:
     cluster: Cluster | None = None
     resign: Callable[[], Coroutine[None, None, None]] = _nothing
     plural: Callable[[str], str] = plural_by_rule  # the plural name of a type, `<group>/<Kind>`
+    listings: Callable[[], Mapping[str, int]] = dict  # how many of whole types were made, by why
+    events: Recorder | None = None
 
 
 @contextlib.asynccontextmanager
@@ -170,6 +173,8 @@ async def _cluster(settings: Settings) -> AsyncIterator[World]:
             cluster=cluster,
             resign=resign,
             plural=plural,
+            listings=lambda: source.listings + policies.listings,
+            events=recorder,
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import aclosing
@@ -13,7 +14,7 @@ from bridge.kube.client import KubeClient
 from bridge.kube.discovery import Discovery
 from bridge.kube.errors import KubeError, NotFound
 from bridge.kube.explaining import explain_access
-from bridge.kube.listwatch import list_and_watch
+from bridge.kube.listwatch import EXPIRED, INTERRUPTED, list_and_watch
 from bridge.kube.pace import Pace
 from bridge.model.changes import Change, Listed, Listing, Mended, Trouble
 from bridge.model.selection import EVERYTHING, Selection
@@ -24,6 +25,10 @@ _FIRST_POLL = 0.2  # seconds until a missing type is looked for again; the waits
 _LONGEST_WITHOUT_ANSWER = 1.0  # seconds, so that a server's return is noticed soon
 _AFTER_LOSS = 0.5  # seconds: discovery follows a CRD with a delay
 _STANDARD_PACE = Pace()
+FIRST = "first"  # of a type
+AGAIN = "served-again"  # the type was gone, or is served in another version
+REFILL = "refill"  # OPA is filled anew
+LISTINGS = (FIRST, AGAIN, REFILL, EXPIRED, INTERRUPTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +79,8 @@ class ClusterSource:
         self._asked = False  # to look at what is served, even if no type is missing
         self._again = False  # to tell everything anew
         self._iterated = False
+        self._stopped: set[str] = set()  # types that are listed anew because that was asked for
+        self.listings: Counter[str] = Counter()  # by why they were made: LISTINGS
 
     def want(self, type_ids: AbstractSet[str]) -> None:
         """Deliver these types from now on, and no others."""
@@ -172,6 +179,9 @@ class ClusterSource:
     async def _start(self, type_id: str, resource: ResourceType) -> None:
         await self._stop(type_id)
         self._told.pop(type_id, None)
+        first = AGAIN if type_id in self._ever else FIRST
+        self.listings[REFILL if type_id in self._stopped else first] += 1
+        self._stopped.discard(type_id)
         follow = partial(self._follow, type_id, resource, self._epoch)
         task = asyncio.create_task(self._guarded(follow), name=f"watch {type_id}")
         self._running[type_id] = _Running(resource, task)
@@ -181,6 +191,7 @@ class ClusterSource:
         removed = self._ever - self._running.keys()  # that it was removed may be among what is left out
         for type_id in sorted(self._running):
             await self._stop(type_id)
+            self._stopped.add(type_id)
         self._told.clear()
         for type_id in sorted(removed):
             await self._remove_all(type_id, always=True)
@@ -229,7 +240,14 @@ class ClusterSource:
             await self._put(epoch, Listing(type_id))
 
         async def deliver(namespace: str) -> None:
-            following = list_and_watch(self._client, resource, self._pace, selection=selection, namespace=namespace)
+            following = list_and_watch(
+                self._client,
+                resource,
+                self._pace,
+                selection=selection,
+                namespace=namespace,
+                listing_begins=self._count_listing,
+            )
             async with aclosing(following) as changes:
                 async for change in changes:
                     await self._put(epoch, change)
@@ -250,6 +268,9 @@ class ClusterSource:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _count_listing(self, why: str) -> None:
+        self.listings[why] += 1
 
     async def _put(self, epoch: int, change: Change) -> None:
         if not isinstance(change, Trouble):

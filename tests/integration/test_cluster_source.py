@@ -14,7 +14,7 @@ from bridge.model.changes import Change, Deleted, Listed, Listing, Trouble, Upse
 from bridge.model.keys import Key
 from bridge.model.selection import Selection
 from bridge.sources.base import Source
-from bridge.sources.cluster import ClusterSource
+from bridge.sources.cluster import FIRST, REFILL, ClusterSource
 from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane
 from tests.integration.objects import (
     apply_crd,
@@ -276,6 +276,8 @@ async def test_relisting_leaves_out_what_waits_and_tells_everything_anew(
         await asyncio.sleep(0.5)
         source.relist()  # leaves out that the type was removed, too
         removed = await reader.until_listed(thing)
+    assert source.listings[FIRST] == 2
+    assert source.listings[REFILL] >= 2
     assert of_type(again, thing)[0] == Listing(thing)
     assert names(of_type(again, thing)) == ["first"]
     assert of_type(again, CONFIG_MAP)[0] == Listing(CONFIG_MAP)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import structlog
 
@@ -80,6 +80,16 @@ class Placement:
     def counts(self) -> Counter[str]:
         """How many objects were judged and patched, and how often was told what, by name."""
         return self._tell.counts
+
+    @property
+    def waiting(self) -> Mapping[str, int]:
+        """How many objects wait to be judged and to be patched."""
+        return {"judge": len(self._changed), "patch": len(self._differing)}
+
+    @property
+    def results(self) -> Mapping[str, int]:
+        """What became of patches (`bridge.remediator.writing.RESULTS`)."""
+        return self._differing.results
 
     def note(self, notice: Notice) -> None:
         """A listener of the replicator."""

@@ -18,9 +18,8 @@ def test_go_builds_it_into_an_empty_cache(name: str, tmp_path: Path) -> None:
     go = shutil.which("go")
     if go is None:
         pytest.skip("there is no Go here")
-    environment = {
-        k: v for k, v in os.environ.items() if k not in {"BRIDGE_OPA", "BRIDGE_PROMTOOL", "KUBEBUILDER_ASSETS"}
-    }
+    elsewhere = {"BRIDGE_OPA", "BRIDGE_HELM", "BRIDGE_PROMTOOL", "KUBEBUILDER_ASSETS"}
+    environment = {k: v for k, v in os.environ.items() if k not in elsewhere}
     environment |= {"BRIDGE_CACHE": str(tmp_path), "BRIDGE_DOWNLOADS": "never", "PATH": f"{Path(go).parent}"}
     answer = subprocess.run(
         [sys.executable, "-m", "bridge.tools", "install", name],

@@ -166,6 +166,20 @@ def test_what_is_known_of_an_object_is_what_was_put_last() -> None:
     assert documents.index_paths(key) == (("parents", "x"),)
 
 
+def test_objects_are_counted_by_type_whatever_is_put_removed_or_adopted() -> None:
+    documents = Documents()
+    one, two = service("one"), service("two")
+    for obj in (one, two, one):
+        documents.put(key_of(obj), obj, [])
+    documents.remove(key_of(two))
+    documents.remove(key_of(two))
+    assert (+documents.counts, documents.types()) == ({"core/Service": 1}, {"core/Service"})
+    documents.adopt({"core": {"Namespace": {"-": {"shop": "1", "infra": "2"}}}}, {})
+    assert +documents.counts == {"core/Namespace": 2}
+    documents.begin()
+    assert documents.types() == set()
+
+
 def test_beginning_anew_forgets_and_replaces_everything() -> None:
     documents = Documents()
     documents.begin()

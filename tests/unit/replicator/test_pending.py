@@ -1,3 +1,4 @@
+import time
 from typing import Any
 
 import msgspec
@@ -120,6 +121,21 @@ def test_the_oldest_come_out_first() -> None:
     pending.take_in(Upserted(TYPE, tuple(map(service, "abc"))))
     assert list(pending.take_out(2, MANY)) == [key("a"), key("b")]
     assert list(pending.take_out(2, MANY)) == [key("c")]
+
+
+def test_what_is_taken_out_says_when_it_had_come_first() -> None:
+    pending = Pending(nothing)
+    moments = []
+    for name in "abca":
+        before = time.monotonic()
+        pending.take_in(Upserted(TYPE, (service(name),)))
+        moments.append((before, time.monotonic()))
+    pending.take_out(2, MANY)
+    first, second = pending.arrivals
+    assert (moments[0][0] <= first <= moments[0][1], moments[1][0] <= second <= moments[1][1]) == (True, True)
+    pending.take_out(2, MANY)
+    (third,) = pending.arrivals
+    assert moments[2][0] <= third <= moments[2][1]
 
 
 def test_what_opa_has_and_a_listing_does_not_name_is_gone() -> None:

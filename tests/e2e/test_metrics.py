@@ -1,0 +1,101 @@
+"""`/metrics` of a bridge at work on a cluster, at an address that serves nothing but it and the probes."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bridge.runtime.metric_families import FAMILIES
+from bridge.tools import ensure
+from tests.controlplane.plane import ControlPlane
+from tests.integration.objects import fresh_name
+
+PATIENCE = 60.0  # seconds
+_SAMPLE = re.compile(r"^(policy_bridge_[a-z_]+?)(?:_bucket|_sum|_count)?(?:\{(.*)\})? (\S+)$")
+
+
+def _get(url: str) -> tuple[int, str]:
+    try:
+        with urllib.request.urlopen(url, timeout=5) as answer:  # noqa: S310 (always http on loopback)
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.read().decode()
+    except OSError as error:
+        return 0, str(error)
+
+
+@pytest.fixture
+def at_work(
+    control_plane: ControlPlane, bridge_path: Path, environment: dict[str, str], tmp_path: Path, unused_tcp_port: int
+) -> Iterator[str]:
+    """Where a ready bridge serves its probes."""
+    probes = f"127.0.0.1:{unused_tcp_port}"
+    addresses = ("--listen", "127.0.0.1:0", "--probe-listen", probes)
+    with (tmp_path / "log").open("w") as log:
+        process = subprocess.Popen(
+            [str(bridge_path), "run", "--kubeconfig", str(control_plane.kubeconfig), *addresses],
+            stdout=subprocess.DEVNULL,
+            stderr=log,
+            env={**environment, "BRIDGE_LEASE_NAME": fresh_name("lease")},
+        )
+    url = f"http://{probes}"
+    deadline = time.monotonic() + PATIENCE
+    try:
+        while _get(f"{url}/readyz")[0] != 200:
+            assert process.poll() is None, (tmp_path / "log").read_text()
+            assert time.monotonic() < deadline, (tmp_path / "log").read_text()
+            time.sleep(0.1)
+        yield url
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+def _samples(page: str) -> dict[str, dict[str, float]]:
+    """By family, by labels as they stand there."""
+    found: dict[str, dict[str, float]] = {}
+    for line in page.splitlines():
+        if match := _SAMPLE.match(line):
+            found.setdefault(match[1], {})[match[2] or ""] = float(match[3])
+    return found
+
+
+def test_metrics_are_those_of_the_reference_and_follow_what_happens(control_plane: ControlPlane, at_work: str) -> None:
+    name = fresh_name("metered")
+    before = _samples(_get(f"{at_work}/metrics")[1])
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+    control_plane.api.apply(f"/api/v1/namespaces/{name}", namespace)
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        page = _get(f"{at_work}/metrics")[1]
+        after = _samples(page)
+        namespaces = 'type="core/Namespace"'
+        seen = after["policy_bridge_replicated_objects"][namespaces]
+        late = after["policy_bridge_replication_lag_seconds"]['le="+Inf"']
+        if seen > before["policy_bridge_replicated_objects"][namespaces] and late >= 1:
+            break
+        assert time.monotonic() < deadline, page
+        time.sleep(0.1)
+    assert after.keys() <= {family.exposed for family in FAMILIES}
+    assert after["policy_bridge_listings_total"]['reason="first"'] > 10
+    assert after["policy_bridge_opa_fills_total"]['reason="start"'] == 1
+    assert name not in page
+    checked = subprocess.run(
+        [ensure("promtool").path, "check", "metrics"], input=page, capture_output=True, text=True, check=False
+    )
+    assert (checked.returncode, checked.stdout, checked.stderr) == (0, "", "")
+
+
+def test_nothing_but_probes_and_metrics_is_served_there(at_work: str) -> None:
+    answers = {path: _get(f"{at_work}{path}")[0] for path in ("/livez", "/readyz", "/metrics", "/", "/api/topology")}
+    assert answers == {"/livez": 200, "/readyz": 200, "/metrics": 200, "/": 404, "/api/topology": 404}
+    bundle = _get(f"{at_work}/v1/bundles/bridge")[0]
+    assert bundle == 404
