@@ -10,6 +10,7 @@ import msgspec
 from aiohttp import web
 
 HEARTBEAT = 15.0  # seconds of silence after which a comment is sent, so that nobody between takes it for dead
+STALLED = 60.0  # seconds after which a client that takes nothing is given up
 RETRY = 1000  # milliseconds that a client waits before it connects again
 _HEADERS = {
     "Content-Type": "text/event-stream; charset=utf-8",
@@ -35,7 +36,7 @@ class Event:
 
 
 async def send(request: web.Request, events: AsyncIterator[Event]) -> web.StreamResponse:
-    """Send events until they end or the client is gone. A client that does not read is waited for."""
+    """Send events until they end or the client is gone. A client that reads slowly is waited for."""
     response = web.StreamResponse(headers=_HEADERS)
     await response.prepare(request)
     await response.write(f"retry: {RETRY}\n\n".encode())
@@ -45,18 +46,23 @@ async def send(request: web.Request, events: AsyncIterator[Event]) -> web.Stream
             upcoming = upcoming or asyncio.ensure_future(anext(events))
             done, _ = await asyncio.wait({upcoming}, timeout=HEARTBEAT)
             if not done:
-                await response.write(b": still here\n\n")
+                await _write(response, b": still here\n\n")
                 continue
             try:
                 event = upcoming.result()
             except StopAsyncIteration:
                 break
             upcoming = None
-            await response.write(bytes(event))
-    except (ConnectionResetError, ConnectionError):
+            await _write(response, bytes(event))
+    except (ConnectionError, TimeoutError):
         pass  # the client has gone
     finally:
         if upcoming is not None:
             upcoming.cancel()
             await asyncio.gather(upcoming, return_exceptions=True)
     return response
+
+
+async def _write(response: web.StreamResponse, text: bytes) -> None:
+    async with asyncio.timeout(STALLED):
+        await response.write(text)

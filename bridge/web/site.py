@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 
 from aiohttp import web
@@ -14,6 +15,8 @@ from bridge.web import static_files
 from bridge.web.answering import Refused
 from bridge.web.changes import Changes
 from bridge.web.drawing import Drawing
+from bridge.web.effective import Effective
+from bridge.web.following import Following
 from bridge.web.guard import Guard, is_loopback
 from bridge.web.queries import Queries
 from bridge.web.topology import Topology
@@ -40,11 +43,14 @@ class Site:
         self._changes = Changes(self._opa)
         self._drawing = Drawing()
         self._topology = Topology(self._drawing, self._checks)
+        self._following = Following()
+        self._effective = Effective(self._opa, self._following, self._checks)
 
     def add_to(self, app: web.Application) -> None:
         """Route everything in an application."""
         get, post, guard = app.router.add_get, app.router.add_post, self._guard
         post("/api/login", guard.open(guard.login))
+        get("/v1/effective", guard.closed(self._effective.get))
         get("/api/topology", guard.closed(self._topology.get))
         get("/api/stream", guard.closed(self._topology.stream))
         post("/api/query/{name}", guard.closed(self._queries.post))
@@ -56,10 +62,14 @@ class Site:
         """OPA is there: answer from now on."""
         self._backing = backing
         self._drawing.open(backing)
+        self._following.open(backing.opa)
+        backing.listen(self._following.note)
 
     async def run(self) -> None:
         """Follow what changes until cancelled."""
-        await self._drawing.run()
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._drawing.run())
+            tasks.create_task(self._following.run())
 
     def _checks(self) -> Mapping[str, str]:
         return self._backing.checks() if self._backing else {"bridge": "the bridge is starting"}

@@ -46,6 +46,19 @@ _held_by(namespace) := {key |
 } | {key | some object_key in lookup.held(namespace); some key in _both_roles(object_key)}
 
 # METADATA
+# description: |
+#   The other way round: an object or frontend and all above it by declared links, each with the Namespace that holds it, and
+#   the object of a frontend.
+objects_above(key) := (above | {object_key | some found in above; object_key := trim_suffix(found, "@frontend")}) | {namespace |
+	some found in above
+	parts := keys.parse(found)
+	parts.namespace != "-"
+	namespace := keys.format("", "Namespace", "", parts.namespace)
+} if {
+	above := _declared_upward(key)
+}
+
+# METADATA
 # description: What stands directly below an object by declared links, and below a ListenerSet among that; see `objects_below`.
 step_below(object_key) := next | _directly_below({key | some key in next; level(key) == "ListenerSet"}) if {
 	next := _directly_below(_both_roles(object_key))

@@ -1,0 +1,99 @@
+"""`GET /v1/effective`: effective policies for programs, once or as they change."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from typing import Any
+
+from aiohttp import web
+
+from bridge.answers.asking import effective_at, policy_kind, target_keys
+from bridge.model.keys import Key
+from bridge.opa.client import Opa
+from bridge.web.answering import Refused, answer
+from bridge.web.events import Event, send
+from bridge.web.following import Followed, Following, Reader
+
+MOST_TARGETS = 100
+MOST_STREAMS = 1_000
+_KNOWN = ("target", "policyKind", "sourceNamespace", "namespace", "watch")
+_LOOK = 0.5  # seconds between two looks at whether OPA is ready
+_YES = {"true": True, "1": True, "": False, "false": False, "0": False}
+
+
+class Effective:
+    """Answers from `opa` (which raises Refused while there is none), and from what `following` follows."""
+
+    def __init__(self, opa: Callable[[], Opa], following: Following, checks: Callable[[], Mapping[str, str]]) -> None:
+        self._opa = opa
+        self._following = following
+        self._checks = checks
+        self._streams = 0
+
+    async def get(self, request: web.Request) -> web.StreamResponse:
+        """Effective policies at `target`s, as the query tells them; with `watch=true` as server-sent events."""
+        asked = request.query
+        if unknown := sorted(asked.keys() - set(_KNOWN)):
+            raise Refused(400, "InvalidInput", f"there is no parameter {unknown[0]!r}; there are {', '.join(_KNOWN)}")
+        texts = asked.getall("target", [])
+        if not texts or len(texts) > MOST_TARGETS:
+            raise Refused(400, "InvalidInput", f"give 1 to {MOST_TARGETS} targets: ?target=KIND/NAMESPACE/NAME")
+        watch = _YES.get(asked.get("watch", ""))
+        if watch is None:
+            raise Refused(400, "InvalidInput", "watch must be true or false")
+        opa, source = self._opa(), asked.get("sourceNamespace") or None
+        kind = await policy_kind(opa, asked["policyKind"]) if asked.get("policyKind") else None
+        targets = await target_keys(opa, texts, asked.get("namespace") or None)
+        revision = self._following.revision
+        if not watch or not self._following.knows(targets, kind, source):
+            found = await effective_at(opa, targets, kind, source)  # also tells of a section that is not there
+        if not watch:
+            return answer({"revision": revision, "effective": found})
+        if self._streams >= MOST_STREAMS:
+            raise Refused(503, "TooMany", f"{MOST_STREAMS} streams are open already", {"Retry-After": "10"})
+        self._streams += 1
+        try:
+            return await self._watch(request, targets, kind, source)
+        finally:
+            self._streams -= 1
+
+    async def _watch(
+        self, request: web.Request, targets: Sequence[Key], kind: str | None, source: str | None
+    ) -> web.StreamResponse:
+        with self._following.following(targets, kind, source) as (reader, followed):
+            return await send(request, self._events(reader, followed))
+
+    async def _events(self, reader: Reader, followed: Sequence[Followed]) -> AsyncIterator[Event]:
+        state: Any = None
+        synced = False
+        while True:
+            reasons = {name: why for name, why in self._checks().items() if why}
+            present = {"ready": not reasons, "reasons": reasons}
+            if present != state:
+                state = present
+                yield Event("state", state)
+            if not synced and all(one.current for one in followed):
+                synced = True
+                # What is put before this is among the entries, what comes after it among what differs.
+                reader.differing.clear()
+                revision = self._following.settled
+                for place in sorted({place for one in followed for place in one.entries}):
+                    yield self._told(place, followed, revision)
+                yield Event("synced", {"revision": revision}, revision)
+            if synced and reader.differing:
+                places, reader.differing = list(reader.differing), {}
+                revision = self._following.settled
+                for place in places:
+                    yield self._told(place, followed, revision)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_LOOK):
+                    await reader.wake.wait()
+            reader.wake.clear()
+
+    def _told(self, place: tuple[str, str], followed: Sequence[Followed], revision: str) -> Event:
+        entry = next((one.entries[place] for one in followed if place in one.entries), None)
+        target, kind = place
+        told = entry or {"target": target, "policyKind": kind, "paths": []}
+        return Event("effective", {"revision": revision, **told}, revision)

@@ -1,0 +1,256 @@
+"""Effective policies as they change: asked once for all who follow a target, at the cost of what changed."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import structlog
+
+from bridge.answers.asking import effective_at
+from bridge.answers.errors import CommandError
+from bridge.model.keys import Key
+from bridge.model.notice import Notice
+from bridge.opa.client import Opa
+from bridge.opa.errors import OpaError, OpaRejected, QueryError
+from bridge.opa.parts import batches
+from bridge.web.picture import object_of
+
+log = structlog.get_logger(__name__)
+
+BATCH = 500  # effective targets a query
+AWAY_DELAY = 0.5  # seconds before OPA is asked again
+_DESCRIBING = {"policybridge.io/PolicyKind", "apiextensions.k8s.io/CustomResourceDefinition"}
+
+Place = tuple[str, str]  # an effective target, and a policy kind
+Entry = Mapping[str, Any]  # as the query `effective` tells it
+
+
+@dataclass(eq=False, slots=True)
+class Reader:
+    """One who follows. `differing` are the places of which it is to be told; what happens meanwhile joins them.
+
+    So who reads slowly is told the latest only, and what waits is never more than what there is to tell.
+    """
+
+    differing: dict[Place, None] = field(default_factory=dict)
+    wake: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+@dataclass(eq=False, slots=True)
+class Followed:
+    """A target that somebody follows: what holds there and below it, by place. `current` once that is known."""
+
+    target: Key
+    policy_kind: str | None
+    source_namespace: str | None
+    entries: dict[Place, Entry] = field(default_factory=dict)
+    current: bool = False
+    readers: list[Reader] = field(default_factory=list)
+    stale: bool = True  # to be asked for as a whole
+
+    def wants(self, policy_kind: str) -> bool:
+        """Whether policies of this kind are followed."""
+        return self.policy_kind in {None, policy_kind}
+
+    def put(self, place: Place, entry: Entry | None) -> None:
+        """Take in what holds at a place, None for no policy; tell the readers where that differs."""
+        if self.entries.get(place) == entry:
+            return
+        if entry is None:
+            del self.entries[place]
+        else:
+            self.entries[place] = entry
+        for reader in self.readers:
+            reader.differing[place] = None
+            reader.wake.set()
+
+
+class Following:
+    """Follows targets for readers. `run` works until it is cancelled.
+
+    A revision numbers the writes to OPA: what is told with one was asked after that write.
+    """
+
+    def __init__(self) -> None:
+        self._epoch = secrets.token_hex(4)
+        self._revision = 0
+        self._settled = 0  # the revision that what is followed was asked after
+        self._opa: Opa | None = None
+        self._followed: dict[tuple[str, str | None, str | None], Followed] = {}
+        self._notices: list[Notice] = []
+        self._wake = asyncio.Event()
+
+    @property
+    def revision(self) -> str:
+        """The present revision, as clients are told it."""
+        return f"{self._epoch}-{self._revision}"
+
+    @property
+    def settled(self) -> str:
+        """The revision of what is known of followed targets."""
+        return f"{self._epoch}-{self._settled}"
+
+    def knows(self, targets: Sequence[Key], policy_kind: str | None, source_namespace: str | None) -> bool:
+        """Whether all of these are followed, so that nobody needs to be asked for them."""
+        names = [(str(target), policy_kind, source_namespace) for target in targets]
+        return all(name in self._followed and self._followed[name].current for name in names)
+
+    def open(self, opa: Opa) -> None:
+        """OPA is there."""
+        self._opa = opa
+
+    def note(self, notice: Notice) -> None:
+        """A listener of the replicator."""
+        self._revision += 1
+        if not self._followed:
+            self._settled = self._revision
+        if not self._followed or notice.refilling:
+            return
+        if notice.refilled or any(key.type_id in _DESCRIBING for key in notice.keys):
+            for one in self._followed.values():
+                one.stale = True
+        else:
+            self._notices.append(notice)
+        self._wake.set()
+
+    @contextlib.contextmanager
+    def following(
+        self, targets: Sequence[Key], policy_kind: str | None, source_namespace: str | None
+    ) -> Iterator[tuple[Reader, list[Followed]]]:
+        """Follow targets as one reader."""
+        reader = Reader()
+        found = []
+        for target in targets:
+            name = (str(target), policy_kind, source_namespace)
+            one = self._followed.setdefault(name, Followed(target, policy_kind, source_namespace))
+            one.readers.append(reader)
+            found.append(one)
+        self._wake.set()
+        try:
+            yield reader, found
+        finally:
+            for one in found:
+                one.readers.remove(reader)
+                if not one.readers:
+                    self._followed.pop((str(one.target), policy_kind, source_namespace), None)
+
+    async def run(self) -> None:
+        """Ask and tell until cancelled."""
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            if self._opa is None:
+                continue
+            try:
+                await self._settle(self._opa)
+            except OpaError as error:
+                log.info("followed effective policies wait for OPA", why=str(error))
+                await asyncio.sleep(AWAY_DELAY)
+                self._wake.set()
+
+    async def _settle(self, opa: Opa) -> None:
+        notices, self._notices = self._notices, []
+        revision = self._revision
+        try:
+            if notices:
+                await self._follow(opa, notices)
+        except OpaError:
+            self._notices = [*notices, *self._notices]
+            raise
+        failed: OpaError | None = None
+        for one in [one for one in self._followed.values() if one.stale]:
+            one.stale = False
+            try:
+                await self._ask_whole(opa, one)
+            except OpaError as error:  # others may go well
+                one.stale, failed = True, error
+        self._settled = revision
+        for one in self._followed.values():
+            if not one.current and not one.stale:
+                one.current = True
+                for reader in one.readers:
+                    reader.wake.set()
+        if failed:
+            raise failed
+
+    async def _ask_whole(self, opa: Opa, one: Followed) -> None:
+        try:
+            told = await effective_at(opa, [one.target], one.policy_kind, one.source_namespace)
+        except (QueryError, CommandError):
+            told = []  # it, its section or its policy kind is gone, and may come again
+        entries: dict[Place, Entry] = {(entry["target"], entry["policyKind"]): entry for entry in told}
+        for place in [*one.entries.keys() - entries.keys(), *entries]:
+            one.put(place, entries.get(place))
+
+    async def _follow(self, opa: Opa, notices: Sequence[Notice]) -> None:
+        scopes = await self._concerned(opa, notices)
+        followed = [one for one in self._followed.values() if not one.stale]
+        for source in {one.source_namespace for one in followed}:
+            some = [one for one in followed if one.source_namespace == source]
+            for kind, targets in scopes.items():
+                wanting = [one for one in some if one.wants(kind)]
+                if wanting:
+                    await self._follow_kind(opa, kind, sorted(targets), wanting)
+
+    async def _concerned(self, opa: Opa, notices: Sequence[Notice]) -> dict[str, set[str]]:
+        """The effective targets that a change concerns, by policy kind; what was told of and is gone among them."""
+        was: dict[str, list[tuple[str, ...]]] = {}
+        for notice in notices:
+            for key, paths in notice.was.items():
+                was.setdefault(str(key), []).extend(paths)
+        keys = sorted({str(key) for notice in notices for key in notice.keys})
+        if not keys:
+            return {}
+        found = await opa.query("concerned", {"keys": keys, "was": was})
+        scopes = {kind: set(targets) for kind, targets in found["scopes"].items()}
+        objects = {*keys, *found["objects"]}
+        for one in self._followed.values():
+            for target, kind in one.entries:
+                if object_of(target) in objects:
+                    scopes.setdefault(kind, set()).add(target)
+        return scopes
+
+    async def _follow_kind(self, opa: Opa, kind: str, targets: Sequence[str], followed: Sequence[Followed]) -> None:
+        watched: dict[str, list[Followed]] = {}
+        for one in followed:
+            watched.setdefault(str(one.target), []).append(one)
+        asked: dict[str, Any] = {"watched": list(watched)}
+        if source := followed[0].source_namespace:
+            asked["sourceNamespace"] = source
+        for batch in batches(targets, BATCH):
+            told = await _followed(opa, kind, batch, asked)
+            present: set[tuple[str, str]] = set()  # (watched target, effective target)
+            for entry in told:
+                place = (entry["target"], kind)
+                holds = {name: entry[name] for name in ("target", "policyKind", "paths")} if entry["paths"] else None
+                for name in entry["watched"]:
+                    present.add((name, entry["target"]))
+                    for one in watched[name]:
+                        one.put(place, holds)
+            for one in followed:
+                for target in batch:
+                    if (target, kind) in one.entries and (str(one.target), target) not in present:
+                        one.put((target, kind), None)
+
+
+async def _followed(opa: Opa, kind: str, targets: Sequence[str], asked: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The answer of the query; where evaluation fails, without the targets that it fails of."""
+    try:
+        answer: list[dict[str, Any]] = await opa.query("followed", {**asked, "scopes": {kind: targets}})
+    except OpaRejected as error:
+        if not error.in_evaluation:
+            raise
+        if len(targets) == 1:
+            log.error("cannot be computed", query="followed", key=targets[0], why=str(error))
+            return []
+        half = len(targets) // 2
+        return [
+            *await _followed(opa, kind, targets[:half], asked),
+            *await _followed(opa, kind, targets[half:], asked),
+        ]
+    return answer

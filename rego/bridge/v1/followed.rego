@@ -1,0 +1,40 @@
+package bridge.v1
+
+import data.bridge.effective as engine
+import data.bridge.hierarchy
+import data.bridge.kinds
+import data.bridge.lib.keys
+
+# METADATA
+# description: |
+#   `followed`: of `scopes` (`{policyKind: [targets]}`, as `concerned` gives them) what `effective` would tell at each that is
+#   one of the targets `watched` or below it: `[{target, policyKind, paths, watched}]`, with an empty list of paths where no
+#   policy is left. What is gone is absent.
+# entrypoint: true
+followed := _input_problem if {
+	_input_problem
+} else := _scopes_problem if {
+	_scopes_problem
+} else := _keys_problem("watched") if {
+	_keys_problem("watched")
+} else := [told |
+	some kind, targets in input.scopes
+	kinds.get(kind)
+	some scope in targets
+	hierarchy.canonical(scope) == scope
+	engine.acts_at(kind, scope)
+	nodes := {watched |
+		some object_key in engine.objects_above(scope)
+		some watched in _watched_at[object_key]
+		engine.under(kind, hierarchy.canonical(watched), scope)
+	}
+	count(nodes) > 0
+	told := {
+		"target": scope,
+		"policyKind": kind,
+		"paths": engine.at(kind, scope, object.get(input, "sourceNamespace", "")),
+		"watched": sort(nodes),
+	}
+]
+
+_watched_at[keys.parse(watched).object] contains watched if some watched in input.watched
