@@ -18,7 +18,7 @@ PYTEST_ARGS ?=
 # tests of one file stay together and in their order.
 PYTEST_WORKERS ?= 2
 
-.PHONY: help setup setup-test run test test-long bench lint fmt rego-lint rego-test lock vendor clean
+.PHONY: help setup setup-test run test test-long bench lint fmt rego-lint rego-test reference docs lock vendor clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -e 's/:.*## /\t/' | expand -t 14
@@ -42,7 +42,7 @@ run: setup ## Serve a folder of manifests (MANIFESTS=examples/shop) until Ctrl-C
 	@exec $(BIN)/bridge run --manifests $(MANIFESTS)
 
 test: setup-test ## Every check and every test but the long ones, against a real OPA and API server
-	@$(MAKE) lint rego-test
+	@$(MAKE) lint rego-test docs
 	@echo "test: pytest"
 	@$(BIN)/pytest -q -m "not long" -n $(PYTEST_WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
@@ -79,11 +79,18 @@ fmt: $(STAMP) ## Format Python and Rego
 	@$(BIN)/ruff format --quiet .
 	@$(OPA) fmt --write rego examples/extensions
 
+reference: setup ## Write the reference pages that come from the code (docs/reference/generated)
+	@$(PY) -m tests.pages
+
+docs: $(STAMP) ## The documentation as a site in .make/site; a link that leads nowhere is an error
+	@echo "docs: mkdocs"
+	@report=$$(NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict 2>&1) || { echo "$$report" | grep -v ^INFO >&2; exit 1; }
+
 lock: ## Write requirements.lock anew, with the newest versions that pyproject.toml allows
 	@rm -rf .make/lock && mkdir -p .make
 	@"$$(.ci/python)" -m venv .make/lock
 	@.make/lock/bin/python -m pip --quiet install --upgrade pip
-	@.make/lock/bin/python -m pip --quiet install --group dev --editable .
+	@.make/lock/bin/python -m pip --quiet install --group dev --group docs --editable .
 	@{ sed -n '/^#/p' requirements.lock; .make/lock/bin/python -m pip freeze --exclude-editable; } >.make/new.lock
 	@mv .make/new.lock requirements.lock && rm -rf .make
 

@@ -1,4 +1,4 @@
-"""Where the files that travel with the package are: the shipped Rego and the presets in it."""
+"""Where the files that travel with the package are: the shipped Rego with the presets in it, and the bridge's CRDs."""
 
 from __future__ import annotations
 
@@ -23,3 +23,14 @@ def rego_root() -> Path:
 def authorization_policy() -> str:
     """The Rego by which an OPA decides who may ask it for what: a file of OPA's own, never part of a bundle."""
     return (rego_root() / "system" / "authz" / "authz.rego").read_text(encoding="utf-8")
+
+
+def crds_root() -> Path:
+    """The folder with the bridge's own CRDs, one YAML file each.
+
+    Raises FileNotFoundError when it is not there: the installation is broken.
+    """
+    for candidate in (_PACKAGE / "crds", _PACKAGE.parent / "deploy" / "crds"):
+        if candidate.is_dir():
+            return candidate
+    raise FileNotFoundError(f"the CRDs are missing beside {_PACKAGE}: install policy-bridge again")

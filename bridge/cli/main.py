@@ -13,9 +13,9 @@ from pathlib import Path
 
 import click
 
-from bridge import __version__
 from bridge.cli.analyze import analyze
 from bridge.cli.completion import completion
+from bridge.cli.crds import crds
 from bridge.cli.doctor import doctor
 from bridge.cli.effective import effective
 from bridge.cli.explain import explain
@@ -30,6 +30,7 @@ from bridge.cli.request import request
 from bridge.cli.run import run
 from bridge.cli.status import status
 from bridge.cli.tree import tree
+from bridge.cli.version import show_version
 from bridge.cli.violations import violations
 from bridge.cli.webhook_config import webhook_config
 
@@ -51,6 +52,7 @@ _COMMANDS: tuple[ExampleCommand, ...] = (
     opa_config,
     webhook_config,
     rbac,
+    crds,
     doctor,
     completion,
 )
@@ -69,7 +71,14 @@ class _Root(click.Group):
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-@click.version_option(__version__, message="bridge %(version)s")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=show_version,
+    help="Show the versions of the bridge, its Rego, Python and OPA.",
+)
 @debug_option
 @click.pass_context
 def bridge(ctx: click.Context) -> None:

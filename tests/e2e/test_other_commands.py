@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import platform
+import re
 import signal
 import subprocess
 import sys
@@ -38,7 +40,11 @@ COMMANDS = [
 
 
 def test_it_tells_its_version(bridge: Run) -> None:
-    assert bridge("--version").stdout == f"bridge {__version__}\n"
+    own, rego, python, opa = bridge("--version").stdout.splitlines()
+    assert own == f"bridge {__version__}"
+    assert re.fullmatch(r"rego [0-9a-f]{12,} \(/.*\)", rego)
+    assert python.startswith(f"python {platform.python_version()} (")
+    assert re.match(r"opa \d+\.\d+\.\d+ \(/", opa)
 
 
 def test_without_a_command_it_shows_them_all(bridge: Run) -> None:

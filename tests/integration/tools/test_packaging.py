@@ -2,30 +2,125 @@
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
+import sysconfig
+import tarfile
+import venv
 import zipfile
 from pathlib import Path
 
-from bridge.resources import rego_root
+import pytest
+
+from bridge import __version__
+from bridge.resources import crds_root, rego_root
 
 REPOSITORY = Path(__file__).resolve().parents[3]
+SHOP = REPOSITORY / "examples" / "shop"
 
 
-def test_a_wheel_carries_the_shipped_rego(tmp_path: Path) -> None:
-    """An installed wheel finds its Rego inside itself."""
-    subprocess.run(
-        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path], cwd=REPOSITORY, check=True
-    )
-    (wheel,) = tmp_path.glob("*.whl")
-    installed = tmp_path / "installed"
+def _build(target: str, source: Path, folder: Path) -> Path:
+    command = [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", folder]
+    subprocess.run(command, cwd=source, check=True, capture_output=True)
+    (built,) = folder.iterdir()
+    return built
+
+
+def _clean() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not name.startswith(("BRIDGE_", "PYTHON", "PIP_"))}
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A wheel of the working copy."""
+    return _build("wheel", REPOSITORY, tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The commands of a virtual environment with the wheel, and with our dependencies but not our bridge."""
+    root = tmp_path_factory.mktemp("installed") / "venv"
+    venv.create(root, with_pip=False, symlinks=True)
+    python = root / "bin" / "python"
+    command = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-index", "--no-deps", wheel]
+    subprocess.run(command, check=True, env=_clean())
+    site = next(root.glob("lib/python3*/site-packages"))
+    # A folder that is named in a .pth file is searched, while its own .pth files, of editable installs, are not read.
+    (site / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    return python.parent
+
+
+def test_an_installed_wheel_answers_as_the_working_copy(installed: Path, opa_path: Path, tmp_path: Path) -> None:
+    asked = ["effective", "--manifests", SHOP, "-o", "json"]
+    environment = {**_clean(), "BRIDGE_OPA": str(opa_path)}
+    answers = [
+        subprocess.run(
+            [folder / "bridge", *asked], env=environment, cwd=tmp_path, capture_output=True, check=True
+        ).stdout
+        for folder in (installed, Path(sys.executable).parent)
+    ]
+    assert json.loads(answers[0])
+    assert answers[0] == answers[1]
+
+
+def test_an_installed_wheel_finds_what_it_carries_inside_itself(installed: Path, tmp_path: Path) -> None:
+    package = next(installed.parent.glob("lib/python3*/site-packages/bridge"))
+    told = subprocess.run(
+        [installed / "kubectl-bridge", "--version"],
+        env=_clean(),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert told.startswith(f"bridge {__version__}\nrego ")
+    assert f"({package}/rego)" in told
+    for folder, original in (("rego", rego_root()), ("crds", crds_root())):
+        shipped = {file.relative_to(original) for file in original.rglob("*") if file.suffix in {".rego", ".yaml"}}
+        assert {
+            file.relative_to(package / folder) for file in (package / folder).rglob("*") if file.is_file()
+        } >= shipped
+    crds = subprocess.run(
+        [installed / "bridge", "crds"], env=_clean(), capture_output=True, text=True, check=True
+    ).stdout
+    assert crds.count("kind: CustomResourceDefinition\n") == len(list(crds_root().glob("*.yaml")))
+
+
+def test_everything_of_the_package_is_in_the_wheel(wheel: Path) -> None:
+    package = REPOSITORY / "bridge"
+    files = {
+        str(file.relative_to(REPOSITORY))
+        for file in package.rglob("*")
+        if file.is_file() and "__pycache__" not in file.parts
+    }
     with zipfile.ZipFile(wheel) as packed:
-        packed.extractall(installed)  # a wheel of pure Python is its own installation
-    program = "from bridge.resources import rego_root; print(rego_root())"
-    answer = subprocess.run(
-        [sys.executable, "-S", "-c", program], cwd=installed, capture_output=True, text=True, check=True
-    )
-    found = Path(answer.stdout.strip())
-    assert found == installed / "bridge" / "rego"
-    shipped = {file.relative_to(rego_root()) for file in rego_root().rglob("*") if file.suffix in {".rego", ".yaml"}}
-    assert {file.relative_to(found) for file in found.rglob("*") if file.is_file()} >= shipped
+        assert files - set(packed.namelist()) == set()
+
+
+def test_a_source_distribution_makes_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
+    sdist = _build("sdist", REPOSITORY, tmp_path / "sdist")
+    with tarfile.open(sdist) as packed:
+        packed.extractall(tmp_path / "unpacked", filter="data")
+    (source,) = (tmp_path / "unpacked").iterdir()
+    again = _build("wheel", source, tmp_path / "wheel")
+    with zipfile.ZipFile(wheel) as one, zipfile.ZipFile(again) as other:
+        assert sorted(one.namelist()) == sorted(other.namelist())
+    for name in ("Makefile", "mkdocs.yml", "Containerfile", ".ci/python", "tests/conftest.py", "examples/shop"):
+        assert (source / name).exists(), name
+
+
+@pytest.mark.long
+def test_a_wheel_is_all_that_an_offline_machine_needs(wheel: Path, opa_path: Path, tmp_path: Path) -> None:
+    """Its dependencies are declared: a virtual environment without ours runs it, from a folder of wheels."""
+    house, root = tmp_path / "house", tmp_path / "venv"
+    download = [sys.executable, "-m", "pip", "download", "--quiet", "--dest", house, wheel]
+    constraints = ["--constraint", REPOSITORY / "requirements.lock"]
+    subprocess.run([*download, *constraints], check=True)
+    venv.create(root, with_pip=True)
+    pip = [root / "bin" / "python", "-m", "pip", "install", "--quiet", "--no-index", "--find-links", house]
+    subprocess.run([*pip, "policy-bridge"], check=True, env=_clean())
+    asked = [root / "bin" / "bridge", "effective", "--manifests", SHOP, "-o", "json"]
+    environment = {**_clean(), "BRIDGE_OPA": str(opa_path)}
+    assert json.loads(subprocess.run(asked, env=environment, cwd=tmp_path, capture_output=True, check=True).stdout)

@@ -1,0 +1,35 @@
+"""`bridge --version`: what a report of a problem needs to say."""
+
+from __future__ import annotations
+
+import platform
+import sys
+
+import click
+
+from bridge import __version__
+
+
+def show_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+    """Print the versions, and end the command. The first line is the bridge's own."""
+    if not value or ctx.resilient_parsing:
+        return
+    from bridge.modules.shipped import shipped_bundle
+    from bridge.resources import rego_root
+
+    click.echo(f"bridge {__version__}")
+    click.echo(f"rego {shipped_bundle(rego_root()).revision} ({rego_root()})")
+    click.echo(f"python {platform.python_version()} ({sys.executable})")
+    click.echo(f"opa {_opa()}")
+    ctx.exit()
+
+
+def _opa() -> str:
+    from bridge.tools.catalog import TOOLS
+    from bridge.tools.finding import search
+
+    result = search(TOOLS["opa"])
+    if result.found:
+        return f"{result.found.version} ({result.found.path}; {result.found.source})"
+    why = "; ".join(result.passed_over) or "not on PATH, not named by BRIDGE_OPA, not in the cache"
+    return f"not found: {why}; a command that needs it gets it, `bridge doctor` tells more"

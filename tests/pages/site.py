@@ -1,0 +1,86 @@
+"""What MkDocs does not know of docs/ by itself: how sections are ordered, and what lies outside that pages lead to."""
+
+from __future__ import annotations
+
+import logging
+import posixpath
+import re
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+SECTIONS = ["index.md", "tutorials", "how-to", "reference", "explanation", "glossary.md", "project"]
+PROJECT = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
+_LINK = re.compile(r"(\]\(|^\[[^\]]+\]: )(?![a-z]+:|#)([^)\s#]+)", re.MULTILINE)
+_FETCHED = re.compile(r"""<(?:script|img|iframe|source)[^>]*\ssrc="(?:https?:)?//[^"]*"|<link(?![^>]*rel="(?:canonical|prev|next)")[^>]*\shref="(?:https?:)?//[^"]*\"""")
+log = logging.getLogger("mkdocs.hooks.site")
+
+
+def on_files(files: Any, config: Any, **_: Any) -> Any:
+    """Add the project's own pages, and the files outside docs/ that pages lead to."""
+    from mkdocs.structure.files import File
+
+    pages = {file.src_uri: f"docs/{file.src_uri}" for file in files.documentation_pages()}
+    pages |= {_on_site(name): name for name in PROJECT}
+    outside = {place for name in pages.values() for _, place in _links(name)}
+    for name in PROJECT:
+        text = (ROOT / name).read_text(encoding="utf-8")
+        files.append(File.generated(config, _on_site(name), content=_rewritten(text, name)))
+    for place in sorted(outside):
+        if not place.startswith("docs/") and _on_site(place) not in pages and (ROOT / place).is_file():
+            files.append(File.generated(config, place, abs_src_path=str(ROOT / place)))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Lead to what is outside docs/ where the site has it."""
+    return markdown if page.file.generated_by else _rewritten(markdown, f"docs/{page.file.src_uri}")
+
+
+def on_post_page(output: str, page: Any, **_: Any) -> str:
+    """Refuse a page that would fetch something from another host when it is viewed."""
+    if fetched := _FETCHED.findall(output):
+        log.warning("%s fetches from other hosts: %s", page.file.src_uri, fetched)
+    return output
+
+
+def on_nav(nav: Any, **_: Any) -> Any:
+    """Put the sections into the order in which a person needs them."""
+    nav.items.sort(key=_rank)
+    return nav
+
+
+def _rank(item: Any) -> int:
+    page = item if item.is_page else next(_pages(item))
+    return SECTIONS.index(page.file.src_uri.partition("/")[0])
+
+
+def _pages(item: Any) -> Any:
+    for child in item.children:
+        if child.is_page:
+            yield child
+        else:
+            yield from _pages(child)
+
+
+def _links(page: str) -> list[tuple[str, str]]:
+    """The links of a page: as written, and where they lead, from the root of the repository like the page itself."""
+    found = _LINK.findall((ROOT / page).read_text(encoding="utf-8"))
+    return [(link, _place(page, link)) for _, link in found]
+
+
+def _place(page: str, link: str) -> str:
+    return posixpath.normpath(posixpath.join(posixpath.dirname(page), link))
+
+
+def _on_site(place: str) -> str:
+    """Where the site has a file of the repository."""
+    if place in PROJECT:
+        return f"project/{place.lower()}"
+    return "index.md" if place == "README.md" else place.removeprefix("docs/")
+
+
+def _rewritten(text: str, page: str) -> str:
+    """The text of a page with its links as they are on the site."""
+    here = posixpath.dirname(_on_site(page)) or "."
+    return _LINK.sub(lambda match: match[1] + posixpath.relpath(_on_site(_place(page, match[2])), here), text)
