@@ -18,7 +18,7 @@ PYTEST_ARGS ?=
 # tests of one file stay together and in their order.
 PYTEST_WORKERS ?= 2
 
-.PHONY: help setup setup-test run test test-long bench lint fmt rego-lint rego-test reference docs lock vendor clean
+.PHONY: help setup setup-test run test test-long bench lint fmt rego-lint rego-test reference docs wheel lock vendor clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -e 's/:.*## /\t/' | expand -t 14
@@ -85,6 +85,9 @@ reference: setup ## Write the reference pages that come from the code (docs/refe
 docs: $(STAMP) ## The documentation as a site in .make/site; a link that leads nowhere is an error
 	@echo "docs: mkdocs"
 	@report=$$(NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict 2>&1) || { echo "$$report" | grep -v ^INFO >&2; exit 1; }
+
+wheel: $(STAMP) ## A wheel and a source distribution in dist/
+	@$(PY) -m hatchling build
 
 lock: ## Write requirements.lock anew, with the newest versions that pyproject.toml allows
 	@rm -rf .make/lock && mkdir -p .make

@@ -34,6 +34,8 @@ COMMANDS = [
     "run",
     "opa-config",
     "webhook-config",
+    "rbac",
+    "crds",
     "doctor",
     "completion",
 ]

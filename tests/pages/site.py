@@ -12,7 +12,10 @@ ROOT = Path(__file__).resolve().parents[2]
 SECTIONS = ["index.md", "tutorials", "how-to", "reference", "explanation", "glossary.md", "project"]
 PROJECT = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 _LINK = re.compile(r"(\]\(|^\[[^\]]+\]: )(?![a-z]+:|#)([^)\s#]+)", re.MULTILINE)
-_FETCHED = re.compile(r"""<(?:script|img|iframe|source)[^>]*\ssrc="(?:https?:)?//[^"]*"|<link(?![^>]*rel="(?:canonical|prev|next)")[^>]*\shref="(?:https?:)?//[^"]*\"""")
+_FETCHED = re.compile(
+    r"""<(?:script|img|iframe|source)[^>]*\ssrc="(?:https?:)?//[^"]*"|"""
+    r'''<link(?![^>]*rel="(?:canonical|prev|next)")[^>]*\shref="(?:https?:)?//[^"]*"'''
+)
 log = logging.getLogger("mkdocs.hooks.site")
 
 

@@ -96,7 +96,7 @@ def test_the_commands_of_the_build_make_what_is_run(tmp_path: Path) -> None:
                 command = f"{sys.executable} {command.removeprefix('python ')}"
             subprocess.run(["/bin/sh", "-ec", command], cwd=source, check=True)
     environment = {"BRIDGE_OPA": f"{opt}/bridge/bin/opa", "HOME": str(tmp_path)}
-    asked = [opt / "bridge" / "bin" / "bridge", "--version"]
+    asked: list[str | Path] = [opt / "bridge" / "bin" / "bridge", "--version"]
     told = subprocess.run(asked, env=environment, capture_output=True, text=True, check=True).stdout
     assert told.startswith(f"bridge {__version__}\n")
     assert f"({opt}/bridge/bin/opa; " in told

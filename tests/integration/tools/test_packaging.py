@@ -22,7 +22,7 @@ SHOP = REPOSITORY / "examples" / "shop"
 
 
 def _build(target: str, source: Path, folder: Path) -> Path:
-    command = [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", folder]
+    command: list[str | Path] = [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", folder]
     subprocess.run(command, cwd=source, check=True, capture_output=True)
     (built,) = folder.iterdir()
     return built
@@ -44,7 +44,18 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("installed") / "venv"
     venv.create(root, with_pip=False, symlinks=True)
     python = root / "bin" / "python"
-    command = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-index", "--no-deps", wheel]
+    command: list[str | Path] = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        python,
+        "install",
+        "--quiet",
+        "--no-index",
+        "--no-deps",
+        wheel,
+    ]
     subprocess.run(command, check=True, env=_clean())
     site = next(root.glob("lib/python3*/site-packages"))
     # A folder that is named in a .pth file is searched, while its own .pth files, of editable installs, are not read.
@@ -53,7 +64,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_an_installed_wheel_answers_as_the_working_copy(installed: Path, opa_path: Path, tmp_path: Path) -> None:
-    asked = ["effective", "--manifests", SHOP, "-o", "json"]
+    asked: list[str | Path] = ["effective", "--manifests", SHOP, "-o", "json"]
     environment = {**_clean(), "BRIDGE_OPA": str(opa_path)}
     answers = [
         subprocess.run(
@@ -115,12 +126,21 @@ def test_a_source_distribution_makes_the_same_wheel(wheel: Path, tmp_path: Path)
 def test_a_wheel_is_all_that_an_offline_machine_needs(wheel: Path, opa_path: Path, tmp_path: Path) -> None:
     """Its dependencies are declared: a virtual environment without ours runs it, from a folder of wheels."""
     house, root = tmp_path / "house", tmp_path / "venv"
-    download = [sys.executable, "-m", "pip", "download", "--quiet", "--dest", house, wheel]
-    constraints = ["--constraint", REPOSITORY / "requirements.lock"]
+    download: list[str | Path] = [sys.executable, "-m", "pip", "download", "--quiet", "--dest", house, wheel]
+    constraints: list[str | Path] = ["--constraint", REPOSITORY / "requirements.lock"]
     subprocess.run([*download, *constraints], check=True)
     venv.create(root, with_pip=True)
-    pip = [root / "bin" / "python", "-m", "pip", "install", "--quiet", "--no-index", "--find-links", house]
+    pip: list[str | Path] = [
+        root / "bin" / "python",
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-index",
+        "--find-links",
+        house,
+    ]
     subprocess.run([*pip, "policy-bridge"], check=True, env=_clean())
-    asked = [root / "bin" / "bridge", "effective", "--manifests", SHOP, "-o", "json"]
+    asked: list[str | Path] = [root / "bin" / "bridge", "effective", "--manifests", SHOP, "-o", "json"]
     environment = {**_clean(), "BRIDGE_OPA": str(opa_path)}
     assert json.loads(subprocess.run(asked, env=environment, cwd=tmp_path, capture_output=True, check=True).stdout)

@@ -1,0 +1,12 @@
+"""Reference pages that come from the code are as the code is."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.pages.made import PAGES, REFERENCE
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_in_step_with_the_code(name: str) -> None:
+    assert (REFERENCE / name).read_text(encoding="utf-8") == PAGES[name](), "`make reference` writes it anew"

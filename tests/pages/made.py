@@ -1,0 +1,19 @@
+"""The reference pages that come from the code, each as a function that gives its text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.pages.commands import commands_page
+from tests.pages.crds import crds_page
+from tests.pages.rego import rego_page
+from tests.pages.settings import settings_page
+
+REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "reference"
+PAGES: dict[str, Callable[[], str]] = {
+    "cli.md": lambda: commands_page((REFERENCE / "cli.md").read_text(encoding="utf-8")),
+    "all-settings.md": settings_page,
+    "crds.md": crds_page,
+    "rego.md": rego_page,
+}
