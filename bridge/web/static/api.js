@@ -8,8 +8,11 @@ export class ApiError extends Error {
   }
 }
 
-/** The whole topology. */
-export const topology = () => ask("api/topology");
+/** The topology: as much of its top as the bridge tells at once, or what `asked` (parameters) says. */
+export const topology = (asked = {}) => {
+  const parameters = new URLSearchParams(asked).toString();
+  return ask(`api/topology${parameters ? `?${parameters}` : ""}`);
+};
 
 /** One of the queries of the contract: its result. */
 export const query = async (name, input) =>

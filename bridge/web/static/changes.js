@@ -8,7 +8,7 @@ import { nodeLink, policyLink } from "./links.js";
 
 const SHOWN = 40; // differences
 
-/** `on`: `changed(Map key -> sign)`; `isPolicy(key)` says how a key is written. */
+/** `on`: `changed(Map key -> sign, added)`; `isPolicy(key)` says how a key is written. */
 export class ChangesBox {
   #on;
   #asked = 0;
@@ -23,7 +23,7 @@ export class ChangesBox {
       this.#asked += 1;
       byId("changes-form").reset();
       fill(byId("changes-answer"));
-      on.changed(new Map());
+      on.changed(new Map(), new Map());
     });
   }
 
@@ -37,13 +37,13 @@ export class ChangesBox {
       told = await changes(byId("changes-text").value, deleted);
     } catch (error) {
       if (asked !== this.#asked) return;
-      this.#on.changed(new Map());
+      this.#on.changed(new Map(), new Map());
       fill(answer, h("p", { class: "error", role: "alert" }, error.message));
       return;
     }
     if (asked !== this.#asked) return;
     fill(answer, summary(told), this.#problems(told), effective(told));
-    this.#on.changed(marks(told));
+    this.#on.changed(marks(told), added(told));
   }
 
   #problems({ mistakes = [], problems }) {
@@ -64,7 +64,7 @@ export class ChangesBox {
 }
 
 function summary({ objects, effective: differences, problems, mistakes = [] }) {
-  const told = [["created", "＋"], ["changed", "△"], ["deleted", "−"], ["unchanged", "="]]
+  const told = [["created", "+"], ["changed", "△"], ["deleted", "−"], ["unchanged", "="]]
     .filter(([name]) => objects[name].length)
     .map(([name, sign]) => h("li", {}, h("span", { class: "sign", "aria-hidden": "true" }, sign), ` ${objects[name].length} ${name}: `,
       objects[name].slice(0, 6).map((key, at) => [at > 0 && ", ", `${parts(key).kind} ${place(key)}`]), objects[name].length > 6 && " …"));
@@ -88,8 +88,24 @@ function effective({ effective: differences }) {
 function marks({ objects, effective: differences }) {
   const found = new Map();
   for (const { target, before, after } of differences) {
-    found.set(target, !before ? "＋" : !after ? "−" : "△");
+    found.set(target, !before ? "+" : !after ? "−" : "△");
   }
-  for (const [name, sign] of [["created", "＋"], ["changed", "△"], ["deleted", "−"]]) for (const key of objects[name]) found.set(key, sign);
+  for (const [name, sign] of [["created", "+"], ["changed", "△"], ["deleted", "−"]]) for (const key of objects[name]) found.set(key, sign);
   return found;
+}
+
+/** Policies that are not there yet, by the node that they would be attached to. */
+function added({ objects, effective: differences }) {
+  const created = new Set(objects.created);
+  const found = new Map();
+  for (const { policyKind, after } of differences) {
+    for (const { policy, target, outcome } of after?.policies ?? []) {
+      const there = found.get(target) ?? new Map();
+      if (!created.has(policy)) continue;
+      const differs = there.has(policy) && there.get(policy).outcome !== outcome;
+      there.set(policy, { policy, policyKind, outcome: differs ? "PartiallyProgrammed" : outcome, accepted: true });
+      found.set(target, there);
+    }
+  }
+  return new Map([...found].map(([target, policies]) => [target, [...policies.values()]]));
 }

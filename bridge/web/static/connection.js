@@ -1,12 +1,12 @@
 // The page's connection to the bridge, and what people are told of it.
 
-import { login } from "./api.js";
+import { login, topology } from "./api.js";
 import { byId, fill, h } from "./dom.js";
 import { follow } from "./stream.js";
 
 const AGAIN = 1_000; // ms between two tries to load
 
-/** `on`: `load()` (asks for everything and shows it, may raise ApiError), `change(event)`. */
+/** `on`: `load()` (asks for everything and shows it, may raise ApiError), `change(event)`, `since()`. */
 export class Connection {
   #on;
   #loading;
@@ -16,6 +16,7 @@ export class Connection {
   #waiting = []; // changes that came while everything was being loaded
   #state = { ready: true, reasons: {} };
   #stop;
+  #locked = false; // the bridge wants a token that this page does not have
 
   constructor(on) {
     this.#on = on;
@@ -25,8 +26,12 @@ export class Connection {
     });
   }
 
-  start() {
+  async start() {
     this.#say("wait", "connecting …");
+    this.#locked = false;
+    await this.#load();
+    if (this.#locked) return;
+    this.#stop?.();
     this.#stop = follow({
       connected: () => this.#connected(),
       lost: () => this.#gone(),
@@ -35,14 +40,13 @@ export class Connection {
         this.#tell();
       },
       topology: (event) => this.#changed(event),
-    });
-    this.#load();
+    }, this.#on.since);
   }
 
   #connected() {
     if (this.#lost) {
       this.#announce("Connected again: the picture is of now.");
-      this.#load();
+      if (!this.#loaded) this.#load();
     }
     this.#lost = false;
     this.#tell();
@@ -52,6 +56,16 @@ export class Connection {
     if (!this.#lost) this.#announce("The connection to the bridge is lost. The picture is the last that was told; trying again …");
     this.#lost = true;
     this.#tell();
+    this.#probe();
+  }
+
+  /** A stream does not say why it ends: another token may be wanted by now. */
+  async #probe() {
+    try {
+      await topology({ limit: 1 });
+    } catch (error) {
+      if (error.status === 401 && !this.#locked) this.#wantToken();
+    }
   }
 
   #changed(event) {
@@ -90,7 +104,8 @@ export class Connection {
   }
 
   #wantToken() {
-    this.#stop();
+    this.#locked = true;
+    this.#stop?.();
     this.#say("bad", "a token is needed");
     byId("login").showModal();
   }

@@ -9,15 +9,18 @@ import { outcomeNamed, outcomeOf } from "./outcomes.js";
 
 const MANY = 60; // nodes below a target from which on a person is asked whether all of them shall be explained
 const LISTED = 12;
+const LEVELS = ["GatewayClass", "Gateway", "ListenerSet", "Listener", "Route", "Rule", "Backend", "Port"]; // the usual order
 const COMPARED = 25; // effective targets of a policy of which before and after are computed
 
 export class Details {
   #element;
+  #wire;
   #asked = 0;
   #shown;
 
-  constructor(element) {
+  constructor(element, wire) {
     this.#element = element;
+    this.#wire = wire;
   }
 
   /** Show a node or a policy, or what to do where nothing is chosen. Later calls overtake earlier ones. */
@@ -25,7 +28,7 @@ export class Details {
     const asked = (this.#asked += 1);
     const again = key === this.#shown;
     this.#shown = key;
-    if (!key) return void fill(this.#element, welcome());
+    if (!key) return void fill(this.#element, overview(this.#wire, topology));
     const isPolicy = topology.attachedTo(key).length > 0 || !topology.has(key);
     if (!again) fill(this.#element, head(key, topology), h("p", { class: "quiet", role: "status" }, "Asking OPA …"));
     let body;
@@ -45,10 +48,23 @@ export class Details {
   }
 }
 
-function welcome() {
-  return h("div", { class: "welcome" },
+/** What stands there while nothing is chosen: what there is, and what wants a look. */
+function overview(wire, topology) {
+  const levels = new Map();
+  for (const level of LEVELS) levels.set(level, 0);
+  for (const { level } of topology.nodes.values()) levels.set(level, (levels.get(level) ?? 0) + 1);
+  const troubled = wire.troubled();
+  return h("div", { class: "overview" },
     h("h3", {}, "Choose an object or a policy"),
-    h("p", {}, "Click a card in the picture, or choose a row of the outline with Enter: here is then what holds there, which policy each field comes from, and why."));
+    h("p", { class: "quiet" }, "Click a card, or choose a row of the outline with Enter: then here is what holds there, which policy each field comes from, and why."),
+    h("dl", { class: "numbers" }, [...levels].filter(([, count]) => count > 0).map(([level, count]) => h("div", {}, h("dd", {}, count.toLocaleString("en")), h("dt", {}, level)))),
+    troubled.length > 0 && h("section", {}, h("h4", {}, "Worth a look"),
+      h("ul", { class: "stack" }, troubled.slice(0, 60).map(({ policy, outcome, reason, message }) => {
+        const { sign, word, tone } = outcomeNamed(outcome);
+        return h("li", { class: tone }, h("span", { class: "sign", "aria-hidden": "true" }, sign),
+          h("span", {}, policyLink(policy), " ", h("span", { class: "word" }, reason ?? `${word} wherever it reaches`)),
+          message && h("span", { class: "quiet" }, message));
+      })), troubled.length > 60 && h("p", { class: "quiet" }, `and ${troubled.length - 60} more`)));
 }
 
 function head(key, topology) {

@@ -20,10 +20,13 @@ export const isFiltered = (filters) =>
 export class Filtered {
   #topology;
   #filters;
+  #added;
   #kept; // a Set of keys, or null: all
   #below = new Map();
 
-  constructor(topology, filters) {
+  /** `added`: policies that would be attached, by node. */
+  constructor(topology, filters, added) {
+    this.#added = added;
     this.#topology = topology;
     this.#filters = filters;
     this.#kept = kept(topology, filters);
@@ -36,7 +39,7 @@ export class Filtered {
 
   policies(key) {
     const hidden = this.#filters.hiddenPolicyKinds;
-    const all = this.#topology.nodes.get(key)?.policies ?? [];
+    const all = [...(this.#topology.nodes.get(key)?.policies ?? []), ...(this.#added.get(key) ?? [])];
     return hidden.size ? all.filter((attached) => !hidden.has(attached.policyKind)) : all;
   }
 

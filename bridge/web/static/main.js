@@ -22,23 +22,25 @@ import { Wire } from "./wire.js";
 
 const SETTLING = 250; // ms without a change after which the details are asked for again
 
+const MOST = 50_000; // nodes that the bridge tells at most
+
 const topology = new Topology();
 const wire = new Wire();
-const state = { chosen: undefined, tab: "details", filters: noFilters(), opened: new Map(), way: null, changed: new Map() };
+const state = { chosen: undefined, tab: "details", filters: noFilters(), opened: new Map(), way: null, changed: new Map(), added: new Map() };
 const drawn = { count: 0, at: 0, shown: 0 }; // for tests and measurements
 
 const on = { choose, toggle };
 const graph = new Graph(byId("graph"), byId("paint"), on);
 const outline = new Outline(byId("outline"), on);
-const details = new Details(byId("details"));
+const details = new Details(byId("details"), wire);
 const filters = new Filters(state.filters, () => changed({ isStep: false }));
 const requestBox = new RequestBox({
   asked: (fields) => { state.request = fields; writeHash(address(), false); },
-  path: (way) => { state.way = way; draw(); },
+  path: (way) => { state.way = way && new Set([...way, ...topology.ancestors([...way].slice(0, 1))]); draw(); },
 });
 new ChangesBox({
-  changed: (keys) => { state.changed = keys; draw(); },
-  isPolicy: (key) => topology.attachedTo(key).length > 0,
+  changed: (keys, added) => { state.changed = keys; state.added = added; draw(); },
+  isPolicy: (key) => wire.isPolicy(key),
 });
 const selectTab = setUpTabs(byId("tabs"), (tab) => { state.tab = tab; writeHash(address(), false); });
 onChoose(choose);
@@ -70,20 +72,31 @@ function showTab(tab) {
 }
 
 /** Open or close what stands below an id; without `open` the other of what it is now. */
-function toggle(id, open = !latest?.nodes.get(id)?.open) {
+async function toggle(id, open = !latest?.nodes.get(id)?.open) {
   state.opened.set(id, open);
   graph.keep(id);
+  if (open && !wire.isWhole && topology.has(id) && topology.isCut(id)) await more({ below: id });
   draw();
+}
+
+/** Ask for nodes that have not been told. */
+async function more(asked) {
+  try {
+    const { upsert, gone } = wire.more(await api.topology(asked));
+    topology.apply(upsert, gone);
+  } catch (error) {
+    if (error.status === undefined) throw error; // else the connection tells of it
+  }
 }
 
 let latest;
 
 /** Draw everything that depends on the state. */
 function draw() {
-  const filtered = new Filtered(topology, state.filters);
+  const filtered = new Filtered(topology, state.filters, state.added);
   const chosenNodes = state.chosen ? (topology.has(state.chosen) ? [state.chosen] : topology.attachedTo(state.chosen)) : [];
   const apart = new Set([...chosenNodes.slice(0, 40), ...(state.way ?? []), ...[...state.changed.keys()].flatMap(nodesOf).slice(0, 60)]);
-  latest = visible(topology, filtered, state.opened, apart);
+  latest = visible(topology, filtered, state.opened, apart, wire.isWhole);
   const marks = { chosen: state.chosen, on: lit(chosenNodes), changed: state.changed };
   graph.draw(topology, filtered, latest, marks);
   outline.draw(topology, filtered, latest, marks);
@@ -141,12 +154,26 @@ function refreshed() {
 }
 
 let settling;
+let completing;
+
+/** Ask for all of a large picture, once its top is drawn. */
+async function complete() {
+  const document = await api.topology({ limit: MOST });
+  topology.load(wire.load(document));
+  refreshed();
+  if (state.chosen) details.show(state.chosen, topology);
+}
 
 const connection = new Connection({
+  since: () => wire.revision,
   async load() {
     const first = topology.nodes.size === 0;
-    topology.load(wire.load(await api.topology()));
+    // The top of a large picture is there sooner than all of it; what was there once is not taken away again.
+    const document = await api.topology(wire.isWhole && !first ? { limit: MOST } : {});
+    topology.load(wire.load(document));
     refreshed();
+    clearTimeout(completing);
+    if (!wire.isWhole && document.whole !== false) completing = setTimeout(complete, first ? 0 : SETTLING);
     if (!first) return void details.show(state.chosen, topology);
     const { request } = follow();
     requestBox.set(request);
@@ -158,7 +185,7 @@ const connection = new Connection({
     topology.apply(upsert, gone);
     refreshed();
     clearTimeout(settling);
-    settling = setTimeout(() => state.chosen && details.show(state.chosen, topology), SETTLING);
+    settling = setTimeout(() => details.show(state.chosen, topology), SETTLING);
   },
 });
 

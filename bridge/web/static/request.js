@@ -84,7 +84,7 @@ export class RequestBox {
 
 /** Lines `name: value` (or `name=value`) by name, a list where a name stands twice. */
 export function pairs(text, sign) {
-  const found = {};
+  const found = Object.create(null); // a header may be called __proto__
   for (const line of (text ?? "").split(/[\n&]/).map((one) => one.trim()).filter(Boolean)) {
     const at = line.indexOf(sign);
     const [name, value] = at < 0 ? [line, ""] : [line.slice(0, at).trim(), line.slice(at + 1).trim()];

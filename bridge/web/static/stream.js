@@ -3,16 +3,17 @@
 const AGAIN = 1_000; // ms between two tries
 
 /**
- * Follow the bridge. `on`: `topology(change)`, `state(state)`, `connected()`, `lost()`.
+ * Follow the bridge. `on`: `topology(change)`, `state(state)`, `connected()`, `lost()`. `since()`: the revision that the
+ * page has, after which it goes on.
  * Returns what stops it.
  */
-export function follow(on) {
+export function follow(on, since) {
   let source;
   let timer;
   let stopped = false;
 
   const open = () => {
-    source = new EventSource("api/stream");
+    source = new EventSource(`api/stream?since=${encodeURIComponent(since())}`);
     source.addEventListener("open", () => {
       alive();
       on.connected();

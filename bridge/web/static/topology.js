@@ -5,15 +5,13 @@ import { byName, parts } from "./keys.js";
 
 export class Topology {
   constructor() {
-    this.revision = 0; // grows with each change
     this.clear();
   }
 
   clear() {
-    this.nodes = new Map(); // key -> {key, level, parents, policies, problems}
+    this.nodes = new Map(); // key -> {key, level, parents, count, policies, problems}
     this.children = new Map(); // key -> Set of keys
     this.targets = new Map(); // policy -> Set of keys of nodes
-    this.revision += 1;
   }
 
   /** Take everything anew. `nodes`: a list of nodes. */
@@ -29,7 +27,6 @@ export class Topology {
       this.#drop(node.key);
       this.#put(node);
     }
-    this.revision += 1;
   }
 
   #put(node) {
@@ -48,6 +45,11 @@ export class Topology {
 
   has(key) {
     return this.nodes.has(key);
+  }
+
+  /** Whether more stands below a node than has been told. */
+  isCut(key) {
+    return (this.nodes.get(key)?.count ?? 0) > this.below(key).length;
   }
 
   /** Nodes that nothing stands above. */

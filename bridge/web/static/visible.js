@@ -4,57 +4,59 @@ import { entries } from "./grouping.js";
 import { byName, parts } from "./keys.js";
 
 export const ROOM = 240; // nodes up to which everything is open
-const FAN = 40; // siblings that stand for themselves where not everything is open
-const FAN_OPEN = 120; // the same where everything is
+const OVERVIEW = 64; // nodes up to which levels are open where not everything is
+const FAN = 40; // siblings that stand for themselves there
+const FAN_OPEN = 120; // and where everything is open
 
 /**
  * The part of a filtered topology that is shown.
  *
- * `opened`: what a person opened or closed, by id -> bool. `apart`: keys that must be seen.
- * Returns {nodes: Map id -> {id, key?, group?, open, hidden (number below that is not drawn)}, edges: [{from, to,
- * transitive, side}], children: Map id -> [ids], roots: [ids], total}.
+ * `opened`: what a person opened or closed, by id -> bool. `apart`: keys that must be seen. `isWhole`: whether all
+ * nodes that there are have been told. Returns {nodes: Map id -> {id, key?, group?, open, inside (how many stand below)},
+ * edges: [{id, from, to, transitive, side}], children: Map id -> [ids], roots: [ids], total, everything}.
  */
-export function visible(topology, filtered, opened, apart) {
+export function visible(topology, filtered, opened, apart, isWhole = true) {
   const total = filtered.count();
-  const everything = total <= ROOM;
+  const everything = isWhole && total <= ROOM;
   const fan = everything ? FAN_OPEN : FAN;
   const revealed = withChains(topology, filtered, apart);
   const shown = { nodes: new Map(), edges: [], children: new Map(), roots: [], total, everything };
-  const queue = [];
-
+  const below = ({ id, key, group }) =>
+    entries(topology, id, group ? group.keys : [...filtered.below(key).keys()].sort(byName), fan, revealed);
   const show = (entry) => {
-    if (shown.nodes.has(entry.id)) return;
-    shown.nodes.set(entry.id, { ...entry, open: false, inside: 0 });
-    queue.push(entry);
-  };
-  const below = (entry) => {
-    if (entry.group) return entries(topology, entry.id, entry.group.keys, fan, revealed);
-    return entries(topology, entry.id, [...filtered.below(entry.key).keys()].sort(byName), fan, revealed);
+    if (shown.nodes.has(entry.id)) return false;
+    const inside = entry.group ? entry.group.keys.length : insideOf(topology, filtered, entry.key, isWhole);
+    shown.nodes.set(entry.id, { ...entry, open: false, inside });
+    return true;
   };
 
-  const first = entries(topology, "", filtered.roots().sort(byName), fan, revealed);
-  shown.roots = first.map((entry) => entry.id);
-  first.forEach(show);
-  for (let at = 0; at < queue.length; at += 1) {
-    const entry = queue[at];
-    const node = shown.nodes.get(entry.id);
-    node.inside = entry.group ? entry.group.keys.length : filtered.below(entry.key).size;
-    if (!node.inside) continue;
-    const chosen = opened.get(entry.id);
-    const forced = entry.key !== undefined && revealed.has(entry.key) && holdsAny(filtered.below(entry.key), revealed);
-    if (chosen === false && !forced) continue;
-    if (entry.group && !chosen) continue;
-    const found = chosen === false ? below(entry).filter((one) => one.key && revealed.has(one.key)) : below(entry);
-    const fits = everything || shown.nodes.size + found.length <= ROOM;
-    const taken = chosen || fits || !forced ? found : found.filter((one) => one.group || revealed.has(one.key));
-    if (!chosen && !fits && !forced) continue;
-    node.open = chosen !== false;
-    shown.children.set(entry.id, taken.map((one) => one.id));
-    taken.forEach(show);
+  let layer = entries(topology, "", filtered.roots().sort(byName), fan, revealed);
+  shown.roots = layer.map((entry) => entry.id);
+  layer = layer.filter(show);
+  for (let automatic = true; layer.length; ) {
+    // A level opens by itself as a whole or not at all: what is closed there is closed for its number, not for its name.
+    const found = layer.map((entry) => [entry, shown.nodes.get(entry.id).inside ? below(entry) : []]);
+    const count = found.reduce((sum, [{ group }, inner]) => sum + (group ? 0 : inner.length), 0);
+    automatic &&= everything || shown.nodes.size + count <= OVERVIEW;
+    const next = [];
+    for (const [entry, inner] of found) {
+      const open = opened.get(entry.id) ?? (automatic && !entry.group);
+      const seen = open ? inner : inner.filter((one) => one.key !== undefined && revealed.has(one.key));
+      if (!seen.length) continue;
+      shown.nodes.get(entry.id).open = open;
+      shown.children.set(entry.id, seen.map((one) => one.id));
+      next.push(...seen.filter(show));
+    }
+    layer = next;
   }
   connect(shown, filtered);
   sides(topology, shown);
   return shown;
+}
+
+function insideOf(topology, filtered, key, isWhole) {
+  const told = filtered.below(key).size;
+  return isWhole || !topology.isCut(key) ? told : topology.nodes.get(key).count;
 }
 
 /** Keys with what stands above them, which must be drawn for them to be seen. */
@@ -69,11 +71,6 @@ function withChains(topology, filtered, apart) {
     }
   }
   return found;
-}
-
-function holdsAny(below, keys) {
-  for (const key of below.keys()) if (keys.has(key)) return true;
-  return false;
 }
 
 /** Edges of what is drawn. A link to a node that another path brought is drawn too. */

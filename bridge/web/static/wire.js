@@ -5,9 +5,13 @@ export class Wire {
   #nodes = new Map();
   #policies = new Map();
   #users = new Map(); // policy -> Set of the nodes that tell of it
+  revision = "";
+  isWhole = false; // whether every node that there is has been told
 
   /** A whole topology document: a list of nodes. */
   load(document) {
+    this.revision = document.revision;
+    this.isWhole = (document.total ?? 0) <= Object.keys(document.nodes).length;
     this.#nodes = new Map(Object.entries(document.nodes));
     this.#policies = new Map(Object.entries(document.policies));
     this.#users.clear();
@@ -16,7 +20,18 @@ export class Wire {
   }
 
   /** An event of the stream: {upsert: nodes, gone: keys}; nodes whose policies became something else are among them. */
-  change({ nodes = {}, gone = [], policies = {}, gonePolicies = [] }) {
+  change({ revision, nodes = {}, gone = [], policies = {}, gonePolicies = [] }) {
+    this.revision = revision;
+    const known = this.isWhole ? nodes : Object.fromEntries(Object.entries(nodes).filter(([key, node]) => this.#belongs(key, node)));
+    return this.#take(known, gone, policies, gonePolicies);
+  }
+
+  /** Further nodes, that were asked for: {upsert, gone}. */
+  more({ nodes, policies }) {
+    return this.#take(nodes, [], policies, []);
+  }
+
+  #take(nodes, gone, policies, gonePolicies) {
     const touched = new Set(Object.keys(nodes));
     for (const [policy, told] of Object.entries(policies)) {
       this.#policies.set(policy, told);
@@ -33,13 +48,44 @@ export class Wire {
       this.#nodes.set(key, node);
       this.#use(key, node);
     }
+    for (const { parents = [] } of Object.values(nodes)) {
+      for (const parent of parents) if (this.#nodes.has(parent)) this.#nodes.get(parent).isOpen = true;
+    }
     return { upsert: [...touched].map((key) => this.#read(key)), gone };
   }
 
+  /** Of a part that is not told, nothing is taken in piece by piece: it would look as if that were all. */
+  #belongs(key, { parents = [] }) {
+    return this.#nodes.has(key) || parents.some((parent) => this.#nodes.get(parent)?.isOpen);
+  }
+
+  isPolicy(key) {
+    return this.#policies.has(key);
+  }
+
+  /** Policies that want a look: [{policy, tone, reason}], those that are not accepted first. */
+  troubled() {
+    const refused = [];
+    const overridden = [];
+    for (const [policy, { outcomes = [], conditions = [] }] of this.#policies) {
+      const not = conditions.find(({ type, status }) => type === "Accepted" && status === "False") ?? this.#refusal(policy);
+      if (not) refused.push({ policy, outcome: "Refused", reason: not.reason, message: not.message });
+      else if (overall(outcomes) === "Overridden") overridden.push({ policy, outcome: "Overridden" });
+    }
+    return [...refused, ...overridden];
+  }
+
+  #refusal(policy) {
+    const [user] = this.#users.get(policy) ?? [];
+    const attached = this.#nodes.get(user)?.policies.find((one) => one.policy === policy);
+    return attached?.accepted === false ? attached : undefined;
+  }
+
   #read(key) {
-    const { level, parents = [], policies = [], problems = [] } = this.#nodes.get(key);
+    const { level, parents = [], policies = [], problems = [], children = 0 } = this.#nodes.get(key);
     return {
       key,
+      count: Array.isArray(children) ? children.length : children, // below it, told or not
       level,
       parents,
       problems,

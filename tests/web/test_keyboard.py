@@ -1,0 +1,90 @@
+"""Everything can be done by keyboard, and has a name for who cannot see it."""
+
+import pytest
+
+from tests.web.conftest import Bridge
+from tests.web.page import Opened
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+UNNAMED = """[...document.querySelectorAll('button, input, select, textarea, [tabindex], [role=treeitem]')]
+  .filter((one) => one.checkVisibility() && !one.closest('[hidden], dialog'))
+  .filter((one) => !(one.ariaLabel || one.getAttribute('aria-labelledby')))
+  .filter((one) => !(one.textContent.trim() || one.labels?.length))
+  .map((one) => one.outerHTML)"""
+
+
+async def test_outline_is_walked_with_arrow_keys(shop: Bridge, page: Opened) -> None:
+    await page.go(shop.url)
+    press = page.page.keyboard.press
+    focused = "document.activeElement.getAttribute('aria-label')"
+    await page.page.locator("[role=treeitem][tabindex='0']").focus()
+    assert await page.page.evaluate(focused) == "GatewayClass, example"
+    await press("ArrowDown")
+    assert await page.page.evaluate(focused) == "Gateway · infra, internal"
+    await press("ArrowLeft")  # closes it
+    await page.until("document.activeElement.getAttribute('aria-expanded') === 'false'")
+    await press("ArrowRight")  # opens it
+    await page.until("document.activeElement.getAttribute('aria-expanded') === 'true'")
+    await press("ArrowRight")  # goes in
+    assert "internal-tools" in await page.page.evaluate(focused)
+    await press("Enter")
+    await page.shows("#details h3", "internal-tools")
+    await press("ArrowLeft")
+    assert await page.page.evaluate(focused) == "Gateway · infra, internal"
+    await press("End")
+    assert await page.page.evaluate("document.activeElement === [...document.querySelectorAll('.row')].at(-1)")
+
+
+async def test_tabs_are_changed_with_arrow_keys(shop: Bridge, page: Opened) -> None:
+    await page.go(shop.url)
+    await page.page.focus("#tab-details")
+    await page.page.keyboard.press("ArrowRight")
+    assert await page.page.locator("#panel-request").is_visible()
+    await page.page.keyboard.press("End")
+    assert await page.page.locator("#panel-changes").is_visible()
+
+
+async def test_picture_is_moved_and_zoomed_with_keys(shop: Bridge, page: Opened) -> None:
+    await page.go(shop.url)
+    before = await page.view()
+    await page.page.focus("#graph")
+    await page.page.keyboard.press("+")
+    await page.page.keyboard.press("ArrowRight")
+    after = await page.view()
+    assert after["zoom"] > before["zoom"]
+    assert after["pan"] != before["pan"]
+
+
+async def test_focus_goes_through_the_page_in_order_and_is_seen(shop: Bridge, page: Opened) -> None:
+    await page.go(shop.url)
+    seen = []
+    for _ in range(14):
+        await page.page.keyboard.press("Tab")
+        seen.append(await page.page.evaluate("document.activeElement.id || document.activeElement.className"))
+        style = "getComputedStyle(document.activeElement).outlineStyle"
+        assert await page.page.evaluate(style) != "none", seen[-1]
+    order = [name for name in seen if name in {"skip", "theme", "filter-text", "graph", "zoom-in", "tab-details"}]
+    assert order == ["skip", "theme", "filter-text", "graph", "zoom-in", "tab-details"], seen
+
+
+async def test_everything_has_a_name(shop: Bridge, page: Opened) -> None:
+    await page.go(shop.url)
+    for tab in ("details", "request", "changes"):
+        await page.page.click(f"#tab-{tab}")
+        assert await page.page.evaluate(UNNAMED) == []
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+async def test_theme_follows_the_system_and_the_switch(shop: Bridge, page: Opened, theme: str) -> None:
+    await page.page.emulate_media(color_scheme="dark" if theme == "light" else "light")
+    await page.go(shop.url)
+    background = "getComputedStyle(document.body).backgroundColor"
+    system = await page.page.evaluate(background)
+    for _ in range(1 if theme == "light" else 2):
+        await page.page.click("#theme")
+    assert await page.page.evaluate("document.documentElement.dataset.theme") == theme
+    assert await page.page.evaluate(background) != system
+    await page.page.reload()
+    await page.until("policyBridge.drawn.shown > 0")
+    assert await page.page.evaluate("document.documentElement.dataset.theme") == theme

@@ -1,0 +1,56 @@
+"""The page follows what changes, keeps what a person has set, and says when it has lost the bridge."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.web.conftest import SHOP, Bridge
+from tests.web.page import Opened
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+CART = "gateway.networking.k8s.io/HTTPRoute/shop/cart"
+ADMIN = "gateway.networking.k8s.io/HTTPRoute/shop/admin"
+POLICY = """
+apiVersion: example.com/v1
+kind: ColorPolicy
+metadata: {name: late, namespace: shop}
+spec:
+  targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: admin}]
+  defaults: {theme: dusk}
+"""
+Serve = Callable[[Path], Bridge]
+
+
+async def test_change_is_drawn_without_moving_the_picture(serve: Serve, page: Opened) -> None:
+    bridge = serve(SHOP)
+    await page.go(f"{bridge.url}#object={ADMIN}")
+    await page.page.click("#zoom-in")
+    await page.page.focus("#graph")
+    await page.page.keyboard.press("ArrowLeft")
+    before, view = await page.position(ADMIN), await page.view()
+    (bridge.folder / "late.yaml").write_text(POLICY)
+    await page.until(f"policyBridge.graph.position('example.com/ColorPolicy/shop/late\\n@{ADMIN}')")
+    assert (await page.view())["zoom"] == view["zoom"]
+    assert before is not None
+    await page.shows("#details", "shop/late")  # of the object that is chosen, what holds is asked for again
+    (bridge.folder / "late.yaml").unlink()
+    await page.until(f"!policyBridge.graph.position('example.com/ColorPolicy/shop/late\\n@{ADMIN}')")
+    assert (await page.view())["pan"] == view["pan"]
+
+
+async def test_page_reconnects_after_a_restart_and_says_so(serve: Serve, page: Opened) -> None:
+    page.excuse("Failed to load resource", "ERR_")
+    bridge = serve(SHOP)
+    await page.go(bridge.url)
+    bridge.stop()
+    await page.shows("#state", "reconnecting")
+    await page.shows("#banner", "The connection to the bridge is lost")
+    await page.shows("#announcement", "is lost")
+    (bridge.folder / "late.yaml").write_text(POLICY)
+    bridge.start()
+    await page.shows("#announcement", "Connected again")
+    await page.shows("#state", "live")
+    await page.until(f"policyBridge.graph.position('example.com/ColorPolicy/shop/late\\n@{ADMIN}')")
+    assert await page.page.locator("#banner").is_hidden()
