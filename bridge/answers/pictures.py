@@ -15,7 +15,7 @@ from bridge.answers.asking import Entry
 from bridge.model.keys import Key, parse_key
 
 SIBLINGS = 12  # children of one kind that are drawn below a node
-NODES = 200  # nodes that are drawn in all
+NODES = 120  # nodes that are drawn in all
 
 _MISSING = {"ParentNotFound": "parent", "BackendNotFound": "child", "ChildNotFound": "child"}
 
