@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bridge.answers.errors import CommandError
+from bridge.cli.completing import OBJECTS
 from bridge.cli.help_text import ExampleCommand, debug_option
 from bridge.cli.options import FORMATS, Input, input_options, output_option
 
@@ -40,7 +41,14 @@ _FOUND = 1  # the exit code, if problems are introduced
     multiple=True,
     help="What would be applied: a file, a folder with all below it, or - for standard input. Several may follow.",
 )
-@click.option("--delete", "deleted", metavar="OBJECT", multiple=True, help="Would be deleted: KIND/NAMESPACE/NAME.")
+@click.option(
+    "--delete",
+    "deleted",
+    metavar="OBJECT",
+    multiple=True,
+    shell_complete=OBJECTS,
+    help="Would be deleted: KIND/NAMESPACE/NAME.",
+)
 @click.option("--prune", is_flag=True, help="With --manifests: what is there and not in FILE would be deleted.")
 @input_options
 @output_option(*FORMATS, "github")

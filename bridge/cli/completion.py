@@ -17,6 +17,18 @@ _EXAMPLES = (
     ("From the next zsh on", "bridge completion zsh >~/.zfunc/_bridge"),
     ("From the next fish on", "bridge completion fish >~/.config/fish/completions/bridge.fish"),
 )
+# A kind, `HTTPRoute/`, is half a word: no blank is to follow. fish knows that by the slash.
+_WITHOUT_BLANK = {
+    "bash": (("COMPREPLY+=($value)", 'COMPREPLY+=("$value"); [[ $value == */ ]] && compopt -o nospace'),),
+    "zsh": (
+        (
+            "compadd -U -V unsorted -a completions",
+            """local -a kinds=(${(M)completions:#*/}) whole=(${completions:#*/})
+        (( $#kinds )) && compadd -U -S '' -V unsorted -a kinds
+        (( $#whole )) && compadd -U -V unsorted -a whole""",
+        ),
+    ),
+}
 
 
 @click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="What makes a shell complete words")
@@ -31,7 +43,10 @@ def completion(ctx: click.Context, shell: str) -> None:
     """
     found = get_completion_class(shell)
     assert found is not None  # noqa: S101 - the choices are those that there are
-    click.echo(found(ctx.find_root().command, {}, "bridge", VARIABLE).source())
+    script = found(ctx.find_root().command, {}, "bridge", VARIABLE).source()
+    for line, better in _WITHOUT_BLANK.get(shell, ()):
+        script = script.replace(line, better)
+    click.echo(script)
 
 
 def complete_for_kubectl() -> None:
@@ -39,9 +54,10 @@ def complete_for_kubectl() -> None:
     from bridge.cli.main import bridge
 
     *words, incomplete = sys.argv[1:] or [""]
-    files = False
+    files = half = False
     for item in ShellComplete(bridge, {}, "bridge", VARIABLE).get_completions(words, incomplete):
         files = files or item.type != "plain"
+        half = half or item.value.endswith("/")
         if item.type == "plain":
             print(f"{item.value}\t{item.help}" if item.help else item.value)
-    print(":0" if files else ":4")  # 4: no names of files
+    print(f":{0 if files else 4 + 2 * half}")  # 4: no names of files; 2: no blank behind what is half a word

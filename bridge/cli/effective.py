@@ -6,8 +6,17 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bridge.cli.completing import TARGETS
 from bridge.cli.help_text import ExampleCommand, debug_option
-from bridge.cli.options import FORMATS, Input, input_options, namespace_options, output_option, source_namespace_option
+from bridge.cli.options import (
+    FORMATS,
+    Input,
+    input_options,
+    kind_option,
+    namespace_options,
+    output_option,
+    source_namespace_option,
+)
 
 if TYPE_CHECKING:
     from bridge.answers.asking import Entry
@@ -26,8 +35,8 @@ _EXAMPLES = (
 
 
 @click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="Effective policies at targets, or everywhere")
-@click.argument("targets", metavar="[TARGET]...", nargs=-1)
-@click.option("--kind", metavar="KIND", help="Only this policy kind: ColorPolicy, colorpolicies.example.com, …")
+@click.argument("targets", metavar="[TARGET]...", nargs=-1, shell_complete=TARGETS)
+@kind_option("Only this policy kind: ColorPolicy, colorpolicies.example.com, …")
 @namespace_options(only="The namespace of TARGETs that are given without one; without TARGET, only what is in it.")
 @source_namespace_option
 @input_options

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bridge.cli.help_text import ExampleCommand, debug_option
-from bridge.cli.options import FORMATS, Input, input_options, namespace_options, output_option
+from bridge.cli.options import FORMATS, Input, input_options, kind_option, namespace_options, output_option
 
 if TYPE_CHECKING:
     from bridge.answers.asking import Entry
@@ -31,7 +31,7 @@ _NOTHING = {"policies": "No policies found.", "policykinds": "No policy kinds fo
 
 @click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="List policies, policy kinds or targets")
 @click.argument("what", metavar="policies|policykinds|targets", type=click.Choice(sorted(_WHAT)))
-@click.option("--kind", metavar="KIND", help="Only this policy kind: ColorPolicy, colorpolicies.example.com, …")
+@kind_option("Only this policy kind: ColorPolicy, colorpolicies.example.com, …")
 @namespace_options(only="Only policies, or targets, of this namespace.")
 @click.option(
     "-l",

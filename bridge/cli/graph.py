@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bridge.cli.completing import TARGETS
 from bridge.cli.help_text import ExampleCommand, debug_option
-from bridge.cli.options import Input, input_options, namespace_options, output_option
+from bridge.cli.options import Input, input_options, kind_option, namespace_options, output_option
 
 if TYPE_CHECKING:
     from bridge.answers.pictures import Picture
@@ -23,8 +24,8 @@ _DEEPEST = 15  # links that the query follows at most
 
 
 @click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="The hierarchy as a picture")
-@click.argument("root", metavar="[ROOT]", required=False)
-@click.option("--kind", metavar="KIND", help="Only policies of this kind: ColorPolicy, colorpolicies.example.com, …")
+@click.argument("root", metavar="[ROOT]", required=False, shell_complete=TARGETS)
+@kind_option("Only policies of this kind: ColorPolicy, colorpolicies.example.com, …")
 @click.option("--depth", type=click.IntRange(0, _DEEPEST), help="How many steps to go down.  [default: all]")
 @click.option("--all", "everything", is_flag=True, help="Every node, and ports without policies.")
 @namespace_options(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bridge.cli.completing import POLICIES
 from bridge.cli.help_text import ExampleCommand, debug_option
 from bridge.cli.options import FORMATS, Input, input_options, namespace_options, output_option
 
@@ -24,7 +25,7 @@ _EXAMPLES = (
 
 
 @click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="What a policy reaches, and what would be without it")
-@click.argument("policy", metavar="POLICY")
+@click.argument("policy", metavar="POLICY", shell_complete=POLICIES)
 @namespace_options(only="The namespace of POLICY where it is given without one.")
 @click.option(
     "--limit",

@@ -12,6 +12,7 @@ from typing import Any, TypeVar, cast
 import click
 
 from bridge.answers.errors import CommandError
+from bridge.cli.completing import KINDS, NAMESPACES
 
 _Decorated = TypeVar("_Decorated", bound=Callable[..., Any])
 
@@ -69,11 +70,17 @@ def input_options(command: _Decorated) -> _Decorated:
         click.option(
             "--manifests",
             metavar="PATH",
+            type=click.Path(),
             multiple=True,
             help="Read manifests instead of asking a running OPA: a file, a folder with all below it, or - for "
             "standard input. Several may follow.",
         ),
-        click.option("--opa-token-file", metavar="FILE", help=f"Bearer token for OPA (or {OPA_TOKEN_VARIABLE})."),
+        click.option(
+            "--opa-token-file",
+            metavar="FILE",
+            type=click.Path(),
+            help=f"Bearer token for OPA (or {OPA_TOKEN_VARIABLE}).",
+        ),
         click.option("--opa", "opa_url", metavar="URL", help=f"The OPA that a bridge fills (or {OPA_VARIABLE})."),
     ):
         with_options = option(with_options)
@@ -100,7 +107,7 @@ def namespace_options(*, only: str) -> Callable[[_Decorated], _Decorated]:
         with_options: Any = with_namespace
         for option in (
             click.option("-A", "--all-namespaces", is_flag=True, help="All namespaces, which is the default."),
-            click.option("-n", "--namespace", metavar="NS", help=only),
+            click.option("-n", "--namespace", metavar="NS", shell_complete=NAMESPACES, help=only),
         ):
             with_options = option(with_options)
         return cast(_Decorated, with_options)
@@ -108,11 +115,17 @@ def namespace_options(*, only: str) -> Callable[[_Decorated], _Decorated]:
     return decorate
 
 
+def kind_option(about: str) -> Callable[[_Decorated], _Decorated]:
+    """`--kind`, a policy kind in whichever spelling; `about` is its help."""
+    return click.option("--kind", metavar="KIND", shell_complete=KINDS, help=about)
+
+
 def source_namespace_option(command: _Decorated) -> _Decorated:
     """`--source-namespace`, for what a mesh does to requests of one namespace."""
     return click.option(
         "--source-namespace",
         metavar="NS",
+        shell_complete=NAMESPACES,
         help="What holds for requests from there, in a mesh; without it what is the same for all.",
     )(command)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bridge.answers.errors import CommandError
+from bridge.cli.completing import GATEWAYS, NAMESPACES
 from bridge.cli.help_text import ExampleCommand, debug_option
 from bridge.cli.options import FORMATS, Input, input_options, output_option
 
@@ -44,11 +45,23 @@ _EXAMPLES = (
 @click.option("--port", type=click.IntRange(1, 65535), help="The listener's port. Default: any.")
 @click.option(
     "--gateway",
+    shell_complete=GATEWAYS,
     metavar="GATEWAY",
     help="[NAMESPACE/]NAME of the Gateway, or svc/NAME for a request in a mesh. Default: any Gateway.",
 )
-@click.option("-n", "--namespace", metavar="NS", help="The namespace of a --gateway that is given without one.")
-@click.option("--source-namespace", metavar="NS", help="The namespace that the request comes from, in a mesh.")
+@click.option(
+    "-n",
+    "--namespace",
+    metavar="NS",
+    shell_complete=NAMESPACES,
+    help="The namespace of a --gateway that is given without one.",
+)
+@click.option(
+    "--source-namespace",
+    metavar="NS",
+    shell_complete=NAMESPACES,
+    help="The namespace that the request comes from, in a mesh.",
+)
 @input_options
 @output_option(*FORMATS)
 @debug_option

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bridge.cli.completing import CONSTRAINTS
 from bridge.cli.help_text import ExampleCommand, debug_option
 from bridge.cli.options import FORMATS, Input, input_options, namespace_options, output_option
 
@@ -22,7 +23,7 @@ _FOUND = 1  # the exit code where a violation has the action deny
 
 
 @click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="What Constraints say of objects")
-@click.argument("constraints", metavar="[CONSTRAINT]...", nargs=-1)
+@click.argument("constraints", metavar="[CONSTRAINT]...", nargs=-1, shell_complete=CONSTRAINTS)
 @namespace_options(only="Only objects of this namespace.")
 @input_options
 @output_option(*FORMATS)

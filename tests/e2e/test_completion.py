@@ -5,10 +5,11 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import Run
+from tests.e2e.conftest import SHOP, Run
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
@@ -16,6 +17,7 @@ def test_a_shell_takes_its_script(bridge: Run, shell: str) -> None:
     script = bridge("completion", shell)
     assert script.returncode == 0
     assert "_BRIDGE_COMPLETE=" in script.stdout
+    assert shell == "fish" or "nospace" in script.stdout or "-S ''" in script.stdout
     if path := shutil.which(shell):
         subprocess.run([path, "-n"], input=script.stdout, text=True, check=True)
 
@@ -28,6 +30,26 @@ def test_commands_options_and_choices_are_completed(bridge: Run) -> None:
     assert completed("bridge", "ex") == ["explain"]
     assert completed("bridge", "get", "policyk") == ["policykind", "policykinds"]
     assert completed("bridge", "explain", "--source") == ["--source-namespace"]
+
+
+def test_bash_completes_with_the_script(bridge: Run, environment: dict[str, str], bridge_path: Path) -> None:
+    ask = (
+        'compopt() { printf "%s " compopt "$@"; echo; }; COMP_WORDS=(bridge explain --manifests "$1" Gate); '
+        'COMP_CWORD=4; _bridge_completion bridge; printf "%s\\n" "${COMPREPLY[@]}"'
+    )
+    for _ in range(20):  # on a busy machine it may take longer than a person waits, and then offers nothing
+        answer = subprocess.run(
+            ["bash", "-c", f"{bridge('completion', 'bash').stdout}\n{ask}", "bash", SHOP],
+            env={**environment, "PATH": f"{bridge_path.parent}:{environment['PATH']}"},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert answer.stderr == ""
+        if "Gateway/" in answer.stdout:
+            break
+    assert answer.stdout.split("\n")[-3:-1] == ["Gateway/", "GatewayClass/"]
+    assert "compopt -o nospace" in answer.stdout
 
 
 def test_kubectl_asks_with_the_words_and_gets_a_directive() -> None:

@@ -1,0 +1,156 @@
+"""What a shell offers for the names that commands take: quickly, or nothing; never a word about an error."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import threading
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from bridge.answers.stock import Stock
+    from bridge.model.keys import Key
+
+Complete = Callable[[click.Context, click.Parameter, str], list[str]]
+
+PATIENCE = 2.5  # seconds; a person who presses tab waits no longer
+_MOST = 400  # words that are offered
+_SAFE = re.compile(r"[A-Za-z0-9._/#\[\]-]+")  # what a shell has no use of its own for
+# Kinds that nothing is attached to.
+_NO_TARGETS = {
+    "apiextensions.k8s.io/CustomResourceDefinition",
+    "gateway.networking.k8s.io/ReferenceGrant",
+    "policybridge.io/Constraint",
+    "policybridge.io/PolicyKind",
+    "policybridge.io/RegoPolicy",
+    "core/ConfigMap",
+}
+
+
+def _completing(offer: Callable[[Stock, str | None, str], Awaitable[Iterable[str]]]) -> Complete:
+    """A completion by what there is where the command line says to read."""
+
+    def complete(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+        import asyncio  # only a tab needs it
+
+        found: list[str] = []
+
+        def look() -> None:
+            # Whatever it is: a tab is no place to tell of it.
+            with contextlib.suppress(BaseException), contextlib.redirect_stderr(io.StringIO()):
+                words = asyncio.run(_offered(ctx.params, incomplete, offer))
+                found.extend(word for word in words if word.startswith(incomplete) and _SAFE.fullmatch(word))
+
+        # A daemon, so that a folder that takes long keeps nobody from typing on.
+        thread = threading.Thread(target=look, daemon=True)
+        thread.start()
+        thread.join(PATIENCE)
+        return list(dict.fromkeys(found))[:_MOST]
+
+    return complete
+
+
+async def _offered(
+    params: dict[str, Any], incomplete: str, offer: Callable[[Stock, str | None, str], Awaitable[Iterable[str]]]
+) -> list[str]:
+    from bridge.answers.stock import stock_of_cluster, stock_of_manifests, stock_of_opa
+    from bridge.cli.options import read_input
+    from bridge.runtime.logs import configure_logs
+
+    configure_logs("error", "console")
+    manifests = tuple(path for path in params.get("manifests") or () if path != "-")
+    source = read_input(
+        params.get("opa_url"),
+        params.get("opa_token_file"),
+        manifests,
+        params.get("kubeconfig"),
+        params.get("kube_context"),
+    )
+    if source.manifests:
+        reading = stock_of_manifests(source.manifests)
+    elif source.opa_url:
+        reading = stock_of_opa(source.opa_url, source.token)
+    else:
+        reading = stock_of_cluster(source.kubeconfig, source.kube_context)
+    async with reading as stock:
+        return list(await offer(stock, params.get("namespace"), incomplete))
+
+
+async def _targets(stock: Stock, namespace: str | None, incomplete: str) -> Iterable[str]:
+    types = [name for name in stock.types if name not in stock.policies and name not in _NO_TARGETS]
+    return await _objects(stock, types, namespace, incomplete)
+
+
+async def _policies(stock: Stock, namespace: str | None, incomplete: str) -> Iterable[str]:
+    return await _objects(stock, sorted(stock.policies), namespace, incomplete)
+
+
+async def _any_objects(stock: Stock, namespace: str | None, incomplete: str) -> Iterable[str]:
+    return await _objects(stock, list(stock.types), namespace, incomplete)
+
+
+async def _kinds(stock: Stock, _: str | None, incomplete: str) -> Iterable[str]:
+    return sorted(_spelled(name, incomplete) for name in stock.policies)
+
+
+async def _namespaces(stock: Stock, _: str | None, __: str) -> Iterable[str]:
+    return sorted({key.name for key in await stock.keys(["core/Namespace"])})
+
+
+async def _gateways(stock: Stock, namespace: str | None, _: str) -> Iterable[str]:
+    keys = await stock.keys(["gateway.networking.k8s.io/Gateway"])
+    return [form for key in keys for form in (key.name, *_forms("", key, namespace))]
+
+
+async def _constraints(stock: Stock, _: str | None, __: str) -> Iterable[str]:
+    return [key.name for key in await stock.keys(["policybridge.io/Constraint"])]
+
+
+async def _objects(stock: Stock, types: list[str], namespace: str | None, incomplete: str) -> Iterable[str]:
+    """`KIND/` as long as several kinds may be meant, then names, then sections of the one that is named."""
+    from bridge.answers.kind_names import match_kinds
+
+    kind, slash, rest = incomplete.partition("/")
+    if not slash:
+        begun = sorted(word for word in (_spelled(name, incomplete) for name in types) if word.startswith(incomplete))
+        if len(begun) != 1:
+            return [f"{word}/" for word in begun]
+        kind = begun[0]
+    matched = [name for name in match_kinds(kind, {name: stock.types[name] for name in types}) if name in types]
+    keys = await stock.keys(matched)
+    body, hash_mark, _ = rest.partition("#")
+    by_form = {form: key for key in keys for form in _forms(f"{kind}/", key, namespace)}
+    named = by_form.get(f"{kind}/{body}")
+    if named is not None:
+        sections = [f"{kind}/{body}#{section.section}" for section in await stock.sections(named)]
+        return sections if hash_mark else [f"{kind}/{body}", *sections, *by_form]
+    return by_form
+
+
+def _forms(prefix: str, key: Key, namespace: str | None) -> Iterator[str]:
+    """The ways to write an object: with its namespace, or without where -n says it."""
+    from bridge.model.keys import CLUSTER
+
+    if key.namespace in {CLUSTER, namespace}:
+        yield f"{prefix}{key.name}"
+    if key.namespace != CLUSTER and namespace in {None, key.namespace}:
+        yield f"{prefix}{key.namespace}/{key.name}"
+
+
+def _spelled(type_id: str, incomplete: str) -> str:
+    """A kind as the person began to spell it."""
+    kind = type_id.partition("/")[2]
+    return kind if not incomplete or incomplete[0].isupper() else kind.lower()
+
+
+TARGETS = _completing(_targets)
+POLICIES = _completing(_policies)
+OBJECTS = _completing(_any_objects)
+KINDS = _completing(_kinds)
+NAMESPACES = _completing(_namespaces)
+GATEWAYS = _completing(_gateways)
+CONSTRAINTS = _completing(_constraints)

@@ -1,0 +1,84 @@
+"""What a shell is offered for the names that commands take."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.shell_completion import ShellComplete
+
+from bridge.cli import completing
+from bridge.cli.main import bridge
+
+SHOP = Path(__file__).parents[3] / "examples" / "shop"
+READ = ("--manifests", str(SHOP))
+
+
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(completing, "PATIENCE", 60.0)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("BRIDGE_OPA_URL", "KUBECONFIG", "KUBERNETES_SERVICE_HOST"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def completed(*words: str) -> list[str]:
+    *given, incomplete = words
+    return [item.value for item in ShellComplete(bridge, {}, "bridge", "_").get_completions(given, incomplete)]
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (("explain", *READ, "Gate"), ["Gateway/", "GatewayClass/"]),
+        (("explain", *READ, "httproute/shop/"), [f"httproute/shop/{name}" for name in ("admin", "cart", "storefront")]),
+        (("explain", *READ, "svc/shop/as"), ["svc/shop/assets"]),
+        (("tree", "-n", "shop", *READ, "httproute/ca"), ["httproute/cart"]),
+        (("graph", *READ, "httproute/shop/cart#c"), ["httproute/shop/cart#checkout"]),
+        (("impact", *READ, "timeoutpolicy/p"), ["timeoutpolicy/payments/ledger"]),
+        (("effective", *READ, "--kind", "C"), ["ColorPolicy"]),
+        (("get", "policies", *READ, "-n", "p"), ["payments"]),
+        (("request", *READ, "--gateway", "pub"), ["public"]),
+        (("request", *READ, "--gateway", "infra/p"), ["infra/public"]),
+        (("analyze", *READ, "--delete", "policykind/c"), ["policykind/colorpolicies.example.com"]),
+        (("violations", "--manifests", str(SHOP.parent / "constraints"), "mem"), ["memory-limits"]),
+    ],
+)
+def test_names_in_manifests_are_completed(words: tuple[str, ...], offered: list[str]) -> None:
+    assert completed(*words) == offered
+
+
+def test_an_object_that_is_written_out_is_offered_with_its_sections() -> None:
+    assert completed("explain", *READ, "HTTPRoute/shop/cart") == [
+        "HTTPRoute/shop/cart",
+        "HTTPRoute/shop/cart#view",
+        "HTTPRoute/shop/cart#checkout",
+    ]
+
+
+def test_paths_are_left_to_the_shell() -> None:
+    [item] = ShellComplete(bridge, {}, "bridge", "_").get_completions(["status", "--manifests"], "exam")
+    assert item.type == "file"
+
+
+def test_where_nothing_can_be_read_nothing_is_offered_or_said(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    broken = tmp_path / "broken.yaml"
+    broken.write_text("kind: [\n")
+    for source in (("--manifests", str(tmp_path / "gone")), ("--manifests", str(broken)), ("--opa", "127.0.0.1:1"), ()):
+        assert completed("explain", *source, "HTTPR") == []
+    assert capfd.readouterr() == ("", "")
+
+
+def test_what_takes_too_long_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(completing, "PATIENCE", 0.0)
+    assert completed("explain", *READ, "HTTPR") == []
+
+
+def test_a_name_that_a_shell_would_obey_is_not_offered(tmp_path: Path) -> None:
+    (tmp_path / "objects.yaml").write_text(
+        "apiVersion: v1\nkind: Service\nmetadata: {name: $(reboot), namespace: shop}\n---\n"
+        "apiVersion: v1\nkind: Service\nmetadata: {name: fine, namespace: shop}\n"
+    )
+    assert completed("explain", "--manifests", str(tmp_path), "Service/") == ["Service/shop/fine"]
