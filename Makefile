@@ -18,7 +18,7 @@ PYTEST_ARGS ?=
 # tests of one file stay together and in their order.
 PYTEST_WORKERS ?= 2
 
-.PHONY: help setup setup-test run test test-long bench lint fmt rego-lint rego-test reference docs wheel lock vendor clean
+.PHONY: help setup setup-test run test test-long bench lint fmt rego-lint rego-test reference docs wheel lock picture vendor clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -e 's/:.*## /\t/' | expand -t 14
@@ -96,6 +96,9 @@ lock: ## Write requirements.lock anew, with the newest versions that pyproject.t
 	@.make/lock/bin/python -m pip --quiet install --group dev --group docs --editable .
 	@{ sed -n '/^#/p' requirements.lock; .make/lock/bin/python -m pip freeze --exclude-editable; } >.make/new.lock
 	@mv .make/new.lock requirements.lock && rm -rf .make
+
+picture: $(STAMP) ## Take the picture of the web page in the documentation anew
+	@$(PY) -m tests.web.picture
 
 vendor: $(STAMP) ## Fetch the modules of the web page from npm anew, at the versions pinned
 	@$(PY) -m tests.web.vendoring

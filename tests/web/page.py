@@ -9,6 +9,8 @@ from typing import Any
 from playwright.async_api import ConsoleMessage, Page
 
 PATIENCE = 30.0  # seconds
+# A container has neither what the sandbox needs for root, nor a large /dev/shm.
+LAUNCH = ["--no-sandbox", "--disable-dev-shm-usage"]
 
 
 class Opened:

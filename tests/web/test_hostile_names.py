@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.web.conftest import SHOP, Bridge
+from tests.web.bridges import SHOP, Bridge
 from tests.web.page import Opened
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")

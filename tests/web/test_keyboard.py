@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.web.conftest import Bridge
+from tests.web.bridges import Bridge
 from tests.web.page import Opened
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")

@@ -6,12 +6,16 @@ import { follow } from "./stream.js";
 
 const AGAIN = 1_000; // ms between two tries to load
 
-/** `on`: `load()` (asks for everything and shows it, may raise ApiError), `change(event)`, `since()`. */
+/**
+ * `on`: `load()` asks for everything and shows it, tells whether the bridge had all of it, and may raise ApiError;
+ * `change(event)`; `since()` tells the revision that is shown.
+ */
 export class Connection {
   #on;
   #loading;
   #again = false;
   #loaded = false;
+  #whole = false; // whether what was loaded is everything, not what the bridge had drawn so far
   #lost = false;
   #waiting = []; // changes that came while everything was being loaded
   #state = { ready: true, reasons: {} };
@@ -38,6 +42,7 @@ export class Connection {
       state: (state) => {
         this.#state = state;
         this.#tell();
+        if (state.whole && !this.#whole) this.#load();
       },
       topology: (event) => this.#changed(event),
     }, this.#on.since);
@@ -83,7 +88,7 @@ export class Connection {
     this.#waiting = [];
     this.#again = false;
     try {
-      await this.#on.load();
+      this.#whole = await this.#on.load();
       this.#loaded = true;
       this.#problem("");
       // What was told meanwhile is at least as new as what was loaded: nodes come whole, so that twice does no harm.

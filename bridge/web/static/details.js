@@ -79,7 +79,7 @@ async function nodeBody(key, topology, later) {
   const node = topology.nodes.get(key);
   const below = topology.descendants([key]).size;
   const attached = attachedPart(node);
-  const around = [reachPart("Routes", topology.routesAround([key]).filter((route) => route !== key)), problemsPart(node)];
+  const around = [reachPart("Routes", topology.routesAround([key]).filter((route) => route !== key)), refusedPart(node)];
   if (below > MANY) {
     const explain = async (event) => {
       event.target.disabled = true;
@@ -117,10 +117,10 @@ function attachedPart(node) {
     })));
 }
 
-function problemsPart(node) {
-  if (!node?.problems?.length) return null;
-  return h("section", {}, h("h4", {}, "Problems"),
-    node.problems.map(({ reason, message }) => h("p", { class: "refused" }, h("strong", {}, reason), ` – ${message}`)));
+function refusedPart({ refused }) {
+  if (!refused.length) return null;
+  return h("section", {}, h("h4", {}, "Links that do not count"),
+    refused.map(({ parent, child, reason }) => h("p", { class: "refused" }, nodeLink(parent), " → ", nodeLink(child), ": ", h("strong", {}, reason))));
 }
 
 function reachPart(title, keys) {

@@ -27,7 +27,7 @@ const MOST = 50_000; // nodes that the bridge tells at most
 const topology = new Topology();
 const wire = new Wire();
 const state = { chosen: undefined, tab: "details", filters: noFilters(), opened: new Map(), way: null, changed: new Map(), added: new Map() };
-const drawn = { count: 0, at: 0, shown: 0 }; // for tests and measurements
+const drawn = { count: 0, at: 0, told: 0, shown: 0 }; // for tests and measurements
 
 const on = { choose, toggle };
 const graph = new Graph(byId("graph"), byId("paint"), on);
@@ -170,17 +170,19 @@ const connection = new Connection({
     const first = topology.nodes.size === 0;
     // The top of a large picture is there sooner than all of it; what was there once is not taken away again.
     const document = await api.topology(wire.isWhole && !first ? { limit: MOST } : {});
+    clearTimeout(completing);
+    if (!document.whole && !first) return document.whole; // the bridge still draws it: what was there is more
     topology.load(wire.load(document));
     refreshed();
-    clearTimeout(completing);
-    if (!wire.isWhole && document.whole !== false) completing = setTimeout(complete, first ? 0 : SETTLING);
-    if (!first) return void details.show(state.chosen, topology);
-    const { request } = follow();
-    requestBox.set(request);
-    performance.mark("first-picture");
-    return undefined;
+    if (!wire.isWhole && document.whole) completing = setTimeout(complete, first ? 0 : SETTLING);
+    if (first) {
+      requestBox.set(follow().request);
+      if (topology.nodes.size) performance.mark("first-picture");
+    } else details.show(state.chosen, topology);
+    return document.whole;
   },
   change(event) {
+    drawn.told = performance.now();
     const { upsert, gone } = wire.change(event);
     topology.apply(upsert, gone);
     refreshed();

@@ -9,8 +9,9 @@ export class Topology {
   }
 
   clear() {
-    this.nodes = new Map(); // key -> {key, level, parents, count, policies, problems}
+    this.nodes = new Map(); // key -> {key, level, parents, leadsTo, count, policies, refused}
     this.children = new Map(); // key -> Set of keys
+    this.parents = new Map(); // the other way
     this.targets = new Map(); // policy -> Set of keys of nodes
   }
 
@@ -31,14 +32,20 @@ export class Topology {
 
   #put(node) {
     this.nodes.set(node.key, node);
-    for (const parent of node.parents) link(this.children, parent, node.key);
+    for (const [from, to] of declared(node)) {
+      link(this.children, from, to);
+      link(this.parents, to, from);
+    }
     for (const { policy } of node.policies) link(this.targets, policy, node.key);
   }
 
   #drop(key) {
     const node = this.nodes.get(key);
     if (!node) return;
-    for (const parent of node.parents) unlink(this.children, parent, key);
+    for (const [from, to] of declared(node)) {
+      unlink(this.children, from, to);
+      unlink(this.parents, to, from);
+    }
     for (const { policy } of node.policies) unlink(this.targets, policy, key);
     this.nodes.delete(key);
   }
@@ -58,11 +65,11 @@ export class Topology {
   }
 
   below(key) {
-    return [...(this.children.get(key) ?? [])];
+    return [...(this.children.get(key) ?? [])].filter((child) => this.nodes.has(child));
   }
 
   above(key) {
-    return (this.nodes.get(key)?.parents ?? []).filter((parent) => this.nodes.has(parent));
+    return [...(this.parents.get(key) ?? [])].filter((parent) => this.nodes.has(parent));
   }
 
   ancestors(keys) {
@@ -128,6 +135,11 @@ export class Topology {
 export function shownKind(node) {
   const { kind, section } = parts(node.key);
   return section ? node.level : kind;
+}
+
+/** The edges that stand with a node: from what is above it, and to what it leads to. */
+function declared({ key, parents, leadsTo }) {
+  return [...parents.map((parent) => [parent, key]), ...leadsTo.map((child) => [key, child])];
 }
 
 function link(map, key, other) {

@@ -11,7 +11,7 @@ export class Wire {
   /** A whole topology document: a list of nodes. */
   load(document) {
     this.revision = document.revision;
-    this.isWhole = (document.total ?? 0) <= Object.keys(document.nodes).length;
+    this.isWhole = document.whole && document.total <= Object.keys(document.nodes).length;
     this.#nodes = new Map(Object.entries(document.nodes));
     this.#policies = new Map(Object.entries(document.policies));
     this.#users.clear();
@@ -48,14 +48,14 @@ export class Wire {
       this.#nodes.set(key, node);
       this.#use(key, node);
     }
-    for (const { parents = [] } of Object.values(nodes)) {
+    for (const { parents } of Object.values(nodes)) {
       for (const parent of parents) if (this.#nodes.has(parent)) this.#nodes.get(parent).isOpen = true;
     }
     return { upsert: [...touched].map((key) => this.#read(key)), gone };
   }
 
   /** Of a part that is not told, nothing is taken in piece by piece: it would look as if that were all. */
-  #belongs(key, { parents = [] }) {
+  #belongs(key, { parents }) {
     return this.#nodes.has(key) || parents.some((parent) => this.#nodes.get(parent)?.isOpen);
   }
 
@@ -67,34 +67,29 @@ export class Wire {
   troubled() {
     const refused = [];
     const overridden = [];
-    for (const [policy, { outcomes = [], conditions = [] }] of this.#policies) {
-      const not = conditions.find(({ type, status }) => type === "Accepted" && status === "False") ?? this.#refusal(policy);
+    for (const [policy, { outcomes, conditions }] of this.#policies) {
+      const not = conditions.find(({ type, status }) => type === "Accepted" && status === "False");
       if (not) refused.push({ policy, outcome: "Refused", reason: not.reason, message: not.message });
       else if (overall(outcomes) === "Overridden") overridden.push({ policy, outcome: "Overridden" });
     }
     return [...refused, ...overridden];
   }
 
-  #refusal(policy) {
-    const [user] = this.#users.get(policy) ?? [];
-    const attached = this.#nodes.get(user)?.policies.find((one) => one.policy === policy);
-    return attached?.accepted === false ? attached : undefined;
-  }
-
   #read(key) {
-    const { level, parents = [], policies = [], problems = [], children = 0 } = this.#nodes.get(key);
+    const { level, parents, leadsTo, policies, refused, children } = this.#nodes.get(key);
     return {
       key,
-      count: Array.isArray(children) ? children.length : children, // below it, told or not
+      count: children, // below it, told or not
       level,
       parents,
-      problems,
+      leadsTo,
+      refused,
       policies: policies.map((attached) => ({ ...attached, outcome: overall(this.#policies.get(attached.policy)?.outcomes) })),
     };
   }
 
   #use(key, node) {
-    for (const { policy } of node.policies ?? []) {
+    for (const { policy } of node.policies) {
       const users = this.#users.get(policy);
       if (users) users.add(key);
       else this.#users.set(policy, new Set([key]));

@@ -1,0 +1,62 @@
+"""`bridge run` on a folder of manifests, as a process that pages are opened of."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+SHOP = ROOT / "examples" / "shop"
+_KEPT = ("BRIDGE_OPA", "BRIDGE_CACHE")  # what tells the bridge where its OPA is
+
+
+class NotStartedError(Exception):
+    """The bridge has not come up; the text is what it said."""
+
+
+class Bridge:
+    """A bridge on a folder; `stop` and `start` make it anew at the same address. `patience`: seconds to be filled."""
+
+    def __init__(self, folder: Path, log: Path, *arguments: str, patience: float = 90.0) -> None:
+        self.folder = folder
+        self.log = log
+        self.address = "127.0.0.1:0"
+        self._arguments = arguments
+        self._patience = patience
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        """Where the page is."""
+        return f"http://{self.address}/"
+
+    def start(self) -> None:
+        """Start it and wait until it says that everything is filled. Raises NotStartedError."""
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("BRIDGE_")}
+        environment |= {name: os.environ[name] for name in _KEPT if name in os.environ}
+        began = self.log.stat().st_size if self.log.exists() else 0
+        command = [Path(sys.executable).parent / "bridge", "run", "--manifests", self.folder, "--listen", self.address]
+        with self.log.open("ab") as output:
+            self._process = subprocess.Popen(
+                [*map(str, command), *self._arguments], stdout=output, stderr=output, env=environment
+            )
+        until = time.monotonic() + self._patience
+        while "OPA is filled" not in (said := self.log.read_text()[began:]):
+            if self._process.poll() is not None or time.monotonic() > until:
+                raise NotStartedError(said)
+            time.sleep(0.1)
+        found = re.search(r"bridge=http://(\S+)", said)
+        if found is None:
+            raise NotStartedError(said)
+        self.address = found[1]
+
+    def stop(self) -> None:
+        """Stop it, as a person does."""
+        if self._process and self._process.poll() is None:
+            self._process.send_signal(signal.SIGTERM)
+            self._process.wait(timeout=self._patience)
