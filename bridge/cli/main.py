@@ -30,6 +30,7 @@ from bridge.cli.request import request
 from bridge.cli.run import run
 from bridge.cli.status import status
 from bridge.cli.tree import tree
+from bridge.cli.uninstall_status import uninstall_status
 from bridge.cli.version import show_version
 from bridge.cli.violations import violations
 from bridge.cli.webhook_config import webhook_config
@@ -53,6 +54,7 @@ _COMMANDS: tuple[ExampleCommand, ...] = (
     webhook_config,
     rbac,
     crds,
+    uninstall_status,
     doctor,
     completion,
 )

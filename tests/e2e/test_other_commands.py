@@ -36,6 +36,7 @@ COMMANDS = [
     "webhook-config",
     "rbac",
     "crds",
+    "uninstall-status",
     "doctor",
     "completion",
 ]

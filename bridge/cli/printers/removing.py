@@ -1,0 +1,37 @@
+"""What `bridge uninstall-status` found or did, as a table and as a document."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from bridge.cli.printers.table import Column, Table
+
+if TYPE_CHECKING:
+    from bridge.cli.removing import Outcome
+
+
+def outcome_tables(outcomes: Sequence[Outcome], _wide: bool = False) -> list[Table]:
+    """A row an object; below, what could not be looked at."""
+    found = Table(
+        [Column("OBJECT"), Column("WRITTEN BY A BRIDGE", long=True), Column("RESULT", long=True)],
+        [[one.name, "; ".join(one.what), _result(one)] for one in outcomes if one.what],
+    )
+    unseen = Table(
+        [Column("NOT LOOKED AT"), Column("WHY", long=True)], [[one.name, one.unseen] for one in outcomes if one.unseen]
+    )
+    return [found.without_empty("RESULT"), unseen]
+
+
+def outcome_documents(outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
+    """Each object with what was there and what became of it."""
+    return [
+        {"object": one.name, "written": list(one.what), "result": _result(one)}
+        if one.what
+        else {"notLookedAt": one.name, "why": one.unseen}
+        for one in outcomes
+    ]
+
+
+def _result(one: Outcome) -> str:
+    return "removed" if one.done else f"left: {one.left}" if one.left else ""

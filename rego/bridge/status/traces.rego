@@ -1,0 +1,135 @@
+package bridge.status
+
+import data.bridge.lib.keys
+
+# METADATA
+# description: |
+#   What a bridge has written into an object, so that all of it can be taken back: `conditions` (types), `ancestors` and
+#   `parents` (names of controllers), `types` of marks in any place, `annotations`, `status` (all of it is a bridge's),
+#   `webhooks` by `index` with the `fields` failurePolicy and caBundle, `object` (it was made by a bridge). Known by name where a bridge with the
+#   policy kinds `former` (`{controllerName, kind}`) writes, else by who wrote it: `manager`, as metadata.managedFields has it.
+traces(obj, former, manager) := {name: found |
+	some name, found in {
+		"conditions": _conditions_left(obj, former, manager),
+		"ancestors": _ancestors_left(obj, former),
+		"parents": _parents_left(obj, former),
+		"types": {type | some type in _marks_left(obj, former, manager); shows_any(obj, {type})},
+		"annotations": _annotations_left(obj, former, manager),
+		"webhooks": _webhooks_left(obj, manager),
+		"status": {true | _our_kind(obj); count(object.get(obj, "status", {})) > 0},
+		"object": {true | _certificate(obj, manager)},
+	}
+	count(found) > 0
+}
+
+_written(obj, manager) := [entry |
+	some entry in object.get(obj.metadata, "managedFields", [])
+	entry.manager == manager
+]
+
+# Marks are known by their names, and by who wrote them where nobody remembers the policy kind.
+_marks_left(obj, former, manager) := our_marks(former) | {type |
+	some type in _owned_types(obj, manager)
+	regex.match(`^[^/]+/[A-Za-z0-9]+(Affected|NotReported)$`, type)
+}
+
+# METADATA
+# description: The types of marks of policy kinds, `{controllerName, kind}`.
+our_marks(former) := {type |
+	some kind in former
+	some type in {affected_type(kind), not_reported_type(kind)}
+}
+
+# The types of conditions that a manager has written, where a list tells them apart.
+_owned_types(obj, manager) := {type |
+	some entry in _written(obj, manager)
+	walk(entry.fieldsV1["f:status"], [path, _])
+	some part in path
+	startswith(part, "k:")
+	type := json.unmarshal(trim_prefix(part, "k:")).type
+}
+
+# Of a list that is written whole only its last writer is known.
+_owns_conditions(obj, manager) if {
+	some entry in _written(obj, manager)
+	entry.fieldsV1["f:status"]["f:conditions"] == {}
+}
+
+_conditions_left(obj, former, manager) := {type |
+	not _our_kind(obj)
+	some condition in obj.status.conditions
+	type := condition.type
+	type in policy_types
+	_wrote_condition(obj, type, former, manager)
+}
+
+_wrote_condition(obj, _, former, _) if _written_for(obj, former)
+
+_wrote_condition(obj, type, _, manager) if type in _owned_types(obj, manager)
+
+_wrote_condition(obj, _, _, manager) if _owns_conditions(obj, manager)
+
+# A policy of a kind whose statuses a bridge writes.
+_written_for(obj, former) if {
+	some kind in former
+	kind.group == keys.group(obj.apiVersion)
+	kind.kind == obj.kind
+}
+
+_ancestors_left(obj, former) := {entry.controllerName |
+	some entry in obj.status.ancestors
+	some kind in former
+	kind.kind == obj.kind
+	kind.controllerName == entry.controllerName
+}
+
+_parents_left(obj, former) := {entry.controllerName |
+	some entry in obj.status.parents
+	some condition in entry.conditions
+	condition.type in our_marks(former)
+	some kind in former
+	kind.controllerName == entry.controllerName
+}
+
+_annotations_left(obj, former, manager) := {name |
+	some name, _ in object.get(obj.metadata, "annotations", {})
+	_our_annotation(obj, name, former, manager)
+}
+
+_our_annotation(_, name, former, _) if name in our_marks(former)
+
+_our_annotation(_, "policybridge.io/status", _, _)
+
+_our_annotation(obj, name, _, manager) if {
+	field := sprintf("f:%s", [name])
+	managers := {entry.manager |
+		some entry in obj.metadata.managedFields
+		entry.fieldsV1["f:metadata"]["f:annotations"][field]
+	}
+	managers == {manager}
+}
+
+_our_kind(obj) if startswith(obj.apiVersion, "policybridge.io/")
+
+_webhooks_left(obj, manager) := [left |
+	obj.kind == "MutatingWebhookConfiguration"
+	some index, webhook in obj.webhooks
+	field := sprintf("k:%s", [json.marshal({"name": webhook.name})])
+	owned := [entry.fieldsV1["f:webhooks"][field] | some entry in _written(obj, manager)]
+	fields := {"failurePolicy" |
+		webhook.failurePolicy == "Fail"
+		owned[_]["f:failurePolicy"]
+	} | {"caBundle" |
+		webhook.clientConfig.caBundle
+		owned[_]["f:clientConfig"]["f:caBundle"]
+	}
+	count(fields) > 0
+	left := {"index": index, "fields": fields}
+]
+
+# The Secret of the webhook's own certificate: only who makes one writes its type.
+_certificate(obj, manager) if {
+	keys.type(obj.apiVersion, obj.kind) == "core/Secret"
+	some entry in _written(obj, manager)
+	entry.fieldsV1["f:type"]
+}

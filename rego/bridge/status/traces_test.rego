@@ -1,0 +1,105 @@
+package bridge.status_test
+
+import data.bridge.status
+import data.bridge.testing
+
+_manager := "policy-bridge"
+
+_former := [{"group": "example.com", "kind": "TimeoutPolicy", "controllerName": "example.com/timeout-controller"}]
+
+_mark := "example.com/TimeoutPolicyAffected"
+
+_traced(obj) := status.traces(obj, _former, _manager)
+
+_by(manager, fields) := {"metadata": {"managedFields": [{"manager": manager, "fieldsV1": fields}]}}
+
+_shows(types) := {"status": {"conditions": [{"type": type} | some type in types]}}
+
+_type_field(type) := sprintf("k:%s", [json.marshal({"type": type})])
+
+test_an_object_that_never_met_a_bridge_has_no_traces if {
+	fields := {"f:metadata": {"f:annotations": {"f:a": {}}}, "f:status": {"f:conditions": {}}}
+	service := object.union(
+		object.union(testing.service("cart", []), {"metadata": {"annotations": {"a": "b"}}}),
+		object.union(_by("kubectl", fields), _shows(["Accepted", "acme.io/OtherPolicyAffected"])),
+	)
+	_traced(service) == {}
+}
+
+test_marks_are_known_by_the_names_of_policy_kinds_in_every_place if {
+	conditions := [{"type": _mark}, {"type": "Accepted"}]
+	gateway := object.union(testing.gateway("public", []), {"status": {"listeners": [{"name": "http", "conditions": conditions}]}})
+	parents := [{"controllerName": "example.com/timeout-controller", "conditions": conditions}, {"controllerName": "acme.io/gw"}]
+	route := object.union(testing.route("cart", [], []), {"status": {"parents": parents}})
+	annotated := object.union(testing.service("cart", []), {"metadata": {"annotations": {_mark: "true", "mine": "1"}}})
+	[_traced(gateway), _traced(route), _traced(annotated)] == [
+		{"types": {_mark}},
+		{"types": {_mark}, "parents": {"example.com/timeout-controller"}},
+		{"types": {_mark}, "annotations": {_mark}},
+	]
+}
+
+test_marks_of_forgotten_policy_kinds_are_known_by_who_wrote_them if {
+	old := "old.io/OldPolicyAffected"
+	shown := object.union(testing.service("cart", []), _shows([old, "acme.io/OtherPolicyAffected"]))
+	fields := {"f:status": {"f:conditions": {_type_field(old): {"f:status": {}}}}}
+	_traced(object.union(shown, _by(_manager, fields))) == {"types": {old}}
+}
+
+test_conditions_of_policies_are_a_bridges_by_kind_or_by_writer if {
+	policy := testing.timeout("slow", 1, [], {})
+	shows := _shows(["Accepted", "Programmed", "acme.io/Checked"])
+	other := object.union(object.union(policy, {"kind": "OtherPolicy"}), shows)
+	[
+		_traced(object.union(policy, shows)),
+		_traced(other),
+		_traced(object.union(other, _by(_manager, {"f:status": {"f:conditions": {_type_field("Accepted"): {}}}}))),
+		_traced(object.union(other, _by(_manager, {"f:status": {"f:conditions": {}}}))),
+	] == [
+		{"conditions": {"Accepted", "Programmed"}},
+		{},
+		{"conditions": {"Accepted"}},
+		{"conditions": {"Accepted", "Programmed"}},
+	]
+}
+
+test_ancestors_are_a_bridges_under_the_name_of_the_controller if {
+	ancestors := [{"controllerName": "example.com/timeout-controller"}, {"controllerName": "acme.io/gw"}]
+	policy := object.union(testing.timeout("slow", 1, [], {}), {"status": {"ancestors": ancestors}})
+	_traced(policy) == {"ancestors": {"example.com/timeout-controller"}}
+}
+
+test_an_annotation_is_a_bridges_where_nobody_else_wrote_it if {
+	placed := object.union(testing.service("cart", []), {"metadata": {"annotations": {"a": "1", "b": "2"}}})
+	ours := {"manager": _manager, "fieldsV1": {"f:metadata": {"f:annotations": {"f:a": {}, "f:b": {}}}}}
+	theirs := {"manager": "kubectl", "fieldsV1": {"f:metadata": {"f:annotations": {"f:b": {}}}}}
+	_traced(object.union(placed, {"metadata": {"managedFields": [ours, theirs]}})) == {"annotations": {"a"}}
+}
+
+test_what_policies_are_told_is_a_bridges_whole if {
+	told := testing.resource("v1", "ConfigMap", "shop", "policy")
+	annotated := object.union(told, {"metadata": {"annotations": {"policybridge.io/status": "{}"}}})
+	kind := object.union(testing.policykind(testing.timeout_kind), _shows(["Accepted"]))
+	[_traced(annotated), _traced(kind)] == [{"annotations": {"policybridge.io/status"}}, {"status": {true}}]
+}
+
+test_of_a_webhook_what_the_bridge_has_written_is_known_and_its_secret if {
+	shown := {"name": "b.io", "failurePolicy": "Fail", "clientConfig": {"caBundle": "…"}}
+	webhook := object.union(
+		testing.resource("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration", "", "policy-bridge"),
+		{"webhooks": [{"name": "a.io"}, shown]},
+	)
+	field := sprintf("k:%s", [json.marshal({"name": "b.io"})])
+	fields := {"f:webhooks": {field: {"f:failurePolicy": {}, "f:clientConfig": {"f:caBundle": {}}}}}
+	secret := object.union(testing.resource("v1", "Secret", "shop", "webhook"), _by(_manager, {"f:type": {}, "f:data": {}}))
+	restored := {"webhooks": [{"name": "a.io"}, {"name": "b.io", "failurePolicy": "Ignore"}]}
+	[
+		_traced(object.union(webhook, _by(_manager, fields))),
+		_traced(object.union(object.union(webhook, restored), _by(_manager, fields))),
+		_traced(secret),
+	] == [
+		{"webhooks": [{"index": 1, "fields": {"failurePolicy", "caBundle"}}]},
+		{},
+		{"object": {true}},
+	]
+}
