@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tests.pages.commands import commands_page
 from tests.pages.crds import crds_page
+from tests.pages.metrics import metrics_page
 from tests.pages.rego import rego_page
 from tests.pages.settings import settings_page
 
@@ -14,6 +15,7 @@ REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "reference"
 PAGES: dict[str, Callable[[], str]] = {
     "cli.md": lambda: commands_page((REFERENCE / "cli.md").read_text(encoding="utf-8")),
     "all-settings.md": settings_page,
+    "metrics.md": lambda: metrics_page((REFERENCE / "metrics.md").read_text(encoding="utf-8")),
     "crds.md": crds_page,
     "rego.md": rego_page,
 }

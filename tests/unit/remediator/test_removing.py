@@ -61,7 +61,7 @@ def test_the_status_of_the_bridges_own_kinds_goes_whole() -> None:
 
 
 def test_traces_are_told_in_words() -> None:
-    traces = {
+    traces: dict[str, list[Any]] = {
         "conditions": ["Programmed", "Accepted"],
         "webhooks": [{"index": 0, "fields": ["caBundle"]}],
         "object": [True],
