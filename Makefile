@@ -14,11 +14,12 @@ OPA = "$$($(TOOLS) which opa)"
 REGO_COVERAGE := 90
 MANIFESTS ?= examples/shop
 PYTEST_ARGS ?=
+SOAK_MINUTES ?= 30
 # Most tests wait for a real server: two at once take half the time. Each worker has a control plane of its own, and the
 # tests of one file stay together and in their order.
 PYTEST_WORKERS ?= 2
 
-.PHONY: help setup setup-test run test test-long bench lint fmt rego-lint rego-test reference docs wheel lock picture vendor clean
+.PHONY: help setup setup-test run test test-long bench soak lint fmt rego-lint rego-test reference docs wheel lock picture vendor clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -e 's/:.*## /\t/' | expand -t 14
@@ -52,6 +53,9 @@ test-long: setup-test ## The tests that take minutes
 
 bench: setup-test ## Measure; one JSON line a figure
 	@$(PY) -m tests.bench
+
+soak: setup-test ## Random changes and kills for half an hour (SOAK_MINUTES); everything must come right
+	@exec $(PY) -m tests.soak --minutes $(SOAK_MINUTES)
 
 lint: $(STAMP) ## ruff, mypy, import-linter
 	@echo "lint: ruff"

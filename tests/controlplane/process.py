@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 # The shell holds the read end of a pipe whose other end only the tests have: when they close it, or die, the server
@@ -22,14 +22,23 @@ exit "$status"
 
 
 class ServerProcess:
-    """An executable with its output in a log file."""
+    """An executable with its output in a log file; `environment` None is that of the tests."""
 
-    def __init__(self, command: Sequence[str], log: Path) -> None:
+    def __init__(self, command: Sequence[str], log: Path, environment: Mapping[str, str] | None = None) -> None:
         self._log = log
         with log.open("ab") as output:
             self._process = subprocess.Popen(
-                ["/bin/sh", "-c", _WRAPPER, "sh", *command], stdin=subprocess.PIPE, stdout=output, stderr=output
+                ["/bin/sh", "-c", _WRAPPER, "sh", *command],
+                stdin=subprocess.PIPE,
+                stdout=output,
+                stderr=output,
+                env=environment,
             )
+
+    @property
+    def pid(self) -> int:
+        """The process of the shell, which the executable is below."""
+        return self._process.pid
 
     @property
     def running(self) -> bool:

@@ -9,12 +9,10 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from bridge.model.changes import Object
-from bridge.model.keys import parse_key
 from bridge.modules.shipped import shipped_bundle
 from bridge.opa.client import Opa
 from bridge.opa.managed import ManagedOpa
@@ -25,9 +23,9 @@ from bridge.replicator.replicator import Replicator
 from bridge.resources import rego_root
 from bridge.runtime.types import ALWAYS
 from tests.integration.scripted import BARRIER, Notices, ScriptedSink, ScriptedSource
+from tests.properties.shown import MARKED, marks_shown, marks_wanted, said, shown
 from tests.properties.small_world import GROUP, THING, SmallWorld
 
-MARKED = {"Namespace", "Gateway", "GatewayClass", "Service", "HTTPRoute", "Thing"}
 AT_ONCE = (1, 1, 2, 1, 4)  # steps that happen together before the next look
 
 
@@ -171,12 +169,12 @@ async def _compare(bridge: Bridge, when: str) -> None:
     opa = bridge.opa
     policies = [*await opa.query("policies", {}), *await opa.query("policykinds", {})]
     wanted = [entry for entry in await opa.query("status", {"policies": policies}) if entry["mode"] == "Manage"]
-    shown = {entry["policy"]: _shown(bridge.source, entry) for entry in wanted}
-    assert shown == {entry["policy"]: _said(entry) for entry in wanted}, when
+    found = {entry["policy"]: shown(bridge.source.objects, entry) for entry in wanted}
+    assert found == {entry["policy"]: said(entry) for entry in wanted}, when
     marked = [str(key) for key in bridge.source.objects if key.kind in MARKED]
     affected = await opa.query("affected", {"objects": marked})
-    assert {entry["object"]: _marks_shown(bridge.source, entry) for entry in affected} == {
-        entry["object"]: _marks_wanted(entry) for entry in affected
+    assert {entry["object"]: marks_shown(bridge.source.objects, entry) for entry in affected} == {
+        entry["object"]: marks_wanted(entry) for entry in affected
     }, when
     await _compare_ledger(opa, bridge.remediator._ledger, {*policies, *marked}, when)
 
@@ -195,51 +193,3 @@ async def _compare_ledger(opa: Opa, ledger: Ledger, keys: set[str], when: str) -
         assert ledger.tallies(key) == fresh.tallies(key), when
         assert ledger.acting(key) == fresh.acting(key), when
     assert ledger._marks == fresh._marks, when
-
-
-def _said(entry: dict[str, Any]) -> Any:
-    """What a wanted status says, in a form that has no order."""
-    if "ancestors" in entry:
-        return {str(one["ancestorRef"]): _conditions(one["conditions"]) for one in entry["ancestors"]}
-    return _conditions(entry["conditions"])
-
-
-def _shown(source: ScriptedSource, entry: dict[str, Any]) -> Any:
-    """The same of what was written, less what is another's."""
-    status = source.objects[parse_key(entry["policy"])].get("status", {})
-    if "ancestors" in entry:
-        ours = [one for one in status.get("ancestors", []) if one["controllerName"] == entry["controllerName"]]
-        return {str(one["ancestorRef"]): _conditions(one["conditions"]) for one in ours}
-    return _conditions(status.get("conditions", []))
-
-
-def _marks_wanted(entry: dict[str, Any]) -> dict[str, Any]:
-    """What the query `affected` wants of an object, by place; nothing for a place with nothing."""
-    places: dict[str, Any] = {"": _conditions(entry.get("conditions", []))}
-    places |= {name: _conditions(wanted) for name, wanted in entry.get("listeners", {}).items()}
-    for parent in entry.get("parents", []):
-        places[f"{parent['parentRef']} {parent['controllerName']}"] = _conditions(parent["conditions"])
-    places["annotations"] = entry.get("annotations", {})
-    return {place: found for place, found in places.items() if found}
-
-
-def _marks_shown(source: ScriptedSource, entry: dict[str, Any]) -> dict[str, Any]:
-    """The same of what was written, less what is another's."""
-    obj = source.objects[parse_key(entry["object"])]
-    status, annotations = obj.get("status", {}), obj["metadata"].get("annotations", {})
-    places = {"": _conditions(status.get("conditions", []))}
-    places |= {one["name"]: _conditions(one["conditions"]) for one in status.get("listeners", [])}
-    for parent in status.get("parents", []):
-        places[f"{parent['parentRef']} {parent['controllerName']}"] = _conditions(parent["conditions"])
-    places["annotations"] = annotations
-    types = entry["types"]
-    only = {place: {name: said for name, said in found.items() if name in types} for place, found in places.items()}
-    return {place: found for place, found in only.items() if found}
-
-
-def _conditions(conditions: list[Any]) -> dict[str, Any]:
-    return {
-        one["type"]: {name: value for name, value in one.items() if name != "lastTransitionTime"}
-        for one in conditions
-        if isinstance(one, dict) and one["type"] not in {1, "Theirs"}
-    }

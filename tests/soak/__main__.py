@@ -1,0 +1,47 @@
+"""`make soak`: random changes and kills on a real control plane; at rests and at the end everything must be right.
+
+Figures are JSON lines on standard output, what is going on is on standard error. Ends with 1 where something is wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import random
+import sys
+import tempfile
+from pathlib import Path
+
+from bridge.runtime.logs import configure_logs
+from tests.bench.figures import figure, machine
+from tests.soak.comparing import Different
+from tests.soak.progress import progress
+from tests.soak.soak import Failed, soak
+
+
+def main() -> None:
+    """Read the options and run."""
+    parser = argparse.ArgumentParser(prog="python -m tests.soak", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=30, help="how long (default: 30)")
+    parser.add_argument("--seed", type=int, help="of the changes and faults (default: another one each time)")
+    options = parser.parse_args()
+    configure_logs("warning", "console")
+    about = machine()
+    figure("machine", about.pop("cores"), "cores", **about)
+    seed = random.randrange(1_000_000) if options.seed is None else options.seed
+    folder = Path(tempfile.mkdtemp(prefix="policy-bridge-soak-"))
+    try:
+        asyncio.run(soak(options.minutes, seed, folder))
+    except KeyboardInterrupt:
+        progress("stopped; nothing of it runs any more")
+        sys.exit(130)
+    except (Different, Failed, ExceptionGroup) as error:
+        for one in error.exceptions if isinstance(error, ExceptionGroup) else [error]:
+            progress(f"{type(one).__name__}: {one}")
+        progress(f"FAILED with seed {seed}; logs are in {folder}")
+        sys.exit(1)
+    progress("all is right")
+
+
+if __name__ == "__main__":
+    main()
