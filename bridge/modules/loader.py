@@ -66,7 +66,7 @@ class Loader:
         self._entries: dict[Key, Entry] = {}
         self._culprits = Culprits(self._entries)
         self._verdicts = Verdicts()
-        self._before_rules_change: list[Callable[[], None]] = []
+        self._before_rules_change: list[Callable[[bool], None]] = []
         self._dependents = ("", "")  # names what links, and effective policies, depend on in what is served
         self._listed = False
         self._changed = False  # since a set was chosen
@@ -102,8 +102,8 @@ class Loader:
         """Names the modules by which links are made; None while OPA does not have what is to be served."""
         return self._dependents[0] if self._is_settled() else None
 
-    def before_rules_change(self, call: Callable[[], None]) -> None:
-        """Call this before a bundle is served by which links are made, or policies merged, otherwise than before."""
+    def before_rules_change(self, call: Callable[[bool], None]) -> None:
+        """Call this before a bundle is served by which links are made (then True), or policies merged, otherwise."""
         self._before_rules_change.append(call)
 
     def listen(self, listener: Listener) -> None:
@@ -248,19 +248,25 @@ class Loader:
             raise self._unasked[0]
         bundle = assemble(self._shipped, self._served, self._generating.modules(self._served))
         self._next = bundle if bundle.revision != self.revision else None
+        if self._next is None:
+            self._dependents = self._dependents_of_served()  # another bundle may have been about to be served
         # What was left behind may go with what has come in; it does not keep that waiting.
         behind = any(entry.left_behind for entry in self._entries.values())
         self._again = not again and behind and self._served is not before
 
     async def _serve(self, bundle: Bundle) -> None:
-        dependents = (digest(self._served, HIERARCHY), digest(self._served, STRATEGIES))
+        dependents = self._dependents_of_served()
         if dependents != self._dependents:
+            links = dependents[0] != self._dependents[0]
             self._dependents = dependents
             for call in self._before_rules_change:
-                call()
+                call(links)
         await self._activation.serve(bundle)
         self._next = None
         self._serving_since = asyncio.get_running_loop().time()
+
+    def _dependents_of_served(self) -> tuple[str, str]:
+        return digest(self._served, HIERARCHY), digest(self._served, STRATEGIES)
 
     async def _chosen(self, *, again: bool) -> Outcome:
         entries = sorted(self._entries.values(), key=lambda one: (one.chosen is None, one.submitted.age))

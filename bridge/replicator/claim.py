@@ -25,6 +25,7 @@ from bridge.opa.paths import pointer
 from bridge.replicator.skeleton import Operation
 
 MARKER = "bridge_state"
+DOUBTFUL = "?"  # in place of the rules that links were made by; no rules are called so
 STANDSTILL = 6  # looks without a move, after which another bridge's marker has nobody behind it
 SLOW = 3.0  # seconds without an answer, after which somebody is told
 _LOOK = 1.0  # seconds between two of these
@@ -79,6 +80,7 @@ class Claim:
         self._owner = owner or uuid.uuid4().hex
         self._content = content
         self._rules = ""
+        self._doubtful = False  # whether what is written has links by those rules
         self._waiting = waiting
         self._stalled = False
         self._epoch = ""
@@ -92,7 +94,7 @@ class Claim:
         Where OPA has documents that were made from the very `content`, only differences need be written; `rules` names
         what links are made by that `content` does not.
         """
-        self._rules = rules
+        self._rules, self._doubtful = rules, False
         seen, looks = "", 0
         while True:
             marker = _read(await self.ask(lambda: self._opa.get(MARKER)))
@@ -107,6 +109,10 @@ class Claim:
         usable = bool(marker.at and self._content and marker.content == self._content)
         return Found(usable, marker.rules == rules)
 
+    def doubt_rules(self) -> None:
+        """From the next write on the marker names no rules: links are made by those or by others."""
+        self._doubtful = True
+
     async def write(self, operations: Sequence[Operation], *, filled: bool) -> None:
         """Apply a JSON Patch exactly once. `filled` says whether OPA holds everything with it."""
         following = f"{self._epoch}.{self._number + 1}"
@@ -115,11 +121,14 @@ class Claim:
             steps.append({"op": "remove", "path": pointer(MARKER, "at", self._at)})
         if self._beginning:
             whose = {"epoch": self._epoch, "owner": self._owner, "content": self._content}
-            marker = {**whose, "rules": self._rules, "filled": filled, "at": {following: True}}
+            rules = DOUBTFUL if self._doubtful else self._rules
+            marker = {**whose, "rules": rules, "filled": filled, "at": {following: True}}
             steps.append({"op": "add", "path": pointer(MARKER), "value": marker})
         else:
             steps.append({"op": "add", "path": pointer(MARKER, "at", following), "value": True})
             steps.append({"op": "replace", "path": pointer(MARKER, "filled"), "value": filled})
+            if self._doubtful:
+                steps.append({"op": "replace", "path": pointer(MARKER, "rules"), "value": DOUBTFUL})
         await self._deliver([*steps, *operations], following)
         self._number += 1
         self._at, self._beginning = following, False

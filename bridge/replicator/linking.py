@@ -72,6 +72,11 @@ class Linking:
         self._ahead.update({key: (obj, found[key]) for key, obj in batch.items()})
         return True
 
+    def begin(self) -> None:
+        """Ask anew what links are made from: other modules may be in force. Other rules always come with this."""
+        self._reading = None
+        self._ahead.clear()
+
     def forget(self) -> None:
         """Drop what was asked ahead and not fetched."""
         self._ahead.clear()
@@ -99,8 +104,7 @@ class Linking:
             else:
                 missing.append((key, declared, made_from))
         limit = asyncio.Semaphore(AT_ONCE)
-        # That nothing is missing holds only while OPA reads the same still: then it is asked about nothing.
-        batches = [missing[start : start + BATCH] for start in range(0, max(len(missing), 1), BATCH)]
+        batches = [missing[start : start + BATCH] for start in range(0, len(missing), BATCH)]
         texts = [[declared for _, declared, _ in batch] for batch in batches]
         tasks = [asyncio.create_task(self._ask_within(limit, reading, batch)) for batch in texts]
         try:

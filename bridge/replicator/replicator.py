@@ -79,6 +79,7 @@ class Replicator:
         self._rules = rules
         self._linked_by = ""  # the rules that links were made by
         self._rules_change = False
+        self._relinks = False  # other rules were to come, whether they are in force now or not
         self._wake = asyncio.Event()
         self._room = asyncio.Event()  # for changes that come
         self._doubt = False  # whether OPA holds what was written
@@ -119,13 +120,17 @@ class Replicator:
         self._doubt = True
         self._wake.set()
 
-    def rules_change(self) -> None:
-        """Modules by which links are made, or objects are judged, are about to change in OPA, or might have.
+    def rules_change(self, links: bool) -> None:
+        """Modules by which links are made (`links`), or objects are judged, are about to change in OPA.
 
         Until `rules` tells that OPA has them nothing may be concluded from what it answers; then links are made anew
         where need be, and all that was derived is to be derived again.
         """
         self._rules_change = True
+        if links:
+            # From now on links may be made by either; nobody is to go on with them.
+            self._relinks = True
+            self._writer.doubt_links()
         self.filled.clear()
         if self._whole:
             self._tell(Notice(refilling=True))
@@ -182,8 +187,9 @@ class Replicator:
                 self._start_over()  # at once: the source tells while OPA starts
             await modules_in_force(self._opa, self._rules)
             try:
+                relinks, self._relinks = self._relinks, False
                 self._rules_change, self._linked_by = False, self._rules() or ""
-                if await self._writer.begin(self._linked_by) or (again and not emptied):
+                if await self._writer.begin(self._linked_by, relink=relinks) or (again and not emptied):
                     # What is gone can be told from what OPA holds, and that is known from here on.
                     self._start_over()
                 again = True
@@ -323,7 +329,7 @@ class Replicator:
         rules = self._rules() if self._rules_change else None
         if rules is None:
             return
-        if rules != self._linked_by:
+        if rules != self._linked_by or self._relinks:
             raise Lost("its links were made by other modules than are in force now", reason="modules")
         self._rules_change = False
         self.filled.set()

@@ -40,20 +40,26 @@ class Writer:
         self._begun = False
         self._astray = False  # OPA's index is not what it should be: it is of no use
 
-    async def begin(self, rules: str = "") -> bool:
+    def doubt_links(self) -> None:
+        """Links that are written from now on may be made by other rules than those before: OPA's marker says so."""
+        self._claim.doubt_rules()
+
+    async def begin(self, rules: str = "", *, relink: bool = False) -> bool:
         """Begin with what OPA has, where that was made from the same: then True. Else the next write replaces it all.
 
-        Another bridge that fills this OPA is waited for. Where links were made by other `rules`, each object that comes
-        is written anew in its place.
+        Another bridge that fills this OPA is waited for. Where links were made by other `rules`, or may have been
+        (`relink`), each object that comes is written anew in its place.
         """
         found = await self._claim.take(rules)
+        self.linking.begin()
         usable = found.usable and not self._astray
         self._filled = self._begun = False
         if usable:
             held = await self.ask("held")
             index: Index | None = await self._claim.ask(lambda: self._opa.get(INDEX))
-            self.documents.adopt(held, index or {}, linked=found.linked)
-            log.info("goes on with what OPA holds", objects=len(self.documents), linked=found.linked)
+            linked = found.linked and not relink
+            self.documents.adopt(held, index or {}, linked=linked)
+            log.info("goes on with what OPA holds", objects=len(self.documents), linked=linked)
         else:
             self.documents.begin()
         self._astray = False

@@ -94,6 +94,7 @@ async def test_a_module_that_comes_has_all_links_made_again(linking: Linking, op
     module = b"""package bridge.extensions.hierarchy.acme
 links contains ["acme.io/Plan/shop/p", sprintf("core/Service/shop/%v", [input.object.spec.hostnames[0]])]"""
     assert put_module(opa_url, "acme.rego", module) == 200
+    linking.begin()
     labelled = {**_route(1), "spec": {**_route(1)["spec"], "hostnames": ["from-the-module"]}}
     (links,) = (await linking.of(_by_key(labelled), {key: one.made_from for key, one in before.items()}.get)).values()
     assert links.made_from is None

@@ -14,6 +14,7 @@ import yaml
 from bridge.model.notice import Notice
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaUnavailable
+from bridge.replicator.claim import DOUBTFUL
 from bridge.replicator.replicator import Replicator
 from tests.integration.loading import DEADLINE, Bench, author, loading, until
 from tests.integration.scripted import ScriptedSource
@@ -31,6 +32,7 @@ links contains [gateway, keys.of(input.object)] if {
 	gateway := keys.format("gateway.networking.k8s.io", "Gateway", input.object.metadata.namespace, name)
 }
 """
+ELSEWHERE = EXTENSION.replace("[gateway,", '["gateway.networking.k8s.io/Gateway/infra/other",')
 ENDLESS = """package team.a
 
 x if {
@@ -110,6 +112,59 @@ async def test_objects_stay_where_they_are_while_links_are_made_anew(opa_path: P
         await asyncio.gather(looking, return_exceptions=True)
         assert gone
         assert not any(gone)
+
+
+async def test_links_follow_modules_that_were_taken_back_once_before_opa_had_them(
+    opa_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with loading(opa_path, whole=True) as bench, filling(bench) as (replicator, _):
+        bench.put("below", EXTENSION)
+        await bench.in_force("below")
+        tried = asyncio.Event()
+
+        async def away(_: object) -> None:
+            tried.set()
+            raise OpaUnavailable("nobody answers")
+
+        with monkeypatch.context() as patched:
+            patched.setattr(bench.loader._activation, "serve", away)
+            bench.put("below", ELSEWHERE, version="2")
+            async with asyncio.timeout(DEADLINE):
+                await tried.wait()
+            bench.put("below", EXTENSION, version="3")
+            await until(lambda: bench.loader.links() is not None)
+        bench.put("below", ELSEWHERE, version="4")
+        await bench.in_force("below", version="4")
+        async with asyncio.timeout(DEADLINE):
+            await replicator.filled.wait()
+        assert "gateway.networking.k8s.io/Gateway/infra/other" in str(await links(bench))
+
+
+async def test_links_made_by_modules_that_were_in_force_for_a_moment_are_made_anew(
+    opa_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with loading(opa_path, whole=True) as bench, filling(bench) as (replicator, _):
+        bench.put("below", EXTENSION)
+        await bench.in_force("below")
+        async with asyncio.timeout(DEADLINE):
+            await replicator.filled.wait()
+        with monkeypatch.context() as patched:
+            patched.setattr(replicator, "_rules", lambda: None)  # it is busy with something else meanwhile
+            bench.put("below", ELSEWHERE, version="2")
+            await bench.in_force("below", version="2")
+            source = replicator._source
+            assert isinstance(source, ScriptedSource)
+            service = next(obj for obj in source.objects.values() if obj["kind"] == "Service")
+            source.put({**service, "spec": {"ports": []}})
+            async with asyncio.timeout(DEADLINE):
+                while "infra/other" not in str(await links(bench)):  # noqa: ASYNC110 (OPA has no event)
+                    await asyncio.sleep(0.05)
+            assert await bench.opa.get("bridge_state/rules") == DOUBTFUL
+            bench.put("below", EXTENSION, version="3")
+            await bench.in_force("below", version="3")
+        async with asyncio.timeout(DEADLINE):
+            await replicator.filled.wait()
+        assert "infra/other" not in str(await links(bench))
 
 
 async def test_other_modules_change_no_link(opa_path: Path) -> None:
