@@ -20,9 +20,21 @@ async def differences(opa: Opa, objects: Iterable[Object]) -> list[str]:
     told = [f"lacks {key}" for key in sorted(wanted.keys() - found.keys())]
     told += [f"still has {key}" for key in sorted(found.keys() - wanted.keys())]
     told += [f"has another {key}" for key in sorted(wanted.keys() & found.keys()) if wanted[key] != found[key]]
-    if not told and await opa.get("index") != await index_of(opa, found.values()):
-        told.append("has an index that is not that of its objects")
+    if not told:
+        has, wants = _leaves(await opa.get("index")), _leaves(await index_of(opa, found.values()))
+        told += [
+            f"index {' '.join(path)} is {has.get(path)}, not {wants.get(path)}"
+            for path in sorted(has.keys() | wants.keys())
+            if has.get(path) != wants.get(path)
+        ]
     return told
+
+
+def _leaves(index: Any, above: tuple[str, ...] = ()) -> dict[tuple[str, ...], Any]:
+    """A document by the paths of what is no mapping, or an empty one, in it."""
+    if not isinstance(index, dict) or not index:
+        return {above: index}
+    return {path: leaf for name, below in index.items() for path, leaf in _leaves(below, (*above, name)).items()}
 
 
 def held(groups: dict[str, Any]) -> dict[str, Object]:
