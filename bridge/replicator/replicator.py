@@ -27,8 +27,8 @@ log = structlog.get_logger(__name__)
 
 BATCH = 100  # objects a write, so that a change waits for few others
 BATCH_BYTES = 512 << 10  # of these objects together: OPA parses about 100 MB a second
-PIECE = 2_000  # objects of a fill that are written at once, while more are read; memory holds no more of them for long
-PIECE_BYTES = 8 << 20
+PIECE = 5_000  # objects of a fill that are written at once, while more are read; memory holds no more of them for long
+PIECE_BYTES = 16 << 20
 ROOM = 20_000  # changes that may wait to be written; then the source waits
 ROOM_BYTES = 64 << 20
 SILENCE = 30.0  # seconds that a fill waits for types that do not answer while others do
