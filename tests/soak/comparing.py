@@ -15,9 +15,11 @@ from tests.controlplane.api import ApiError
 from tests.faults.comparing import differences
 from tests.properties.shown import MARKED, marks_shown, marks_wanted, said, shown
 from tests.soak.cluster import Places
+from tests.soak.progress import progress
 
 PATIENCE = 180.0  # seconds; what is not equal by then never is
 _SHOWN = 12  # differences that are told
+_TELL = 20.0  # seconds between two that are told while everything comes right
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +42,16 @@ async def until_equal(places: Places, opas: Mapping[str, str], values: Mapping[s
     Raises Different where that does not happen.
     """
     began = time.monotonic()
+    tell = began + _TELL
     while True:
         told, equal = await _look(places, opas, values, time.monotonic() - began)
         if not told:
             return equal
         if time.monotonic() - began > PATIENCE:
             raise Different("\n".join([*told[:_SHOWN], f"({len(told)} differences)"]))
+        if time.monotonic() > tell:
+            progress(f"not yet: {told[0][:300]}")
+            tell = time.monotonic() + _TELL
         await asyncio.sleep(0.5)
 
 
