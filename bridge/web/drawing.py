@@ -23,6 +23,7 @@ log = structlog.get_logger(__name__)
 
 BATCH = 250  # objects, or policies, a query
 AWAY_DELAY = 0.5  # seconds before OPA is asked again
+SHORTLY = 10.0  # seconds that word of a write to OPA may take
 UNUSED = 300.0  # seconds after which a picture that nobody looks at is put away
 _POLICY_KIND = "policybridge.io/PolicyKind"
 _DESCRIBING = {_POLICY_KIND, "apiextensions.k8s.io/CustomResourceDefinition"}
@@ -41,7 +42,8 @@ class Drawing:
         self.whole = asyncio.Event()
         self._backing: Backing | None = None
         self._follows = False
-        self._notices: list[Notice] = []
+        self._notices: list[tuple[float, Notice]] = []  # with the time at which they came
+        self._since: dict[str, float] = {}  # when an object came into the picture
         self._differing: set[str] = set()  # policies
         self._all = True  # everything is to be drawn anew
         self._lookers = 0
@@ -61,7 +63,7 @@ class Drawing:
         if notice.refilled or any(key.type_id in _DESCRIBING for key in notice.keys):
             self._all = True
         elif not notice.refilling:
-            self._notices.append(notice)
+            self._notices.append((asyncio.get_running_loop().time(), notice))
         self._wake.set()
 
     @contextlib.contextmanager
@@ -121,6 +123,7 @@ class Drawing:
             self._follows = False
             backing.remediator.unfollow(self._note_policies)
             self.picture, self.policies = Picture(), {}
+            self._since.clear()
             self._notices.clear()
             self._differing.clear()
             self._all = True
@@ -134,23 +137,30 @@ class Drawing:
     async def _draw_all(self, opa: Opa) -> None:
         drawn: set[str] = set()
         for part in await opa.query("pictured", {}):
-            drawn |= await self._put(opa, part)
+            upcoming = [key for key in part if key not in drawn]
+            while upcoming:
+                drawn |= await self._put(opa, upcoming)
+                upcoming = sorted(self.picture.beside(upcoming) - drawn)
             if self._all:
                 return  # what is drawn now is changing as a whole
         for key in [key for key in self.picture.objects if key not in drawn]:
-            self._note_nodes(self.picture.put(key, None))
+            self._note_nodes(self._take(key, None))
         held = await opa.query("policies", {})
         self._differing |= {*held, *self.policies}
 
-    async def _redraw(self, opa: Opa, notices: Sequence[Notice]) -> None:
+    async def _redraw(self, opa: Opa, notices: Sequence[tuple[float, Notice]]) -> None:
         was: dict[str, list[tuple[str, ...]]] = {}
-        for notice in notices:
+        came: dict[str, float] = {}
+        for time, notice in notices:
             for key, paths in notice.was.items():
                 was.setdefault(str(key), []).extend(paths)
-        keys = sorted({str(key) for notice in notices for key in notice.keys})
-        if keys:
-            drawn = [key for key in keys if key in self.picture]
-            await self._put(opa, await opa.query("redrawn", {"keys": keys, "was": was, "drawn": drawn}))
+            for key in notice.keys:
+                came.setdefault(str(key), time)
+        if came:
+            # What came into the picture shortly before word of it did may have been created by this very change; others
+            # that name it may have been drawn before that.
+            drawn = [key for key, time in came.items() if self._since.get(key, time) < time - SHORTLY]
+            await self._put(opa, await opa.query("redrawn", {"keys": sorted(came), "was": was, "drawn": drawn}))
 
     async def _put(self, opa: Opa, objects: Sequence[str]) -> set[str]:
         """Draw objects, and those that their edges lead to; the keys of all of them."""
@@ -162,12 +172,20 @@ class Drawing:
                 for asked, entries in await in_parts(opa, "picture", "objects", batch, {}):
                     concerned: set[str] = set()
                     for key in asked:
-                        concerned |= self.picture.put(key, entries.get(key))
+                        concerned |= self._take(key, entries.get(key))
                     self._note_nodes(concerned)
                     changed |= concerned
                 drawn.update(batch)
             upcoming = sorted(self.picture.missing(changed) - drawn)
         return drawn
+
+    def _take(self, key: str, entry: Mapping[str, Any] | None) -> set[str]:
+        concerned = self.picture.put(key, entry)
+        if key in self.picture:
+            self._since.setdefault(key, asyncio.get_running_loop().time())
+        else:
+            self._since.pop(key, None)
+        return concerned
 
     def _note_nodes(self, keys: Iterable[str]) -> None:
         changed: list[Changed] = [("node", key) for key in keys]

@@ -59,8 +59,11 @@ class Picture:
 
     def missing(self, keys: Iterable[str]) -> set[str]:
         """The objects, of which nobody has told, that edges of these nodes lead to."""
-        ends = {end for key in keys if key in self._nodes for end in self._ends(self._nodes[key])}
-        return {name for end in ends if (name := object_of(end)) not in self._nodes_of}
+        return {name for name in self._led_to(keys) if name not in self._nodes_of}
+
+    def beside(self, objects: Iterable[str]) -> set[str]:
+        """The objects that edges of these objects lead to."""
+        return self._led_to(key for name in objects for key in self._nodes_of.get(name, ()))
 
     def told(self, key: str) -> Node | None:
         """One node as it is told, None where there is none to be shown."""
@@ -126,6 +129,9 @@ class Picture:
         else:
             self._nodes[key] = after
         return {other for _, other in gone ^ come}
+
+    def _led_to(self, keys: Iterable[str]) -> set[str]:
+        return {object_of(end) for key in keys if key in self._nodes for end in self._ends(self._nodes[key])}
 
     @staticmethod
     def _edges(node: Node | None) -> set[tuple[str, str]]:

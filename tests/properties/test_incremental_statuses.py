@@ -38,6 +38,7 @@ class Bridge:
     sink: ScriptedSink
     notices: Notices
     remediator: Remediator
+    replicator: Replicator
 
     async def settled(self) -> None:
         """Wait until every change has been written, computed and remediated, and the statuses have come back."""
@@ -65,7 +66,7 @@ async def at_work(opa_url: str, objects: Iterable[Object]) -> AsyncIterator[Brid
             filled = asyncio.create_task(replicator.filled.wait())
             await asyncio.wait({filled, *tasks}, return_when=asyncio.FIRST_COMPLETED)
             assert filled.done(), [task.exception() for task in tasks if task.done()]
-            yield Bridge(source, opa, sink, notices, remediator)
+            yield Bridge(source, opa, sink, notices, remediator, replicator)
             assert not any(task.done() for task in tasks)
         finally:
             for task in tasks:
@@ -123,14 +124,14 @@ async def walk(seed: int, steps: int, opa_path: Path) -> None:
                 if obj is None:
                     bridge.source.delete(key)
                 else:
-                    bridge.source.put(_as_it_was(bridge.source.objects.get(key, {}), obj))
+                    bridge.source.put(as_it_was(bridge.source.objects.get(key, {}), obj))
             if chance.random() < 0.2:
                 history.append(_meddle(bridge.source, chance))
             await bridge.settled()
             await _compare(bridge, f"seed {seed}, after {len(history)} steps, the last:\n" + "\n".join(history[-4:]))
 
 
-def _as_it_was(before: Object, obj: Object) -> Object:
+def as_it_was(before: Object, obj: Object) -> Object:
     """A changed object keeps its status and annotations, as with an API server."""
     annotations = before.get("metadata", {}).get("annotations", {})
     kept = {"status": before["status"]} if "status" in before else {}

@@ -49,14 +49,23 @@ _held_by(namespace) := {key |
 # description: |
 #   The other way round: an object or frontend and all above it by declared links, each with the Namespace that holds it, and
 #   the object of a frontend.
-objects_above(key) := (above | {object_key | some found in above; object_key := trim_suffix(found, "@frontend")}) | {namespace |
-	some found in above
-	parts := keys.parse(found)
-	parts.namespace != "-"
-	namespace := keys.format("", "Namespace", "", parts.namespace)
+objects_above(key) := (above | objects) | {keys.format("", "Namespace", "", namespace) |
+	some object_key in objects
+	namespace := keys.parse(object_key).namespace
+	_is_held(object_key, namespace)
 } if {
 	above := _declared_upward(key)
+	objects := {trim_suffix(found, "@frontend") | some found in above}
 }
+
+# What `_held_by` names, asked for one object.
+_is_held(object_key, _) if {
+	not levels[keys.parse(object_key).type].object in {"GatewayClass", "Namespace"}
+	levels[keys.parse(object_key).type]
+	lookup.get(object_key)
+}
+
+_is_held(object_key, namespace) if object_key in lookup.held(namespace)
 
 # METADATA
 # description: What stands directly below an object by declared links, and below a ListenerSet among that; see `objects_below`.

@@ -1,0 +1,372 @@
+"""What `bridge run` serves over HTTP, asked as browsers and programs do."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import io
+import json
+import re
+import shutil
+import signal
+import socket
+import subprocess
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+import yaml
+
+from tests.e2e.conftest import SHOP, Run
+
+CART = "gateway.networking.k8s.io/HTTPRoute/shop/cart"
+CHECKOUT = f"{CART}#checkout"
+GATEWAY = "gateway.networking.k8s.io/Gateway/infra/public"
+BRAND = "example.com/ColorPolicy/infra/brand"
+PATIENCE = 60.0
+# A name that nobody sane gives, in a place where everything is allowed.
+HOSTILE = '</script><img src=x onerror=alert(1)>\u2028"\n\nevent: fake\ndata: {}\n\n' + "x" * 253
+
+
+@dataclass
+class Served:
+    """A bridge that serves a copy of the example."""
+
+    process: subprocess.Popen[str]
+    folder: Path
+    url: str
+
+    def write(self, name: str, *objects: Any) -> None:
+        """Put a manifest into the folder."""
+        (self.folder / name).write_text(yaml.safe_dump_all(objects))
+
+
+@contextlib.contextmanager
+def serving(bridge_path: Path, environment: dict[str, str], folder: Path, *more: str) -> Iterator[Served]:
+    """A bridge that has said where it is."""
+    log = folder.parent / "log"
+    with log.open("a") as errors:
+        process = subprocess.Popen(
+            [bridge_path, "run", "--manifests", folder, *more],
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            env=environment,
+            text=True,
+        )
+    try:
+        assert process.stdout is not None
+        said = ""
+        for line in process.stdout:
+            said += line
+            if line.startswith("Ctrl-C"):
+                break
+        else:
+            pytest.fail(f"bridge run ended: {log.read_text()}", pytrace=False)
+        found = re.search(r"Bridge: +(http://\S+)", said)
+        assert found, said
+        yield Served(process, folder, found[1])
+    finally:
+        process.kill()
+        process.wait()
+        assert process.stdout is not None
+        process.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def served(
+    bridge_path: Path, environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Served]:
+    """A bridge on the example. Who writes into its folder puts it back."""
+    folder = shutil.copytree(SHOP, tmp_path_factory.mktemp("web") / "shop")
+    with serving(bridge_path, environment, folder, "--listen", "127.0.0.1:0") as found:
+        yield found
+
+
+class Events:
+    """Server-sent events as a client reads them; keeps the name of the last."""
+
+    def __init__(self, response: aiohttp.ClientResponse) -> None:
+        self._response = response
+        self.last_id = ""
+
+    async def next(self, name: str) -> Any:
+        """The data of the next event of a name."""
+        async with asyncio.timeout(PATIENCE):
+            event = ""
+            while line := (await self._response.content.readuntil(b"\n")).decode():
+                field, _, value = line.rstrip("\n").partition(": ")
+                if field == "event":
+                    event = value
+                elif field == "id":
+                    self.last_id = value
+                elif field == "data" and event == name:
+                    return json.loads(value)
+        raise AssertionError(f"no event {name} any more")
+
+    async def until(self, name: str, want: Any) -> Any:
+        """The data of the next event of a name for which `want` is true."""
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                data = await self.next(name)
+                if want(data):
+                    return data
+
+
+@contextlib.asynccontextmanager
+async def events(url: str, **headers: str) -> AsyncIterator[Events]:
+    """The events at a URL."""
+    async with (
+        aiohttp.ClientSession(read_bufsize=1 << 24, timeout=aiohttp.ClientTimeout(total=None)) as session,
+        session.get(url, headers={name.replace("_", "-"): value for name, value in headers.items()}) as response,
+    ):
+        assert response.status == 200, await response.text()
+        assert response.headers["Content-Type"].startswith("text/event-stream")
+        yield Events(response)
+
+
+async def get(url: str, **headers: str) -> tuple[int, Any]:
+    """Status and JSON of an answer."""
+    async with aiohttp.ClientSession() as session, session.get(url, headers=headers) as response:
+        return response.status, await response.json()
+
+
+async def post(url: str, body: str | io.BytesIO) -> tuple[int, Any]:
+    """The same of something that is sent."""
+    async with aiohttp.ClientSession() as session, session.post(url, data=body) as response:
+        return response.status, await response.json()
+
+
+def policy(name: str, target: str, accent: str) -> Any:
+    """A ColorPolicy in shop on a route."""
+    ref = {"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "name": target}
+    spec = {"targetRefs": [ref], "defaults": {"strategy": "patch", "colors": {"accent": accent}}}
+    return {
+        "apiVersion": "example.com/v1",
+        "kind": "ColorPolicy",
+        "metadata": {"name": name, "namespace": "shop"},
+        "spec": spec,
+    }
+
+
+async def test_the_page_is_kept_to_itself(served: Served) -> None:
+    async with aiohttp.ClientSession() as session:
+        async with session.get(f"{served.url}/") as response:
+            assert response.status == 200
+            rules = response.headers["Content-Security-Policy"]
+            assert "default-src 'none'" in rules
+            assert "unsafe" not in rules
+            assert "frame-ancestors 'none'" in rules
+            assert response.headers["X-Content-Type-Options"] == "nosniff"
+            etag = response.headers["ETag"]
+        async with session.get(f"{served.url}/", headers={"If-None-Match": etag}) as response:
+            assert response.status == 304
+        for path in ("/../guard.py", "/%2e%2e/guard.py", "/..%2fguard.py", "/nothing.js", "//etc/passwd"):
+            async with session.get(f"{served.url}{path}") as response:
+                assert response.status == 404, path
+        async with session.get(f"{served.url}/api/topology", headers={"Host": "evil.example"}) as response:
+            assert response.status == 421
+        async with session.get(f"{served.url}/api/topology") as response:
+            assert response.headers["Cache-Control"] == "no-store"
+        for path in ("/livez", "/readyz", "/metrics", "/bundles/policy-bridge.tar.gz"):
+            async with session.get(f"{served.url}{path}", headers={"Host": "bridge.example"}) as response:
+                assert response.status == 200, path
+
+
+async def test_the_picture_shows_the_hierarchy_with_policies_and_what_became_of_them(served: Served) -> None:
+    status, found = await get(f"{served.url}/api/topology")
+    assert status == 200
+    assert found["whole"]
+    nodes = found["nodes"]
+    assert found["total"] == len(nodes)
+    assert nodes[CHECKOUT]["parents"] == [CART]
+    assert nodes[CHECKOUT]["level"] == "Rule"
+    assert "core/Service/shop/cart" in nodes[CHECKOUT]["leadsTo"]
+    assert f"{GATEWAY}#https" in nodes[CART]["parents"]
+    assert [one["policy"] for one in nodes[GATEWAY]["policies"]] == [BRAND]
+    assert found["policies"][BRAND]["outcomes"] == ["PartiallyProgrammed"]
+    lost = found["policies"]["example.com/ColorPolicy/shop/summer-sale"]
+    assert [condition["reason"] for condition in lost["conditions"]] == ["TargetNotFound"]
+    overridden = [name for name, about in found["policies"].items() if about["outcomes"] == ["Overridden"]]
+    assert overridden
+    assert "example.com/ColorPolicy" in found["facets"]["policyKinds"]
+    _, part = await get(f"{served.url}/api/topology?limit=4")
+    assert len(part["nodes"]) < 5
+    assert part["total"] == found["total"]
+    _, below = await get(f"{served.url}/api/topology?below={GATEWAY}%23https&name=&limit=4")
+    assert set(below["nodes"]) <= set(nodes)
+    _, searched = await get(f"{served.url}/api/topology?name=CHECKOUT")
+    assert CHECKOUT in searched["nodes"]
+    assert GATEWAY in searched["nodes"]
+    for wrong, code in (("limit=x", 400), ("limit=0", 400), ("colour=red", 400), ("below=core/Service/x/y", 404)):
+        status, said = await get(f"{served.url}/api/topology?{wrong}")
+        assert (status, "error" in said) == (code, True), wrong
+
+
+async def test_a_change_is_told_as_what_differs_and_a_break_misses_nothing(served: Served) -> None:
+    async with events(f"{served.url}/api/stream") as stream:
+        assert (await stream.next("topology"))["reload"]
+        await stream.until("state", lambda state: state["ready"] and state["whole"])
+        served.write("90-more.yaml", policy("more", "cart", "pink"))
+        name = "example.com/ColorPolicy/shop/more"
+        told = await stream.until("topology", lambda data: CART in data.get("nodes", {}))
+        assert name in [one["policy"] for one in told["nodes"][CART]["policies"]]
+        assert not told["reload"]
+        had = told["revision"]
+        assert stream.last_id == had
+    (served.folder / "90-more.yaml").unlink()
+    async with events(f"{served.url}/api/stream", Last_Event_ID=had) as stream:
+        told = await stream.until("topology", lambda data: CART in data.get("nodes", {}))
+        assert name not in [one["policy"] for one in told["nodes"][CART]["policies"]]
+        if name not in told["gonePolicies"]:
+            await stream.until("topology", lambda data: name in data["gonePolicies"])
+
+
+async def test_queries_are_passed_on_and_nothing_else_is(served: Served) -> None:
+    url = f"{served.url}/api/query"
+    status, said = await post(f"{url}/effective", json.dumps({"input": {"targets": [CHECKOUT]}}))
+    assert status == 200
+    assert said["result"][0]["target"] == CHECKOUT
+    for name, body, code, word in (
+        ("effective", '{"input": {"targets": ["x"]}}', 400, "InvalidInput"),
+        ("effective", '{"input": {"targets": ["core/Service/a/b"]}}', 404, "TargetNotFound"),
+        ("effective", "{", 400, "InvalidInput"),
+        ("effective", "[]", 400, "InvalidInput"),
+        ("held", "{}", 404, "UnknownQuery"),
+        ("..%2F..%2Fobjects", "{}", 404, "UnknownQuery"),
+    ):
+        status, said = await post(f"{url}/{name}", body)
+        assert (status, said["error"]["code"]) == (code, word), name
+    status, said = await post(f"{url}/effective", io.BytesIO(b" " * (5 << 20)))
+    assert (status, said["error"]["code"]) == (413, "TooLarge")
+
+
+async def test_a_pasted_manifest_is_analysed_and_all_its_mistakes_are_told(served: Served) -> None:
+    url = f"{served.url}/api/changes"
+    pasted = yaml.safe_dump_all([policy("more", "cart", "pink"), policy("lost", "nowhere", "pink")])
+    status, said = await post(url, pasted)
+    assert status == 200
+    assert said["objects"]["created"] == ["example.com/ColorPolicy/shop/lost", "example.com/ColorPolicy/shop/more"]
+    assert [problem["reason"] for problem in said["problems"]["introduced"]] == ["TargetNotFound"]
+    assert CHECKOUT in {difference["target"] for difference in said["effective"]}
+    assert said["mistakes"] == []
+    _, same = await post(url, json.dumps(policy("more", "cart", "pink")))
+    assert same["objects"]["created"] == ["example.com/ColorPolicy/shop/more"]
+    broken = "\n---\n".join([f"kind: Broken{number}" for number in range(49)] + ["a: [", pasted])
+    status, said = await post(url, broken)
+    assert status == 200
+    assert len(said["mistakes"]) == 50
+    assert [mistake["line"] for mistake in said["mistakes"]][:3] == [1, 3, 5]
+    assert len(said["objects"]["created"]) == 2
+    _, deleted = await post(f"{url}?delete=colorpolicy/infra/brand", "")
+    assert deleted["objects"]["deleted"] == [BRAND]
+    for body, query, code in (("", "", 400), ("", "?delete=colorpolicy/infra/brnd", 404)):
+        status, _ = await post(url + query, body)
+        assert status == code
+
+
+async def test_hostile_names_end_no_event_and_no_document(served: Served) -> None:
+    hostile = policy("more", "cart", HOSTILE)
+    async with events(f"{served.url}/v1/effective?target={CART}&watch=true") as stream:
+        await stream.next("synced")
+        served.write("90-hostile.yaml", hostile)
+        await stream.until("effective", _has)
+        (served.folder / "90-hostile.yaml").unlink()
+    _, said = await post(f"{served.url}/api/changes", yaml.safe_dump(policy(HOSTILE, "cart", "x")))
+    assert len(said["mistakes"]) == 1
+
+
+def _has(value: Any) -> bool:
+    if isinstance(value, dict):
+        return any(map(_has, value.values()))
+    return any(map(_has, value)) if isinstance(value, list) else value == HOSTILE
+
+
+async def test_effective_policies_are_pushed_to_all_who_follow(served: Served) -> None:
+    url = f"{served.url}/v1/effective"
+    status, once = await get(f"{url}?target=httproute/shop/cart")
+    assert status == 200
+    async with (
+        events(f"{url}?target=httproute/shop/cart%23checkout&watch=true") as rule,
+        events(f"{url}?target=gateway/infra/public&target=httproute/cart&namespace=shop&watch=true") as wide,
+    ):
+        first = await rule.next("effective")
+        assert first["paths"] == next(one["paths"] for one in once["effective"] if one["target"] == CHECKOUT)
+        await rule.next("synced")
+        await wide.next("synced")
+        served.write("90-more.yaml", policy("a-more", "cart", "pink"))
+        for stream in (rule, wide):
+            told = await stream.until("effective", lambda data: data["target"] == CHECKOUT)
+            assert "example.com/ColorPolicy/shop/a-more" in json.dumps(told)
+            assert told["revision"] > first["revision"]
+        (served.folder / "42-route-cart.yaml").unlink()
+        told = await rule.until("effective", lambda data: data["target"] == CHECKOUT and not data["paths"])
+        shutil.copy(SHOP / "42-route-cart.yaml", served.folder)
+        told = await rule.until("effective", lambda data: data["target"] == CHECKOUT and data["paths"])
+        assert "a-more" in json.dumps(told)
+        (served.folder / "90-more.yaml").unlink()
+
+
+async def test_wrong_targets_are_told_with_near_matches(served: Served) -> None:
+    for asked, code, words in (
+        ("target=httproute/cort", 404, "did you mean HTTPRoute/shop/cart?"),
+        ("target=httproute/shop/cart%23chekout&watch=true", 404, "did you mean HTTPRoute/shop/cart#checkout?"),
+        ("target=x", 400, "is no target"),
+        ("target=service/posts&policyKind=colorpolicie", 404, "did you mean ColorPolicy"),
+        ("target=service/posts&watch=perhaps", 400, "true or false"),
+        ("watch=true", 400, "give 1 to 100 targets"),
+        ("target=service/posts&wach=true", 400, "there is no parameter 'wach'"),
+    ):
+        status, said = await get(f"{served.url}/v1/effective?{asked}")
+        assert status == code, asked
+        assert words in said["error"]["message"]
+
+
+async def test_a_page_left_open_goes_on_after_a_restart(
+    bridge_path: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    folder = shutil.copytree(SHOP, tmp_path / "shop")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        listen = f"127.0.0.1:{free.getsockname()[1]}"
+    with serving(bridge_path, environment, folder, "--listen", listen) as served:
+        async with events(f"{served.url}/api/stream") as stream:
+            await stream.until("state", lambda state: state["whole"])
+            had = stream.last_id
+            # Streams that are open do not keep it from ending.
+            served.process.send_signal(signal.SIGTERM)
+            assert await asyncio.to_thread(served.process.wait, PATIENCE) == 0
+    with serving(bridge_path, environment, folder, "--listen", listen) as served:
+        async with events(f"{served.url}/api/stream", Last_Event_ID=had) as stream:
+            assert (await stream.next("topology"))["reload"]
+            await stream.until("state", lambda state: state["whole"])
+
+
+def test_elsewhere_than_on_loopback_it_does_not_start_without_a_token(bridge: Run) -> None:
+    refused = bridge("run", "--manifests", SHOP, "--listen", "0.0.0.0:0")
+    assert refused.returncode == 2
+    assert "--web-token-file" in refused.stderr
+
+
+async def test_with_a_token_file_it_wants_the_token(
+    bridge_path: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    folder = shutil.copytree(SHOP, tmp_path / "shop")
+    token = tmp_path / "token"
+    token.write_text("first\n")
+    with serving(bridge_path, environment, folder, "--listen", "127.0.0.1:0", "--web-token-file", str(token)) as served:
+        for path in ("/api/topology", "/api/stream", f"/v1/effective?target={CART}"):
+            status, said = await get(served.url + path)
+            assert (status, said["error"]["code"]) == (401, "Unauthorized")
+        assert (await get(f"{served.url}/api/topology", Authorization="Bearer first"))[0] == 200
+        async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as browser:
+            async with browser.post(f"{served.url}/api/login", json={"token": "first"}) as response:
+                assert response.status == 200
+            async with browser.get(f"{served.url}/api/topology") as response:
+                assert response.status == 200
+            token.write_text("second\n")
+            async with browser.get(f"{served.url}/api/topology") as response:
+                assert response.status == 401
+        assert (await get(f"{served.url}/api/topology", Authorization="Bearer second"))[0] == 200

@@ -1,0 +1,172 @@
+"""What the page and the stream keep up to date at the cost of each change equals what is asked from scratch."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import random
+import time
+from collections.abc import AsyncIterator
+from contextlib import ExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bridge.answers.asking import effective_at
+from bridge.answers.errors import CommandError
+from bridge.model.keys import parse_key
+from bridge.modules.shipped import shipped_bundle
+from bridge.opa.client import Opa
+from bridge.opa.errors import QueryError
+from bridge.opa.managed import ManagedOpa
+from bridge.resources import rego_root
+from bridge.runtime.serving import Backing
+from bridge.web.drawing import Drawing
+from bridge.web.following import Followed, Following
+from bridge.web.picture import Picture
+from tests.properties.small_world import SmallWorld
+from tests.properties.test_incremental_statuses import Bridge, as_it_was, at_work
+
+AT_ONCE = (1, 1, 3, 1, 2)  # steps that happen together before the next look
+PATIENCE = 20.0  # seconds for what is kept to become what it should be
+
+
+@dataclass
+class Looking:
+    """A bridge whose picture somebody looks at, and some of whose targets somebody follows."""
+
+    bridge: Bridge
+    drawing: Drawing
+    followed: list[Followed]
+
+
+@asynccontextmanager
+async def looking(opa_url: str, world: SmallWorld) -> AsyncIterator[Looking]:
+    """A bridge that has taken a world in."""
+    drawing, following = Drawing(), Following()
+    async with at_work(opa_url, world.objects.values()) as bridge:
+        drawing.open(Backing(bridge.opa, bridge.replicator.listen, bridge.remediator, dict))
+        following.open(bridge.opa)
+        bridge.replicator.listen(following.note)
+        tasks = [asyncio.create_task(drawing.run()), asyncio.create_task(following.run())]
+        kinds = ("Gateway", "HTTPRoute", "Service", "Thing", "Namespace", "GatewayClass", "ListenerSet")
+        targets = [key for key in world.objects if key.kind in kinds]
+        try:
+            with ExitStack() as stack:
+                stack.enter_context(drawing.looking())
+                _, followed = stack.enter_context(following.following(targets, None, None))
+                yield Looking(bridge, drawing, followed)
+                assert not any(task.done() for task in tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+
+@pytest.mark.parametrize("seed", [1, 3])
+async def test_after_every_change_picture_and_stream_equal_those_from_scratch(seed: int, opa_path: Path) -> None:
+    await walk(seed, 15, opa_path)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(100, 112))
+async def test_after_many_changes_picture_and_stream_equal_those_from_scratch(seed: int, opa_path: Path) -> None:
+    await walk(seed, 150, opa_path)
+
+
+async def walk(seed: int, steps: int, opa_path: Path) -> None:
+    world, chance = SmallWorld(seed), random.Random(seed)
+    history: list[str] = []
+    bundle = shipped_bundle(rego_root())
+    async with ManagedOpa(opa_path, {}, bundle=bundle) as managed, looking(managed.url, world) as seen:
+        await _compare(seen, f"seed {seed}, at the start")
+        together = itertools.cycle(AT_ONCE)
+        while len(history) < steps:
+            for _ in range(next(together)):
+                what, key, obj = world.step()
+                history.append(f"{what} {key}: {obj['spec'] if obj and 'spec' in obj else obj}")
+                source = seen.bridge.source
+                if obj is None:
+                    source.delete(key)
+                else:
+                    source.put(as_it_was(source.objects.get(key, {}), obj))
+                if chance.random() < 0.5:
+                    await asyncio.sleep(0.005)
+            await seen.bridge.settled()
+            await _compare(seen, f"seed {seed}, after {len(history)} steps, the last:\n" + "\n".join(history[-4:]))
+
+
+async def _compare(seen: Looking, where: str) -> None:
+    opa, drawing = seen.bridge.opa, seen.drawing
+    picture = await _picture(opa)
+    policies = await _policies(opa)
+    effective = [await _effective(opa, one) for one in seen.followed]
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        kept = _shown(drawing.picture)
+        found = {key: policy["conditions"] for key, policy in drawing.policies.items()}
+        followed = [list(one.entries.values()) for one in seen.followed]
+        followed = [sorted(entries, key=_place) for entries in followed]
+        if (kept, found, followed) == (picture, policies, effective):
+            return
+        if time.monotonic() > deadline:
+            assert not _differences(kept, picture), f"{_differences(kept, picture)}\n{where}"
+            assert found == policies, where
+            for one, now, then in zip(seen.followed, followed, effective, strict=True):
+                assert now == then, f"{where}\nfollowing {one.target}"
+        await asyncio.sleep(0.01)
+
+
+async def _picture(opa: Opa) -> dict[str, Any]:
+    drawn, upcoming = Picture(), {key for part in await opa.query("pictured", {}) for key in part}
+    asked: set[str] = set()
+    while upcoming:
+        found = await opa.query("picture", {"objects": sorted(upcoming)})
+        asked |= upcoming
+        changed = set().union(*(drawn.put(key, found.get(key)) for key in upcoming))
+        upcoming = drawn.missing(changed) - asked
+    return _shown(drawn)
+
+
+def _shown(picture: Picture) -> dict[str, Any]:
+    return {key: picture.told(key) for key in sorted(picture.shown())}
+
+
+def _differences(kept: dict[str, Any], picture: dict[str, Any]) -> list[str]:
+    found = []
+    for key in sorted(kept.keys() | picture.keys()):
+        one, other = kept.get(key) or {}, picture.get(key) or {}
+        found += [
+            f"{key} {name}: {one.get(name)} for {other.get(name)}"
+            for name in one | other
+            if one.get(name) != other.get(name)
+        ]
+    return found
+
+
+async def _policies(opa: Opa) -> dict[str, Any]:
+    told = await opa.query("status", {"policies": await opa.query("policies", {})})
+    found = {}
+    for entry in told:
+        groups = [entry["conditions"]] if "conditions" in entry else [one["conditions"] for one in entry["ancestors"]]
+        conditions: list[Any] = []
+        for condition in itertools.chain(*groups):
+            shown = {name: condition[name] for name in ("type", "status", "reason", "message")}
+            if shown not in conditions:
+                conditions.append(shown)
+        found[entry["policy"]] = conditions
+    return found
+
+
+async def _effective(opa: Opa, one: Followed) -> list[Any]:
+    try:
+        told = await effective_at(opa, [one.target])
+    except (QueryError, CommandError):
+        return []
+    return sorted(told, key=_place)
+
+
+def _place(entry: Any) -> tuple[str, str]:
+    return (str(parse_key(entry["target"])), entry["policyKind"])
