@@ -22,9 +22,9 @@ def policies_table(entries: Sequence[Entry], wide: bool = False) -> list[Table]:
         Column("NAMESPACE"),
         Column("NAME"),
         Column("KIND"),
-        Column("CLASS"),
+        Column("CLASS", spare=not wide),
         Column("MODE", painted=True),
-        Column("TARGET", cut=not wide),
+        Column("TARGET", long=True),
         Column("ACCEPTED", painted=True),
         Column("PROGRAMMED", painted=True),
         Column("SCOPES"),
@@ -57,11 +57,11 @@ def kinds_table(entries: Sequence[Entry], wide: bool = False) -> list[Table]:
     """A row for each policy kind."""
     columns = [
         Column("KIND"),
-        Column("CLASS"),
+        Column("CLASS", spare=not wide),
         Column("MODE", painted=True),
         Column("ACTS AT"),
-        Column("STRATEGIES", long=wide),
-        Column("SOURCE"),
+        Column("STRATEGIES", long=True),
+        Column("SOURCE", long=True),
         Column("ACCEPTED", painted=True),
         Column("MESSAGE", long=True),
     ]

@@ -1,15 +1,15 @@
 """Tables as kubectl prints them: columns by spaces, no lines.
 
 On a terminal that is too narrow, cells are broken between words, or cut where a column says so; if that is not enough,
-what is long stands below its row. Elsewhere (a pipe, a file) each row is one line, whatever its length, so that grep
-and awk can be trusted.
+columns that can be spared are left out, then what is long stands below its row. Elsewhere (a pipe, a file) each row is
+one line, whatever its length, so that grep and awk can be trusted.
 """
 
 from __future__ import annotations
 
+import itertools
 import shutil
 import sys
-import textwrap
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from bridge.cli.printers.colors import emphasize, paint, use_colors
 
 _GAP = 3  # spaces between columns
+_LEAST_GAP = 2
 _LEAST = 12  # a column is not made narrower than this, or than its title
 _LEAST_CUT = 24  # what is left of a cell that is cut; with less it stands below
 _INDENT = "  "  # of what stands below a row
@@ -28,13 +29,16 @@ class Column:
     """A column.
 
     `painted`: words of outcomes in it get their colours. `long`: its cells may stand below their row. `cut`: too long a
-    cell is cut, not broken.
+    cell is cut, not broken. `spare`: it may be left out. `tree`: its cells are branches, which go on
+    beside broken cells.
     """
 
     title: str
     painted: bool = False
     long: bool = False
     cut: bool = False
+    spare: bool = False
+    tree: bool = False
 
 
 @dataclass(slots=True)
@@ -89,41 +93,61 @@ def render(table: Table, width: int | None = None, *, colors: bool = False) -> s
     """The table as text that ends with a line's end; `width` in characters, None for no bound."""
     columns = table.columns
     rows = [[_clean(cell) for cell in row] for row in table.rows]
-    beside = list(range(len(columns)))
-    widths = _fit(columns, rows, width)
-    if width is not None and not _fits(columns, widths, width):
-        beside = [index for index in beside if not columns[index].long] or beside
-        columns_beside = [columns[index] for index in beside]
-        widths = _fit(columns_beside, [[row[index] for index in beside] for row in rows], width)
-        widths = widths if _fits(columns_beside, widths, width) else _squeeze(columns_beside, widths, width)
+    beside, widths, gap = _arrange(columns, rows, width)
+    below = [index for index, column in enumerate(columns) if column.long and index not in beside]
     painters = [paint if colors and column.painted else _plain for column in columns]
-    lines = [_line([columns[index].title for index in beside], widths, [_plain] * len(beside))]
+    lines = [_line([columns[index].title for index in beside], widths, [_plain] * len(beside), gap)]
     for row in rows:
         cells = [
             [_shorten(row[index], size)] if columns[index].cut else _wrap(row[index], size)
             for index, size in zip(beside, widths, strict=True)
         ]
         for number in range(max(len(cell) for cell in cells)):
-            texts = [cell[number] if number < len(cell) else "" for cell in cells]
-            lines.append(_line(texts, widths, [painters[index] for index in beside]))
-        if width is not None and len(beside) < len(columns):
-            lines += _below(columns, row, painters, width)
+            texts = [
+                cell[number] if number < len(cell) else _branches(cell[0]) if columns[index].tree else ""
+                for index, cell in zip(beside, cells, strict=True)
+            ]
+            lines.append(_line(texts, widths, [painters[index] for index in beside], gap))
+        if width is not None and below:
+            lines += _below([(columns[index], row[index], painters[index]) for index in below], width)
     return "\n".join(lines) + "\n"
 
 
-def _below(
-    columns: Sequence[Column], row: Sequence[str], painters: Sequence[Callable[[str], str]], width: int
-) -> list[str]:
-    titles = max(len(column.title) for column in columns if column.long)
+def _arrange(
+    columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int | None
+) -> tuple[list[int], list[int], int]:
+    """The columns that stand beside each other, their widths, and the gap between them."""
+    every = list(range(len(columns)))
+    needed = [index for index in every if not columns[index].spare]
+    short = [index for index in needed if not columns[index].long]
+    for beside, gap in itertools.product((every, needed, short), (_GAP, _LEAST_GAP)):
+        chosen = [columns[index] for index in beside]
+        widths = _fit(chosen, [[row[index] for index in beside] for row in rows], width, gap)
+        if beside and (width is None or _fits(widths, width, gap)):
+            return beside, widths, gap
+    beside = short or needed or every
+    chosen = [columns[index] for index in beside]
+    widths = _fit(chosen, [[row[index] for index in beside] for row in rows], width, _LEAST_GAP)
+    return beside, _squeeze(chosen, widths, width or 0), _LEAST_GAP
+
+
+def _below(cells: Sequence[tuple[Column, str, Callable[[str], str]]], width: int) -> list[str]:
+    titles = max(len(column.title) for column, _, _ in cells)
     room = max(width - len(_INDENT) - titles - _GAP, _LEAST)
     lines = []
-    for column, cell, painter in zip(columns, row, painters, strict=True):
-        if column.long and cell:
+    for column, cell, painter in cells:
+        if cell:
             title = column.title
             for text in [_shorten(cell, room)] if column.cut else _wrap(cell, room):
-                lines.append(_INDENT + _line([title, text], [titles, 0], [_plain, painter]))
+                lines.append(_INDENT + _line([title, text], [titles, 0], [_plain, painter], _GAP))
                 title = ""
     return lines
+
+
+def _branches(cell: str) -> str:
+    """What of a tree's branches goes on below a cell."""
+    begun = cell[: len(cell) - len(cell.lstrip(f"│├└─ {TIE}"))]
+    return begun.replace("├", "│").translate({ord(mark): " " for mark in "└─"})
 
 
 def display_width(text: str) -> int:
@@ -137,26 +161,28 @@ def _character_width(character: str) -> int:
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
-def _fit(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int | None) -> list[int]:
+def _fit(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int | None, gap: int) -> list[int]:
     """The columns' widths, reduced toward `width` as far as lines can be broken between words."""
     cells = [[column.title, *(row[index] for row in rows)] for index, column in enumerate(columns)]
     sizes = [max(map(display_width, column)) for column in cells]
     if width is None:
         return sizes
     floors = [
-        _LEAST_CUT if column.cut else max(display_width(word) for cell in texts for word in _words(cell))
+        _LEAST_CUT
+        if column.cut
+        else max(len(column.title), *(display_width(word) for cell in texts for word in _words(cell)))
         for column, texts in zip(columns, cells, strict=True)
     ]
-    return _reduce(sizes, floors, width)
+    return _reduce(sizes, floors, width, gap)
 
 
 def _squeeze(columns: Sequence[Column], sizes: list[int], width: int) -> list[int]:
     """The widths, reduced further by breaking lines anywhere."""
-    return _reduce(sizes, [max(len(column.title), _LEAST) for column in columns], width)
+    return _reduce(sizes, [max(len(column.title), _LEAST) for column in columns], width, _LEAST_GAP)
 
 
-def _reduce(sizes: list[int], floors: Sequence[int], width: int) -> list[int]:
-    room = width - _GAP * (len(sizes) - 1)
+def _reduce(sizes: list[int], floors: Sequence[int], width: int, gap: int) -> list[int]:
+    room = width - gap * (len(sizes) - 1)
     reduced = list(sizes)
     while sum(reduced) > room:
         above = [index for index, size in enumerate(reduced) if size > floors[index]]
@@ -166,8 +192,8 @@ def _reduce(sizes: list[int], floors: Sequence[int], width: int) -> list[int]:
     return reduced
 
 
-def _fits(columns: Sequence[Column], sizes: Sequence[int], width: int) -> bool:
-    return sum(sizes) + _GAP * (len(columns) - 1) <= width
+def _fits(sizes: Sequence[int], width: int, gap: int) -> bool:
+    return sum(sizes) + gap * (len(sizes) - 1) <= width
 
 
 def _words(cell: str) -> list[str]:
@@ -175,9 +201,30 @@ def _words(cell: str) -> list[str]:
 
 
 def _wrap(cell: str, size: int) -> list[str]:
+    """The cell in lines: broken between words, and words that are too long where a person would break a name."""
     if display_width(cell) <= size:
         return [cell]
-    return textwrap.wrap(cell, max(size, 1), break_on_hyphens=False) or [""]
+    lines = [""]
+    for word in _words(cell):
+        piece = word
+        if display_width(f"{lines[-1]} {piece}".lstrip()) <= size:
+            lines[-1] = f"{lines[-1]} {piece}".lstrip()
+            continue
+        while display_width(piece) > size:
+            head = _head(piece, size)
+            lines.append(head)
+            piece = piece[len(head) :]
+        lines.append(piece)
+    return [line for line in lines if line] or [""]
+
+
+def _head(word: str, size: int) -> str:
+    """The beginning of a word that fits, to behind a mark between two parts of a name where there is one."""
+    end = len(word)
+    while end > 1 and display_width(word[:end]) > size:
+        end -= 1
+    marked = max(word.rfind(mark, 0, end) for mark in "/-.#,:=") + 1
+    return word[: marked if marked > end // 3 else end]
 
 
 def _shorten(cell: str, size: int) -> str:
@@ -188,12 +235,12 @@ def _shorten(cell: str, size: int) -> str:
     return f"{cell.rstrip()}…"
 
 
-def _line(texts: Sequence[str], widths: Sequence[int], painters: Sequence[Callable[[str], str]]) -> str:
+def _line(texts: Sequence[str], widths: Sequence[int], painters: Sequence[Callable[[str], str]], gap: int) -> str:
     padded = [
         painter(text) + " " * (size - display_width(text))
         for text, size, painter in zip(texts, widths, painters, strict=True)
     ]
-    return (" " * _GAP).join(padded).rstrip().replace(TIE, " ")
+    return (" " * gap).join(padded).rstrip().replace(TIE, " ")
 
 
 def _clean(cell: str) -> str:

@@ -22,7 +22,9 @@ def tree_table(answer: Tree, *, wide: bool = False, everything: bool = False) ->
     """The answer of the query `tree` as rows. `everything`: all children, and ports though they have no policies."""
     writer = _Writer(answer.found["nodes"], answer.outcomes, wide=wide, everything=everything)
     rows = [row for root in answer.found["roots"] for row in writer.rows(root, "", "")]
-    return Table([Column("HIERARCHY"), Column("POLICIES", painted=True, long=True)], [list(row) for row in rows])
+    return Table(
+        [Column("HIERARCHY", tree=True), Column("POLICIES", painted=True, long=True)], [list(row) for row in rows]
+    )
 
 
 class _Writer:

@@ -70,3 +70,40 @@ def test_an_empty_column_can_be_left_out() -> None:
     table = Table([Column("A"), Column("B"), Column("C")], [["1", "", "3"], ["4", "", ""]]).without_empty("B", "C")
     assert [column.title for column in table.columns] == ["A", "C"]
     assert table.rows == [["1", "3"], ["4", ""]]
+
+
+def test_what_can_be_spared_goes_before_anything_stands_below() -> None:
+    columns = [Column("NAME"), Column("CLASS", spare=True), Column("TARGET", long=True)]
+    table = Table(columns, [["catalog-metrics", "Inherited", "Service/catalog"]])
+    assert render(table, 40) == "NAME              TARGET\ncatalog-metrics   Service/catalog\n"
+    assert render(table, 30) == "NAME\ncatalog-metrics\n  TARGET   Service/catalog\n"
+
+
+def test_columns_move_together_before_a_name_is_broken() -> None:
+    columns = [Column("NAMESPACE"), Column("NAME")]
+    assert render(Table(columns, [["payments-eu", "catalog-metrics"]]), 28).splitlines() == [
+        "NAMESPACE    NAME",
+        "payments-eu  catalog-metrics",
+    ]
+
+
+def test_a_name_that_must_be_broken_is_broken_between_its_parts() -> None:
+    table = Table([Column("NAME")], [["gateway.networking.x-k8s.io/XBackendTrafficPolicy"]])
+    assert render(table, 30).splitlines()[1:] == ["gateway.networking.x-k8s.io/", "XBackendTrafficPolicy"]
+    assert render(Table([Column("NAME")], [["a" * 50]]), 30).splitlines()[1:] == ["a" * 30, "a" * 20]
+
+
+def test_wide_characters_are_broken_by_what_they_take() -> None:
+    lines = render(Table([Column("NAME")], [["\u65e5\u672c" * 30]]), 31).splitlines()
+    assert max(map(display_width, lines)) <= 31
+
+
+def test_a_tree_goes_on_beside_a_broken_cell() -> None:
+    table = Table(
+        [Column("HIERARCHY", tree=True), Column("POLICIES")],
+        [[f"\u2502{TIE}{TIE}\u251c\u2500{TIE}#view", "one two-three"]],
+    )
+    assert render(table, 24).splitlines()[1:] == [
+        "\u2502  \u251c\u2500 #view   one",
+        "\u2502  \u2502          two-three",
+    ]
