@@ -90,39 +90,6 @@ referrers(namespace) := {key |
 	not key in touched
 } | object.get(_changed, ["referrers", namespace, ""], set())
 
-# METADATA
-# description: |
-#   The routes that declare a parent (a Gateway, ListenerSet or frontend) for a hostname (`*`: any) and a path (see
-#   `bridge.hierarchy.served_entries`), whether they count or not.
-serving(parent, name, path) := {route |
-	some served in data.index.served[parent]
-	some route, _ in served[name][path]
-	not route in touched
-} | object.get(_changed, ["served", parent, concat("\n", [name, path])], set())
-
-# METADATA
-# description: The hostnames for which routes declare a parent, that end with a text.
-served_names(parent, ending) := {name |
-	some served in data.index.served[parent]
-	some name, _ in served
-	endswith(name, ending)
-} | {name |
-	some joined, _ in _changed.served[parent]
-	name := split(joined, "\n")[0]
-	endswith(name, ending)
-}
-
-# METADATA
-# description: The paths for which routes declare a parent and a hostname, that begin with a text.
-served_paths(parent, name, beginning) := {path |
-	some served in data.index.served[parent]
-	some path, _ in served[name]
-	startswith(path, beginning)
-} | {split(joined, "\n")[1] |
-	some joined, _ in _changed.served[parent]
-	startswith(joined, concat("\n", [name, beginning]))
-}
-
 # What an object declares of itself stands apart from what others declare of it (docs/reference/documents.md).
 _linked(direction, key) := ({other |
 	not key in touched

@@ -43,14 +43,21 @@ _paths_near(entry, name) := array.slice(near, 0, _regarded) if {
 	near := array.concat(_paths_like(entry, name), [path | some path in ["/", "*"]; not path in _paths_like(entry, name)])
 }
 
-_paths_like(entry, name) := array.slice(sort(found[0]), 0, _regarded) if {
-	segments := split(asked.path, "/")
-	found := [paths_found |
-		some number in [3, 2, 1]
-		paths_found := lookup.served_paths(_parent(entry), name, concat("/", array.slice(segments, 0, number)))
-		count(paths_found) > 0
-	]
-} else := []
+# Each beginning is looked for only where no path has the one before.
+_paths_like(entry, name) := found if {
+	found := _begun(entry, name, _segments(3))
+	count(found) > 0
+} else := found if {
+	found := _begun(entry, name, _segments(2))
+	count(found) > 0
+} else := found if {
+	found := _begun(entry, name, substring(_segments(2), 0, floor(count(_segments(2)) * 0.7)))
+	count(found) > 0
+} else := _begun(entry, name, "")
+
+_begun(entry, name, beginning) := lookup.some_served_paths(_parent(entry), name, beginning, _regarded)
+
+_segments(number) := concat("/", array.slice(split(asked.path, "/"), 0, number))
 
 _regarded := 20 # paths, that are compared with the request's
 
@@ -59,7 +66,7 @@ _parent(entry) := entry if {
 } else := keys.parse(entry).object
 
 # In a mesh a request is for a Service, so that hostnames of routes say nothing (GAMMA). Streams have none.
-_names(entry) := lookup.served_names(_parent(entry), "") if {
+_names(entry) := lookup.served_names(_parent(entry)) if {
 	_any_host(entry)
 } else := {name | some name in covering(asked.host)}
 

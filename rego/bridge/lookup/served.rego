@@ -1,0 +1,45 @@
+package bridge.lookup
+
+# METADATA
+# description: |
+#   The routes that declare a parent (a Gateway, ListenerSet or frontend) for a hostname (`*`: any) and a path (see
+#   `bridge.hierarchy.served_entries`), whether they count or not.
+serving(parent, name, path) := {route |
+	data.index.served[parent][_][name][path][route]
+	not route in touched
+} | object.get(_changed, ["served", parent, concat("\n", [name, path])], set())
+
+# METADATA
+# description: All hostnames for which routes declare a parent.
+served_names(parent) := union({object.keys(data.index.served[parent][home]) | some home, _ in data.index.served[parent]}) | {name |
+	some joined, _ in _changed.served[parent]
+	name := split(joined, "\n")[0]
+}
+
+# METADATA
+# description: |
+#   Some hostnames for which routes declare a parent, that end with a text, at most so many. One text of all is searched,
+#   because to look at ten thousand one by one takes ten times as long.
+some_served_names(parent, ending, most) := regex.find_n(concat("", ["(?m)^.*", _literal(ending), "$"]), _names_text(parent), most)
+
+_names_text(parent) := concat("\n", served_names(parent))
+
+# METADATA
+# description: Some paths for which routes declare a parent and a hostname, that begin with a text, at most so many.
+some_served_paths(parent, name, beginning, most) := regex.find_n(
+	concat("", ["(?m)^", _literal(beginning), ".*$"]),
+	_paths_text(parent, name),
+	most,
+)
+
+_paths_text(parent, name) := concat("\n", array.concat(
+	[concat("\n", object.keys(by_path)) | by_path := data.index.served[parent][_][name]],
+	[path |
+		some joined, _ in _changed.served[parent]
+		[named, path] := split(joined, "\n")
+		named == name
+	],
+))
+
+# A text in which a regular expression finds no more than itself.
+_literal(text) := concat("", [`\Q`, replace(text, `\E`, `\E\\E\Q`), `\E`])
