@@ -42,6 +42,10 @@ class ExampleCommand(click.Command):
             raise click.exceptions.Exit(130) from None
 
 
+class ExampleGroup(ExampleCommand, click.Group):
+    """A command of commands, whose help shows `examples` too."""
+
+
 def _each_its_own_option(option: str, args: list[str]) -> list[str]:
     """The arguments with `option` before every existing path that follows its first value."""
     spread: list[str] = []

@@ -15,6 +15,7 @@ import click
 
 from bridge.cli.analyze import analyze
 from bridge.cli.completion import completion
+from bridge.cli.config import config
 from bridge.cli.crds import crds
 from bridge.cli.doctor import doctor
 from bridge.cli.effective import effective
@@ -50,6 +51,7 @@ _COMMANDS: tuple[ExampleCommand, ...] = (
     placement,
     violations,
     run,
+    config,
     opa_config,
     webhook_config,
     rbac,

@@ -40,7 +40,7 @@ def read_needs(config: Path | None, asked: Asked, *, check: bool = False) -> lis
     Raises SettingsError, and what opening an engine raises.
     """
     from bridge.runtime.logs import configure_logs
-    from bridge.runtime.settings import load_settings
+    from bridge.runtime.settings_loading import load_settings
 
     settings = load_settings(config)
     configure_logs("error", "console")

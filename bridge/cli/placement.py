@@ -72,7 +72,7 @@ def placement(
 
 def _settings(config: Path | None, kinds: tuple[str, ...], decision: str | None) -> Settings:
     """The settings with what the options say. Raises SettingsError, or CommandError where no kind is placed."""
-    from bridge.runtime.settings import load_settings
+    from bridge.runtime.settings_loading import load_settings
 
     settings = load_settings(config, {"placement": kinds, "decision": decision})
     if not settings.placed_types:

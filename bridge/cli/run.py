@@ -66,13 +66,16 @@ def run(config: Path | None, **flags: Any) -> None:
     from bridge.cli.reading import take_standard_input
     from bridge.runtime.logs import configure_logs
     from bridge.runtime.serve import serve
-    from bridge.runtime.settings import load_settings
+    from bridge.runtime.settings_loading import load_settings
     from bridge.web.site import site_of
 
-    settings = load_settings(config, flags)
+    def read() -> Settings:
+        return load_settings(config, flags)
+
+    settings = read()
     configure_logs(settings.log_level, settings.log_format)
     take_standard_input(settings.manifests)
-    asyncio.run(serve(settings, lambda running: report(settings, running), site_of(settings)))
+    asyncio.run(serve(settings, lambda running: report(settings, running), site_of(settings), read))
 
 
 async def report(settings: Settings, running: Running) -> None:

@@ -55,7 +55,7 @@ def uninstall_status(
     from bridge.cli.printers import print_answer
     from bridge.cli.printers.removing import outcome_documents, outcome_tables
     from bridge.cli.removing import look, remove
-    from bridge.runtime.settings import load_settings
+    from bridge.runtime.settings_loading import load_settings
 
     def show(outcomes: list[Outcome]) -> None:
         print_answer(output, outcomes, outcome_tables, "A bridge has left nothing here.", outcome_documents)

@@ -83,7 +83,7 @@ def webhook_config(
         webhook_configuration,
     )
     from bridge.cli.printers.documents import print_document
-    from bridge.runtime.settings import load_settings
+    from bridge.runtime.settings_loading import load_settings
 
     settings = load_settings(config, flags)
     try:

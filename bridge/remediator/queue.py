@@ -83,6 +83,10 @@ class Budget:
         self._left = float(burst)
         self._since: float | None = None
 
+    def change(self, rate: float) -> None:
+        """Bound by another rate from now on."""
+        self._rate = rate
+
     async def spend(self) -> None:
         """Take one permit; waits until there is one."""
         loop = asyncio.get_running_loop()

@@ -19,18 +19,21 @@ class Troubles(dict[str, str]):
 
     def __init__(self) -> None:
         super().__init__()
+        self.serious: set[str] = set()  # those that are a warning
         self._news: dict[str, bool] = {}  # subjects of which something is to be told; whether it is a warning
         self._told: dict[str, str] = {}
         self._timer: asyncio.TimerHandle | None = None
 
     def begins(self, subject: str, message: str, *, warning: bool) -> None:
         """A subject delivers nothing. To be called in a running event loop."""
+        (self.serious.add if warning else self.serious.discard)(subject)
         if self.get(subject) != message:
             self[subject] = message
             self._tell_later(subject, warning=warning)
 
     def ends(self, subject: str) -> None:
         """A subject delivers again, or was in no trouble."""
+        self.serious.discard(subject)
         if self.pop(subject, None):
             self._tell_later(subject, warning=False)
 

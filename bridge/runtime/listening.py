@@ -9,7 +9,7 @@ from pathlib import Path
 
 from aiohttp import web
 
-from bridge.runtime.settings import split_address
+from bridge.runtime.settings_checks import split_address
 
 
 class ServeError(Exception):

@@ -1,28 +1,69 @@
-"""Logs: one line an event, on standard error, for people or as JSON."""
+"""Logs: one line an event, on standard error, for people or as JSON.
+
+What libraries log goes the same way. Long values are cut, and a password in an address is not shown.
+"""
 
 from __future__ import annotations
 
 import logging
+import re
 import sys
 
 import structlog
+from structlog.tracebacks import ExceptionDictTransformer
+from structlog.typing import EventDict, Processor, WrappedLogger
+
+MOST_ITEMS = 10  # of a list; then their number
+LONGEST = 2000  # characters of a text
 
 _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
+_PASSWORD = re.compile(r"(?<=://)[^/@\s]+(?=@)")
 
 
 def configure_logs(level: str, form: str) -> None:
     """Set the least level that is told (`debug` to `error`) and the form (`console` or `json`)."""
-    renderer: structlog.typing.Processor = structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), pad_event_to=32)
+    renderer: Processor = structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), pad_event_to=32)
+    # Without local variables, which may hold a token.
+    tracebacks: Processor = structlog.processors.format_exc_info
     if form == "json":
         renderer = structlog.processors.JSONRenderer()
+        tracebacks = structlog.processors.ExceptionRenderer(ExceptionDictTransformer(show_locals=False))
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso" if form == "json" else "%H:%M:%S", utc=form == "json"),
-            structlog.processors.dict_tracebacks if form == "json" else structlog.processors.format_exc_info,
+            _shorten,
+            tracebacks,
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(_LEVELS[level]),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
         cache_logger_on_first_use=False,
     )
+    root = logging.getLogger()
+    root.handlers[:] = [*(one for one in root.handlers if not isinstance(one, _Passing)), _Passing()]
+    root.setLevel(logging.WARNING)
+
+
+class _Passing(logging.Handler):
+    """Passes on what libraries log by Python's own logging."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        log = structlog.get_logger(record.name)
+        log.log(max(record.levelno, logging.WARNING), record.getMessage(), of=record.name, exc_info=record.exc_info)
+
+
+def _shorten(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
+    for key, value in event.items():
+        if isinstance(value, str):
+            event[key] = _text(value)
+        elif isinstance(value, list | tuple):
+            event[key] = [_text(item) if isinstance(item, str) else item for item in value[:MOST_ITEMS]]
+            if len(value) > MOST_ITEMS:
+                event[key].append(f"and {len(value) - MOST_ITEMS} more")
+    return event
+
+
+def _text(text: str) -> str:
+    shown = _PASSWORD.sub("…", text) if "@" in text else text
+    return shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 1]}…"

@@ -17,18 +17,21 @@ from bridge.runtime.metrics import Metrics
 from bridge.runtime.own_opa import OwnOpa
 from bridge.runtime.policies import PolicyLoading
 from bridge.runtime.probes import Checks
+from bridge.runtime.reloading import Reloading
 from bridge.runtime.webhook import Webhook
 from bridge.runtime.world import World
 
 Writers = tuple[Remediator, Audit, Placement]
 
 
-def measure_start(metrics: Metrics, checks: Checks, world: World) -> None:
+def measure_start(metrics: Metrics, checks: Checks, world: World, reloading: Reloading) -> None:
     """What is known before anything has started."""
     metrics.read("build", lambda: {(__version__, platform.python_version()): 1})
     metrics.read("ready", lambda: {name: not why for name, why in checks().items()})
     metrics.read("leader", world.sink.may_write)
     metrics.read("listings", world.listings)
+    metrics.read("settings_reloads", lambda: reloading.results)
+    metrics.read("settings_current", lambda: reloading.current)
     metrics.read("events", lambda: world.events.results if world.events else {})
 
 
@@ -58,7 +61,7 @@ def measure_admission(metrics: Metrics, webhook: Webhook) -> None:
 def _measure_replicator(metrics: Metrics, replicator: Replicator) -> None:
     counted = replicator.counted
     metrics.read("replicated_objects", lambda: replicator.objects)
-    metrics.read("types_without_delivery", lambda: len(replicator.troubles))
+    metrics.read("types_without_delivery", lambda: len(replicator.troubles.serious))
     metrics.read("replication_lag_seconds", lambda: counted.lag)
     metrics.read("replication_batch_objects", lambda: counted.batch_objects)
     metrics.read("replication_batch_bytes", lambda: counted.batch_bytes)

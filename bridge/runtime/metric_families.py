@@ -41,7 +41,11 @@ FAMILIES = (
     Family("leader", "gauge", "Whether this bridge writes: 1 for the holder of the Lease, and for a folder."),
     Family("ready", "gauge", "Whether a check of /readyz is ready.", ("check",)),
     Family("replicated_objects", "gauge", "Objects in OPA, by type (group/Kind).", ("type",)),
-    Family("types_without_delivery", "gauge", "Types and files of manifests that deliver nothing at present."),
+    Family(
+        "types_without_delivery",
+        "gauge",
+        "Types and files that deliver nothing, where somebody has named them.",
+    ),
     Family(
         "replication_lag_seconds",
         "histogram",

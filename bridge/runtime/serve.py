@@ -34,6 +34,7 @@ from bridge.runtime.own_opa import reach_opa
 from bridge.runtime.placing import make_placement
 from bridge.runtime.policies import PolicyLoading
 from bridge.runtime.probes import Checks, add_probes, probe_listening
+from bridge.runtime.reloading import Reloading
 from bridge.runtime.serving import Backing, NoSite, Site
 from bridge.runtime.settings import Settings, TypeSettings
 from bridge.runtime.shutdown import Shutdown
@@ -62,27 +63,35 @@ Report = Callable[[Running], Awaitable[None]]
 Run = Callable[[], Coroutine[None, None, None]]
 
 
-async def serve(settings: Settings, report: Report | None = None, site: Site | None = None) -> None:
+async def serve(
+    settings: Settings,
+    report: Report | None = None,
+    site: Site | None = None,
+    read: Callable[[], Settings] | None = None,
+) -> None:
     """Run until SIGTERM or SIGINT; `report` is called once everything is filled and statuses have settled.
 
-    `site` is served beside the bundle and the probes.
+    `site` is served beside the bundle and the probes; `read` reads the settings anew on SIGHUP.
 
     Raises ServeError, and the errors of the rooms (KubeError, OpaError, ManifestError, ToolError), for what keeps it
     from starting.
     """
     shutdown = Shutdown(settings.shutdown_grace)
-    await shutdown.guard(asyncio.create_task(_serve(settings, report, site or NoSite(), shutdown)))
+    reloading = Reloading(settings, read or (lambda: settings))
+    with reloading.on_signal():
+        await shutdown.guard(asyncio.create_task(_serve(reloading, report, site or NoSite(), shutdown)))
 
 
-async def _serve(settings: Settings, report: Report | None, site: Site, shutdown: Shutdown) -> None:
-    async with _started(settings, report, site, shutdown) as working:
+async def _serve(reloading: Reloading, report: Report | None, site: Site, shutdown: Shutdown) -> None:
+    async with _started(reloading, report, site, shutdown) as working:
         await working
 
 
 @contextlib.asynccontextmanager
 async def _started(
-    settings: Settings, report: Report | None, site: Site, shutdown: Shutdown
+    reloading: Reloading, report: Report | None, site: Site, shutdown: Shutdown
 ) -> AsyncIterator[asyncio.Task[None]]:
+    settings = reloading.settings
     async with contextlib.AsyncExitStack() as stack:
         world = await stack.enter_async_context(open_world(settings))
         # Probes are served from here on, and OPA may have to be built first: until then nothing is ready.
@@ -98,7 +107,7 @@ async def _started(
         bundles = BundleEndpoint()
         tokens = tokens_of(settings)
         metrics = Metrics()
-        measure_start(metrics, checks, world)
+        measure_start(metrics, checks, world, reloading)
         bridge_url = await stack.enter_async_context(
             _listening(settings, (bundles, tokens.endpoint), checks, metrics, site)
         )
@@ -119,14 +128,17 @@ async def _started(
         placement = make_placement(opa, world, settings)
         for listener in (remediator.note, audit.note, world.noticed, placement.note):
             replicator.listen(listener)
-        ready["policies"] = lambda: loading.authors.unready
-        ready["replicator"] = lambda: "" if replicator.filled.is_set() else "OPA does not hold everything yet"
+        ready |= {
+            "policies": lambda: loading.authors.unready,
+            "replicator": lambda: "" if replicator.filled.is_set() else "OPA does not hold everything yet",
+        }
         webhook = _webhook(settings, world, access, _policies(replicator, loading))
         if webhook is not None:
             replicator.listen(webhook.note)
             ready["webhook"] = webhook.readiness
             measure_admission(metrics, webhook)
         site.open(Backing(opa, replicator.listen, remediator, checks))
+        _follow_settings(reloading, budget, placement, webhook)
         _end_in_order(shutdown, settings, webhook, replicator, world)
         log.info("running", bridge=bridge_url, opa=access.url, source=world.name)
         running = Running(Engine(opa, [], world.position), access.url, bridge_url, world.sink)
@@ -143,6 +155,15 @@ async def _started(
         finally:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
+
+
+def _follow_settings(reloading: Reloading, budget: Budget, placement: Placement, webhook: Webhook | None) -> None:
+    reloading.take(lambda settings: budget.change(settings.status_writes_per_second))
+    reloading.take(
+        lambda settings: placement.limit(settings.placement_writes_per_second, settings.placement_most_patches)
+    )
+    if webhook:
+        reloading.take(webhook.change)
 
 
 def _end_in_order(

@@ -1,31 +1,17 @@
-"""Settings: one file, the environment over it, flags over both."""
+"""Settings: what there is, of which type, and what it means."""
 
 from __future__ import annotations
 
-import difflib
-import os
-import re
-from collections.abc import Iterable, Mapping
-from pathlib import Path
-from typing import Any, Literal, get_type_hints
+from typing import Literal
 
 import msgspec
-import yaml
 
 from bridge.model.placement import DEFAULT_DECISION, Mode, Placed, decision_path
 from bridge.model.selection import Fields, Selection
-from bridge.runtime.opa_settings import check_opa
-from bridge.runtime.webhook_settings import check_webhook
+from bridge.runtime.settings_checks import Flawed, flaws_of, split_address
 
 PREFIX = "BRIDGE_"  # of environment variables: BRIDGE_OPA_URL sets opa_url
-
-
 POLICY_NAMESPACES = ("opa-policies",)
-_NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
-
-
-class SettingsError(Exception):
-    """A setting that is unknown, of the wrong type, or out of its range. Says which, where, and what would do."""
 
 
 class TypeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
@@ -152,30 +138,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     log_format: str = "console"
 
     def __post_init__(self) -> None:
-        """Refuse what no type can say."""
-        if not self.status_writes_per_second > 0:  # nor is "not a number" above 0
-            raise ValueError("status_writes_per_second must be above 0")
-        if not self.placement_writes_per_second > 0:
-            raise ValueError("placement_writes_per_second must be above 0")
-        if self.placement_most_patches < 1:
-            raise ValueError("placement_most_patches must be above 0")
-        decision_path(self.decision)
-        if self.log_level not in {"debug", "info", "warning", "error"}:
-            raise ValueError(f"log_level {self.log_level!r} is none of debug, info, warning, error")
-        if self.log_format not in {"console", "json"}:
-            raise ValueError(f"log_format {self.log_format!r} is none of console, json")
-        check_opa(self)
-        split_address(self.listen)
-        split_address(self.listen if self.probe_listen is None else self.probe_listen)
-        split_address(self.listen if self.webhook_listen is None else self.webhook_listen)
-        check_webhook(self)
-        _refuse_no_end(self.shutdown_drain, self.shutdown_grace)
-        placed = [one.type_id for one in self.placed_types]
-        for setting, named in (("types", [one.type for one in self.selected_types]), ("placement", placed)):
-            for type_id in named:
-                if named.count(type_id) > 1:
-                    raise ValueError(f"{setting}: {type_id} is named twice")
-        _refuse_no_namespaces(self.policy_namespaces)
+        """Refuse what no type can say, with all that is wrong (`bridge.runtime.settings_checks.Flawed`)."""
+        flaws = tuple(flaws_of(self))
+        if flaws:
+            raise Flawed(flaws)
 
     @property
     def selected_types(self) -> tuple[TypeSettings, ...]:
@@ -196,65 +162,3 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     def listen_address(self) -> tuple[str, int]:
         """Host and port of `listen`."""
         return split_address(self.listen)
-
-
-def _refuse_no_end(drain: float, grace: float) -> None:
-    if not 0 <= drain < grace:
-        raise ValueError("shutdown_drain must be 0 or more, and less than shutdown_grace")
-
-
-def _refuse_no_namespaces(names: Iterable[str]) -> None:
-    for name in names:
-        if name != "*" and not _NAMESPACE.fullmatch(name):
-            raise ValueError(f"policy_namespaces: {name!r} is no name of a namespace, nor * for all")
-
-
-def split_address(text: str) -> tuple[str, int]:
-    """`HOST:PORT` in parts; raises ValueError that says so otherwise."""
-    host, colon, port = text.rpartition(":")
-    if not colon or not host or not port.isdigit() or int(port) > 65535:
-        raise ValueError(f"{text!r} is no HOST:PORT")
-    return host.strip("[]"), int(port)
-
-
-def load_settings(
-    file: Path | None = None, flags: Mapping[str, Any] | None = None, environ: Mapping[str, str] = os.environ
-) -> Settings:
-    """Read the settings; flags that are None or empty count as not given. Raises SettingsError."""
-    found = _from_file(file) if file else {}
-    found.update(_from_environment(environ))
-    found.update({name: value for name, value in (flags or {}).items() if value not in (None, (), [])})
-    try:
-        return msgspec.convert(found, Settings, strict=False)
-    except (msgspec.ValidationError, ValueError) as error:
-        raise SettingsError(str(error)) from error
-
-
-def _from_file(file: Path) -> dict[str, Any]:
-    try:
-        found = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise SettingsError(f"{file}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise SettingsError(f"{file}: no UTF-8 text: {error.reason}") from error
-    except yaml.YAMLError as error:
-        raise SettingsError(f"{file}: no YAML: {error}".replace("\n", " ")) from error
-    if found is None:
-        return {}
-    if not isinstance(found, dict):
-        raise SettingsError(f"{file}: settings are a mapping of names to values")
-    for name in found:
-        if name not in Settings.__struct_fields__:
-            near = difflib.get_close_matches(str(name), Settings.__struct_fields__, n=1)
-            hint = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(Settings.__struct_fields__)}"
-            raise SettingsError(f"{file}: there is no setting {name!r}{hint}")
-    return found
-
-
-def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, hint in get_type_hints(Settings).items():
-        value = environ.get(PREFIX + name.upper())
-        if value is not None:
-            found[name] = tuple(filter(None, value.split(","))) if "tuple" in str(hint) else value
-    return found

@@ -15,7 +15,7 @@ from aiohttp import web
 from bridge.admission.admission import Admission, Ask, Question, read_rules
 from bridge.admission.certificates import CertificateError, Certificates, read_files
 from bridge.admission.counted import Counted
-from bridge.admission.endpoint import make_app
+from bridge.admission.endpoint import make_app, time_for
 from bridge.admission.silence import SPOKEN_OF, Silence
 from bridge.model.notice import Notice
 from bridge.opa.client import Answer, Opa
@@ -23,13 +23,14 @@ from bridge.opa.errors import OpaError
 from bridge.runtime.listening import ServeError, listen, token_of
 from bridge.runtime.opa_access import OpaAccess
 from bridge.runtime.settings import Settings
-from bridge.runtime.webhook_settings import decision_of, names_of
+from bridge.runtime.webhook_settings import LONGEST_DEADLINE, decision_of, names_of
 from bridge.runtime.world import Cluster, World
 
 log = structlog.get_logger(__name__)
 
 Work = Callable[[], Coroutine[None, None, None]]
 _RULES = "bridge/v1/admission"
+_RELOADED = ("webhook_decision", "webhook_token_file", "webhook_deadline")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,9 @@ class Webhook:
     policies: Policies
     counted: Counted = field(default_factory=Counted)
     _trouble: str = field(default="the webhook is not listening yet", init=False)
+    _admission: Admission | None = field(default=None, init=False)
     _silence: Silence | None = field(default=None, init=False)
+    _settings_changed: asyncio.Event = field(default_factory=asyncio.Event, init=False)
     _runner: web.AppRunner | None = field(default=None, init=False)
     _draining: bool = field(default=False, init=False)
 
@@ -88,18 +91,58 @@ class Webhook:
     async def run(self) -> None:
         """Serve. Raises ServeError where it cannot listen, or its certificate files cannot be used."""
         certificates, keep = self._certificates()
-        async with self._admission() as admission, asyncio.TaskGroup() as tasks:
+        async with asyncio.TaskGroup() as tasks:
+            over = await self._judge_by(self.settings, tasks)
             tasks.create_task(keep())
-            tasks.create_task(self._serve(admission, certificates))
-            if self._silence is not None:
-                tasks.create_task(self._silence.run())
+            tasks.create_task(self._serve(certificates))
+            while True:
+                await self._settings_changed.wait()
+                self._settings_changed.clear()
+                try:
+                    following = await self._judge_by(self.settings, tasks)
+                except ServeError as error:
+                    log.error("the webhook asks as before", why=str(error))
+                else:
+                    over.set()
+                    over = following
 
-    async def _serve(self, admission: Admission, certificates: Certificates) -> None:
+    def change(self, settings: Settings) -> None:
+        """Ask by other settings from now on: `webhook_decision`, `webhook_token_file`, `webhook_deadline`."""
+        fresh = {name: getattr(settings, name) for name in _RELOADED}
+        if fresh != {name: getattr(self.settings, name) for name in _RELOADED}:
+            self.settings = msgspec.structs.replace(self.settings, **fresh)
+            self._settings_changed.set()
+
+    async def _judge_by(self, settings: Settings, tasks: asyncio.TaskGroup) -> asyncio.Event:
+        """Answer requests by these settings from here on, until the event that is given back is set. Raises ServeError.
+
+        What is under way then is still answered.
+        """
+        over = asyncio.Event()
+        stack = contextlib.AsyncExitStack()
+        admission, silence = await stack.enter_async_context(self._asking(settings))
+
+        async def keep() -> None:
+            async with stack, asyncio.TaskGroup() as running:
+                watching = running.create_task(silence.run() if silence else _nothing())
+                await over.wait()
+                await asyncio.sleep(settings.webhook_deadline)
+                watching.cancel()
+
+        tasks.create_task(keep())
+        self._admission, self._silence = admission, silence
+        return over
+
+    async def _review(self, body: bytes, budget: float) -> bytes:
+        assert self._admission is not None  # noqa: S101 - it is there before anything is served
+        return await self._admission.review(body, min(budget, time_for(self.settings.webhook_deadline)))
+
+    async def _serve(self, certificates: Certificates) -> None:
         try:
             await certificates.first()
         except CertificateError as error:
             raise ServeError(f"the webhook cannot serve: {error}") from error
-        app = make_app(admission.review, self.settings.webhook_deadline)
+        app = make_app(self._review, LONGEST_DEADLINE)
         app.on_response_prepare.append(self._say_goodbye)
         # A request that is under way when serving ends gets its whole time.
         runner = web.AppRunner(app, access_log=None, shutdown_timeout=self.settings.webhook_deadline)
@@ -121,14 +164,15 @@ class Webhook:
             response.force_close()
 
     @contextlib.asynccontextmanager
-    async def _admission(self) -> AsyncIterator[Admission]:
-        deadline = self.settings.webhook_deadline
-        url, path = decision_of(self.settings)
+    async def _asking(self, settings: Settings) -> AsyncIterator[tuple[Admission, Silence | None]]:
+        deadline = settings.webhook_deadline
+        url, path = decision_of(settings)
+        silence = None
         async with contextlib.AsyncExitStack() as stack:
             own = await stack.enter_async_context(self.access.open(timeout=deadline))
             placement = None
             if url:
-                token = token_of(self.settings.webhook_token_file)
+                token = token_of(settings.webhook_token_file)
                 try:
                     other = await stack.enter_async_context(
                         Opa(url, token=token, timeout=deadline, requests=self.access.requests)
@@ -141,10 +185,10 @@ class Webhook:
                 placement = Question(
                     "placement", _asking(own, path), distrust, lambda: self._undefined(path), same_opa=True
                 )
-                self._silence = Silence(lambda: own.answer(SPOKEN_OF, None), distrust)
+                silence = Silence(lambda: own.answer(SPOKEN_OF, None), distrust)
             rules = Question("rules", _asking(own, _RULES), distrust, lambda: "OPA has no such rules", read_rules)
-            silence = self._silence.revision if self._silence else _unknown
-            yield Admission(placement, rules, self._policies_exist, self.world.record, silence, self.counted)
+            silent = silence.revision if silence else _unknown
+            yield Admission(placement, rules, self._policies_exist, self.world.record, silent, self.counted), silence
 
     def _policies_exist(self) -> bool:
         return self.policies.exist() is not False  # not known yet: they may

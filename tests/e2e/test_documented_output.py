@@ -26,7 +26,7 @@ CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"^```(?:yaml|rego)\n# ([\w.-]+\.(?:yaml|rego))\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 RUN = re.compile(
     r"(?:sed [^|]*\| )?"
-    r"(bridge (analyze|effective|explain|get|impact|opa-config|placement|request|status|tree|violations|--help"
+    r"(bridge (analyze|config|effective|explain|get|impact|opa-config|placement|request|status|tree|violations|--help"
     r"|\w[\w-]* --help)|curl -s \S+/v1/data|opa )\b"
 )
 NOT_RUN = re.compile(

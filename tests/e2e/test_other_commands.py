@@ -32,6 +32,7 @@ COMMANDS = [
     "placement",
     "violations",
     "run",
+    "config",
     "opa-config",
     "webhook-config",
     "rbac",

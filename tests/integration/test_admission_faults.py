@@ -26,7 +26,7 @@ from bridge.opa.client import Answer
 from bridge.opa.managed import ManagedOpa
 from bridge.remediator.sink import MemorySink
 from bridge.runtime.opa_access import OpaAccess
-from bridge.runtime.settings import load_settings
+from bridge.runtime.settings_loading import load_settings
 from bridge.runtime.tokens import Tokens
 from bridge.runtime.webhook import Policies, Webhook
 from bridge.runtime.world import World

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tests.pages.commands import commands_page
 from tests.pages.crds import crds_page
+from tests.pages.logs import logs_page
 from tests.pages.metrics import metrics_page
 from tests.pages.rego import rego_page
 from tests.pages.settings import settings_page
@@ -18,4 +19,5 @@ PAGES: dict[str, Callable[[], str]] = {
     "metrics.md": lambda: metrics_page((REFERENCE / "metrics.md").read_text(encoding="utf-8")),
     "crds.md": crds_page,
     "rego.md": rego_page,
+    "logs.md": lambda: logs_page((REFERENCE / "logs.md").read_text(encoding="utf-8")),
 }

@@ -91,6 +91,11 @@ class Placement:
         """What became of patches (`bridge.remediator.writing.RESULTS`)."""
         return self._differing.results
 
+    def limit(self, rate: float, most_patches: int) -> None:
+        """Patch so many objects a second, and one so many times a minute, from now on."""
+        self._budget.change(rate)
+        self._flips.most = most_patches
+
     def note(self, notice: Notice) -> None:
         """A listener of the replicator."""
         if not self._kinds:

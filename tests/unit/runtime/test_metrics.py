@@ -2,7 +2,6 @@
 
 import asyncio
 from asyncio.subprocess import PIPE, STDOUT
-from pathlib import Path
 
 import pytest
 from aiohttp import web
@@ -11,10 +10,7 @@ from aiohttp.test_utils import TestClient, TestServer
 from bridge.model.histogram import Histogram
 from bridge.runtime.metric_families import FAMILIES
 from bridge.runtime.metrics import Metrics, add_metrics
-from bridge.runtime.reference import metrics_table
 from bridge.tools import ensure
-
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "reference" / "metrics.md"
 
 
 async def page_of(metrics: Metrics) -> list[str]:
@@ -77,10 +73,6 @@ async def test_every_family_is_exposed_with_what_it_says() -> None:
     lines = await page_of(Metrics())
     for family in FAMILIES:
         assert f"# HELP {family.exposed} {family.text}" in lines
-
-
-def test_the_reference_lists_what_is_exposed() -> None:
-    assert metrics_table() in PAGE.read_text(encoding="utf-8")
 
 
 async def test_promtool_finds_nothing_to_improve() -> None:

@@ -4,7 +4,9 @@ from typing import Any
 import pytest
 
 from bridge.model.selection import Fields, Selection
-from bridge.runtime.settings import Settings, SettingsError, load_settings
+from bridge.runtime.settings import Settings
+from bridge.runtime.settings_files import SettingsError
+from bridge.runtime.settings_loading import load, load_settings
 
 
 def file_of(folder: Path, text: str) -> Path:
@@ -43,8 +45,8 @@ def test_texts_of_the_environment_become_what_the_setting_is() -> None:
     [
         ("lissten: a:1", "there is no setting 'lissten'; did you mean listen?"),
         ("zzz: 1", "there is no setting 'zzz'; there are manifests, "),
-        ("opa_port: many", "`$.opa_port`"),
-        ("manifests: examples", "`$.manifests`"),
+        ("opa_port: many", "bridge.yaml:1: opa_port: expected a whole number or nothing, got a text"),
+        ("manifests: examples", "manifests: expected a list, got a text"),
         ("[1]", "settings are a mapping of names to values"),
         ("a: [", "no YAML: "),
         ("1: 2", "there is no setting 1"),
@@ -125,3 +127,60 @@ types:
 def test_types_that_make_no_sense_are_told(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(SettingsError, match=said):
         load_settings(file_of(tmp_path, text), environ={})
+
+
+def test_all_mistakes_are_told_at_once_each_with_its_line(tmp_path: Path) -> None:
+    text = """\
+listen: 8282
+lissten: 127.0.0.1:1
+opa_port: many
+types:
+- apps/Deployment
+- type: core/ConfigMap
+  labelselector: app=web
+- {type: Secret}
+log_level: loud
+"""
+    with pytest.raises(SettingsError) as raised:
+        load_settings(file_of(tmp_path, text), {"log_format": "xml"}, {"BRIDGE_STATUS_WRITES_PER_SECOND": "0"})
+    file = tmp_path / "bridge.yaml"
+    assert [str(mistake) for mistake in raised.value.mistakes] == [
+        f"{file}:2: there is no setting 'lissten'; did you mean listen?",
+        f"{file}:1: listen: expected a text, got a whole number",
+        f"{file}:3: opa_port: expected a whole number or nothing, got a text",
+        f"{file}:7: types: there is no 'labelselector'; did you mean labelSelector?",
+        f"{file}:8: types: 'Secret' is no <group>/<Kind>",
+        "environment BRIDGE_STATUS_WRITES_PER_SECOND: status_writes_per_second must be above 0",
+        f"{file}:9: log_level 'loud' is none of debug, info, warning, error",
+        "option --log-format: log_format 'xml' is none of console, json",
+    ]
+
+
+def test_a_key_that_is_there_twice_is_told(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"bridge.yaml:3: listen is there already, in line 1"):
+        load_settings(file_of(tmp_path, "listen: a:1\nlog_level: info\nlisten: b:2\n"), environ={})
+
+
+def test_each_setting_says_where_it_came_from(tmp_path: Path) -> None:
+    file = file_of(tmp_path, "# ours\nlisten: 127.0.0.1:1\nlog_level: error\n")
+    found = load(file, {"opa_url": "http://a"}, {"BRIDGE_LOG_LEVEL": "debug"})
+    shown = {name: found.origins[name] for name in ("listen", "log_level", "opa_url", "types")}
+    assert shown == {
+        "listen": f"{file}:2",
+        "log_level": "environment BRIDGE_LOG_LEVEL",
+        "opa_url": "option --opa",
+        "types": "default",
+    }
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        {"opa_url": "http://admin:hunter2@127.0.0.1:8181"},
+        {"webhook_decision": "https://admin:hunter2@opa/v1/data/a"},
+    ],
+)
+def test_a_password_in_an_address_is_refused_and_not_repeated(flags: dict[str, Any]) -> None:
+    with pytest.raises(SettingsError, match="_token_file") as raised:
+        load_settings(flags=flags, environ={})
+    assert "hunter2" not in str(raised.value)

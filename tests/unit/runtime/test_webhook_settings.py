@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from bridge.runtime.settings import SettingsError, load_settings
+from bridge.runtime.settings_files import SettingsError
+from bridge.runtime.settings_loading import load_settings
 from bridge.runtime.webhook_settings import decision_of, names_of
 
 

@@ -1,0 +1,110 @@
+"""`bridge config`: settings checked, shown with where they come from, and described for editors."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bridge.cli.help_text import ExampleCommand, ExampleGroup, debug_option
+
+if TYPE_CHECKING:
+    from bridge.cli.printers.table import Table
+    from bridge.runtime.settings_loading import Loaded
+
+_CHECK = (("A file, before it is given to a bridge", "bridge config check bridge.yaml"),)
+_SHOW = (
+    ("What `bridge run --config bridge.yaml` would run with here", "bridge config show --config bridge.yaml"),
+    ("And where each value comes from", "bridge config show --config bridge.yaml --origin"),
+)
+_SCHEMA = (("A schema that an editor completes by", "bridge config schema >bridge.schema.json"),)
+
+
+@click.group(cls=ExampleGroup, examples=(*_CHECK, *_SHOW, *_SCHEMA), short_help="Settings: check, show, schema")
+@debug_option
+def config() -> None:
+    """Check settings, show them with where they come from, or print the schema of a settings file."""
+
+
+@config.command(cls=ExampleCommand, examples=_CHECK, short_help="What is wrong with settings files")
+@click.argument("files", metavar="FILE…", nargs=-1, required=True, type=click.Path(path_type=Path))
+@debug_option
+@click.pass_context
+def check(ctx: click.Context, files: tuple[Path, ...]) -> None:
+    """Tell all that is wrong with settings files, each alone, with file and line; 1 if anything is.
+
+    The environment does not count here, and nothing that a file names is looked for.
+    """
+    from bridge.runtime.settings_files import SettingsError
+    from bridge.runtime.settings_loading import load_settings
+
+    wrong = False
+    for file in files:
+        try:
+            load_settings(file, environ={})
+        except SettingsError as error:
+            wrong = True
+            for mistake in error.mistakes:
+                click.echo(mistake if mistake.where else f"{file}: {mistake}")
+        else:
+            click.echo(f"{file}: fine")
+    ctx.exit(1 if wrong else 0)
+
+
+@config.command(cls=ExampleCommand, examples=_SHOW, short_help="What settings come to, and where from")
+@click.option(
+    "--config", "file", metavar="FILE", type=click.Path(path_type=Path), help="Settings as YAML, under the environment."
+)
+@click.option("--origin", is_flag=True, help="Say of each value where it comes from.")
+@click.option("-o", "--output", type=click.Choice(["yaml", "json"]), help="Format, without --origin. Default: yaml.")
+@debug_option
+def show(file: Path | None, output: str | None, *, origin: bool) -> None:
+    """Show what a bridge with this file, in this environment, would run with.
+
+    No setting is a secret: tokens and keys are named by their files.
+    """
+    from bridge.cli.printers.documents import print_document
+    from bridge.cli.printers.table import print_tables
+    from bridge.runtime.settings_loading import load
+
+    if origin and output:
+        raise click.UsageError("--origin is a table: -o is without it")
+    loaded = load(file)
+    if origin:
+        print_tables([_table(loaded)])
+    else:
+        print_document(output or "yaml", _document(loaded))
+
+
+@config.command(cls=ExampleCommand, examples=_SCHEMA, short_help="The JSON Schema of a settings file")
+@debug_option
+def schema() -> None:
+    """Print the JSON Schema of a settings file."""
+    import msgspec
+
+    from bridge.cli.printers.documents import to_json
+    from bridge.runtime.settings import Settings
+
+    found = msgspec.json.schema(Settings)
+    sys.stdout.write(to_json({"$schema": "https://json-schema.org/draft/2020-12/schema", **found}))
+
+
+def _document(loaded: Loaded) -> dict[str, Any]:
+    import msgspec
+
+    found: dict[str, Any] = msgspec.to_builtins(loaded.settings)
+    return found
+
+
+def _table(loaded: Loaded) -> Table:
+    import json
+
+    from bridge.cli.printers.table import Column, Table
+
+    table = Table([Column("SETTING"), Column("VALUE"), Column("FROM")])
+    for name, value in _document(loaded).items():
+        text = value if isinstance(value, str) and value else json.dumps(value, ensure_ascii=False)
+        table.rows.append([name, "-" if value is None else text, loaded.origins[name]])
+    return table

@@ -1,0 +1,90 @@
+"""A file of settings: YAML, with the line that each value stands at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+Place = tuple[str | int, ...]  # of a value: names and numbers of items, from the outside in
+
+
+class Mistake(NamedTuple):
+    """What is wrong, and where: `FILE:LINE`, `environment NAME`, or `option --name`; empty: nobody can tell."""
+
+    where: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.message}" if self.where else self.message
+
+
+class SettingsError(Exception):
+    """Settings that are unknown, of a wrong type, or out of their range.
+
+    Each of the `mistakes` says which, where, and what would do.
+    """
+
+    def __init__(self, *mistakes: Mistake) -> None:
+        super().__init__("; ".join(map(str, mistakes)))
+        self.mistakes = mistakes
+
+
+class SettingsFile(NamedTuple):
+    """What a file says: values by key as it has them, and the line of each place in it."""
+
+    values: Mapping[Any, Any]
+    lines: Mapping[Place, int]
+    name: str
+
+    def where(self, *place: str | int) -> str:
+        """`FILE:LINE` of a place, or of the nearest one around it."""
+        while place and place not in self.lines:
+            place = place[:-1]
+        return f"{self.name}:{self.lines[place]}" if place else self.name
+
+
+def read_settings_file(file: Path) -> SettingsFile:
+    """Read a file. Raises SettingsError where it cannot be read, is no YAML, or has a key twice."""
+    name = str(file)
+    try:
+        text = file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise SettingsError(Mistake(name, error.strerror or str(error))) from error
+    except UnicodeDecodeError as error:
+        raise SettingsError(Mistake(name, f"no UTF-8 text: {error.reason}")) from error
+    try:
+        node = yaml.compose(text, yaml.SafeLoader)
+        values = yaml.safe_load(text)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        where = f"{name}:{mark.line + 1}" if mark else name
+        raise SettingsError(Mistake(where, f"no YAML: {error.problem or error.context}")) from error
+    except (yaml.YAMLError, RecursionError) as error:
+        raise SettingsError(Mistake(name, f"no YAML: {' '.join(str(error).split())}")) from error
+    if values is None:
+        return SettingsFile({}, {}, name)
+    if not isinstance(values, dict):
+        raise SettingsError(Mistake(name, "settings are a mapping of names to values"))
+    lines: dict[Place, int] = {}
+    twice = []
+    for place, line in _places(node, ()):
+        if place in lines:
+            twice.append(Mistake(f"{name}:{line}", f"{place[-1]} is there already, in line {lines[place]}"))
+        lines.setdefault(place, line)
+    if twice:
+        raise SettingsError(*twice)
+    return SettingsFile(values, lines, name)
+
+
+def _places(node: yaml.Node | None, place: Place) -> Iterator[tuple[Place, int]]:
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            yield (*place, key.value), key.start_mark.line + 1
+            yield from _places(value, (*place, key.value))
+    elif isinstance(node, yaml.SequenceNode):
+        for number, item in enumerate(node.value):
+            yield (*place, number), item.start_mark.line + 1
+            yield from _places(item, (*place, number))

@@ -1,0 +1,167 @@
+"""SIGHUP to a bridge at work: what it takes up of its file at once, what it names, and a file that is wrong."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import os
+import signal
+import socket
+import ssl
+import subprocess
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bridge.admission.issuing import new_authority, new_server
+from tests.e2e.conftest import SHOP
+
+PATIENCE = 60.0  # seconds
+POLICY = """
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: gate, namespace: opa-policies, labels: {openpolicyagent.org/policy: rego}}
+data:
+  gate.rego: |
+    package gate
+
+    errors contains "the gate is shut"
+"""
+
+
+class Bridge:
+    """A bridge that serves the example, with settings that a test writes."""
+
+    def __init__(self, process: subprocess.Popen[bytes], folder: Path, start: dict[str, Any]) -> None:
+        self.process = process
+        self._folder = folder
+        self._start = start
+
+    def write(self, **settings: Any) -> None:
+        """Write the file of settings: those of the start with these."""
+        (self._folder / "bridge.yaml").write_text(json.dumps({**self._start, **settings}))
+
+    def reload(self) -> None:
+        """Have the file read."""
+        os.kill(self.process.pid, signal.SIGHUP)
+
+    def log(self) -> list[dict[str, Any]]:
+        """What was logged as JSON."""
+        lines = (self._folder / "log").read_text().splitlines()
+        return [json.loads(line) for line in lines if line.startswith("{")]
+
+    def told(self, event: str) -> dict[str, Any]:
+        """Wait for an event; the last of that name."""
+        found: list[dict[str, Any]] = []
+
+        def there() -> bool:
+            found[:] = [line for line in self.log() if line["event"] == event]
+            return bool(found)
+
+        self.until(there)
+        return found[-1]
+
+    def until(self, holds: Callable[[], bool]) -> None:
+        """Wait."""
+        deadline = time.monotonic() + PATIENCE
+        while not holds():
+            assert self.process.poll() is None, (self._folder / "log").read_text()
+            assert time.monotonic() < deadline, (self._folder / "log").read_text()
+            time.sleep(0.05)
+
+    def metrics(self) -> str:
+        """What /metrics says."""
+        with urllib.request.urlopen(f"http://{self._start['probe_listen']}/metrics", timeout=5) as answer:
+            return str(answer.read().decode())
+
+    def admits(self) -> bool:
+        """Whether the webhook lets an object in."""
+        about = {"group": "", "version": "v1", "kind": "ConfigMap"}
+        obj = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "shop"}}
+        request = {"uid": "1", "operation": "CREATE", "kind": about, "namespace": "shop", "name": "a", "object": obj}
+        review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
+        asked = urllib.request.Request(
+            f"https://{self._start['webhook_listen']}/admission?timeout=10s",
+            json.dumps(review).encode(),
+            {"Content-Type": "application/json"},
+        )
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # what is tested is not its certificate
+        with urllib.request.urlopen(asked, timeout=PATIENCE, context=context) as answer:  # noqa: S310 (loopback)
+            return bool(json.load(answer)["response"]["allowed"])
+
+
+def _address() -> str:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{probe.getsockname()[1]}"
+
+
+@pytest.fixture
+def at_work(bridge_path: Path, environment: dict[str, str], tmp_path: Path) -> Iterator[Bridge]:
+    """A bridge that is ready, with a webhook that asks no decision."""
+    (tmp_path / "policy.yaml").write_text(POLICY)
+    now = dt.datetime.now(dt.UTC)
+    server = new_server(new_authority(now), ("localhost",), now)
+    (tmp_path / "tls.crt").write_bytes(server.certificate)
+    (tmp_path / "tls.key").write_bytes(server.key)
+    start = {
+        "manifests": [str(SHOP), str(tmp_path / "policy.yaml")],
+        "listen": "127.0.0.1:0",
+        "probe_listen": _address(),
+        "webhook_listen": _address(),
+        "webhook_cert_file": str(tmp_path / "tls.crt"),
+        "webhook_key_file": str(tmp_path / "tls.key"),
+        "webhook_decision": "",
+        "shutdown_drain": 0,
+        "log_format": "json",
+    }
+    command = [str(bridge_path), "run", "--config", str(tmp_path / "bridge.yaml")]
+    (tmp_path / "bridge.yaml").write_text(json.dumps(start))
+    with (tmp_path / "log").open("w") as log:
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=log, env=environment)
+    bridge = Bridge(process, tmp_path, start)
+    try:
+        bridge.told("OPA is filled")
+        bridge.told("admission is served")
+        yield bridge
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def test_settings_are_taken_up_while_it_runs(at_work: Bridge) -> None:
+    bridge = at_work
+    assert bridge.admits()
+    bridge.write(webhook_decision="gate", status_writes_per_second=5, listen="127.0.0.1:1", log_level="debug")
+    bridge.reload()
+    changed = bridge.told("settings are read anew")["changed"]
+    assert sorted(changed) == ["log_level", "status_writes_per_second", "webhook_decision"]
+    assert bridge.told("settings wait for a restart of the bridge")["settings"] == ["listen"]
+    bridge.until(lambda: not bridge.admits())
+    # A file that is wrong changes nothing, and is told with what is wrong.
+    bridge.write(webhook_decision="", lissten="a:1", opa_port="many")
+    bridge.reload()
+    mistakes = bridge.told("settings are refused, those before hold")["mistakes"]
+    assert [mistake.partition(".yaml:1: ")[2].split(":")[0] for mistake in mistakes] == [
+        "there is no setting 'lissten'; did you mean listen?",
+        "opa_port",
+    ]
+    assert not bridge.admits()
+    assert "policy_bridge_settings_current 0.0" in bridge.metrics()
+    # Nor does a decision whose token is not there: the webhook asks as before.
+    bridge.write(webhook_decision="http://127.0.0.1:9/v1/data/a", webhook_token_file="/nowhere/token")
+    bridge.reload()
+    assert "/nowhere/token" in bridge.told("the webhook asks as before")["why"]
+    assert not bridge.admits()
+    bridge.write()
+    bridge.reload()
+    bridge.until(bridge.admits)
+    page = bridge.metrics()
+    assert "policy_bridge_settings_current 1.0" in page
+    assert 'policy_bridge_settings_reloads_total{result="applied"} 3.0' in page
+    assert 'policy_bridge_settings_reloads_total{result="refused"} 1.0' in page

@@ -1,0 +1,67 @@
+"""Every event that the program logs, found in its source."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+BRIDGE = Path(__file__).resolve().parents[2] / "bridge"
+LEVELS = ("debug", "info", "warning", "error")
+_AREAS = {
+    "runtime": "Start, settings, listening, end",
+    "replicator": "Replication: from the source to OPA",
+    "opa": "Questions to OPA",
+    "modules": "Rego of admins",
+    "remediator": "Statuses, audit, placement",
+    "admission": "Admission",
+    "kube": "Kubernetes Events",
+    "web": "The page",
+}
+
+
+class Line(NamedTuple):
+    """An event, with its level and its keys."""
+
+    area: str
+    event: str
+    levels: tuple[str, ...]
+    keys: tuple[str, ...]
+
+
+def logs_page(page: str) -> str:
+    """The page with its tables, which are all that stands below headings, made anew."""
+    parts = [page.partition("\n## ")[0].rstrip() + "\n"]
+    found = sorted(set(logged()))
+    for area, title in _AREAS.items():
+        rows = [
+            f"| `{line.event}` | {' or '.join(line.levels)} | {', '.join(f'`{key}`' for key in line.keys)} |"
+            for line in found
+            if line.area == area
+        ]
+        if rows:
+            parts.append("\n".join([f"## {title}", "", "| event | level | keys |", "|---|---|---|", *rows]) + "\n")
+    return "\n".join(parts)
+
+
+def logged() -> Iterator[Line]:
+    """Each place where an event is logged."""
+    for file in sorted(BRIDGE.rglob("*.py")):
+        area = file.relative_to(BRIDGE).parts[0]
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and node.args and (levels := _levels(node.func)):
+                event = node.args[0]
+                if isinstance(event, ast.Constant):
+                    keys = tuple(keyword.arg or "…" for keyword in node.keywords)
+                    yield Line(area, str(event.value), levels, keys)
+
+
+def _levels(called: ast.expr) -> tuple[str, ...]:
+    if isinstance(called, ast.IfExp):
+        return (*_levels(called.body), *_levels(called.orelse))
+    if isinstance(called, ast.Name) and called.id == "write":  # of admission, by its outcome
+        return ("info", "warning")
+    if isinstance(called, ast.Attribute) and isinstance(called.value, ast.Name) and called.value.id == "log":
+        return (called.attr,) if called.attr in LEVELS else ()
+    return ()
