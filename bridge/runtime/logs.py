@@ -1,6 +1,7 @@
 """Logs: one line an event, on standard error, for people or as JSON.
 
-What libraries log goes the same way. Long values are cut, and a password in an address is not shown.
+What libraries log goes the same way. Long values are cut, and a password in an address is not shown. Of what is tried
+again and again, the same reason (an info with `why`) is told once a minute.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import logging
 import re
 import sys
+import time
 
 import structlog
 from structlog.tracebacks import ExceptionDictTransformer
@@ -15,6 +17,7 @@ from structlog.typing import EventDict, Processor, WrappedLogger
 
 MOST_ITEMS = 10  # of a list; then their number
 LONGEST = 2000  # characters of a text
+AGAIN = 60.0  # seconds in which what waits for the same reason is not told again
 
 _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 _PASSWORD = re.compile(r"(?<=://)[^/@\s]+(?=@)")
@@ -30,6 +33,7 @@ def configure_logs(level: str, form: str) -> None:
         tracebacks = structlog.processors.ExceptionRenderer(ExceptionDictTransformer(show_locals=False))
     structlog.configure(
         processors=[
+            _Repeats(),
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso" if form == "json" else "%H:%M:%S", utc=form == "json"),
             _shorten,
@@ -43,6 +47,23 @@ def configure_logs(level: str, form: str) -> None:
     root = logging.getLogger()
     root.handlers[:] = [*(one for one in root.handlers if not isinstance(one, _Passing)), _Passing()]
     root.setLevel(logging.WARNING)
+
+
+class _Repeats:
+    """Drops what was told just now."""
+
+    def __init__(self) -> None:
+        self._told: dict[str, float] = {}
+
+    def __call__(self, _: WrappedLogger, method: str, event: EventDict) -> EventDict:
+        if method != "info" or "why" not in event:
+            return event
+        now, line = time.monotonic(), repr(event)
+        self._told = {told: when for told, when in self._told.items() if when > now - AGAIN}
+        if line in self._told:
+            raise structlog.DropEvent
+        self._told[line] = now
+        return event
 
 
 class _Passing(logging.Handler):

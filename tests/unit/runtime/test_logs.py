@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import structlog
 
-from bridge.runtime.logs import LONGEST, MOST_ITEMS, configure_logs
+from bridge.runtime.logs import AGAIN, LONGEST, MOST_ITEMS, configure_logs
 
 
 @pytest.fixture(autouse=True)
@@ -70,3 +70,25 @@ def test_what_is_below_the_level_is_not_told(capsys: pytest.CaptureFixture[str])
     structlog.get_logger().warning("a warning")
     logging.getLogger("asyncio").warning("slow")
     assert lines(capsys) == []
+
+
+def test_what_waits_for_the_same_reason_is_told_once_a_minute(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [0.0]
+    monkeypatch.setattr("bridge.runtime.logs.time.monotonic", lambda: clock[0])
+    configure_logs("info", "json")
+    log = structlog.get_logger()
+    for why in ("OPA is away", "OPA is away", "OPA says no"):
+        log.info("statuses wait for OPA", why=why)
+    clock[0] = AGAIN
+    log.info("statuses wait for OPA", why="OPA is away")
+    for _ in range(2):
+        log.warning("OPA must be filled again", why="it was restarted")
+        log.info("placed", object="a")
+    assert [line.get("why") for line in lines(capsys)] == [
+        "OPA is away",
+        "OPA says no",
+        "OPA is away",
+        *("it was restarted", None) * 2,
+    ]
