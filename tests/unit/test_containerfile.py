@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+import yaml
 
 from bridge import __version__
 
@@ -74,6 +75,12 @@ def test_it_runs_as_nobody_without_a_shell() -> None:
 def test_its_label_has_the_version() -> None:
     assert [step.rest for step in RUN if step.name == "ARG"] == [f"VERSION={__version__}"]
     assert 'org.opencontainers.image.version="${VERSION}"' in TEXT
+
+
+def test_the_chart_installs_this_version() -> None:
+    chart = ROOT / "deploy" / "chart" / "Chart.yaml"
+    if chart.exists():
+        assert yaml.safe_load(chart.read_text())["appVersion"] == __version__
 
 
 def test_what_is_copied_is_enough_to_build_the_wheel(tmp_path: Path) -> None:
