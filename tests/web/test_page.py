@@ -13,7 +13,7 @@ CART = "gateway.networking.k8s.io/HTTPRoute/shop/cart"
 
 async def test_topology_is_drawn_with_policies(shop: Bridge, page: Opened) -> None:
     await page.go(shop.url)
-    await page.shows("#counts", "39 nodes · 15 policies")
+    await page.shows("#counts", "39 nodes · 16 policies")
     assert (await page.position(CHECKOUT)) is not None
     await page.shows("#state", "live")
 

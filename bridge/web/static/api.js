@@ -10,7 +10,7 @@ export class ApiError extends Error {
 
 /** The topology: as much of its top as the bridge tells at once, or what `asked` (parameters) says. */
 export const topology = (asked = {}) => {
-  const parameters = new URLSearchParams(asked).toString();
+  const parameters = new URLSearchParams(Object.entries(asked).flatMap(([name, value]) => [value].flat().map((one) => [name, one]))).toString();
   return ask(`api/topology${parameters ? `?${parameters}` : ""}`);
 };
 

@@ -131,6 +131,7 @@ export class Connection {
   #tell() {
     if (this.#lost) this.#say("bad", "reconnecting …");
     else if (!this.#state.ready) this.#say("wait", "not ready");
+    else if (this.#state.whole === false) this.#say("wait", "drawing …");
     else this.#say("good", "live");
     const reasons = Object.entries(this.#state.reasons ?? {});
     const told = this.#lost

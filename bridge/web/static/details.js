@@ -57,7 +57,7 @@ function overview(wire, topology) {
   return h("div", { class: "overview" },
     h("h3", {}, "Choose an object or a policy"),
     h("p", { class: "quiet" }, "Click a card, or choose a row of the outline with Enter: then here is what holds there, which policy each field comes from, and why."),
-    h("dl", { class: "numbers" }, [...levels].filter(([, count]) => count > 0).map(([level, count]) => h("div", {}, h("dd", {}, count.toLocaleString("en")), h("dt", {}, level)))),
+    wire.isWhole && h("dl", { class: "numbers" }, [...levels].filter(([, count]) => count > 0).map(([level, count]) => h("div", {}, h("dd", {}, count.toLocaleString("en")), h("dt", {}, level)))),
     troubled.length > 0 && h("section", {}, h("h4", {}, "Worth a look"),
       h("ul", { class: "stack" }, troubled.slice(0, 60).map(({ policy, outcome, reason, message }) => {
         const { sign, word, tone } = outcomeNamed(outcome);
@@ -77,10 +77,11 @@ function head(key, topology) {
 
 async function nodeBody(key, topology, later) {
   const node = topology.nodes.get(key);
-  const below = topology.descendants([key]).size;
+  const reached = topology.descendants([key]);
+  const isCut = [key, ...reached].some((one) => topology.isCut(one));
   const attached = attachedPart(node);
-  const around = [reachPart("Routes", topology.routesAround([key]).filter((route) => route !== key)), refusedPart(node)];
-  if (below > MANY) {
+  const around = [!isCut && reachPart("Routes", topology.routesAround([key]).filter((route) => route !== key)), refusedPart(node)];
+  if (isCut || reached.size > MANY) {
     const explain = async (event) => {
       event.target.disabled = true;
       event.target.textContent = "Asking OPA …";
@@ -94,7 +95,7 @@ async function nodeBody(key, topology, later) {
     };
     return [attached,
       h("section", {}, h("h4", {}, "Effective policies"),
-        h("p", {}, `${below.toLocaleString("en")} nodes stand below: what holds is told for each of them. Choose one, or `,
+        h("p", {}, `${isCut ? "Many" : reached.size.toLocaleString("en")} nodes stand below: what holds is told for each of them. Choose one, or `,
           h("button", { type: "button", class: "action", on: { click: explain } }, "explain them all"), ".")),
       around];
   }

@@ -48,8 +48,10 @@ export class Filters {
     this.#facets = "";
   }
 
-  draw(topology) {
-    const facets = topology.facets();
+  /** `wire` knows of what has not been told. */
+  draw(topology, wire) {
+    const facets = topology.facets(wire.facets);
+    if (!wire.isWhole) for (const counts of Object.values(facets)) for (const name of counts.keys()) counts.set(name, undefined);
     const now = JSON.stringify([[...facets.kinds], [...facets.namespaces], [...facets.policyKinds], this.#narrowed]);
     if (now === this.#facets) return;
     this.#facets = now;
@@ -88,5 +90,5 @@ function box(name, count, checked, changed, type = undefined) {
   const input = h("input", { type: "checkbox", on: { change: (event) => changed(event.target.checked) } });
   input.checked = checked;
   const mark = type && paint(h("span", { class: "chip", "aria-hidden": "true" }, monogramOf(type)), "--kind", colorOf(type));
-  return h("label", { class: "choice", title: type ?? name }, input, mark, h("span", { class: "name" }, name), h("span", { class: "count" }, count.toLocaleString("en")));
+  return h("label", { class: "choice", title: type ?? name }, input, mark, h("span", { class: "name" }, name), h("span", { class: "count" }, count?.toLocaleString("en")));
 }

@@ -1,6 +1,5 @@
 // The page: what is shown follows from the topology, the filters, what is opened, and what is chosen.
 
-import * as api from "./api.js";
 import { ChangesBox } from "./changes.js";
 import { assign } from "./colors.js";
 import { Connection } from "./connection.js";
@@ -14,6 +13,7 @@ import { onChoose } from "./links.js";
 import { Outline } from "./outline.js";
 import { setUpPicture } from "./picture.js";
 import { RequestBox } from "./request.js";
+import { Store } from "./store.js";
 import { setUpTabs } from "./tabs.js";
 import { setUpTheme } from "./theme.js";
 import { Topology } from "./topology.js";
@@ -21,11 +21,11 @@ import { visible } from "./visible.js";
 import { Wire } from "./wire.js";
 
 const SETTLING = 250; // ms without a change after which the details are asked for again
-
-const MOST = 50_000; // nodes that the bridge tells at most
+const TYPING = 150; // ms after a key in a filter until the bridge is asked for what has not been told
 
 const topology = new Topology();
 const wire = new Wire();
+const store = new Store(topology, wire, refreshed);
 const state = { chosen: undefined, tab: "details", filters: noFilters(), opened: new Map(), way: null, changed: new Map(), added: new Map() };
 const drawn = { count: 0, at: 0, told: 0, shown: 0 }; // for tests and measurements
 
@@ -33,13 +33,21 @@ const on = { choose, toggle };
 const graph = new Graph(byId("graph"), byId("paint"), on);
 const outline = new Outline(byId("outline"), on);
 const details = new Details(byId("details"), wire);
-const filters = new Filters(state.filters, () => changed({ isStep: false }));
+const filters = new Filters(state.filters, filtersChanged);
 const requestBox = new RequestBox({
   asked: (fields) => { state.request = fields; writeHash(address(), false); },
-  path: (way) => { state.way = way && new Set([...way, ...topology.ancestors([...way].slice(0, 1))]); draw(); },
+  async path(way) {
+    if (way) await store.ensure(way);
+    state.way = way && new Set([...way, ...topology.ancestors([...way].slice(0, 1))]);
+    draw();
+  },
 });
 new ChangesBox({
-  changed: (keys, added) => { state.changed = keys; state.added = added; draw(); },
+  async changed(keys, added) {
+    await store.ensure(keys.keys());
+    Object.assign(state, { changed: keys, added });
+    draw();
+  },
   isPolicy: (key) => wire.isPolicy(key),
 });
 const selectTab = setUpTabs(byId("tabs"), (tab) => { state.tab = tab; writeHash(address(), false); });
@@ -52,7 +60,7 @@ function address() {
 }
 
 /** Choose a node or a policy, or nothing. */
-function choose(key) {
+async function choose(key) {
   if (key === undefined && state.way) {
     state.way = null;
     return draw();
@@ -61,6 +69,7 @@ function choose(key) {
   state.way = null;
   if (key) showTab("details");
   writeHash(address(), true);
+  if (key) await store.ensure([key]);
   draw();
   if (key) graph.reveal(topology.has(key) ? key : `${key}\n@${topology.attachedTo(key)[0]}`);
   return details.show(key, topology);
@@ -75,18 +84,8 @@ function showTab(tab) {
 async function toggle(id, open = !latest?.nodes.get(id)?.open) {
   state.opened.set(id, open);
   graph.keep(id);
-  if (open && !wire.isWhole && topology.has(id) && topology.isCut(id)) await more({ below: id });
+  if (open) await store.open(id);
   draw();
-}
-
-/** Ask for nodes that have not been told. */
-async function more(asked) {
-  try {
-    const { upsert, gone } = wire.more(await api.topology(asked));
-    topology.apply(upsert, gone);
-  } catch (error) {
-    if (error.status === undefined) throw error; // else the connection tells of it
-  }
 }
 
 let latest;
@@ -100,11 +99,10 @@ function draw() {
   const marks = { chosen: state.chosen, on: lit(chosenNodes), changed: state.changed };
   graph.draw(topology, filtered, latest, marks);
   outline.draw(topology, filtered, latest, marks);
-  filters.draw(topology);
-  const shown = latest.total;
-  byId("counts").textContent = isFiltered(state.filters)
-    ? `${shown.toLocaleString("en")} of ${topology.nodes.size.toLocaleString("en")} nodes`
-    : `${shown.toLocaleString("en")} nodes · ${topology.targets.size.toLocaleString("en")} policies`;
+  filters.draw(topology, wire);
+  const total = Math.max(wire.total, topology.nodes.size).toLocaleString("en");
+  byId("counts").textContent = isFiltered(state.filters) ? `${latest.total.toLocaleString("en")} of ${total} nodes`
+    : wire.isWhole ? `${total} nodes · ${wire.policies.toLocaleString("en")} policies` : `${total} nodes`;
   byId("empty").hidden = latest.nodes.size > 0;
   byId("filter-clear").hidden = !isFiltered(state.filters);
   drawn.count += 1;
@@ -125,13 +123,17 @@ function lit(chosenNodes) {
   return new Set([state.chosen, ...chosenNodes, ...topology.ancestors(chosenNodes), ...topology.descendants(chosenNodes)]);
 }
 
-function changed({ isStep }) {
-  writeHash(address(), isStep);
+let searching;
+
+function filtersChanged() {
+  writeHash(address(), false);
   draw();
+  clearTimeout(searching);
+  searching = setTimeout(() => store.search(state.filters), TYPING);
 }
 
 /** Take what an address says. */
-function follow() {
+async function follow() {
   const said = readHash();
   Object.assign(state.filters, {
     namespaces: said.namespaces, hiddenKinds: said.hiddenKinds, hiddenPolicyKinds: said.hiddenPolicyKinds,
@@ -141,51 +143,36 @@ function follow() {
   state.request = said.request;
   filters.refresh();
   showTab(said.tab ?? "details");
+  if (state.chosen) await store.ensure([state.chosen]);
   draw();
+  store.search(state.filters);
   if (state.chosen) graph.reveal(nodesOf(state.chosen)[0]);
   details.show(state.chosen, topology);
   return said;
 }
 
 function refreshed() {
-  assign(topology.facets().policyKinds.keys());
+  assign(topology.facets(wire.facets).policyKinds.keys());
   requestBox.offer(topology);
   draw();
 }
 
 let settling;
-let completing;
-
-/** Ask for all of a large picture, once its top is drawn. */
-async function complete() {
-  const document = await api.topology({ limit: MOST });
-  topology.load(wire.load(document));
-  refreshed();
-  if (state.chosen) details.show(state.chosen, topology);
-}
 
 const connection = new Connection({
   since: () => wire.revision,
   async load() {
     const first = topology.nodes.size === 0;
-    // The top of a large picture is there sooner than all of it; what was there once is not taken away again.
-    const document = await api.topology(wire.isWhole && !first ? { limit: MOST } : {});
-    clearTimeout(completing);
-    if (!document.whole && !first) return document.whole; // the bridge still draws it: what was there is more
-    topology.load(wire.load(document));
-    refreshed();
-    if (!wire.isWhole && document.whole) completing = setTimeout(complete, first ? 0 : SETTLING);
-    if (first) {
-      requestBox.set(follow().request);
-      if (topology.nodes.size) performance.mark("first-picture");
+    const isWhole = await store.load();
+    if (first && topology.nodes.size) {
+      requestBox.set((await follow()).request);
+      performance.mark("first-picture");
     } else details.show(state.chosen, topology);
-    return document.whole;
+    return isWhole;
   },
   change(event) {
     drawn.told = performance.now();
-    const { upsert, gone } = wire.change(event);
-    topology.apply(upsert, gone);
-    refreshed();
+    store.change(event);
     clearTimeout(settling);
     settling = setTimeout(() => details.show(state.chosen, topology), SETTLING);
   },

@@ -111,11 +111,11 @@ export class Topology {
     return [...found].sort(byName);
   }
 
-  /** Numbers for filters: [name, count], most first for kinds, by name for namespaces. */
-  facets() {
+  /** Numbers for filters by name: {kinds, namespaces, policyKinds}. `known`: names that may be missing among the nodes. */
+  facets(known) {
     const kinds = new Map();
-    const namespaces = new Map();
-    const policyKinds = new Map();
+    const namespaces = new Map(known.namespaces.map((name) => [name, 0]));
+    const policyKinds = new Map(known.policyKinds.map((name) => [name, 0]));
     for (const node of this.nodes.values()) {
       const { kind, namespace, section } = parts(node.key);
       const named = section ? node.level : kind;

@@ -6,11 +6,15 @@ export class Wire {
   #policies = new Map();
   #users = new Map(); // policy -> Set of the nodes that tell of it
   revision = "";
+  total = 0; // nodes that there are
+  facets = { namespaces: [], kinds: [], policyKinds: [] }; // of all nodes
   isWhole = false; // whether every node that there is has been told
 
   /** A whole topology document: a list of nodes. */
   load(document) {
     this.revision = document.revision;
+    this.total = document.total;
+    this.facets = document.facets;
     this.isWhole = document.whole && document.total <= Object.keys(document.nodes).length;
     this.#nodes = new Map(Object.entries(document.nodes));
     this.#policies = new Map(Object.entries(document.policies));
@@ -20,8 +24,9 @@ export class Wire {
   }
 
   /** An event of the stream: {upsert: nodes, gone: keys}; nodes whose policies became something else are among them. */
-  change({ revision, nodes = {}, gone = [], policies = {}, gonePolicies = [] }) {
+  change({ revision, total, nodes = {}, gone = [], policies = {}, gonePolicies = [] }) {
     this.revision = revision;
+    this.total = total;
     const known = this.isWhole ? nodes : Object.fromEntries(Object.entries(nodes).filter(([key, node]) => this.#belongs(key, node)));
     return this.#take(known, gone, policies, gonePolicies);
   }
@@ -57,6 +62,11 @@ export class Wire {
   /** Of a part that is not told, nothing is taken in piece by piece: it would look as if that were all. */
   #belongs(key, { parents }) {
     return this.#nodes.has(key) || parents.some((parent) => this.#nodes.get(parent)?.isOpen);
+  }
+
+  /** The number of policies that were told of. */
+  get policies() {
+    return this.#policies.size;
   }
 
   isPolicy(key) {
