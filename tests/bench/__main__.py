@@ -6,7 +6,19 @@ import argparse
 import asyncio
 
 from bridge.runtime.logs import configure_logs
-from tests.bench import admission, cluster, modules, opa_alone, placement, replication, requests, size, stacks, wide
+from tests.bench import (
+    admission,
+    cluster,
+    modules,
+    opa_alone,
+    page,
+    placement,
+    replication,
+    requests,
+    size,
+    stacks,
+    wide,
+)
 from tests.bench.figures import figure, machine, progress
 
 PARTS = {
@@ -20,6 +32,7 @@ PARTS = {
     "size": size.measure,
     "admission": admission.measure,
     "modules": modules.measure,
+    "page": page.measure,
 }
 ALONE = {"size"}  # parts that are measured only when they are named
 

@@ -78,10 +78,12 @@ function head(key, topology) {
 async function nodeBody(key, topology, later) {
   const node = topology.nodes.get(key);
   const reached = topology.descendants([key]);
-  const isCut = [key, ...reached].some((one) => topology.isCut(one));
+  const cut = [key, ...reached].filter((one) => topology.isCut(one));
+  const isCut = cut.length > 0;
+  const below = reached.size + cut.reduce((sum, one) => sum + topology.nodes.get(one).count, 0);
   const attached = attachedPart(node);
   const around = [!isCut && reachPart("Routes", topology.routesAround([key]).filter((route) => route !== key)), refusedPart(node)];
-  if (isCut || reached.size > MANY) {
+  if (below > MANY) {
     const explain = async (event) => {
       event.target.disabled = true;
       event.target.textContent = "Asking OPA …";
@@ -95,7 +97,7 @@ async function nodeBody(key, topology, later) {
     };
     return [attached,
       h("section", {}, h("h4", {}, "Effective policies"),
-        h("p", {}, `${isCut ? "Many" : reached.size.toLocaleString("en")} nodes stand below: what holds is told for each of them. Choose one, or `,
+        h("p", {}, `${below.toLocaleString("en")}${isCut ? " nodes or more" : " nodes"} stand below: what holds is told for each of them. Choose one, or `,
           h("button", { type: "button", class: "action", on: { click: explain } }, "explain them all"), ".")),
       around];
   }

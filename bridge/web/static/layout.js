@@ -17,13 +17,19 @@ const blockHeight = ({ size, pills }) => size.height + pills * (PILL.height + PI
  * `edges`: [{from, to, side}], `children`: Map id -> ids, `roots`: ids.
  */
 export function arrange(cards, edges, children, roots) {
-  const blocks = cards.length <= DAGRE_NODES ? byDagre(cards, edges) : byWalk(cards, edges, children, roots);
+    // A tree needs nobody who avoids crossings, and keeps its order; dagre would take longer over many.
+  const plain = cards.length > DAGRE_NODES || isTree(edges);
+  const blocks = plain ? byWalk(cards, edges, children, roots) : byDagre(cards, edges);
   const positions = new Map();
   for (const card of cards) {
     const { x, y } = blocks.get(card.id);
     positions.set(card.id, { x, y: y - blockHeight(card) / 2 + card.size.height / 2 });
   }
   return positions;
+}
+
+function isTree(edges) {
+  return new Set(edges.map(({ to }) => to)).size === edges.length;
 }
 
 function byDagre(cards, edges) {

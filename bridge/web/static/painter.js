@@ -62,7 +62,7 @@ export class Painter {
     context.font = NAME;
     context.fillText(cut(context, item.name, room), start, item.y + 8);
     if (item.badge) {
-      context.font = CAPTION;
+      context.font = PILL_NAME;
       context.textAlign = "right";
       context.fillStyle = this.colors.accent;
       context.fillText(item.badge, item.x + width / 2 - 10, item.y);
