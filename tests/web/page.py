@@ -49,9 +49,9 @@ class Opened:
                 raise AssertionError(f"never came true: {condition}\n{await self.page.inner_text('body')}")
             await asyncio.sleep(0.05)
 
-    async def shows(self, selector: str, text: str) -> None:
+    async def shows(self, selector: str, text: str, patience: float = PATIENCE) -> None:
         """Wait until an element has a text."""
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + patience
         found = ""
         while time.monotonic() < end:
             found = " ".join(await self.page.locator(selector).all_inner_texts())

@@ -1,6 +1,7 @@
-"""What is vendored is what npm has published, at pinned versions, with its licence."""
+"""The files of the page: what is vendored is what npm has published, with its licence, and nothing is left out."""
 
 import json
+import re
 
 import pytest
 
@@ -19,3 +20,11 @@ def test_every_package_has_its_licence_and_nothing_else_is_there() -> None:
         assert any("LICENSE" in file["to"] for file in package["files"]), package["name"]
     known = {file["to"] for _, file in FILES} | {"manifest.json", "README.md"}
     assert {path.name for path in VENDOR.iterdir()} == known
+
+
+def test_every_module_is_fetched_at_once() -> None:
+    """None waits for the one that imports it: index.html names them all."""
+    static = VENDOR.parent
+    named = set(re.findall(r'rel="modulepreload" href="([^"]+)"', (static / "index.html").read_text()))
+    there = {path.relative_to(static).as_posix() for path in static.rglob("*.js")} - {"main.js"}
+    assert named == there

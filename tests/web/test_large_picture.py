@@ -1,0 +1,44 @@
+"""A large cluster: the top of it first, the rest as it is opened, looked for or named."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.bench.load import Load
+from tests.web.bridges import Bridge
+from tests.web.page import Opened
+
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.long]
+
+ROUTES = 2_100  # more than 6,000 nodes, so that the page does not ask for all of them
+ROUTE = "gateway.networking.k8s.io/HTTPRoute/team-7/route-1507"
+
+
+async def test_large_picture_is_told_in_parts(serve: Callable[[Path], Bridge], page: Opened, tmp_path: Path) -> None:
+    folder = tmp_path / "large"
+    folder.mkdir()
+    with (folder / "all.yaml").open("w") as file:
+        file.writelines(f"---\n{json.dumps(obj)}\n" for obj in Load(ROUTES).objects())
+    bridge = serve(folder)
+    await page.go(bridge.url)
+    await page.shows("#state", "live", patience=600)  # the bridge has drawn everything
+    assert (await page.view())["nodes"] < 400
+    assert await page.page.evaluate("policyBridge.topology.nodes.size") <= 500
+    assert await page.position(ROUTE) is None
+
+    row = page.page.get_by_role("treeitem", name="Gateway · infra, gateway-3", exact=True)
+    await row.locator(".twist").click()
+    listener = page.page.get_by_role("treeitem", name="Listener, listener-1").first
+    await listener.locator(".twist").click()
+    await page.until("[...document.querySelectorAll('.row')].some((row) => row.textContent.includes('HTTPRoute'))")
+
+    await page.page.fill("#filter-text", "route-1507")
+    await page.until(f"policyBridge.graph.position({ROUTE!r})")
+
+    await page.page.goto("about:blank")
+    await page.go(f"{bridge.url}#object={ROUTE}")
+    await page.until(f"policyBridge.graph.position({ROUTE!r})")
+    await page.shows("#details h3", "route-1507")
+    await page.shows("#details", "ColorPolicy at HTTPRoute/team-7/route-1507#first")
