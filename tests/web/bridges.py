@@ -35,8 +35,8 @@ class Bridge:
         """Where the page is."""
         return f"http://{self.address}/"
 
-    def start(self) -> None:
-        """Start it and wait until it says that everything is filled. Raises NotStartedError."""
+    def start(self, says: str = "OPA is filled") -> None:
+        """Start it and wait until it says something: that everything is filled. Raises NotStartedError."""
         environment = {name: value for name, value in os.environ.items() if not name.startswith("BRIDGE_")}
         environment |= {name: os.environ[name] for name in _KEPT if name in os.environ}
         began = self.log.stat().st_size if self.log.exists() else 0
@@ -46,7 +46,7 @@ class Bridge:
                 [*map(str, command), *self._arguments], stdout=output, stderr=output, env=environment
             )
         until = time.monotonic() + self._patience
-        while "OPA is filled" not in (said := self.log.read_text()[began:]):
+        while says not in (said := self.log.read_text()[began:]):
             if self._process.poll() is not None or time.monotonic() > until:
                 raise NotStartedError(said)
             time.sleep(0.1)

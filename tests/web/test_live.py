@@ -40,6 +40,18 @@ async def test_change_is_drawn_without_moving_the_picture(serve: Serve, page: Op
     assert (await page.view())["pan"] == view["pan"]
 
 
+async def test_opa_that_is_not_ready_is_told(page: Opened, tmp_path: Path) -> None:
+    bridge = Bridge(SHOP, tmp_path / "log", "--opa", "http://127.0.0.1:9")  # nobody listens there
+    bridge.start(says="running ")
+    try:
+        await page.page.goto(bridge.url)
+        await page.shows("#state", "not ready")
+        await page.shows("#banner", "OPA does not hold everything yet")
+        await page.shows("#empty", "There is nothing to show yet.")
+    finally:
+        bridge.stop()
+
+
 async def test_page_reconnects_after_a_restart_and_says_so(serve: Serve, page: Opened) -> None:
     page.excuse("Failed to load resource", "ERR_")
     bridge = serve(SHOP)

@@ -104,6 +104,7 @@ function draw() {
   byId("counts").textContent = isFiltered(state.filters) ? `${latest.total.toLocaleString("en")} of ${total} nodes`
     : wire.isWhole ? `${total} nodes · ${wire.policies.toLocaleString("en")} policies` : `${total} nodes`;
   byId("empty").hidden = latest.nodes.size > 0;
+  byId("empty").textContent = isFiltered(state.filters) ? "No object that the filters let through." : "There is nothing to show yet.";
   byId("filter-clear").hidden = !isFiltered(state.filters);
   drawn.count += 1;
   drawn.at = performance.now();
