@@ -41,7 +41,7 @@ async def test_change_is_drawn_without_moving_the_picture(serve: Serve, page: Op
 
 
 async def test_opa_that_is_not_ready_is_told(page: Opened, tmp_path: Path) -> None:
-    page.excuse("503")
+    page.excuse("503", "ERR_")
     bridge = Bridge(SHOP, tmp_path / "log", "--opa", "http://127.0.0.1:9")  # nobody listens there
     bridge.start(says="running ")
     try:

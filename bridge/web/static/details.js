@@ -71,7 +71,7 @@ function head(key, topology) {
   const { kind, namespace, name, section, type } = parts(key);
   const node = topology.nodes.get(key);
   return h("header", { class: "object" },
-    h("p", { class: "caption" }, !node && chip(type), kind, node?.level && node.level !== kind && ` · ${node.level}`, namespace && ` · ${namespace}`),
+    h("p", { class: "caption" }, !node && [chip(type), " "], kind, node?.level && node.level !== kind && ` · ${node.level}`, namespace && ` · ${namespace}`),
     h("h3", {}, name, section && h("span", { class: "section" }, `#${section}`)));
 }
 
@@ -142,11 +142,11 @@ async function policyBody(key, topology) {
   const [status, impact] = await Promise.all([query("status", { policies: [key] }), query("impact", { policy: key, limit: COMPARED })]);
   const routes = topology.routesAround(impact.scopes.filter((scope) => topology.has(scope)));
   return [
-    conditionsPart(status[0]),
     h("section", {}, h("h4", {}, "Attached to"),
       targets.length ? h("ul", { class: "reach" }, targets.map((target) => h("li", {}, nodeLink(target)))) : h("p", { class: "quiet" }, "Nothing that exists.")),
     outcomesPart(impact.counts),
     reachPart("Routes that it reaches", reachedRoutes(impact, topology, routes)),
+    conditionsPart(status[0]),
     reachPart("Effective targets", impact.scopes),
     withoutPart(impact),
   ];
