@@ -23,6 +23,7 @@ Step = Callable[[], Awaitable[None]]
 
 SAME = 0.5  # seconds in which a signal counts as the one before: some send it to a process and to its group
 RESERVE = 4.0  # seconds of the grace period that are left for what ends after the steps: listeners, then OPA
+SHARE = 1.0  # seconds of these that a step leaves for each one after it
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
@@ -71,9 +72,9 @@ class Shutdown:
         log.info("stopped", seconds=round(clock() - began, 1))
 
     async def _run_steps(self, until: float) -> None:
-        for name, step in self._steps:
+        for number, (name, step) in enumerate(self._steps, 1):
             try:
-                async with asyncio.timeout_at(until):
+                async with asyncio.timeout_at(until - SHARE * (len(self._steps) - number)):
                     await step()
             except TimeoutError:
                 log.warning("stopping takes too long: goes on with what comes next", step=name, grace=self._grace)
@@ -83,6 +84,7 @@ class Shutdown:
     @contextmanager
     def _signals(self) -> Iterator[None]:
         loop = asyncio.get_running_loop()
+        timers: list[asyncio.TimerHandle] = []
 
         def default() -> None:
             for number in _SIGNALS:
@@ -93,12 +95,14 @@ class Shutdown:
             if not self._asked.is_set():
                 log.info("stopping: not ready any more; a second signal ends at once", grace=self._grace)
                 self._asked.set()
-                loop.call_later(SAME, default)
+                timers.append(loop.call_later(SAME, default))
 
         for number in _SIGNALS:
             loop.add_signal_handler(number, ask)
         try:
             yield
         finally:
+            for timer in timers:
+                timer.cancel()
             for number in _SIGNALS:
                 loop.remove_signal_handler(number)
