@@ -95,7 +95,16 @@ def _document(loaded: Loaded) -> dict[str, Any]:
     import msgspec
 
     found: dict[str, Any] = msgspec.to_builtins(loaded.settings)
-    return found
+    return {name: _short(value) for name, value in found.items()}
+
+
+def _short(value: Any) -> Any:
+    """An entry of a list without what it does not say."""
+    if not isinstance(value, list | tuple):
+        return value
+    return [
+        {k: v for k, v in one.items() if v not in (None, "", [], ())} if isinstance(one, dict) else one for one in value
+    ]
 
 
 def _table(loaded: Loaded) -> Table:

@@ -49,7 +49,9 @@ _SHOWN_ROWS = 100  # of a table at the start; the rest is a command away
 @click.option("--listen", metavar="HOST:PORT", help="Where modules and probes are served. Default: 127.0.0.1:8282.")
 @click.option("--web-token-file", metavar="FILE", help="Bearer token for the page; needed unless --listen is loopback.")
 @click.option(
-    "--probe-listen", metavar="HOST:PORT", help="Serve probes and metrics, and nothing else, there too. Default: not."
+    "--probe-listen",
+    metavar="HOST:PORT",
+    help="Serve probes and metrics, and nothing else. Default: at --listen.",
 )
 @click.option("--webhook-listen", metavar="HOST:PORT", help="Serve admission there, over TLS. Default: not at all.")
 @click.option(

@@ -37,7 +37,7 @@ def add_probes(app: web.Application, checks: Checks) -> None:
 
 @contextlib.asynccontextmanager
 async def probe_listening(settings: Settings, checks: Checks, metrics: Metrics) -> AsyncIterator[None]:
-    """Serve probes and metrics, and nothing else, at the setting `probe_listen` too. Raises ServeError."""
+    """Serve probes and metrics, and nothing else, at the setting `probe_listen`. Raises ServeError."""
     if settings.probe_listen is None:
         yield
         return

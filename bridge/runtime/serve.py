@@ -264,7 +264,8 @@ async def _listening(
     for bundle in bundles:
         bundle.add_to(app)
     add_probes(app, checks)
-    add_metrics(app, metrics)
+    if settings.probe_listen is None:
+        add_metrics(app, metrics)
     site.add_to(app)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
     await runner.setup()
