@@ -15,11 +15,12 @@ import structlog
 
 from bridge.model.keys import Key
 from bridge.modules.activation import Activation, State
-from bridge.modules.assembling import HIERARCHY, STRATEGIES, assemble, digest
+from bridge.modules.assembling import assemble
 from bridge.modules.checking import Checker, CheckError
 from bridge.modules.choosing import Outcome, choose
 from bridge.modules.claims import flaws
 from bridge.modules.culprits import Culprits, names_somebody
+from bridge.modules.dependents import Dependents
 from bridge.modules.endpoint import BundleEndpoint
 from bridge.modules.entries import Entry
 from bridge.modules.generating import Generating, no_view
@@ -66,8 +67,7 @@ class Loader:
         self._entries: dict[Key, Entry] = {}
         self._culprits = Culprits(self._entries)
         self._verdicts = Verdicts()
-        self._before_rules_change: list[Callable[[bool], None]] = []
-        self._dependents = ("", "")  # names what links, and effective policies, depend on in what is served
+        self._dependents = Dependents()
         self._listed = False
         self._changed = False  # since a set was chosen
         self._again = False  # what was left behind is to be looked at once more
@@ -100,11 +100,11 @@ class Loader:
 
     def links(self) -> str | None:
         """Names the modules by which links are made; None while OPA does not have what is to be served."""
-        return self._dependents[0] if self._is_settled() else None
+        return self._dependents.links if self._confirmed and self._confirmed == self.revision else None
 
     def before_rules_change(self, call: Callable[[bool], None]) -> None:
         """Call this before a bundle is served by which links are made (then True), or policies merged, otherwise."""
-        self._before_rules_change.append(call)
+        self._dependents.listen(call)
 
     def listen(self, listener: Listener) -> None:
         """Call `listener` with each new verdict. Where a submission is removed there is none."""
@@ -164,12 +164,14 @@ class Loader:
         look = _LOOK
         while True:
             try:
-                if self._changed:
-                    await asyncio.sleep(COALESCE)
-                    await self._choose(again=False)
-                elif self._next:
+                # What was chosen is served first, unless that has failed: who changes things all the time must not keep
+                # everybody's waiting.
+                if self._next and not (self._changed and self._why):
                     await self._serve(self._next)
                     look = _LOOK
+                elif self._changed:
+                    await asyncio.sleep(COALESCE)
+                    await self._choose(again=False)
                 elif self._confirmed != self.revision:
                     await self._look()
                     look = min(2 * look, _LONGEST_LOOK)
@@ -249,24 +251,17 @@ class Loader:
         bundle = assemble(self._shipped, self._served, self._generating.modules(self._served))
         self._next = bundle if bundle.revision != self.revision else None
         if self._next is None:
-            self._dependents = self._dependents_of_served()  # another bundle may have been about to be served
+            self._dependents.take_back()  # another bundle may have been about to be served
         # What was left behind may go with what has come in; it does not keep that waiting.
         behind = any(entry.left_behind for entry in self._entries.values())
         self._again = not again and behind and self._served is not before
 
     async def _serve(self, bundle: Bundle) -> None:
-        dependents = self._dependents_of_served()
-        if dependents != self._dependents:
-            links = dependents[0] != self._dependents[0]
-            self._dependents = dependents
-            for call in self._before_rules_change:
-                call(links)
+        self._dependents.announce(self._served)
         await self._activation.serve(bundle)
+        self._dependents.serve()
         self._next = None
         self._serving_since = asyncio.get_running_loop().time()
-
-    def _dependents_of_served(self) -> tuple[str, str]:
-        return digest(self._served, HIERARCHY), digest(self._served, STRATEGIES)
 
     async def _chosen(self, *, again: bool) -> Outcome:
         entries = sorted(self._entries.values(), key=lambda one: (one.chosen is None, one.submitted.age))

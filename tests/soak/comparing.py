@@ -75,13 +75,13 @@ async def _look(
 
 
 async def _wrong_values(opa: Opa, values: Mapping[str, tuple[int, bool]]) -> list[str]:
-    """Modules of ConfigMaps that do not say what they should. Before a broken one came the last good one holds."""
+    """Modules of ConfigMaps that do not say what they should. While one is broken, what was in force before holds."""
     found = await opa.get("soak") or {}
     told = []
     for name, (value, broken) in values.items():
         has = found.get(name, {}).get("value")
-        # A bridge that started after the broken one came has never seen the good one.
-        if has != value and not (broken and has is None):
+        # A good one may have been too short there to come into force; and a bridge that started later never saw it.
+        if has != value and not (broken and (has is None or has < value)):
             told.append(f"module {name} says {has}, not {value}")
     return told
 
