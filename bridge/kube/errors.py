@@ -5,6 +5,7 @@
      ├── Unreachable              no answer: refused, reset, no such host
      │    ├── TimedOut            no answer in time
      │    └── Untrusted           the server's certificate, or ours, is not accepted
+     ├── Fenced                   not sent: the Lease that writing needs is not held (any more)
      ├── Garbled                  an answer that is no JSON of the expected shape
      └── ApiError                 the API server said no: `status`, `reason`, `message`
           ├── Unauthorized  401   it does not know us
@@ -48,6 +49,10 @@ class TimedOut(Unreachable):
 
 class Untrusted(Unreachable):
     """TLS failed: one side does not accept the other's certificate."""
+
+
+class Fenced(KubeError):
+    """The request was not sent, because this process may not write (any more)."""
 
 
 class Garbled(KubeError):

@@ -36,9 +36,10 @@ class Term:
     `period`.
     """
 
-    duration: float = 15.0
-    margin: float = 5.0
-    period: float = 2.0
+    # The longest that nobody writes after a holder was killed: duration and two periods, 12 s.
+    duration: float = 10.0
+    margin: float = 4.0
+    period: float = 1.0
 
 
 _STANDARD_TERM = Term()
@@ -84,6 +85,11 @@ class Lease:
     def held(self) -> bool:
         """Whether this process may write now. It is False well before others may begin to."""
         return not self._resigned and time.monotonic() < self._held_until
+
+    @property
+    def left(self) -> float:
+        """For how many seconds this process may write, if it renews nothing; 0 where it may not."""
+        return max(0.0, self._held_until - time.monotonic()) if self.held else 0.0
 
     @property
     def trouble(self) -> str | None:

@@ -119,6 +119,7 @@ def _record_in_log(regarding: Mapping[str, Any], event_type: EventType, reason: 
 async def _cluster(settings: Settings) -> AsyncIterator[World]:
     # Imported here because a folder needs none of it, and the Kubernetes library costs half a second.
     from bridge.kube.client import KubeClient
+    from bridge.kube.fencing import FencedClient
     from bridge.kube.lease import Lease
     from bridge.kube.recording import Recorder
     from bridge.modules.reporter import Reporter
@@ -129,7 +130,8 @@ async def _cluster(settings: Settings) -> AsyncIterator[World]:
         source = ClusterSource(client, {one.type: one.selection for one in settings.selected_types})
         identity = f"{socket.gethostname()}-{os.getpid()}"
         lease = Lease(client, settings.lease_namespace, settings.lease_name, identity, on_change=LeaseNews())
-        sink = ClusterSink(client, source.resource, lease)
+        writing = FencedClient(client, lambda: lease.left)  # everything but the Lease itself, and Events
+        sink = ClusterSink(writing, source.resource, lease)
         recorder = Recorder(client, COMPONENT)
         # A watch of its own: what authors write is not replicated, unless it is asked for.
         policies = ClusterSource(client, {CONFIG_MAP: config_maps_in(settings.policy_namespaces)})
@@ -140,7 +142,7 @@ async def _cluster(settings: Settings) -> AsyncIterator[World]:
                 policies.rediscover()
 
         def tell(authors: Authors) -> Coroutine[None, None, None]:
-            return Reporter(authors, client, policies.resource, lambda: lease.held, recorder.record).run()
+            return Reporter(authors, writing, policies.resource, lambda: lease.held, recorder.record).run()
 
         leading: list[asyncio.Task[None]] = []
 
@@ -160,7 +162,7 @@ async def _cluster(settings: Settings) -> AsyncIterator[World]:
             resource = policies.resource(type_id)
             return resource.plural if resource else plural_by_rule(type_id)
 
-        cluster = Cluster(client, lambda: lease.held)
+        cluster = Cluster(writing, lambda: lease.held)
         yield World(
             client.server,
             source,

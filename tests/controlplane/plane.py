@@ -30,11 +30,15 @@ class ControlPlane:
 
     `url`, `kubeconfig` and `token` (of an admin) stay the same when either of them is stopped and started again.
     The user `limited`, whose token is LIMITED_TOKEN, may do nothing but what a test's RBAC allows.
+    Each of `users` may do anything by the token `token-of-<user>`: the audit log tells them apart.
     All methods block: a coroutine calls them by `asyncio.to_thread`.
     """
 
-    def __init__(self, folder: Path, *, etcd: Path, kube_apiserver: Path, flags: Sequence[str] = ()) -> None:
+    def __init__(
+        self, folder: Path, *, etcd: Path, kube_apiserver: Path, flags: Sequence[str] = (), users: Sequence[str] = ()
+    ) -> None:
         self.token = ADMIN_TOKEN
+        self.users = tuple(users)
         self.flags = tuple(flags)  # more for the API server, from its next start on
         self.kubeconfig = folder / "kubeconfig"
         self._folder = folder
@@ -177,6 +181,7 @@ class ControlPlane:
 
     def _write_tokens(self) -> None:
         tokens = f'{self.token},admin,admin,"system:masters"\n{LIMITED_TOKEN},limited,limited\n'
+        tokens += "".join(f'token-of-{user},{user},{user},"system:masters"\n' for user in self.users)
         (self._folder / "tokens.csv").write_text(tokens)
 
     def _wait_until_ready(self, process: ServerProcess) -> None:

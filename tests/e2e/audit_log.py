@@ -1,0 +1,85 @@
+"""Who wrote what, and who held the Lease, as the API server's audit log has it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+POLICY = """
+apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+- level: Request
+  verbs: [create, update, patch, delete]
+  resources: [{group: coordination.k8s.io, resources: [leases]}]
+- level: None
+  resources: [{group: events.k8s.io}, {group: authorization.k8s.io}]
+- level: Metadata
+  verbs: [create, update, patch, delete, deletecollection]
+- level: None
+"""
+
+
+@dataclass(frozen=True)
+class Write:
+    """One request that changes something: by whom, of what (`plural`, `plural/subresource`), when it came, its answer.
+
+    Times are seconds since the epoch. `holder` is who a write of the Lease names.
+    """
+
+    user: str
+    resource: str
+    came: float
+    answered: float
+    status: int
+    holder: str | None
+
+
+def writes(log: Path, users: set[str]) -> list[Write]:
+    """The writes of some users, by when they came."""
+    return sorted(_writes(log, users), key=lambda write: write.came)
+
+
+def without_the_lease(log: Path, users: set[str]) -> tuple[list[Write], list[Write]]:
+    """All writes but those of the Lease itself; and of these those that came while another user held it.
+
+    Somebody holds it from when the write that names him was answered, until another one's came.
+    """
+    found = writes(log, users)
+    terms = [write for write in found if write.resource == "leases" and write.status < 300]
+    others = [write for write in found if write.resource != "leases"]
+    return others, [write for write in others if not _held_by(write, terms)]
+
+
+def _held_by(write: Write, terms: list[Write]) -> bool:
+    before = [term for term in terms if term.answered <= write.came]
+    return bool(before) and before[-1].user == write.user and before[-1].holder != ""
+
+
+def _writes(log: Path, users: set[str]) -> Iterator[Write]:
+    for line in log.read_text().splitlines():
+        event: dict[str, Any] = json.loads(line)
+        if event["user"]["username"] not in users or event["stage"] != "ResponseComplete":
+            continue
+        about = event["objectRef"]
+        resource = "/".join(filter(None, (about["resource"], about.get("subresource"))))
+        holder = None
+        if resource == "leases":
+            holder = event["requestObject"]["spec"].get("holderIdentity", "")
+        yield Write(
+            event["user"]["username"],
+            resource,
+            _seconds(event["requestReceivedTimestamp"]),
+            _seconds(event["stageTimestamp"]),
+            event["responseStatus"]["code"],
+            holder,
+        )
+
+
+def _seconds(text: str) -> float:
+    return datetime.fromisoformat(text).timestamp()

@@ -1,0 +1,293 @@
+"""Two bridges on one API server: one writes, and never both, whatever becomes of them. Its audit log is the witness."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import re
+import signal
+import subprocess
+import threading
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bridge.tools import find
+from tests.controlplane.kubectl import Kubectl
+from tests.controlplane.plane import ControlPlane
+from tests.e2e.audit_log import POLICY, without_the_lease, writes
+from tests.e2e.conftest import ROOT
+
+pytestmark = pytest.mark.long
+USERS = ("bridge-a", "bridge-b")
+PATIENCE = 120.0  # seconds
+TAKEN_OVER = 15.0  # seconds within which another one writes after the holder was killed
+# What a holder writes: statuses, marks, placement, Constraints' statuses, and what authors are told.
+WRITTEN = {
+    "colorpolicies/status",
+    "httproutes/status",
+    "deployments",
+    "constraints/status",
+    "configmaps",
+    "regopolicies/status",
+}
+SETTINGS = """
+types: [placement.example.com/Cluster, core/Pod]
+placement:
+- {type: apps/Deployment, mode: Write}
+"""
+REGO_POLICY = """
+apiVersion: policybridge.io/v1alpha1
+kind: RegoPolicy
+metadata: {name: greeting}
+spec:
+  modules:
+    greeting.rego: "package greeting\\nhello := 1\\n"
+"""
+
+
+@dataclass
+class Bridge:
+    """A `bridge run` of its own user, with an OPA of its own."""
+
+    user: str
+    process: subprocess.Popen[str]
+    log: Path
+    opa: str = ""
+    said: list[str] = field(default_factory=list)
+
+    def ask(self, path: str, document: object) -> Any:
+        """What its OPA answers."""
+        body = json.dumps({"input": document}).encode()
+        with urllib.request.urlopen(f"{self.opa}/v1/data/{path}", data=body, timeout=30) as answer:  # noqa: S310
+            return json.load(answer).get("result")
+
+
+@dataclass
+class Scene:
+    """The API server, and what changes there all the time."""
+
+    plane: ControlPlane
+    audit: Path
+    bridges: dict[str, Bridge]
+    changes: Changes
+
+    def holder(self) -> str:
+        """Whose bridge wrote the Lease last."""
+        return [
+            write.user for write in writes(self.audit, set(USERS)) if write.resource == "leases" and write.status < 300
+        ][-1]
+
+    def written_since(self, user: str, when: float) -> set[str]:
+        """What a user wrote after a moment, successfully."""
+        found, _ = without_the_lease(self.audit, {user})
+        return {write.resource for write in found if write.came > when and write.status < 300}
+
+    def until(self, happened: Callable[[], bool], what: str) -> None:
+        """Wait for something."""
+        deadline = time.monotonic() + PATIENCE
+        while not happened():
+            if time.monotonic() > deadline:
+                logs = "\n".join(f"{one.user}: {one.log.read_text()[-3000:]}" for one in self.bridges.values())
+                pytest.fail(f"{what}\n{logs}", pytrace=False)
+            time.sleep(0.1)
+
+
+class Changes:
+    """Changes objects so that there is something to write all the time, in every place where bridges write."""
+
+    def __init__(self, plane: ControlPlane) -> None:
+        self.rounds = 0
+        self._plane = plane
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def end(self) -> None:
+        """End, and wait for that."""
+        self._ended.set()
+        self._thread.join(timeout=60)
+
+    def _run(self) -> None:
+        for self.rounds in itertools.count():
+            odd = bool(self.rounds % 2)
+            targets = "storefront" if odd else "nowhere"
+            for path, patch in (
+                (
+                    "/apis/example.com/v1/namespaces/shop/colorpolicies/storefront",
+                    {
+                        "spec": {
+                            "targetRefs": [{"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "name": targets}]
+                        }
+                    },
+                ),
+                (
+                    "/apis/apps/v1/namespaces/shop/deployments/checkout",
+                    {
+                        "metadata": {
+                            "annotations": {
+                                "policy.federation.alpha.kubernetes.io/pci-compliance-level": "1" if odd else "2"
+                            }
+                        }
+                    },
+                ),
+                (
+                    "/apis/policybridge.io/v1alpha1/constraints/memory-limits",
+                    {"spec": {"parameters": {"limit": "1Mi" if odd else "64Gi"}}},
+                ),
+                (
+                    "/api/v1/namespaces/opa-policies/configmaps/changing",
+                    {"data": {"changing.rego": f"package changing\nx := {'1' if odd else '('}\n"}},
+                ),
+                (
+                    "/apis/policybridge.io/v1alpha1/regopolicies/greeting",
+                    {"spec": {"modules": {"greeting.rego": f"package greeting\nhello := {'1' if odd else '('}\n"}}},
+                ),
+            ):
+                self._plane.api.request("PATCH", path, patch, "application/merge-patch+json")
+            if self._ended.wait(0.7):
+                return
+
+
+@pytest.fixture
+def scene(
+    tmp_path: Path, gateway_api_crds: Path, kubectl_path: Path, bridge_path: Path, environment: dict[str, str]
+) -> Iterator[Scene]:
+    (tmp_path / "audit.yaml").write_text(POLICY)
+    audit = tmp_path / "audit.log"
+    flags = (f"--audit-policy-file={tmp_path / 'audit.yaml'}", f"--audit-log-path={audit}")
+    etcd, api_server = find("etcd"), find("kube-apiserver")
+    assert etcd
+    assert api_server
+    plane = ControlPlane(tmp_path / "plane", etcd=etcd.path, kube_apiserver=api_server.path, flags=flags, users=USERS)
+    with ExitStack() as stack:
+        stack.callback(plane.stop)
+        plane.start()
+        plane.api.apply_crds(gateway_api_crds / "experimental")
+        _apply_examples(Kubectl(kubectl_path, plane), plane)
+        (tmp_path / "settings.yaml").write_text(SETTINGS)
+        bridges: dict[str, Bridge] = {}
+        scene = Scene(plane, audit, bridges, Changes(plane))
+        for user in USERS:
+            kubeconfig = plane.write_kubeconfig(tmp_path / f"{user}.kubeconfig", f"token-of-{user}")
+            log = stack.enter_context((tmp_path / f"{user}.log").open("w"))
+            process = stack.enter_context(
+                subprocess.Popen(
+                    [
+                        bridge_path,
+                        "run",
+                        f"--kubeconfig={kubeconfig}",
+                        "--listen=127.0.0.1:0",
+                        f"--config={tmp_path}/settings.yaml",
+                    ],
+                    stdout=subprocess.PIPE,
+                    stderr=log,
+                    env=environment,
+                    text=True,
+                )
+            )
+            stack.callback(_end, process)
+            bridges[user] = Bridge(user, process, Path(log.name))
+            assert process.stdout is not None
+            for line in process.stdout:
+                if found := re.match(r"Queries: +(http://[^/]+)/", line):
+                    bridges[user].opa = found[1]
+                if line.startswith("Ctrl-C"):
+                    break
+            else:
+                pytest.fail(f"bridge run ended: {Path(log.name).read_text()}", pytrace=False)
+        stack.callback(scene.changes.end)
+        scene.changes.start()
+        yield scene
+
+
+def test_one_writes_and_never_both_when_the_holder_freezes_and_when_it_is_killed(scene: Scene) -> None:
+    first = scene.bridges[scene.holder()]
+    (second,) = (one for one in scene.bridges.values() if one is not first)
+    start = time.time()
+    scene.until(
+        lambda: scene.written_since(first.user, start) >= WRITTEN, f"the holder does not write all of {WRITTEN}"
+    )
+    assert not scene.written_since(second.user, 0.0)
+    _follows(scene, second)
+
+    # It freezes, as a machine does, for longer than the Lease; then it goes on where it was.
+    os.kill(first.process.pid, signal.SIGSTOP)
+    frozen = time.time()
+    scene.until(lambda: scene.written_since(second.user, frozen) >= WRITTEN, "the other does not go on with everything")
+    thawed = time.time()
+    os.kill(first.process.pid, signal.SIGCONT)
+    _follows(scene, first)
+    time.sleep(3)
+    assert not scene.written_since(first.user, thawed), "it writes though it has lost the Lease"
+
+    # The other is killed.
+    os.kill(second.process.pid, signal.SIGKILL)
+    killed = time.time()
+    _follows(scene, first)
+    scene.until(lambda: scene.written_since(first.user, killed) >= WRITTEN, "nobody goes on with everything")
+    scene.changes.end()
+
+    found, wrong = without_the_lease(scene.audit, set(USERS))
+    assert wrong == [], "somebody wrote who did not hold the Lease"
+    back = min(write.came for write in found if write.user == first.user and write.came > killed)
+    gone_on = min(write.came for write in found if write.user == second.user)
+    taken = {"after a freeze": gone_on - frozen, "after a kill": back - killed}
+    assert max(taken.values()) < TAKEN_OVER, taken
+
+
+def _follows(scene: Scene, bridge: Bridge) -> None:
+    """Wait until a bridge's OPA has what is made just now, and answers of it."""
+    name = f"made-at-{time.time_ns()}"
+    body = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name}, "spec": {"ports": [{"port": 80}]}}
+    scene.plane.api.request("POST", "/api/v1/namespaces/shop/services", body)
+    asked = {"targets": [f"core/Service/shop/{name}"]}
+
+    def has_it() -> bool:
+        held = bridge.ask(f"objects/core/Service/shop/{name}", {})
+        return held is not None and isinstance(bridge.ask("bridge/v1/effective", asked), list)
+
+    scene.until(has_it, f"the OPA of {bridge.user} does not follow")
+
+
+def _apply_examples(kubectl: Kubectl, plane: ControlPlane) -> None:
+    folders = [ROOT / "deploy" / "crds", *(ROOT / "examples" / name for name in ("shop", "placement", "constraints"))]
+    files = [file for folder in folders for file in sorted(folder.glob("*.yaml"))]
+    first = [
+        file for file in files if "kind: CustomResourceDefinition" in file.read_text() or "namespaces" in file.name
+    ]
+    for batch in (first, [file for file in files if file not in first]):
+        for _ in range(3):  # a namespace that comes with its objects may be late
+            answer = kubectl.run("apply", *(f"--filename={file}" for file in batch))
+            if not answer.returncode:
+                break
+            time.sleep(1)
+        assert not answer.returncode, answer.stderr
+        plane.api.wait_for_crds(
+            {"policykinds.policybridge.io", "colorpolicies.example.com", "clusters.placement.example.com"}
+        )
+    kubectl("apply", "--filename=-", text=REGO_POLICY)
+    changing = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "changing", "labels": {"openpolicyagent.org/policy": "rego"}},
+        "data": {"changing.rego": "package changing\nx := 1\n"},
+    }
+    plane.api.request("POST", "/api/v1/namespaces/opa-policies/configmaps", changing)
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    process.kill()
+    process.wait()
+    if process.stdout is not None:
+        process.stdout.close()
