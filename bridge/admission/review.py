@@ -133,14 +133,14 @@ def read_review(body: bytes) -> Asked:
         if bytes(review.request) == _NULL:
             raise ReviewError(400, f"the {KIND} has no request")
         about = _requests.decode(review.request)
-    except (msgspec.DecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ReviewError(400, f"this is no {KIND}, or only a part of one: {error}") from error
     subject = about.old_object if bytes(about.object) == _NULL else about.object
     if bytes(subject) == _NULL:
         return Asked(review.request, about, subject, _Subject())
     try:
         return Asked(review.request, about, subject, _subjects.decode(subject))
-    except (msgspec.DecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ReviewError(400, f"the object of the request is no Kubernetes object: {error}") from error
 
 

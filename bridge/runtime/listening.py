@@ -9,11 +9,24 @@ from pathlib import Path
 
 from aiohttp import web
 
+from bridge.runtime.gate import LONGEST_IDLE, GatedSite
+from bridge.runtime.http_logs import server_logger
 from bridge.runtime.settings_checks import split_address
 
 
 class ServeError(Exception):
     """What keeps the bridge from starting, in one line that says what would mend it."""
+
+
+def new_runner(app: web.Application, shutdown_timeout: float) -> web.AppRunner:
+    """What serves an application, for `listen`; requests have `shutdown_timeout` seconds at its end."""
+    return web.AppRunner(
+        app,
+        access_log=None,
+        logger=server_logger(),
+        keepalive_timeout=LONGEST_IDLE,
+        shutdown_timeout=shutdown_timeout,
+    )
 
 
 async def listen(
@@ -25,7 +38,7 @@ async def listen(
     """
     host, port = split_address(address)
     try:
-        await web.TCPSite(runner, host, port, ssl_context=context).start()
+        await GatedSite(runner, host, port, context).start()
     except OSError as error:
         # asyncio puts the address into the text once more; a name that cannot be resolved has a negative number.
         reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 import structlog
 from aiohttp import web
 
-from bridge.runtime.listening import listen
+from bridge.runtime.listening import listen, new_runner
 from bridge.runtime.metrics import Metrics, add_metrics
 from bridge.runtime.settings import Settings
 
@@ -44,7 +44,7 @@ async def probe_listening(settings: Settings, checks: Checks, metrics: Metrics) 
     app = web.Application()
     add_probes(app, checks)
     add_metrics(app, metrics)
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
+    runner = new_runner(app, shutdown_timeout=1.0)
     await runner.setup()
     try:
         host, port = await listen(runner, settings.probe_listen, "--probe-listen")

@@ -26,7 +26,7 @@ from bridge.replicator.pruning import pruning
 from bridge.replicator.replicator import Replicator
 from bridge.resources import rego_root
 from bridge.runtime.engine import Engine
-from bridge.runtime.listening import listen
+from bridge.runtime.listening import listen, new_runner
 from bridge.runtime.measured import measure_admission, measure_opa, measure_start, measure_work
 from bridge.runtime.metrics import Metrics, add_metrics
 from bridge.runtime.opa_access import OpaAccess, tokens_of
@@ -267,7 +267,7 @@ async def _listening(
     if settings.probe_listen is None:
         add_metrics(app, metrics)
     site.add_to(app)
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
+    runner = new_runner(app, shutdown_timeout=1.0)
     await runner.setup()
     try:
         host, port = await listen(runner, settings.listen, "--listen")

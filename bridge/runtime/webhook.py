@@ -20,7 +20,7 @@ from bridge.admission.silence import SPOKEN_OF, Silence
 from bridge.model.notice import Notice
 from bridge.opa.client import Answer, Opa
 from bridge.opa.errors import OpaError
-from bridge.runtime.listening import ServeError, listen, token_of
+from bridge.runtime.listening import ServeError, listen, new_runner, token_of
 from bridge.runtime.opa_access import OpaAccess
 from bridge.runtime.settings import Settings
 from bridge.runtime.webhook_settings import LONGEST_DEADLINE, decision_of, names_of
@@ -145,7 +145,7 @@ class Webhook:
         app = make_app(self._review, LONGEST_DEADLINE)
         app.on_response_prepare.append(self._say_goodbye)
         # A request that is under way when serving ends gets its whole time.
-        runner = web.AppRunner(app, access_log=None, shutdown_timeout=self.settings.webhook_deadline)
+        runner = new_runner(app, shutdown_timeout=self.settings.webhook_deadline)
         await runner.setup()
         self._runner = runner
         try:
