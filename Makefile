@@ -110,3 +110,7 @@ vendor: $(STAMP) ## Fetch the modules of the web page from npm anew, at the vers
 clean: ## Remove what was made here; the cache of tools stays (`bridge doctor` says where it is)
 	@rm -rf $(VENV) .make build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.PHONY: fuzz
+fuzz: setup ## 10,000 hostile requests to a real bridge (FUZZ_ARGS="--seed 7 --requests 500")
+	@$(PY) -m tests.fuzz $(FUZZ_ARGS)
