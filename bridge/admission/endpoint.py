@@ -7,8 +7,7 @@ import contextlib
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 
-from aiohttp import ClientPayloadError, web
-from aiohttp.http import HttpProcessingError
+from aiohttp import web
 
 from bridge.admission.review import ReviewError
 
@@ -86,7 +85,7 @@ class _Bodies:
                     part = await request.content.readany()
             except TimeoutError as error:
                 raise ReviewError(408, f"the review did not come within {patience:g} s") from error
-            except (ClientPayloadError, HttpProcessingError) as error:
+            except web.RequestPayloadError as error:
                 raise ReviewError(400, "a part of the review is missing, or not encoded as its headers say") from error
             if not part:
                 return

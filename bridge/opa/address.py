@@ -87,7 +87,8 @@ class Trust:
             return
         self._seen = stamps
         try:
-            self._fill(self.context)
+            # Another one: to this one a new authority would only be added, beside one of the same name that has gone.
+            self.context = self._made()
         except OpaError as error:
             log.warning("new certificates are not taken up, the ones before stay", why=str(error))
 
@@ -116,8 +117,6 @@ class Trust:
         return tuple(Path(file).stat().st_mtime_ns if file and Path(file).exists() else 0 for file in files)
 
 
-def connector(address: Address, trust: Trust | None) -> aiohttp.BaseConnector:
-    """What opens connections to an OPA."""
-    if address.socket:
-        return aiohttp.UnixConnector(address.socket)
-    return aiohttp.TCPConnector(ssl=trust.context if trust else True)
+def connector(address: Address) -> aiohttp.BaseConnector:
+    """What opens connections to an OPA; the TLS context goes with each request."""
+    return aiohttp.UnixConnector(address.socket) if address.socket else aiohttp.TCPConnector()

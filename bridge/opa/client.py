@@ -96,7 +96,7 @@ class Opa:
     async def __aenter__(self) -> Self:
         # In place of the library's own session, which knows neither sockets nor authorities.
         self._client._session = aiohttp.ClientSession(  # noqa: SLF001
-            connector=connector(self._address, self._trust),
+            connector=connector(self._address),
             timeout=aiohttp.ClientTimeout(total=self._client.timeout),
         )
         return self
@@ -227,6 +227,7 @@ class Opa:
                 url,
                 data=data,
                 headers=headers,
+                ssl=self._trust.context if self._trust is not None else True,
                 allow_redirects=False,  # whoever redirects shall not get our token
             ) as response:
                 answer: bytes = await response.read()

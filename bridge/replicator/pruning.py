@@ -83,6 +83,7 @@ def prune(obj: Object) -> Object:
     if isinstance(annotations, dict) and _LAST_APPLIED in annotations:
         metadata["annotations"] = {k: v for k, v in annotations.items() if k != _LAST_APPLIED}
     if obj["kind"] == "Secret" and obj["apiVersion"] == "v1":
+        metadata.pop("annotations", None)  # other tools than kubectl too write there what they have applied
         return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": parsed(obj.get("type", ""))}
     pruned = {**obj, "metadata": metadata}
     if obj["kind"] == _CRD:

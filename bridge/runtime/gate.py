@@ -75,6 +75,7 @@ class _Connection(asyncio.Protocol):
         self._protocol = protocol
         self._let_in = False
         self._patience: asyncio.TimerHandle | None = None
+        self._begun = False
         self._tail = b""  # of what has come of the first head
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -92,6 +93,9 @@ class _Connection(asyncio.Protocol):
             return
         if self._patience is not None:
             seen = self._tail + data
+            if not self._begun:  # empty lines before a head are none
+                seen = seen.lstrip(b"\r\n")
+                self._begun = bool(seen)
             if _END_OF_HEAD in seen:
                 self._patience.cancel()
                 self._patience, self._tail = None, b""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -15,6 +16,7 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 _OF_QUERIES = {"TargetNotFound": 404, "UnknownPolicyKind": 404}
 _NO_STORE = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+LONGEST_BODY = 30.0  # seconds
 _COMPRESSED = 2048  # bytes of an answer from which on it is compressed for who takes that
 
 
@@ -66,12 +68,19 @@ def _told(status: int, code: str, message: str, headers: Mapping[str, str] | Non
 
 
 async def body_of(request: web.Request, most: int) -> bytes:
-    """The body of a request, at most so many bytes of it. Raises Refused."""
+    """The body of a request, at most so many bytes of it, within LONGEST_BODY seconds. Raises Refused."""
     content = b""
-    async for chunk in request.content.iter_chunked(1 << 16):
-        content += chunk
-        if len(content) > most:
-            raise Refused(413, "TooLarge", f"the body is larger than {most >> 20} MiB")
+    try:
+        async with asyncio.timeout(LONGEST_BODY):
+            async for chunk in request.content.iter_chunked(1 << 16):
+                content += chunk
+                if len(content) > most:
+                    raise Refused(413, "TooLarge", f"the body is larger than {most >> 20} MiB")
+    except TimeoutError as error:
+        raise Refused(408, "TooSlow", f"the body did not come within {LONGEST_BODY:g} s") from error
+    except web.RequestPayloadError as error:
+        message = "a part of the body is missing, or it is not encoded as its headers say"
+        raise Refused(400, "InvalidInput", message) from error
     return content
 
 

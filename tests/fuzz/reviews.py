@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import random
 from collections.abc import Callable
@@ -124,7 +125,7 @@ def _object(rng: random.Random, api_version: str, kind: str, name: str) -> dict[
         metadata["annotations"] = {rng.choice(_TEXTS) or "a": rng.choice(_TEXTS)}
     obj: dict[str, Any] = {"apiVersion": api_version, "kind": kind, "metadata": metadata}
     if rng.random() < 0.5:
-        obj["spec"] = {rng.choice(_TEXTS): rng.choice(_VALUES) for _ in range(rng.randint(0, 5))}
+        obj["spec"] = {rng.choice(_TEXTS): copy.deepcopy(rng.choice(_VALUES)) for _ in range(rng.randint(0, 5))}
     if rng.random() < 0.02:
         obj["data"] = {"large": "y" * rng.randint(1 << 16, 3 << 20)}
     return obj
@@ -150,7 +151,7 @@ def _spoil_a_node(rng: random.Random, document: Any) -> None:
             case 1 if isinstance(node, dict):
                 node[rng.choice(_TEXTS)] = node.pop(key)
             case _:
-                node[key] = rng.choice(_VALUES)
+                node[key] = copy.deepcopy(rng.choice(_VALUES))
         return
 
 

@@ -151,8 +151,7 @@ async def test_readers_ask_queries_and_nothing_else_and_the_bridge_works_by_the_
         assert await opa.get("objects/core/Service/shop/cart") == {}, "nothing was written meanwhile"
 
 
-async def test_nobody_can_have_a_module_that_opens_it(guarded: Guarded) -> None:
-    """A ConfigMap's package `system` is refused (tests/unit/modules); a bundle that had it would change no token."""
+async def test_tokens_are_nowhere_in_opa_and_nobody_adds_one(guarded: Guarded) -> None:
     await _serve(guarded)
     async with Opa(f"unix://{guarded.socket}", token=BRIDGE) as opa:
         held = await opa.get("system/policy_bridge/tokens")

@@ -1,17 +1,20 @@
-"""The page on replication names a test for each fault: they are there."""
+"""Pages that name a test for each promise: the tests are there."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "explanation" / "replication.md"
+PAGES = ("replication", "threat-model")
 
 
-def test_the_tests_that_the_page_names_exist() -> None:
+@pytest.mark.parametrize("page", PAGES)
+def test_the_tests_that_the_page_names_exist(page: str) -> None:
     named: dict[str, set[str]] = {}
-    for row in PAGE.read_text().splitlines():
+    for row in (ROOT / "docs" / "explanation" / f"{page}.md").read_text().splitlines():
         file = ""
         for word in re.findall(r"`((?:tests/\S+\.py)|(?:test_\w+))`", row):
             if word.startswith("tests/"):

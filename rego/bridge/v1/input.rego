@@ -38,19 +38,16 @@ _input_problem := _error("InvalidInput", "changes.upsert must be a list of objec
 _targets_problem := _error("InvalidInput", "targets must be a list of keys, <group>/<Kind>/<namespace>/<name>[#<section>]") if {
 	not _is_list("targets")
 } else := _error("InvalidInput", sprintf("%v is no key: write <group>/<Kind>/<namespace>/<name>[#<section>]", [target])) if {
-	some target in input.targets
-	not keys.parse(target)
+	target := [wrong | some wrong in input.targets; not keys.parse(wrong)][0]
 } else := _error("TargetNotFound", sprintf("%s does not exist", [target])) if {
-	some target in input.targets
-	not hierarchy.canonical(target)
+	target := [missing | some missing in input.targets; not hierarchy.canonical(missing)][0]
 }
 
 # Queries of the bridge itself name things that may be gone; only their form is judged.
 _keys_problem(field) := _error("InvalidInput", sprintf("%s must be a list of keys, <group>/<Kind>/<namespace>/<name>", [field])) if {
 	not _is_list(field)
 } else := _error("InvalidInput", sprintf("%v is no key: write <group>/<Kind>/<namespace>/<name>", [key])) if {
-	some key in input[field]
-	not keys.parse(key)
+	key := [wrong | some wrong in input[field]; not keys.parse(wrong)][0]
 }
 
 _policy_kinds := {input.policyKind} if input.policyKind

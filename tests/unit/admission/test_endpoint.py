@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import io
 from collections.abc import AsyncIterator
 
@@ -7,6 +8,7 @@ import pytest
 from aiohttp.test_utils import TestClient, TestServer
 from aiohttp.web import Application, Request
 
+from bridge.admission import endpoint
 from bridge.admission.endpoint import LARGEST, PATH, make_app, seconds
 from bridge.admission.review import ReviewError, read_review
 
@@ -66,3 +68,47 @@ def test_durations_are_read_as_go_writes_them() -> None:
     for text in ("", "10", "s", "10s!", "-1s"):
         with pytest.raises(ReviewError):
             seconds(text)
+
+
+async def _never() -> AsyncIterator[bytes]:
+    yield b"{"
+    await asyncio.sleep(60)
+
+
+async def test_a_body_that_does_not_come_is_given_up() -> None:
+    async def review(body: bytes, budget: float) -> bytes:
+        raise AssertionError
+
+    async with (
+        TestClient(TestServer(make_app(review, 0.2))) as client,
+        client.post(PATH, data=_never(), headers=JSON) as answer,
+    ):
+        assert answer.status == 408
+        assert "did not come within 0.2 s" in await answer.text()
+
+
+async def test_only_so_much_is_read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(endpoint, "MOST_HELD", 3 << 20)
+    begun, end = asyncio.Event(), asyncio.Event()
+
+    async def review(body: bytes, budget: float) -> bytes:
+        begun.set()
+        await end.wait()
+        return b"{}"
+
+    async with TestClient(TestServer(make_app(review, 10.0))) as client:
+        first = asyncio.ensure_future(client.post(PATH, data=io.BytesIO(b"x" * (2 << 20)), headers=JSON))
+        await begun.wait()
+        async with client.post(PATH, data=io.BytesIO(b"x" * (2 << 20)), headers=JSON) as answer:
+            assert answer.status == 429
+        end.set()
+        assert (await first).status == 200
+        async with client.post(PATH, data=io.BytesIO(b"x" * (2 << 20)), headers=JSON) as answer:
+            assert answer.status == 200, "what was answered counts no longer"
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate"])
+async def test_a_body_that_is_not_encoded_as_it_says_is_refused(client: Client, encoding: str) -> None:
+    headers = {**JSON, "Content-Encoding": encoding}
+    async with client.post(PATH, data=b"no such encoding", headers=headers) as answer:
+        assert answer.status == 400
