@@ -36,6 +36,7 @@ test_bad_targets_are_an_error if {
 		[{}, _invalid(missing)],
 		[{"targets": "x"}, _invalid(missing)],
 		[{"targets": ["Service/cart"]}, _invalid("Service/cart is no key: write <group>/<Kind>/<namespace>/<name>[#<section>]")],
+		[{"targets": ["Service/cart", "/", null]}, _invalid("Service/cart is no key: write <group>/<Kind>/<namespace>/<name>[#<section>]")],
 		[{"targets": ["core/Service/shop/gone"]}, {"code": "TargetNotFound", "message": "core/Service/shop/gone does not exist"}],
 	] {
 		_problem(object.union(testing.changed([]), row[0])) == row[1]
@@ -50,6 +51,7 @@ test_bad_policies_are_an_error if {
 	every row in [
 		[{}, "policies must be a list of keys, <group>/<Kind>/<namespace>/<name>"],
 		[{"policies": ["warm"]}, "warm is no key: write <group>/<Kind>/<namespace>/<name>"],
+		[{"policies": ["warm", "cold"]}, "warm is no key: write <group>/<Kind>/<namespace>/<name>"],
 	] {
 		found := v1.status with input as row[0]
 		found.error == _invalid(row[1])
