@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from aiohttp import web
 
-MOST_CONNECTIONS = 1000
+MOST_CONNECTIONS = 2000  # twice as many as the streams of the page: OPA and probes must get through beside them
 LONGEST_HEAD = 10.0  # seconds from the connection to the end of its first request's head; and for a TLS handshake
 LONGEST_IDLE = 120.0  # seconds of silence between two requests; an API server gives a connection up after 90
 _END_OF_HEAD = b"\r\n\r\n"

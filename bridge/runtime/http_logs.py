@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 
 import structlog
+from aiohttp import web
 from aiohttp.http import HttpProcessingError
 
 log = structlog.get_logger(__name__)
@@ -13,8 +14,8 @@ log = structlog.get_logger(__name__)
 class _ToOurLog(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         error = record.exc_info[1] if record.exc_info else None
-        if isinstance(error, HttpProcessingError):
-            log.debug("a request is no HTTP", why=" ".join(str(error.message).split())[:200])
+        if isinstance(error, HttpProcessingError | web.RequestPayloadError):
+            log.debug("a request is no HTTP", why=" ".join(str(error).split())[:200])
         elif isinstance(error, ConnectionError):
             log.debug("whoever asked has gone", why=str(error))
         elif error is not None:

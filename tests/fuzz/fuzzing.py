@@ -17,7 +17,7 @@ from tests.fuzz.target import Answer, Target, target
 
 AT_ONCE = 8
 # Of the 5xx that docs/reference/http.md has, 503 (OPA is away for a moment) is nobody's fault; 502 would be our Rego's.
-DOCUMENTED = {"page": {503}, "webhook": set[int]()}
+DOCUMENTED = {"page": {503}, "webhook": set[int](), "probes": {503}}
 WARM = 200  # requests after which memory is measured for the first time
 MOST_GROWTH = {"bridge": 200 << 20, "opa": 600 << 20}  # bytes; OPA parses bodies of megabytes, eight at a time
 
@@ -117,7 +117,7 @@ def _response(answer: Answer) -> dict[str, Any]:
 
 async def _still_works(bridge: Target, report: Report, when: str) -> None:
     for path in ("/livez", "/readyz"):
-        await _expect(bridge, report, Sent("page", path, (well_formed(path, b"", "GET"),)), when)
+        await _expect(bridge, report, Sent("probes", path, (well_formed(path, b"", "GET"),)), when)
     asked = json.dumps({"input": {"targets": ["gateway.networking.k8s.io/HTTPRoute/shop/cart#checkout"]}}).encode()
     found = await _expect(
         bridge, report, Sent("page", "effective", (well_formed("/api/query/effective", asked),)), when

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from tests.fuzz import reviews
 
-Listener = Literal["webhook", "page"]
+Listener = Literal["webhook", "page", "probes"]
 _METHODS = [
     "GET",
     "POST",
@@ -68,6 +68,10 @@ _PATHS = [
         "",
         "/app.js%00.html",
     ),
+]
+_PATHS += [
+    *("/v1/effective", "/v1/effective?target=httproute/shop/cart", "/v1/effective?target=%00&watch=true"),
+    *("/v1/effective?target=httproute/shop/cart&watch=true", "/v1/effective?target=a&target=b&watch=yes&policyKind=/"),
 ]
 _HEADERS = [
     *(
@@ -281,7 +285,7 @@ def _paste(rng: random.Random) -> Sent:
 
 
 def _http(rng: random.Random) -> Sent:
-    listener: Listener = rng.choice(["webhook", "page"])
+    listener: Listener = rng.choice(["webhook", "webhook", "page", "page", "page", "probes"])
     body = rng.choice(
         [
             b"",

@@ -105,7 +105,7 @@ async def target(folder: Path) -> AsyncIterator[Target]:
     with log.open("wb") as said:
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "bridge.cli.main", "run", *manifests),
-            *("--listen=127.0.0.1:0", "--webhook-listen=127.0.0.1:0"),
+            *("--listen=127.0.0.1:0", "--webhook-listen=127.0.0.1:0", "--probe-listen=127.0.0.1:0"),
             stdout=asyncio.subprocess.DEVNULL,
             stderr=said,
             env=environment,
@@ -119,16 +119,21 @@ async def target(folder: Path) -> AsyncIterator[Target]:
         await process.wait()
 
 
+_SAID: dict[Listener, str] = {
+    "page": r'"bridge": "http://[^"]+:(\d+)"',
+    "webhook": r'"at": "https://[^"]+:(\d+)"',
+    "probes": r'"at": "http://[^"]+:(\d+)"',
+}
+
+
 async def _ports(process: asyncio.subprocess.Process, log: Path) -> dict[Listener, int]:
     deadline = asyncio.get_running_loop().time() + PATIENCE
     while asyncio.get_running_loop().time() < deadline and process.returncode is None:
         text = log.read_text(errors="replace")
-        page, webhook = (
-            re.search(r'"bridge": "http://[^"]+:(\d+)"', text),
-            re.search(r'"at": "https://[^"]+:(\d+)"', text),
-        )
-        if page and webhook and "OPA is filled" in text and "modules in force" in text:
-            return {"page": int(page[1]), "webhook": int(webhook[1])}
+        found = {listener: re.search(said, text) for listener, said in _SAID.items()}
+        ports = {listener: int(where[1]) for listener, where in found.items() if where}
+        if len(ports) == len(_SAID) and "OPA is filled" in text and "modules in force" in text:
+            return ports
         await asyncio.sleep(0.1)
     raise RuntimeError(f"the bridge does not start: {log.read_text(errors='replace')}")
 

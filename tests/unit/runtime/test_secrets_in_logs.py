@@ -6,6 +6,7 @@ import logging
 
 import pytest
 import structlog
+from aiohttp import web
 from aiohttp.http_exceptions import BadHttpMessage
 
 from bridge.runtime.http_logs import server_logger
@@ -35,7 +36,7 @@ def test_a_traceback_shows_no_local_variables(form: str, capsys: pytest.CaptureF
 def test_what_is_no_http_is_no_error_of_ours(capsys: pytest.CaptureFixture[str]) -> None:
     configure_logs("info", "json")
     logger = server_logger()
-    for error in (BadHttpMessage("no HTTP"), ConnectionResetError("gone")):
+    for error in (BadHttpMessage("no HTTP"), web.RequestPayloadError("no gzip"), ConnectionResetError("gone")):
         logger.log(logging.ERROR, "Error handling request", exc_info=error)
     assert capsys.readouterr().err == ""
     logger.error("Error handling request", exc_info=KeyError("ours"))
