@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import re
 import socket
 import subprocess
@@ -23,6 +22,7 @@ from bridge.kube.rights import lacking
 from bridge.model.access import Access
 from bridge.runtime.roles import rules
 from bridge.tools import find
+from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.conftest import ROOT, SHOP, Run
 
@@ -53,7 +53,7 @@ class Installed:
     """A control plane that audits, with the examples and a bridge's ServiceAccount and roles."""
 
     plane: ControlPlane
-    kubectl_path: Path
+    kubectl: Kubectl
     folder: Path
     port: int
     config: Path = field(init=False)
@@ -68,21 +68,6 @@ class Installed:
         }
         settings["types"] = [*settings["types"], "core/Pod"]
         self.config.write_text(yaml.safe_dump(settings))
-
-    def kubectl(self, *arguments: str | Path, text: str = "") -> str:
-        """What kubectl prints; it has to succeed."""
-        cache = self.plane.kubeconfig.parent / "kubectl-cache"
-        answer = subprocess.run(
-            [self.kubectl_path, f"--kubeconfig={self.plane.kubeconfig}", f"--cache-dir={cache}", *arguments],
-            input=text,
-            env={name: value for name, value in os.environ.items() if name != "KUBECONFIG"},
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        assert answer.returncode == 0, answer.stderr
-        return answer.stdout
 
     def apply(self, *paths: Path, text: str = "") -> None:
         """Apply files, with the CRDs among them first."""
@@ -133,7 +118,7 @@ def installed(
     try:
         plane.start()
         plane.api.apply_crds(gateway_api_crds / "experimental")
-        made = Installed(plane, kubectl_path, folder, port)
+        made = Installed(plane, Kubectl(kubectl_path, plane), folder, port)
         made.kubectl("create", "namespace", NAMESPACE)
         made.kubectl("create", "serviceaccount", "policy-bridge", "-n", NAMESPACE)
         made.apply(ROOT / "deploy" / "crds", SHOP, PLACEMENT, CONSTRAINTS, text=f"{REGO_POLICY}\n---\n{BROKEN}")

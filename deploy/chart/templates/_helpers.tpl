@@ -1,0 +1,99 @@
+{{- define "policy-bridge.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" -}}
+{{- end -}}
+
+{{/* The name of all objects: the release's, with the chart's where that is not in it. */}}
+{{- define "policy-bridge.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 50 | trimSuffix "-" -}}
+{{- else -}}
+{{- $name := include "policy-bridge.name" . -}}
+{{- if contains $name .Release.Name -}}
+{{- .Release.Name | trunc 50 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name $name | trunc 50 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "policy-bridge.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "policy-bridge.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "policy-bridge.labels" -}}
+{{ include "policy-bridge.selectorLabels" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- end -}}
+
+{{- define "policy-bridge.serviceAccount" -}}
+{{- if .Values.serviceAccount.create -}}
+{{- default (include "policy-bridge.fullname" .) .Values.serviceAccount.name -}}
+{{- else -}}
+{{- required "serviceAccount.name is needed where none is made (serviceAccount.create: false)" .Values.serviceAccount.name -}}
+{{- end -}}
+{{- end -}}
+
+{{/* An image by its digest, else by its tag: (dict "image" .Values.image "tag" "…"). */}}
+{{- define "policy-bridge.image" -}}
+{{- if .image.digest -}}
+{{- printf "%s@%s" .image.repository .image.digest -}}
+{{- else -}}
+{{- printf "%s:%s" .image.repository (default .tag .image.tag) -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Whether the bridge makes the webhook's certificate; else it is mounted from a Secret. */}}
+{{- define "policy-bridge.ownCertificate" -}}
+{{- if and .Values.webhook.enabled (eq .Values.webhook.certificate.source "SelfSigned") -}}true{{- end -}}
+{{- end -}}
+
+{{- define "policy-bridge.certificateSecret" -}}
+{{- if eq .Values.webhook.certificate.source "Secret" -}}
+{{- required "webhook.certificate.secretName is needed with source: Secret" .Values.webhook.certificate.secretName -}}
+{{- else -}}
+{{- printf "%s-webhook" (include "policy-bridge.fullname" .) -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The settings of the bridge: those that follow from the chart, and over them those of the values. */}}
+{{- define "policy-bridge.settings" -}}
+{{- $name := include "policy-bridge.fullname" . -}}
+{{- $made := dict
+  "opa_url" "unix:///run/policy-bridge/opa.sock"
+  "listen" "127.0.0.1:8282"
+  "probe_listen" "0.0.0.0:8080"
+  "lease_namespace" .Release.Namespace
+  "lease_name" $name
+  "policy_namespaces" .Values.policyNamespaces
+  "log_format" "json" -}}
+{{- if .Values.opa.readers.enabled -}}
+{{- $_ := set $made "opa_token_file" "/etc/policy-bridge/opa-token/token" -}}
+{{- $_ := set $made "opa_readers" "/etc/policy-bridge/opa-readers" -}}
+{{- end -}}
+{{- if .Values.webhook.enabled -}}
+{{- $_ := set $made "webhook_listen" "0.0.0.0:8443" -}}
+{{- $_ := set $made "webhook_service" (printf "%s/%s" .Release.Namespace $name) -}}
+{{- $_ := set $made "webhook_configuration" $name -}}
+{{- $_ := set $made "webhook_decision" .Values.webhook.decision -}}
+{{- $_ := set $made "webhook_deadline" .Values.webhook.timeoutSeconds -}}
+{{- if include "policy-bridge.ownCertificate" . -}}
+{{- $_ := set $made "webhook_secret" (include "policy-bridge.certificateSecret" .) -}}
+{{- else -}}
+{{- $_ := set $made "webhook_cert_file" "/etc/policy-bridge/certificate/tls.crt" -}}
+{{- $_ := set $made "webhook_key_file" "/etc/policy-bridge/certificate/tls.key" -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml (mergeOverwrite $made (deepCopy .Values.settings)) -}}
+{{- end -}}
+
+{{/* OPA's configuration; with readers it asks for tokens. */}}
+{{- define "policy-bridge.opaConfig" -}}
+{{- if .Values.opa.readers.enabled -}}
+{{- .Files.Get "files/opa-guarded.yaml" -}}
+{{- else -}}
+{{- .Files.Get "files/opa.yaml" -}}
+{{- end -}}
+{{- end -}}

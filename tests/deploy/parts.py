@@ -1,0 +1,130 @@
+"""What the chart takes over from the bridge, so that each is said once: files that the templates put together."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import yaml
+
+from bridge.admission.configuration import (
+    CONDITIONS,
+    POLICIES_ANYWHERE,
+    SYSTEM_NAMESPACES,
+    Target,
+    not_secret,
+    webhook_configuration,
+)
+from bridge.cli.needs import Asked, read_needs
+from bridge.cli.printers.documents import to_yaml
+from bridge.model.access import Access
+from bridge.opa.config import opa_config
+from bridge.runtime.roles import rules
+from bridge.runtime.settings import Settings
+
+ROOT = Path(__file__).resolve().parents[2]
+CHART = ROOT / "deploy" / "chart"
+SHARED = {"crds": "*.yaml", "alerts": "*.yaml", "grafana": "*.json"}  # folders of deploy/ that are copied as they are
+_HEADER = "# Made by `make manifests` of what {source} prints; the templates fill in the names.\n"
+_RELEASE, _POLICIES = "release", "policies"
+
+
+def copied() -> dict[str, str]:
+    """Files that stand beside the chart, as it needs them: by path below the chart."""
+    return {
+        f"files/{folder}/{file.name}": file.read_text(encoding="utf-8")
+        for folder, pattern in SHARED.items()
+        for file in sorted((ROOT / "deploy" / folder).glob(pattern))
+        if not file.name.endswith("_test.yaml")
+    }
+
+
+def rbac_part(scratch: Path) -> str:
+    """The rights in parts: what is always needed, and what the webhook and its certificate need besides."""
+    plain = _needs(scratch)
+    served = _needs(scratch, webhook_listen="0.0.0.0:1", webhook_cert_file="a", webhook_key_file="b")
+    own = _needs(scratch, webhook_listen="0.0.0.0:1")
+
+    def of(access: set[Access], namespace: str) -> list[dict[str, Any]]:
+        return rules(access).get(namespace, [])
+
+    return _HEADER.format(source="`bridge rbac`") + to_yaml(
+        {
+            "cluster": {"always": of(plain, ""), "webhook": of(served - plain, "")},
+            "release": {"always": of(plain, _RELEASE), "certificate": of(own - served, _RELEASE)},
+            "policies": of(plain, _POLICIES),
+        }
+    )
+
+
+def _needs(scratch: Path, **more: str) -> set[Access]:
+    config = scratch / "bridge.yaml"
+    names = {"lease_name": "@NAME@", "webhook_configuration": "@NAME@", "webhook_secret": "@SECRET@"}
+    places = {"lease_namespace": _RELEASE, "policy_namespaces": [_POLICIES]}
+    config.write_text(yaml.safe_dump({**names, **places, **more}))
+    return set(read_needs(config, Asked()))
+
+
+def webhook_part() -> str:
+    """The webhook configuration, with what depends on the release apart."""
+    made = webhook_configuration("@NAME@", Target(service="@NAMESPACE@/@NAME@"), exempt=[], timeout=10)["webhooks"][0]
+    del made["matchConditions"]
+    return _HEADER.format(source="`bridge webhook-config`") + to_yaml(
+        {
+            "webhook": made,
+            "exempt": list(SYSTEM_NAMESPACES),
+            "conditions": {
+                "always": [_condition(one) for one in CONDITIONS],
+                "policiesAnywhere": [_condition(POLICIES_ANYWHERE)],
+                "ownCertificate": [_condition(not_secret("@NAMESPACE@", "@SECRET@"))],
+            },
+        }
+    )
+
+
+def _condition(condition: tuple[str, str]) -> dict[str, str]:
+    return {"name": condition[0], "expression": condition[1]}
+
+
+def opa_part(*, authorization: bool) -> str:
+    """OPA's configuration in the Pod."""
+    return to_yaml(opa_config("http://127.0.0.1:8282", decision_ids=True, authorization=authorization))
+
+
+def schema(before: str) -> str:
+    """values.schema.json with the schema of the settings, which is made of their types."""
+    found = msgspec.json.decode(before)
+    (_,), definitions = msgspec.json.schema_components([Settings], ref_template="#/$defs/{name}")
+    for definition in definitions.values():
+        definition.pop("description", None)  # of Python's classes
+        definition.pop("title", None)
+    found["$defs"] = definitions
+    return msgspec.json.format(msgspec.json.encode(found), indent=2).decode() + "\n"
+
+
+_KEY = re.compile(r"^(?P<indent> *)(?P<key>[A-Za-z]+):(?: (?P<value>.*))?$")
+
+
+def values_table(values: str) -> str:
+    """A Markdown table of the values that are described (`# -- …`), with their defaults."""
+    rows = ["| value | default | |", "|---|---|---|"]
+    path: list[str] = []
+    told: list[str] = []
+    for line in values.splitlines():
+        text = line.strip()
+        if text.startswith("# -- "):
+            told = [text.removeprefix("# -- ")]
+        elif text.startswith("# ") and told:
+            told.append(text.removeprefix("# "))
+        elif match := _KEY.match(line):
+            path = [*path[: len(match["indent"]) // 2], match["key"]]
+            if told:
+                default = yaml.safe_load(values)
+                for key in path:
+                    default = default[key]
+                shown = "`" + msgspec.json.encode(default).decode() + "`"
+                rows.append(f"| `{'.'.join(path)}` | {shown} | {' '.join(told)} |")
+            told = []
+    return "\n".join(rows) + "\n"

@@ -1,0 +1,247 @@
+"""The chart as helm renders it: what follows from values, and that each thing is said once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from bridge.cli.needs import Asked, read_needs
+from bridge.cli.webhook_config import webhook_config
+from bridge.opa.config import opa_arguments
+from bridge.runtime.roles import rules
+from bridge.runtime.settings import load_settings
+from tests.deploy.generate import stale
+from tests.deploy.parts import CHART
+from tests.deploy.rendering import HelmError, Objects, helm, one, template
+
+Values = Mapping[str, Any]
+VALUES: dict[str, Values] = {
+    "as it is": {},
+    "of all namespaces": {"policyNamespaces": ["*"]},
+    "policies in the bridge's own namespace": {"policyNamespaces": ["policy-bridge", "team-policies"]},
+    "no webhook": {"webhook": {"enabled": False}},
+    "cert-manager": {"webhook": {"certificate": {"source": "CertManager"}, "resources": []}},
+    "a certificate of the user": {
+        "webhook": {
+            "resources": ["deployments.apps", "pods"],
+            "timeoutSeconds": 5,
+            "exemptNamespaces": ["legacy"],
+            "certificate": {"source": "Secret", "secretName": "mine", "caBundle": "QQ=="},
+        }
+    },
+    "readers of OPA": {
+        "opa": {
+            "readers": {"enabled": True, "bridgeTokenSecret": "own", "tokensSecret": "theirs", "tlsSecret": "opa-tls"}
+        }
+    },
+    "another name": {"fullnameOverride": "gateway-policies"},
+    "monitoring": {
+        "metrics": {"serviceMonitor": {"enabled": True}, "rules": {"enabled": True}, "dashboard": {"enabled": True}}
+    },
+}
+REFUSED: dict[str, tuple[Values, str]] = {
+    "a misspelt value": ({"replica": 3}, "replica"),
+    "a misspelt value below another": ({"webhook": {"resource": []}}, "resource"),
+    "a misspelt setting": ({"settings": {"statusWritesPerSecond": 3}}, "statusWritesPerSecond"),
+    "a setting of another type": ({"settings": {"types": "apps/Deployment"}}, "types"),
+    "a source of certificates that there is not": ({"webhook": {"certificate": {"source": "Vault"}}}, "source"),
+    "a Secret without a name": ({"webhook": {"certificate": {"source": "Secret"}}}, "secretName"),
+    "readers without tokens": ({"opa": {"readers": {"enabled": True}}}, "tokensSecret"),
+    "a timeout that no API server has": ({"webhook": {"timeoutSeconds": 60}}, "timeoutSeconds"),
+    "a name that no namespace has": ({"policyNamespaces": ["Policies"]}, "policyNamespaces"),
+}
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("helm")
+
+
+@pytest.fixture(scope="module")
+def rendered(home: Path) -> Objects:
+    """The chart with its own values."""
+    return template(CHART, home)
+
+
+def test_what_is_made_of_the_bridge_and_of_the_chart_is_in_step() -> None:
+    assert stale() == [], "`make manifests` makes them anew"
+
+
+@pytest.mark.parametrize("values", VALUES.values(), ids=VALUES.keys())
+def test_helm_finds_nothing_wrong(values: Values, home: Path) -> None:
+    file = home / "lint.yaml"
+    file.write_text(yaml.safe_dump(dict(values)))
+    helm("lint", "--strict", "--namespace", "policy-bridge", "--values", file, CHART, home=home)
+    template(CHART, home, values)
+
+
+@pytest.mark.parametrize(("values", "named"), REFUSED.values(), ids=REFUSED.keys())
+def test_values_that_make_no_sense_are_refused_by_name(values: Values, named: str, home: Path) -> None:
+    with pytest.raises(HelmError, match=named):
+        template(CHART, home, values)
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    ["as it is", "of all namespaces", "policies in the bridge's own namespace", "no webhook", "another name"],
+)
+def test_rights_are_those_that_the_command_prints_for_its_settings(chosen: str, home: Path) -> None:
+    objects = template(CHART, home, VALUES[chosen])
+    granted = {
+        (role["metadata"].get("namespace", ""), rule)
+        for role in objects
+        if role["kind"] in {"ClusterRole", "Role"}
+        for rule in _single(role["rules"])
+    }
+    needed = rules(read_needs(_settings(objects, home), Asked()))
+    assert granted == {(namespace, rule) for namespace, found in needed.items() for rule in _single(found)}
+
+
+@pytest.mark.parametrize("values", [one for name, one in VALUES.items() if name != "no webhook"])
+def test_the_webhook_configuration_is_what_the_command_prints(values: Values, home: Path) -> None:
+    objects = template(CHART, home, values)
+    (made,) = [obj for obj in objects if obj["kind"] == "MutatingWebhookConfiguration"]
+    chosen = {**yaml.safe_load((CHART / "values.yaml").read_text())["webhook"], **values.get("webhook", {})}
+    arguments = ["--config", str(_settings(objects, home))]
+    arguments += [f"--resource={resource}" for resource in chosen["resources"]]
+    arguments += [f"--exempt-namespace={namespace}" for namespace in chosen["exemptNamespaces"]]
+    printed = CliRunner().invoke(webhook_config, arguments)
+    assert printed.exit_code == 0, printed.output
+    expected = yaml.safe_load(printed.stdout)
+    if chosen["certificate"].get("caBundle"):
+        expected["webhooks"][0]["clientConfig"]["caBundle"] = chosen["certificate"]["caBundle"]
+    assert made["webhooks"] == expected["webhooks"]
+    assert made["metadata"]["name"] == expected["metadata"]["name"]
+
+
+def test_settings_of_the_values_go_over_those_of_the_chart(home: Path) -> None:
+    objects = template(CHART, home, {"settings": {"types": ["apps/Deployment"], "log_format": "console"}})
+    settings = load_settings(_settings(objects, home), environ={})
+    assert (settings.types, settings.log_format, settings.lease_namespace) == (
+        ("apps/Deployment",),
+        "console",
+        "policy-bridge",
+    )
+
+
+def test_rights_of_the_values_stand_in_place_of_the_charts(home: Path) -> None:
+    mine = [{"apiGroups": ["acme.io"], "resources": ["ratepolicies"], "verbs": ["get"]}]
+    values = {"rbac": {"clusterRules": mine, "rules": {"policy-bridge": mine}, "extraClusterRules": mine}}
+    objects = template(CHART, home, values)
+    assert one(objects, "ClusterRole")["rules"] == [*mine, *mine]
+    assert [obj["rules"] for obj in objects if obj["kind"] == "Role"] == [mine]
+
+
+def test_a_pod_has_no_privilege_and_writes_nowhere_but_to_its_scratch(rendered: Objects) -> None:
+    pod = one(rendered, "Deployment")["spec"]["template"]["spec"]
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    scratch = {volume["name"] for volume in pod["volumes"] if "emptyDir" in volume}
+    assert [container["name"] for container in pod["containers"]] == ["bridge", "opa"]
+    for container in pod["containers"]:
+        assert container["securityContext"] == {
+            "allowPrivilegeEscalation": False,
+            "privileged": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        }
+        assert container["resources"]["limits"]["memory"]
+        assert {"livenessProbe", "readinessProbe", "startupProbe"} <= container.keys()
+        assert {mount["name"] for mount in container["volumeMounts"] if not mount.get("readOnly")} <= scratch
+
+
+def test_the_bridge_alone_has_a_token(rendered: Objects) -> None:
+    pod = one(rendered, "Deployment")["spec"]["template"]["spec"]
+    assert pod["automountServiceAccountToken"] is False
+    assert one(rendered, "ServiceAccount")["automountServiceAccountToken"] is False
+    has_token = {volume["name"] for volume in pod["volumes"] if "projected" in volume}
+    mounted = {one["name"]: has_token & {mount["name"] for mount in one["volumeMounts"]} for one in pod["containers"]}
+    assert mounted == {"bridge": has_token, "opa": set()}
+
+
+def test_a_pod_goes_only_when_another_is_ready_and_answers_while_it_goes(rendered: Objects) -> None:
+    deployment = one(rendered, "Deployment")["spec"]
+    assert deployment["strategy"] == {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
+    assert deployment["replicas"] == 2
+    pod = deployment["template"]["spec"]
+    drain = pod["containers"][0]["lifecycle"]["preStop"]["sleep"]["seconds"]
+    (waits,) = [int(text.partition("=")[2]) for text in pod["containers"][1]["args"] if "wait-period" in text]
+    assert 0 < drain < waits < pod["terminationGracePeriodSeconds"], "OPA outlives the bridge"
+    assert one(rendered, "PodDisruptionBudget")["spec"]["maxUnavailable"] == 1
+
+
+def test_only_the_bridge_reaches_opa_unless_readers_have_tokens(home: Path, rendered: Objects) -> None:
+    def arguments(objects: Objects) -> list[str]:
+        found: list[str] = _containers(objects)[1]["args"]
+        return found
+
+    socket, config = "unix:///run/policy-bridge/opa.sock", "/etc/policy-bridge/settings/opa.yaml"
+    assert [text for text in arguments(rendered) if text.startswith("--addr=")] == [f"--addr={socket}"]
+    assert [port["name"] for port in one(rendered, "Service")["spec"]["ports"]] == ["webhook", "metrics"]
+    guarded = template(CHART, home, VALUES["readers of OPA"])
+    policy = "/etc/policy-bridge/settings/authz.rego"
+    assert set(opa_arguments(config, policy, [socket, "0.0.0.0:8181"])) <= set(arguments(guarded))
+    settings = load_settings(_settings(guarded, home), environ={})
+    mounted = {mount["mountPath"] for mount in _containers(guarded)[0]["volumeMounts"]}
+    assert {
+        settings.opa_readers,
+        settings.opa_token_file.rpartition("/")[0] if settings.opa_token_file else "",
+    } <= mounted
+
+
+def test_another_configuration_makes_other_pods(home: Path, rendered: Objects) -> None:
+    def checksum(objects: Objects) -> str:
+        metadata = one(objects, "Deployment")["spec"]["template"]["metadata"]
+        return str(metadata["annotations"]["checksum/config"])
+
+    assert checksum(template(CHART, home, {"settings": {"log_level": "debug"}})) != checksum(rendered)
+    assert checksum(template(CHART, home, {"replicas": 5})) == checksum(rendered)
+
+
+def test_crds_and_namespaces_of_policies_stay_when_the_release_goes(rendered: Objects) -> None:
+    for obj in rendered:
+        if obj["kind"] in {"CustomResourceDefinition", "Namespace"}:
+            assert obj["metadata"]["annotations"]["helm.sh/resource-policy"] == "keep"
+
+
+def test_each_value_is_described() -> None:
+    readme = (CHART / "README.md").read_text()
+
+    def check(values: dict[str, Any], above: str) -> None:
+        for key, value in values.items():
+            path = f"{above}{key}"
+            if f"| `{path}` |" not in readme:
+                assert isinstance(value, dict), f"{path} has no comment `# --` in values.yaml"
+                check(value, f"{path}.")
+
+    check(yaml.safe_load((CHART / "values.yaml").read_text()), "")
+
+
+def _containers(objects: Objects) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = one(objects, "Deployment")["spec"]["template"]["spec"]["containers"]
+    return found
+
+
+def _settings(objects: Objects, home: Path) -> Path:
+    """The settings as a Pod has them, in a file."""
+    (text,) = [obj["data"]["bridge.yaml"] for obj in objects if "bridge.yaml" in obj.get("data", {})]
+    file = home / "bridge.yaml"
+    file.write_text(text)
+    return file
+
+
+def _single(found: list[dict[str, Any]]) -> set[tuple[str, str, str, str]]:
+    """Rules taken apart: a verb on a resource of a name each."""
+    return {
+        (group, resource, name, verb)
+        for rule in found
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for name in rule.get("resourceNames", [""])
+        for verb in rule["verbs"]
+    }

@@ -1,0 +1,144 @@
+"""The CRDs on a real API server: what it takes, what it refuses and why, and what kubectl shows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from bridge.modules.shipped import shipped_bundle
+from bridge.opa.client import Opa
+from bridge.opa.managed import ManagedOpa
+from bridge.resources import rego_root
+from tests.controlplane.api import ApiError
+from tests.controlplane.plane import ControlPlane
+
+CRDS = Path(__file__).parents[2] / "deploy" / "crds"
+GROUP = "/apis/policybridge.io/v1alpha1"
+CLUSTER = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+WHOLE = {
+    "group": "acme.example",
+    "kind": "RatePolicy",
+    "mode": "Manage",
+    "controllerName": "acme.example/rates",
+    "class": "Inherited",
+    "targets": [{"group": "gateway.networking.k8s.io", "kind": "Gateway", "sections": True}, {"kind": "Service"}],
+    "effectiveTarget": "Backend",
+    "effectiveKinds": ["Service", "acme.example/Bucket"],
+    "specPaths": [{"path": "/spec/overrides", "strategy": "PatchOverrides", "strategyPath": "/spec/overrides/how"}],
+    "strategies": {"atomic": "Atomic", "lists": {"strategy": "Patch", "merge": {"units": ["/limits/*"]}}},
+    "custom": "acme_rates",
+    "defaultStrategy": "Custom",
+    "merge": {"units": ["/limits/*"], "listKeys": {"/rules": "id"}, "append": ["/audit/~1rules"]},
+    "sameLevel": "OldestWins",
+    "statusShape": "Ancestors",
+    "ancestorLevel": "Gateway",
+    "gatewayControllers": ["acme.example/gw"],
+    "fanout": "DeclaredTargets",
+}
+SHORT = {"group": "acme.example", "kind": "RatePolicy", "effectiveTarget": "Rule"}
+DIRECT = {"group": "acme.example", "kind": "RatePolicy", "class": "Direct"}
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "it says of what kind": ({"group": "acme.example"}, "spec.kind"),
+    "a kind is a word": ({**SHORT, "kind": "Rate Policy"}, "spec.kind"),
+    "a field that there is not": ({**SHORT, "efectiveTarget": "Rule"}, "efectiveTarget"),
+    "a level that there is not": ({**SHORT, "effectiveTarget": "Rules"}, "spec.effectiveTarget"),
+    "Manage without a name": ({**SHORT, "mode": "Manage"}, "mode Manage needs a controllerName"),
+    "a name without a path": ({**SHORT, "mode": "Manage", "controllerName": "acme.example"}, "spec.controllerName"),
+    "Custom without its package": ({**SHORT, "defaultStrategy": "Custom"}, "strategy Custom needs custom"),
+    "Custom in a place without its package": (
+        {**SHORT, "specPaths": [{"path": "/spec", "strategy": "Custom"}]},
+        "strategy Custom needs custom",
+    ),
+    "a Direct kind that merges": ({**DIRECT, "mergesWith": "Closest"}, "class Direct merges nothing"),
+    "a Direct kind with both wrappers": ({**DIRECT, "wrappers": "Both"}, "class Direct merges nothing"),
+    "a place that is no pointer": ({**SHORT, "specPaths": [{"path": "spec"}]}, "spec.specPaths[0].path"),
+    "a unit that is no pointer": ({**SHORT, "merge": {"units": ["limits"]}}, "spec.merge.units[0]"),
+    "a list that is no pointer": ({**SHORT, "merge": {"listKeys": {"rules": "id"}}}, "named by JSON pointers"),
+    "an empty list of targets": ({**SHORT, "targets": []}, "spec.targets"),
+}
+REGO_POLICIES: dict[str, tuple[dict[str, Any], str]] = {
+    "without a module": ({"modules": {}}, "spec.modules"),
+    "a name with a blank": ({"modules": {"a b.rego": "package a"}}, "names have letters"),
+    "a module and a test of one name": (
+        {"modules": {"a.rego": "package a"}, "tests": {"a.rego": "package a"}},
+        "a module and a test have the same name",
+    ),
+    "a field that there is not": ({"modules": {"a.rego": "package a"}, "test": {}}, "test"),
+}
+
+
+@pytest.fixture(scope="module")
+def served(control_plane: ControlPlane) -> ControlPlane:
+    """The control plane with the CRDs."""
+    names = set()
+    for file in sorted(CRDS.glob("*.yaml")):
+        crd = yaml.safe_load(file.read_text())
+        names.add(crd["metadata"]["name"])
+        control_plane.api.apply(f"{CLUSTER}/{crd['metadata']['name']}", crd)
+    control_plane.api.wait_for_crds(names)
+    return control_plane
+
+
+def _object(kind: str, spec: dict[str, Any], name: str = "tested-crd") -> dict[str, Any]:
+    return {"apiVersion": "policybridge.io/v1alpha1", "kind": kind, "metadata": {"name": name}, "spec": spec}
+
+
+def _dry_run(plane: ControlPlane, plural: str, obj: dict[str, Any]) -> Any:
+    return plane.api.request("POST", f"{GROUP}/{plural}?dryRun=All&fieldValidation=Strict", obj)
+
+
+def test_schemas_are_structural_and_taken_without_a_warning(served: ControlPlane) -> None:
+    for file in CRDS.glob("*.yaml"):
+        crd = served.api.get(f"{CLUSTER}/{yaml.safe_load(file.read_text())['metadata']['name']}")
+        conditions = {one["type"]: one["status"] for one in crd["status"]["conditions"]}
+        assert conditions.get("NonStructuralSchema", "False") == "False"
+        assert conditions["NamesAccepted"] == "True", "a short name is taken by another CRD"
+
+
+@pytest.mark.parametrize("spec", [WHOLE, SHORT, DIRECT, {**DIRECT, "mergesWith": "All", "sameLevel": "Conflict"}])
+def test_a_policykind_that_makes_sense_is_taken_as_it_is(served: ControlPlane, spec: dict[str, Any]) -> None:
+    assert _dry_run(served, "policykinds", _object("PolicyKind", spec))["spec"] == spec
+
+
+@pytest.mark.parametrize(("spec", "message"), REFUSED.values(), ids=REFUSED.keys())
+def test_a_policykind_that_makes_none_is_refused_with_the_field(
+    served: ControlPlane, spec: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ApiError) as refused:
+        _dry_run(served, "policykinds", _object("PolicyKind", spec))
+    assert message in str(refused.value)
+
+
+async def test_rego_refuses_the_same_in_a_folder(opa_path: Path) -> None:
+    async with ManagedOpa(opa_path, {}, bundle=shipped_bundle(rego_root())) as managed, Opa(managed.url) as opa:
+        for wrong, (spec, _) in {**REFUSED, "": (WHOLE, "")}.items():
+            obj = _object("PolicyKind", spec)
+            key = "policybridge.io/PolicyKind/-/tested-crd"
+            [told] = await opa.query("status", {"policies": [key], "changes": {"upsert": [obj]}})
+            assert (told["conditions"][0]["status"] == "False") == bool(wrong), (wrong, told)
+
+
+@pytest.mark.parametrize(("spec", "message"), REGO_POLICIES.values(), ids=REGO_POLICIES.keys())
+def test_a_regopolicy_that_makes_no_sense_is_refused(served: ControlPlane, spec: dict[str, Any], message: str) -> None:
+    with pytest.raises(ApiError) as refused:
+        _dry_run(served, "regopolicies", _object("RegoPolicy", spec))
+    assert message in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("plural", "columns"),
+    [
+        ("policykinds", ["Name", "Group", "Kind", "Class", "Mode", "Effective target", "Accepted", "Reason", "Age"]),
+        ("constraints", ["Name", "Policy", "Action", "Accepted", "Violations", "Reason", "Age"]),
+        ("regopolicies", ["Name", "Accepted", "Programmed", "Reason", "Version", "Message", "Revision", "Age"]),
+    ],
+)
+def test_kubectl_shows_what_matters(served: ControlPlane, plural: str, columns: list[str]) -> None:
+    crd = served.api.get(f"{CLUSTER}/{plural}.policybridge.io")
+    shown = [one["name"] for one in crd["spec"]["versions"][0]["additionalPrinterColumns"]]
+    assert ["Name", *shown] == columns
+    assert crd["spec"]["names"]["shortNames"]
+    assert "policy-bridge" in crd["spec"]["names"]["categories"]
