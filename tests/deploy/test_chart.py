@@ -164,14 +164,15 @@ def test_the_bridge_alone_has_a_token(rendered: Objects) -> None:
     assert mounted == {"bridge": has_token, "opa": set()}
 
 
-def test_a_pod_goes_only_when_another_is_ready_and_answers_while_it_goes(rendered: Objects) -> None:
+def test_a_pod_goes_only_when_another_is_ready_and_answers_while_it_goes(rendered: Objects, home: Path) -> None:
     deployment = one(rendered, "Deployment")["spec"]
     assert deployment["strategy"] == {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
     assert deployment["replicas"] == 2
     pod = deployment["template"]["spec"]
-    drain = pod["containers"][0]["lifecycle"]["preStop"]["sleep"]["seconds"]
+    settings = load_settings(_settings(rendered, home), environ={})
     (waits,) = [int(text.partition("=")[2]) for text in pod["containers"][1]["args"] if "wait-period" in text]
-    assert 0 < drain < waits < pod["terminationGracePeriodSeconds"], "OPA outlives the bridge"
+    assert 0 < settings.shutdown_drain < settings.shutdown_grace <= waits, "OPA outlives the bridge"
+    assert waits < pod["terminationGracePeriodSeconds"]
     assert one(rendered, "PodDisruptionBudget")["spec"]["maxUnavailable"] == 1
 
 

@@ -68,7 +68,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
   "lease_namespace" .Release.Namespace
   "lease_name" $name
   "policy_namespaces" .Values.policyNamespaces
-  "log_format" "json" -}}
+  "log_format" "json"
+  "shutdown_drain" .Values.drainSeconds
+  "shutdown_grace" (add .Values.drainSeconds .Values.terminationSeconds) -}}
 {{- if .Values.opa.readers.enabled -}}
 {{- $_ := set $made "opa_token_file" "/etc/policy-bridge/opa-token/token" -}}
 {{- $_ := set $made "opa_readers" "/etc/policy-bridge/opa-readers" -}}

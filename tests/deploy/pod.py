@@ -1,0 +1,117 @@
+"""A Pod of the rendered chart on this machine: its containers' commands with their paths and ports put elsewhere."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from bridge.tools import find
+from tests.deploy.rendering import Objects, one
+
+_ENVIRONMENT = {k: v for k, v in os.environ.items() if not k.startswith("BRIDGE_OPA_") and k != "KUBECONFIG"}
+_MOUNTED = ("/etc/policy-bridge/settings", "/run/policy-bridge")
+
+
+def free_port() -> int:
+    """A loopback port where nothing listens."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@dataclass
+class Pod:
+    """The containers of a Deployment among `objects`; `folder` has a short path, for OPA's socket is in it.
+
+    `service` is the address by which the API server reaches the webhook, `account` its kubeconfig.
+    """
+
+    objects: Objects
+    folder: Path
+    service: str
+    account: Path
+    webhook: int = field(default_factory=free_port)
+    probes: int = field(default_factory=free_port)
+    processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+
+    def start(self) -> None:
+        """Start the containers."""
+        listens = free_port()
+        data = one(self.objects, "ConfigMap")["data"]
+        settings = yaml.safe_load(data["bridge.yaml"])
+        settings |= {
+            "listen": f"127.0.0.1:{listens}",
+            "probe_listen": f"127.0.0.1:{self.probes}",
+            "webhook_listen": f"127.0.0.1:{self.webhook}",
+            "webhook_url": f"{self.service}/admission",
+            "kubeconfig": str(self.account),
+        }
+        (self.folder / "bridge.yaml").write_text(self._here(yaml.safe_dump(settings)))
+        (self.folder / "opa.yaml").write_text(data["opa.yaml"].replace("127.0.0.1:8282", f"127.0.0.1:{listens}"))
+        bridge = Path(sys.executable).parent / "bridge"
+        opa = find("opa")
+        assert opa is not None
+        executables = {"bridge": bridge, "opa": opa.path}
+        for container in one(self.objects, "Deployment")["spec"]["template"]["spec"]["containers"]:
+            self._run(container, executables[container["name"]])
+
+    def stop(self) -> None:
+        """Tell every container to end, all at once, as a kubelet does."""
+        for process in self.processes.values():
+            process.terminate()
+
+    def ended(self, patience: float) -> dict[str, int]:
+        """How each container has ended, once all have."""
+        return {name: process.wait(patience) for name, process in self.processes.items()}
+
+    def kill(self) -> None:
+        """End what is left."""
+        for process in self.processes.values():
+            process.kill()
+            process.wait()
+
+    @property
+    def ready(self) -> bool:
+        """Whether its readiness probes succeed."""
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.probes}/readyz", timeout=3) as answer:
+                return bool(answer.status == 200)
+        except (urllib.error.URLError, OSError):
+            return False
+
+    def log(self) -> str:
+        """What its containers said."""
+        return "\n".join(file.read_text() for file in sorted(self.folder.glob("*.log")))
+
+    def _run(self, container: dict[str, Any], executable: Path) -> None:
+        name = container["name"]
+        arguments = [self._here(argument) for argument in container["args"]]
+        with (self.folder / f"{name}.log").open("wb") as log:
+            self.processes[name] = subprocess.Popen(
+                [executable, *arguments], stdout=log, stderr=log, env=_ENVIRONMENT, cwd=self.folder
+            )
+
+    def _here(self, text: str) -> str:
+        for path in _MOUNTED:
+            text = text.replace(path, str(self.folder))
+        return text.replace("0.0.0.0:8383", "127.0.0.1:0")
+
+
+def wait_until_ready(pod: Pod, patience: float) -> None:
+    """Wait for its readiness. Raises AssertionError with what it said."""
+    deadline = time.monotonic() + patience
+    while not pod.ready:
+        running = {name: process.poll() for name, process in pod.processes.items()}
+        assert time.monotonic() < deadline, pod.log()
+        assert not any(code is not None for code in running.values()), f"{running}\n{pod.log()}"
+        time.sleep(0.1)

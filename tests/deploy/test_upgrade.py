@@ -1,0 +1,155 @@
+"""A rolling update of the chart's Pods, with a stream of requests at the API server: admission has no gap."""
+
+from __future__ import annotations
+
+import base64
+import json
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.controlplane.api import ApiError
+from tests.controlplane.kubectl import Kubectl
+from tests.controlplane.plane import ControlPlane
+from tests.deploy.parts import CHART, ROOT
+from tests.deploy.pod import Pod, wait_until_ready
+from tests.deploy.rendering import Objects, one, template
+from tests.deploy.service import Service
+
+pytestmark = pytest.mark.long
+
+PATIENCE = 120.0  # seconds
+HEARS_LATE = 1.0  # seconds after which an API server knows that a Pod goes
+CONFIGURATION = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/policy-bridge"
+LEASE = "/apis/coordination.k8s.io/v1/namespaces/policy-bridge/leases/policy-bridge"
+VALUES = {
+    "webhook": {"resources": ["configmaps"], "decision": "io.k8s.federation.admission"},
+    "drainSeconds": 4,
+    "terminationSeconds": 20,
+}
+POLICY = """package io.k8s.federation.admission
+
+annotations["example.com/seen"] := "yes"
+
+errors contains "not here" if startswith(input.metadata.name, "refused")
+"""
+
+
+@pytest.fixture
+def installed(plane: ControlPlane, kubectl: Kubectl, gateway_api_crds: Path, tmp_path: Path) -> Objects:
+    """The chart's objects, applied, with a policy, before any Pod runs."""
+    plane.api.apply_crds(gateway_api_crds / "standard")
+    kubectl("apply", "-f", ROOT / "deploy" / "crds")
+    kubectl("create", "namespace", "policy-bridge")
+    objects = template(CHART, tmp_path / "helm", {**VALUES, "crds": {"install": False}})
+    for obj in sorted(objects, key=lambda obj: obj["kind"] != "Namespace"):
+        if obj["kind"] not in {"MutatingWebhookConfiguration", "Deployment"}:
+            kubectl("apply", "-f", "-", text=json.dumps(obj))
+    policy = {"metadata": {"name": "placement", "labels": {"openpolicyagent.org/policy": "rego"}}}
+    policy |= {"apiVersion": "v1", "kind": "ConfigMap", "data": {"placement.rego": POLICY}}  # type: ignore[dict-item]
+    kubectl("apply", "-n", "opa-policies", "-f", "-", text=json.dumps(policy))
+    return objects
+
+
+def test_a_rolling_update_leaves_no_request_undecided(installed: Objects, plane: ControlPlane, tmp_path: Path) -> None:
+    service = Service()
+    webhook = one(installed, "MutatingWebhookConfiguration")
+    webhook["webhooks"][0]["clientConfig"] = {"url": f"{service.url}/admission"}
+    plane.api.apply(CONFIGURATION, webhook)
+    account = plane.write_kubeconfig(tmp_path / "account", _token(plane))
+    with service.serving(), _pod(installed, service, account) as old:
+        wait_until_ready(old, PATIENCE)
+        service.ends = [old.webhook]
+        _until(lambda: plane.api.get(CONFIGURATION)["webhooks"][0].get("failurePolicy") == "Fail", old)
+        bundle = plane.api.get(CONFIGURATION)["webhooks"][0]["clientConfig"]["caBundle"]
+        assert base64.b64decode(bundle).startswith(b"-----BEGIN CERTIFICATE")
+        holder = _holder(plane)
+        with _stream(plane) as outcomes:
+            _flow(outcomes, old)
+            with _pod(installed, service, account) as new:
+                wait_until_ready(new, PATIENCE)
+                service.ends = [old.webhook, new.webhook]
+                _flow(outcomes, new)
+                old.stop()
+                time.sleep(HEARS_LATE)
+                service.ends = [new.webhook]
+                assert old.ended(PATIENCE) == {"bridge": 0, "opa": 0}, old.log()
+                _until(lambda: _holder(plane) not in {"", holder}, new)
+                _flow(outcomes, new)
+                after = plane.api.get(CONFIGURATION)["webhooks"][0]
+        assert set(outcomes) == {"seen", "refused"}, outcomes
+        assert min(outcomes.values()) > 50
+        assert (after["failurePolicy"], after["clientConfig"]["caBundle"]) == ("Fail", bundle)
+
+
+def _flow(outcomes: Counter[str], pod: Pod) -> None:
+    """Let forty more requests be answered."""
+    wanted = outcomes.total() + 40
+    _until(lambda: outcomes.total() >= wanted, pod)
+
+
+@contextmanager
+def _pod(objects: Objects, service: Service, account: Path) -> Iterator[Pod]:
+    with tempfile.TemporaryDirectory(prefix="pod-") as folder:
+        pod = Pod(objects, Path(folder), service.url, account)
+        pod.start()
+        try:
+            yield pod
+        finally:
+            pod.kill()
+
+
+@contextmanager
+def _stream(plane: ControlPlane) -> Iterator[Counter[str]]:
+    """Make ConfigMaps one after the other, of which every other one is to be refused, and count what became of them."""
+    outcomes: Counter[str] = Counter()
+    stopping = threading.Event()
+
+    def send() -> None:
+        number = 0
+        while not stopping.is_set():
+            number += 1
+            outcomes[_outcome(plane, "allowed" if number % 2 else "refused", number)] += 1
+
+    thread = threading.Thread(target=send)
+    thread.start()
+    try:
+        yield outcomes
+    finally:
+        stopping.set()
+        thread.join()
+
+
+def _outcome(plane: ControlPlane, name: str, number: int) -> str:
+    path = "/api/v1/namespaces/default/configmaps?dryRun=All"
+    try:
+        made = plane.api.request("POST", path, {"metadata": {"name": f"{name}-{number}"}})
+    except ApiError as error:
+        denied = error.status == 403 and "not here" in str(error) and name == "refused"
+        return "refused" if denied else f"{name}: {error}"
+    seen = made["metadata"].get("annotations") == {"example.com/seen": "yes"} and name == "allowed"
+    return "seen" if seen else f"{name}: admitted without a decision"
+
+
+def _token(plane: ControlPlane) -> str:
+    path = "/api/v1/namespaces/policy-bridge/serviceaccounts/policy-bridge/token"
+    body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+    return str(plane.api.request("POST", path, body)["status"]["token"])
+
+
+def _holder(plane: ControlPlane) -> str:
+    return str(plane.api.get(LEASE)["spec"].get("holderIdentity") or "")
+
+
+def _until(holds: Any, pod: Pod) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < deadline, pod.log()
+        time.sleep(0.05)
