@@ -93,6 +93,10 @@ docs: $(STAMP) ## The documentation as a site in .make/site; a link that leads n
 wheel: $(STAMP) ## A wheel and a source distribution in dist/
 	@$(PY) -m hatchling build
 
+.PHONY: manifests
+manifests: setup-test ## Make deploy/manifests, and what the chart has of the bridge, anew
+	@$(PY) -m tests.deploy.generate
+
 lock: ## Write requirements.lock anew, with the newest versions that pyproject.toml allows
 	@rm -rf .make/lock && mkdir -p .make
 	@"$$(.ci/python)" -m venv .make/lock

@@ -162,6 +162,9 @@ class Webhook:
     async def _say_goodbye(self, _: web.Request, response: web.StreamResponse) -> None:
         if self._draining:
             response.force_close()
+            # aiohttp has made the headers before it asks here: a caller that is not told would send its next request
+            # into a connection that is being closed.
+            response.headers["Connection"] = "close"
 
     @contextlib.asynccontextmanager
     async def _asking(self, settings: Settings) -> AsyncIterator[tuple[Admission, Silence | None]]:

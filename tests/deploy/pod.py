@@ -19,7 +19,7 @@ from bridge.tools import find
 from tests.deploy.rendering import Objects, one
 
 _ENVIRONMENT = {k: v for k, v in os.environ.items() if not k.startswith("BRIDGE_OPA_") and k != "KUBECONFIG"}
-_MOUNTED = ("/etc/policy-bridge/settings", "/run/policy-bridge")
+_MOUNTED = ("/etc/policy-bridge/settings", "/etc/policy-bridge", "/run/policy-bridge")  # the longest first
 
 
 def free_port() -> int:
@@ -33,6 +33,7 @@ def free_port() -> int:
 class Pod:
     """The containers of a Deployment among `objects`; `folder` has a short path, for OPA's socket is in it.
 
+    `secrets` are the files of mounted Secrets by their path below /etc/policy-bridge.
     `service` is the address by which the API server reaches the webhook, `account` its kubeconfig.
     """
 
@@ -40,13 +41,18 @@ class Pod:
     folder: Path
     service: str
     account: Path
+    secrets: dict[str, str] = field(default_factory=dict)
     webhook: int = field(default_factory=free_port)
     probes: int = field(default_factory=free_port)
+    opa: int = field(default_factory=free_port)  # for OPA's readers, where the chart has any
     processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
 
     def start(self) -> None:
         """Start the containers."""
         listens = free_port()
+        for path, text in self.secrets.items():
+            (self.folder / path).parent.mkdir(exist_ok=True)
+            (self.folder / path).write_text(text)
         data = one(self.objects, "ConfigMap")["data"]
         settings = yaml.safe_load(data["bridge.yaml"])
         settings |= {
@@ -58,6 +64,7 @@ class Pod:
         }
         (self.folder / "bridge.yaml").write_text(self._here(yaml.safe_dump(settings)))
         (self.folder / "opa.yaml").write_text(data["opa.yaml"].replace("127.0.0.1:8282", f"127.0.0.1:{listens}"))
+        (self.folder / "authz.rego").write_text(data.get("authz.rego", ""))
         bridge = Path(sys.executable).parent / "bridge"
         opa = find("opa")
         assert opa is not None
@@ -104,7 +111,7 @@ class Pod:
     def _here(self, text: str) -> str:
         for path in _MOUNTED:
             text = text.replace(path, str(self.folder))
-        return text.replace("0.0.0.0:8383", "127.0.0.1:0")
+        return text.replace("0.0.0.0:8383", "127.0.0.1:0").replace("0.0.0.0:8181", f"127.0.0.1:{self.opa}")
 
 
 def wait_until_ready(pod: Pod, patience: float) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 
 class Service:
@@ -20,38 +21,49 @@ class Service:
 
     @contextmanager
     def serving(self) -> Iterator[None]:
-        """Forward in the block."""
-        thread = threading.Thread(target=self._accept, daemon=True)
+        """Forward in the block, in a thread of its own."""
+        loop = asyncio.new_event_loop()
+        thread = threading.Thread(target=loop.run_forever)
         thread.start()
+        server = asyncio.run_coroutine_threadsafe(
+            asyncio.start_server(self._accept, sock=self._listener), loop
+        ).result()
         try:
             yield
         finally:
-            self._listener.shutdown(socket.SHUT_RDWR)
-            self._listener.close()
+            asyncio.run_coroutine_threadsafe(_end(server), loop).result()
+            loop.call_soon_threadsafe(loop.stop)
             thread.join()
+            loop.close()
 
-    def _accept(self) -> None:
-        while True:
-            try:
-                came, _ = self._listener.accept()
-            except OSError:
-                return
-            ends = self.ends
-            try:
-                there = socket.create_connection(("127.0.0.1", ends[next(self._turn) % len(ends)]), timeout=5)
-            except (OSError, ZeroDivisionError):
-                came.close()
-                continue
-            there.settimeout(None)
-            for source, sink in ((came, there), (there, came)):
-                threading.Thread(target=_pass_on, args=(source, sink), daemon=True).start()
-
-
-def _pass_on(source: socket.socket, sink: socket.socket) -> None:
-    try:
-        while piece := source.recv(65536):
-            sink.sendall(piece)
-        sink.shutdown(socket.SHUT_WR)
-    except OSError:
-        for each in (source, sink):
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        ends = self.ends
+        if not ends:
+            writer.transport.abort()
+            return
+        try:
+            there, back = await asyncio.open_connection("127.0.0.1", ends[next(self._turn) % len(ends)])
+        except OSError:
+            writer.transport.abort()
+            return
+        await asyncio.gather(_pass_on(reader, back), _pass_on(there, writer))
+        for each in (writer, back):
             each.close()
+
+
+async def _pass_on(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+    with suppress(OSError):
+        while piece := await source.read(65536):
+            sink.write(piece)
+            await sink.drain()
+        sink.write_eof()
+        return
+    sink.transport.abort()
+
+
+async def _end(server: asyncio.Server) -> None:
+    server.close()
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)

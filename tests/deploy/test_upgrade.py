@@ -7,6 +7,8 @@ import json
 import tempfile
 import threading
 import time
+import urllib.error
+import urllib.request
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -31,9 +33,11 @@ CONFIGURATION = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurat
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/policy-bridge/leases/policy-bridge"
 VALUES = {
     "webhook": {"resources": ["configmaps"], "decision": "io.k8s.federation.admission"},
+    "opa": {"readers": {"enabled": True, "bridgeTokenSecret": "own", "tokensSecret": "readers"}},
     "drainSeconds": 4,
     "terminationSeconds": 20,
 }
+SECRETS = {"opa-token/token": "token-of-the-bridge-itself", "opa-readers/gateway": "token-of-a-reader-of-opa"}
 POLICY = """package io.k8s.federation.admission
 
 annotations["example.com/seen"] := "yes"
@@ -71,22 +75,41 @@ def test_a_rolling_update_leaves_no_request_undecided(installed: Objects, plane:
         bundle = plane.api.get(CONFIGURATION)["webhooks"][0]["clientConfig"]["caBundle"]
         assert base64.b64decode(bundle).startswith(b"-----BEGIN CERTIFICATE")
         holder = _holder(plane)
-        with _stream(plane) as outcomes:
+        with _pod(installed, service, account) as new, _stream(plane) as outcomes:
             _flow(outcomes, old)
-            with _pod(installed, service, account) as new:
-                wait_until_ready(new, PATIENCE)
-                service.ends = [old.webhook, new.webhook]
-                _flow(outcomes, new)
-                old.stop()
-                time.sleep(HEARS_LATE)
-                service.ends = [new.webhook]
-                assert old.ended(PATIENCE) == {"bridge": 0, "opa": 0}, old.log()
-                _until(lambda: _holder(plane) not in {"", holder}, new)
-                _flow(outcomes, new)
-                after = plane.api.get(CONFIGURATION)["webhooks"][0]
-        assert set(outcomes) == {"seen", "refused"}, outcomes
-        assert min(outcomes.values()) > 50
-        assert (after["failurePolicy"], after["clientConfig"]["caBundle"]) == ("Fail", bundle)
+            wait_until_ready(new, PATIENCE)
+            service.ends = [old.webhook, new.webhook]
+            _flow(outcomes, new)
+            old.stop()
+            time.sleep(HEARS_LATE)
+            service.ends = [new.webhook]
+            assert old.ended(PATIENCE) == {"bridge": 0, "opa": 0}, old.log()
+            _until(lambda: _holder(plane) not in {"", holder}, new)
+            _flow(outcomes, new)
+            after = plane.api.get(CONFIGURATION)["webhooks"][0]
+            said = old.log()
+            answers = [_ask_opa(new, token) for token in ("", *SECRETS.values())]
+    assert set(outcomes) == {"seen", "refused"}, outcomes
+    assert min(outcomes.values()) > 50
+    assert answers == [(401, 401), (200, 200), (200, 401)], "who reads what of OPA: a query, and an object"
+    assert "forbidden" not in said
+    assert (after["failurePolicy"], after["clientConfig"]["caBundle"]) == ("Fail", bundle)
+
+
+def _ask_opa(pod: Pod, token: str) -> tuple[int, ...]:
+    """What OPA answers at the port of its readers to a query, and to whoever wants to see an object."""
+    codes = []
+    for path in ("bridge/v1/types", "objects/core/Namespace/-/default"):
+        request = urllib.request.Request(f"http://127.0.0.1:{pod.opa}/v1/data/{path}")
+        if token:
+            request.add_header("Authorization", f"Bearer {token}")
+        try:
+            with urllib.request.urlopen(request, timeout=10) as answer:  # noqa: S310 (loopback)
+                codes.append(answer.status)
+        except urllib.error.HTTPError as error:
+            with error:
+                codes.append(error.code)
+    return tuple(codes)
 
 
 def _flow(outcomes: Counter[str], pod: Pod) -> None:
@@ -98,7 +121,7 @@ def _flow(outcomes: Counter[str], pod: Pod) -> None:
 @contextmanager
 def _pod(objects: Objects, service: Service, account: Path) -> Iterator[Pod]:
     with tempfile.TemporaryDirectory(prefix="pod-") as folder:
-        pod = Pod(objects, Path(folder), service.url, account)
+        pod = Pod(objects, Path(folder), service.url, account, SECRETS)
         pod.start()
         try:
             yield pod
