@@ -34,8 +34,10 @@ class Asked:
     cluster: bool = False
 
 
-def read_needs(config: Path | None, asked: Asked, *, check: bool = False) -> list[Access]:
-    """What a bridge with these settings needs; to `check` it, a cluster is there anyway.
+def read_needs(config: Path | None, asked: Asked, *, check: bool = False) -> tuple[list[Access], bool]:
+    """What a bridge with these settings needs, and whether it may need more: not every policy kind could be read.
+
+    To `check` it, a cluster is there anyway.
 
     Raises SettingsError, and what opening an engine raises.
     """
@@ -62,7 +64,7 @@ def find_lacking(asked: Asked, needs: list[Access], user: str) -> list[Access]:
     return asyncio.run(ask())
 
 
-async def _read(settings: Settings, asked: Asked, *, in_cluster: bool) -> list[Access]:
+async def _read(settings: Settings, asked: Asked, *, in_cluster: bool) -> tuple[list[Access], bool]:
     from bridge.cli.reading import tell_problems
     from bridge.runtime.access import needed_access
     from bridge.runtime.engine import open_engine
@@ -75,9 +77,9 @@ async def _read(settings: Settings, asked: Asked, *, in_cluster: bool) -> list[A
     ) as engine:
         if in_cluster:  # what is wrong with somebody's policy there is no matter of rights, a type that is unread is
             engine.problems = [one for one in engine.problems if one.subject.count("/") == 1]
-        await tell_problems(engine)
+        in_part = await tell_problems(engine)
         facts = await _facts(engine, settings, asked if in_cluster else None)
-    return needed_access(settings, facts)
+    return needed_access(settings, facts), in_part
 
 
 async def _facts(engine: Engine, settings: Settings, cluster: Asked | None) -> Facts:

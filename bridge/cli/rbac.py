@@ -76,6 +76,7 @@ def rbac(
     and of what they affect. Without --manifests or a cluster only the shipped presets are known.
     """
     from bridge.cli.needs import Asked, read_needs
+    from bridge.cli.reading import INPUT_ERROR
     from bridge.runtime.roles import role_objects
 
     if where["manifests"] and (where["kubeconfig"] or where["kube_context"] or where["cluster"]):
@@ -86,10 +87,12 @@ def rbac(
     namespace, slash, account = service_account.partition("/")
     if not namespace or not slash or not account:
         raise CommandError(f"--service-account {service_account}: write NAMESPACE/NAME")
-    needs = read_needs(config, asked, check=check)
+    needs, in_part = read_needs(config, asked, check=check)
     if check:
-        ctx.exit(_check(asked, needs, user, output))
+        code = _check(asked, needs, user, output)
+        ctx.exit(INPUT_ERROR if in_part else code)
     _print(output, needs, role_objects(needs, name, (namespace, account)))
+    ctx.exit(INPUT_ERROR if in_part else 0)
 
 
 def _check(asked: Asked, needs: list[Access], user: str, output: str) -> int:
@@ -98,7 +101,7 @@ def _check(asked: Asked, needs: list[Access], user: str, output: str) -> int:
 
     found = find_lacking(asked, needs, user)
     if not found:
-        print(f"{user or 'You'} may do all that the bridge does.", file=sys.stderr)
+        print(f"{user or 'You'} may do all that the bridge is known to do.", file=sys.stderr)
         return 0
     _print("table" if output == "yaml" else output, found, role_objects(found, "lacking", ("", "")))
     return _LACKS

@@ -74,9 +74,9 @@ def _of_objects(settings: Settings, facts: Facts) -> Iterator[Access]:
     yield from each(dict.fromkeys((*replicated_types(settings), *facts.kinds)), READ, "replicated")
     yield from each(_REPORTED, ("patch",), "statuses", "/status")
     yield from each(facts.written.get("status", ()), ("patch",), "statuses", "/status")
-    yield from each(facts.written.get("annotations", ()), ("patch",), "annotations that mark what policies affect")
+    yield from each(facts.written.get("annotations", ()), ("patch",), "annotations")
     placed = [one.type_id for one in settings.placed_types if one.mode == "Write"]
-    yield from each(placed, ("patch",), "annotations of placement")
+    yield from each(placed, ("patch",), "placement")
 
 
 def _of_policies(settings: Settings) -> Iterator[Access]:
@@ -86,8 +86,8 @@ def _of_policies(settings: Settings) -> Iterator[Access]:
     everywhere = "*" in settings.policy_namespaces
     for namespace in _EVERYWHERE if everywhere else settings.policy_namespaces:
         resource = regular_plural(CONFIG_MAP.partition("/")[2])
-        yield Access(namespace, "", resource, READ, why="admins' Rego and data")
-        yield Access(namespace, "", resource, ("patch",), why="what became of it, as an annotation")
+        yield Access(namespace, "", resource, READ, why="admins' Rego")
+        yield Access(namespace, "", resource, ("patch",), why="annotations")
 
 
 def _of_itself(settings: Settings) -> Iterator[Access]:
@@ -95,7 +95,7 @@ def _of_itself(settings: Settings) -> Iterator[Access]:
     why = "who writes"
     yield Access(where, "coordination.k8s.io", "leases", ("create",), why=why)
     yield Access(where, "coordination.k8s.io", "leases", ("get", "update"), lease, why=why)
-    yield Access("", "events.k8s.io", "events", ("create", "patch"), why="Events on the objects concerned")
+    yield Access("", "events.k8s.io", "events", ("create", "patch"), why="Events")
     if settings.webhook_listen is None:
         return
     configuration = (settings.webhook_configuration,)

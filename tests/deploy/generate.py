@@ -55,7 +55,7 @@ def rendered_files(scratch: Path) -> dict[Path, str]:
     resources = ["../crds", *sorted(file.name for file in files)]
     kustomization = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": resources}
     files[MANIFESTS / "kustomization.yaml"] = _file([kustomization])
-    needed = read_needs(settings, Asked((str(ROOT / "examples" / "shop"),)))
+    needed, _ = read_needs(settings, Asked((str(ROOT / "examples" / "shop"),)))
     rights = role_objects(needed, "policy-bridge", ("policy-bridge", "policy-bridge"))
     files[OVERLAY / "rights.yaml"] = _file([one(rights, "ClusterRole")])
     return files

@@ -64,7 +64,7 @@ def _needs(scratch: Path, **more: str) -> set[Access]:
     names = {"lease_name": "@NAME@", "webhook_configuration": "@NAME@", "webhook_secret": "@SECRET@"}
     places = {"lease_namespace": _RELEASE, "policy_namespaces": [_POLICIES]}
     config.write_text(yaml.safe_dump({**names, **places, **more}))
-    return set(read_needs(config, Asked()))
+    return set(read_needs(config, Asked())[0])
 
 
 def webhook_part() -> str:

@@ -98,7 +98,7 @@ def test_rights_are_those_that_the_command_prints_for_its_settings(chosen: str, 
         if role["kind"] in {"ClusterRole", "Role"}
         for rule in _single(role["rules"])
     }
-    needed = rules(read_needs(_settings(objects, home), Asked()))
+    needed = rules(read_needs(_settings(objects, home), Asked())[0])
     assert granted == {(namespace, rule) for namespace, found in needed.items() for rule in _single(found)}
 
 

@@ -26,13 +26,13 @@ CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"^```(?:yaml|rego)\n# ([\w.-]+\.(?:yaml|rego))\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 RUN = re.compile(
     r"(?:sed [^|]*\| )?"
-    r"(bridge (analyze|config|effective|explain|get|impact|opa-config|placement|request|status|tree|violations|--help"
+    r"(bridge (analyze|config|effective|explain|get|impact|opa-config|placement|rbac|request|status|tree|violations|--help"
     r"|\w[\w-]* --help)|curl -s \S+/v1/data|opa )\b"
 )
 NOT_RUN = re.compile(
     r"127\.0\.0\.1:8[0-9]{3}\b"  # a bridge or OPA of the reader's own
     r"|\bgrep '\"contrast\"'"  # after a change that the page asks for
-    r"|deploy/ |<\("  # of a folder that the reader has
+    r"|deploy/ |--cluster|--check|<\("  # of a folder that the reader has
     r"|\bjq\b"
 )
 ADDRESS = re.compile(r"(http://127\.0\.0\.1:38109|\$BRIDGE_OPA_URL|\$OPA)\b")

@@ -205,7 +205,7 @@ def _resource(reference: dict[str, str]) -> str:
 def test_a_bridge_with_all_rights_lacks_nothing(worked: Installed, bridge: Run) -> None:
     fine = bridge(*_check(worked))
     assert (fine.returncode, fine.stdout) == (0, "")
-    assert fine.stderr == f"{ACCOUNT} may do all that the bridge does.\n"
+    assert fine.stderr == f"{ACCOUNT} may do all that the bridge is known to do.\n"
 
 
 def test_a_right_that_is_missing_is_told_with_what_it_is_for(worked: Installed, bridge: Run) -> None:
@@ -225,7 +225,7 @@ def test_a_right_that_is_missing_is_told_with_what_it_is_for(worked: Installed, 
 
 
 async def test_each_rule_that_is_missing_is_told(worked: Installed) -> None:
-    needs = await asyncio.to_thread(read_needs, worked.config, Asked((), str(worked.plane.kubeconfig)))
+    needs, _ = await asyncio.to_thread(read_needs, worked.config, Asked((), str(worked.plane.kubeconfig)))
     assert rules(needs).keys() == {"", NAMESPACE, "opa-policies"}
     async with await KubeClient.connect(str(worked.plane.kubeconfig)) as client:
         for namespace, granted in rules(needs).items():
