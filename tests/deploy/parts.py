@@ -26,7 +26,7 @@ from bridge.runtime.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 CHART = ROOT / "deploy" / "chart"
-SHARED = {"crds": "*.yaml", "alerts": "*.yaml", "grafana": "*.json"}  # folders of deploy/ that are copied as they are
+SHARED = {"crds": "*.yaml", "alerts": "*.rules.yaml", "grafana": "*.json"}  # folders of deploy/, copied as they are
 _HEADER = "# Made by `make manifests` of what {source} prints; the templates fill in the names.\n"
 _RELEASE, _POLICIES = "release", "policies"
 
@@ -37,7 +37,6 @@ def copied() -> dict[str, str]:
         f"files/{folder}/{file.name}": file.read_text(encoding="utf-8")
         for folder, pattern in SHARED.items()
         for file in sorted((ROOT / "deploy" / folder).glob(pattern))
-        if not file.name.endswith("_test.yaml")
     }
 
 
