@@ -14,7 +14,7 @@ from bridge.cli.needs import Asked, read_needs
 from bridge.cli.webhook_config import webhook_config
 from bridge.opa.config import opa_arguments
 from bridge.runtime.roles import rules
-from bridge.runtime.settings import load_settings
+from bridge.runtime.settings_loading import load_settings
 from tests.deploy.generate import stale
 from tests.deploy.parts import CHART
 from tests.deploy.rendering import HelmError, Objects, helm, one, template

@@ -26,8 +26,8 @@ CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"^```(?:yaml|rego)\n# ([\w.-]+\.(?:yaml|rego))\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 RUN = re.compile(
     r"(?:sed [^|]*\| )?"
-    r"(bridge (analyze|config|effective|explain|get|impact|opa-config|placement|rbac|request|status|tree|violations|--help"
-    r"|\w[\w-]* --help)|curl -s \S+/v1/data|opa )\b"
+    r"(bridge (analyze|config|effective|explain|get|impact|opa-config|placement|rbac|request|status|tree"
+    r"|violations|--help|\w[\w-]* --help)|curl -s \S+/v1/data|opa )\b"
 )
 NOT_RUN = re.compile(
     r"127\.0\.0\.1:8[0-9]{3}\b"  # a bridge or OPA of the reader's own
