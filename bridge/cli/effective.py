@@ -11,11 +11,13 @@ from bridge.cli.help_text import ExampleCommand, debug_option
 from bridge.cli.options import (
     FORMATS,
     Input,
+    check_watch,
     input_options,
     kind_option,
     namespace_options,
     output_option,
     source_namespace_option,
+    watch_option,
 )
 
 if TYPE_CHECKING:
@@ -32,6 +34,7 @@ _EXAMPLES = (
     ("One policy kind, as OPA answers it", "bridge effective --kind colorpolicies --manifests examples/shop -o json"),
     ("What kustomize makes", "kubectl kustomize . | bridge effective --manifests -"),
 )
+_NOTHING = "No effective policies found."
 
 
 @click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="Effective policies at targets, or everywhere")
@@ -41,6 +44,7 @@ _EXAMPLES = (
 @source_namespace_option
 @input_options
 @output_option(*FORMATS)
+@watch_option
 @debug_option
 @click.pass_context
 def effective(
@@ -51,6 +55,7 @@ def effective(
     source_namespace: str | None,
     source: Input,
     output: str,
+    watch: bool,
 ) -> None:
     """Show effective policies: which spec holds at a target, and which policies it comes from.
 
@@ -61,6 +66,7 @@ def effective(
     from bridge.cli.printers import print_answer
     from bridge.cli.printers.effective import effective_tables
     from bridge.cli.reading import read
+    from bridge.cli.watching import watch as watched
 
     async def ask(engine: Engine) -> list[Entry]:
         from bridge.answers.asking import effective_at, effective_everywhere, policy_kind, target_keys
@@ -71,6 +77,9 @@ def effective(
         keys = await target_keys(engine.opa, targets, namespace)
         return await effective_at(engine.opa, keys, chosen, source_namespace)
 
+    if watch:
+        check_watch(source, output)
+        watched(source, ask, lambda answer: effective_tables(answer, output == "wide"), _NOTHING)
     answer, code = read(source, ask)
-    print_answer(output, answer, effective_tables, "No effective policies found.")
+    print_answer(output, answer, effective_tables, _NOTHING)
     ctx.exit(code)

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 import click
 
 from bridge.cli.help_text import ExampleCommand, debug_option
-from bridge.cli.options import FORMATS, Input, input_options, kind_option, namespace_options, output_option
+from bridge.cli.options import (
+    FORMATS,
+    Input,
+    check_watch,
+    input_options,
+    kind_option,
+    namespace_options,
+    output_option,
+    watch_option,
+)
 
 if TYPE_CHECKING:
     from bridge.answers.asking import Entry
@@ -41,6 +50,7 @@ _NOTHING = {"policies": "No policies found.", "policykinds": "No policy kinds fo
 )
 @input_options
 @output_option(*FORMATS, "name")
+@watch_option
 @debug_option
 @click.pass_context
 def get(
@@ -51,6 +61,7 @@ def get(
     selector: str | None,
     source: Input,
     output: str,
+    watch: bool,
 ) -> None:
     """List policies, policy kinds, or the effective targets that have a policy.
 
@@ -61,6 +72,7 @@ def get(
     from bridge.cli.printers import print_answer
     from bridge.cli.printers.get import TABLES, print_names
     from bridge.cli.reading import read
+    from bridge.cli.watching import watch as watched
 
     listed = _WHAT[what]
     selects = parse_selector(selector) if selector is not None else None
@@ -75,6 +87,9 @@ def get(
         lists = listed_policies if listed == "policies" else listed_targets
         return await lists(engine.opa, chosen, namespace, selects)
 
+    if watch:
+        check_watch(source, output)
+        watched(source, ask, lambda answer: TABLES[listed](answer, output == "wide"), _NOTHING[listed])
     answer, code = read(source, ask)
     if output == "name":
         print_names(answer)

@@ -130,6 +130,21 @@ def source_namespace_option(command: _Decorated) -> _Decorated:
     )(command)
 
 
+def watch_option(command: _Decorated) -> _Decorated:
+    """`-w`, `--watch`."""
+    return click.option("-w", "--watch", is_flag=True, help="After the table: the rows that change, until Ctrl-C.")(
+        command
+    )
+
+
+def check_watch(source: Input, output: str) -> None:
+    """Raise CommandError for what cannot be watched."""
+    if output not in {"table", "wide"}:
+        raise CommandError("--watch shows tables: -o table or wide; for programs there is /v1/effective?watch=true")
+    if "-" in source.manifests:
+        raise CommandError("standard input cannot be watched: give --manifests a file or folder")
+
+
 def read_input(
     opa_url: str | None,
     opa_token_file: str | None,

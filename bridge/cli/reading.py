@@ -6,6 +6,7 @@ import asyncio
 import io
 import sys
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, TypeVar
 
 from bridge.answers.errors import NameNotFoundError
@@ -41,21 +42,7 @@ def take_standard_input(manifests: Sequence[str]) -> None:
 async def _read(
     source: Input, ask: Callable[[Engine], Awaitable[_Answer]], types: Sequence[str]
 ) -> tuple[_Answer, int]:
-    # Imported here, so that help and errors of usage come at once.
-    from bridge.opa.address import TlsFiles
-    from bridge.runtime.engine import open_engine
-    from bridge.runtime.logs import configure_logs
-
-    configure_logs("error", "console")  # what is wrong with manifests is told below, once
-    async with open_engine(
-        opa_url=source.opa_url,
-        token=source.token,
-        tls=TlsFiles(*source.tls),
-        manifests=source.manifests,
-        kubeconfig=source.kubeconfig,
-        kube_context=source.kube_context,
-        types=types,
-    ) as engine:
+    async with opened(source, types) as engine:
         try:
             return await ask(engine), INPUT_ERROR if await tell_problems(engine) else 0
         except NameNotFoundError:
@@ -65,6 +52,26 @@ async def _read(
         except Exception:
             tell_faults(engine)
             raise
+
+
+def opened(source: Input, types: Sequence[str] = (), *, follow: bool = False) -> AbstractAsyncContextManager[Engine]:
+    """The engine behind a command; with `follow` one that takes in what changes."""
+    # Imported here, so that help and errors of usage come at once.
+    from bridge.opa.address import TlsFiles
+    from bridge.runtime.engine import open_engine
+    from bridge.runtime.logs import configure_logs
+
+    configure_logs("error", "console")  # what is wrong with manifests is told below, once
+    return open_engine(
+        opa_url=source.opa_url,
+        token=source.token,
+        tls=TlsFiles(*source.tls),
+        manifests=source.manifests,
+        kubeconfig=source.kubeconfig,
+        kube_context=source.kube_context,
+        types=types,
+        follow=follow,
+    )
 
 
 async def tell_problems(engine: Engine) -> bool:

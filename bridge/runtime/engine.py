@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -21,6 +21,7 @@ from bridge.sources.base import Source
 from bridge.sources.manifests import ManifestSource
 from bridge.tools import ensure
 
+POLL = 1.0  # seconds between two looks at an OPA that somebody else fills
 PATIENCE = 10.0  # seconds for a cluster's first answer
 
 
@@ -28,17 +29,19 @@ PATIENCE = 10.0  # seconds for a cluster's first answer
 class Engine:
     """An OPA to ask. For what was read for it also what was wrong with that, and where a manifest's object stands.
 
-    `replicated` are the types of objects that it holds of a cluster, None for all that there are.
+    `replicated` are the types of objects that it holds of a cluster, None for all that there are. `changed` waits until
+    it may hold something else.
     """
 
     opa: Opa
     problems: list[Trouble] = field(default_factory=list)
     position: Callable[[Key], tuple[str, int] | None] = lambda _: None
     replicated: Sequence[str] | None = None
+    changed: Callable[[], Awaitable[None]] = lambda: asyncio.sleep(POLL)
 
 
 @asynccontextmanager
-async def open_engine(
+async def open_engine(  # noqa: PLR0913 - each says another thing of what is read
     *,
     opa_url: str | None = None,
     token: str | Callable[[], str] | None = None,
@@ -47,25 +50,27 @@ async def open_engine(
     kubeconfig: str | None = None,
     kube_context: str | None = None,
     types: Sequence[str] = (),
+    follow: bool = False,
     empty: bool = False,
 ) -> AsyncIterator[Engine]:
     """An engine on a running OPA, on manifests (paths, `-` for standard input), or else on a cluster.
 
     `opa_url` is a running one's, with `token` and `tls`. The others have an OPA of their own for as long as the engine
     is open; a cluster is `kubeconfig`'s, None for kubectl's; `types` are read of them besides Gateway API's and the
-    policy kinds'. Raises ManifestError for a path that is not there, KubeError for a cluster that does not answer,
-    OpaError where OPA cannot be reached or started, ToolError where there is no `opa` and none can be had. With `empty`
-    it holds no objects at all, only the shipped Rego.
+    policy kinds'. With `follow` they take in what changes. Raises ManifestError for a path that is not there, KubeError
+    for a cluster that does not answer, OpaError where OPA cannot be reached or started, ToolError where there is no
+    `opa` and none can be had. With `empty` it holds no objects at all, only the shipped Rego.
     """
     if opa_url:
         async with Opa(opa_url, token=token, tls=tls) as opa:
             yield Engine(opa)
         return
     if manifests or empty:
-        source = ManifestSource(manifests, follow=False)
+        source = ManifestSource(manifests, follow=follow)
         found = await settle_manifests(await asyncio.to_thread(source.load))
-        async with _filled_from(source, found.bundle, types) as opa:
-            yield Engine(opa, [*source.problems, *troubles(found, source.position)], source.position)
+        async with _filled_from(source, found.bundle, types) as (opa, changed):
+            problems = [*source.problems, *troubles(found, source.position)]
+            yield Engine(opa, problems, source.position, changed=changed)
         return
     # Imported here because manifests need none of it, and the Kubernetes library costs half a second.
     from bridge.kube.client import KubeClient
@@ -75,13 +80,15 @@ async def open_engine(
         await client.get("/version", timeout=PATIENCE)  # a source waits for a server that is away; a person does not
         found = await settle_cluster(client)
         told = _Told(ClusterSource(client))
-        async with _filled_from(told, found.bundle, types) as opa:
-            yield Engine(opa, [*told.problems, *troubles(found)], replicated=(*ALWAYS, *types))
+        async with _filled_from(told, found.bundle, types) as (opa, changed):
+            yield Engine(opa, [*told.problems, *troubles(found)], replicated=(*ALWAYS, *types), changed=changed)
 
 
 @asynccontextmanager
-async def _filled_from(source: Source, bundle: Bundle, types: Sequence[str]) -> AsyncIterator[Opa]:
-    """An OPA of its own with a bundle, that holds what a source tells."""
+async def _filled_from(
+    source: Source, bundle: Bundle, types: Sequence[str]
+) -> AsyncIterator[tuple[Opa, Callable[[], Awaitable[None]]]]:
+    """An OPA of its own with a bundle, that holds what a source tells; and what waits for a change of that."""
     executable = await asyncio.to_thread(ensure, "opa")
     async with (
         ManagedOpa(executable.path, {}, bundle=bundle) as managed,
@@ -94,7 +101,14 @@ async def _filled_from(source: Source, bundle: Bundle, types: Sequence[str]) -> 
             await asyncio.wait({running, filled}, return_when=asyncio.FIRST_COMPLETED)
             if running.done():
                 await running
-            yield opa
+            news = asyncio.Event()
+            replicator.listen(lambda _: news.set())
+
+            async def changed() -> None:
+                await news.wait()
+                news.clear()
+
+            yield opa, changed
         finally:
             for task in (running, filled):
                 task.cancel()

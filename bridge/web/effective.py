@@ -95,5 +95,5 @@ class Effective:
     def _told(self, place: tuple[str, str], followed: Sequence[Followed], revision: str) -> Event:
         entry = next((one.entries[place] for one in followed if place in one.entries), None)
         target, kind = place
-        told = entry or {"target": target, "policyKind": kind, "paths": []}
-        return Event("effective", {"revision": revision, **told}, revision)
+        told = {"revision": revision, "target": target, "policyKind": kind, "paths": entry["paths"] if entry else []}
+        return Event("effective", told, revision)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -272,3 +274,26 @@ def test_a_tree_of_what_does_not_exist_names_what_is_near(bridge: Run) -> None:
 def test_an_executable_that_is_passed_over_is_told_once(bridge: Run) -> None:
     answer = bridge("status", "--manifests", SHOP, more={"BRIDGE_OPA": "/nowhere"})
     assert answer.stderr.count("passed over /nowhere") == 1
+
+
+def test_watch_prints_the_rows_that_change_until_it_is_interrupted(
+    bridge_path: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    folder = shutil.copytree(SHOP, tmp_path / "shop")
+    command = [str(bridge_path), "effective", "httproute/shop/cart#checkout", "--watch", "--manifests", str(folder)]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            first = [process.stdout.readline().split()[0] for _ in range(3)]
+            assert first == ["TARGET", *["HTTPRoute/shop/cart#checkout"] * 2]
+            route = (folder / "64-cart.yaml").read_text()
+            (folder / "64-cart.yaml").write_text(route.replace("accent: red", "accent: purple"))
+            assert "colors.accent=purple" in process.stdout.readline()
+            process.send_signal(signal.SIGINT)
+            assert process.wait(60) == 130
+            assert process.stderr.read() == ""
+        finally:
+            process.kill()

@@ -31,4 +31,9 @@ def print_answer(
     if made:
         print_tables(made)
     else:
-        print(nothing, file=sys.stderr)
+        nothing_found(nothing)
+
+
+def nothing_found(nothing: str) -> None:
+    """Say that there are no rows, on standard error, as kubectl does."""
+    print(nothing, file=sys.stderr)

@@ -71,12 +71,17 @@ class Table:
         return Table([self.columns[index] for index in kept], [[row[index] for index in kept] for row in self.rows])
 
 
-def print_tables(blocks: Sequence[Table | str]) -> None:
-    """Print tables on standard output, an empty line between two, as wide as the terminal; a text is a title."""
+def print_tables(blocks: Sequence[Table | str], like: Table | None = None) -> None:
+    """Print tables on standard output, an empty line between two, as wide as the terminal; a text is a title.
+
+    What goes on after a table `like` these has no header, and columns that stand below that one's.
+    """
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     colors = use_colors()
     text = "\n".join(
-        _title(block, width, colors=colors) if isinstance(block, str) else render(block, width, colors=colors)
+        _title(block, width, colors=colors)
+        if isinstance(block, str)
+        else render(block, width, colors=colors, like=like)
         for block in blocks
     )
     # A terminal or file that cannot show a character must not stop the rest.
@@ -89,14 +94,15 @@ def _title(text: str, width: int | None, *, colors: bool) -> str:
     return "".join(f"{emphasize(line) if colors else line}\n".replace(TIE, " ") for line in lines)
 
 
-def render(table: Table, width: int | None = None, *, colors: bool = False) -> str:
-    """The table as text that ends with a line's end; `width` in characters, None for no bound."""
+def render(table: Table, width: int | None = None, *, colors: bool = False, like: Table | None = None) -> str:
+    """The table as text that ends with a line's end; `width` in characters, None for no bound; `like`: see above."""
     columns = table.columns
     rows = [[_clean(cell) for cell in row] for row in table.rows]
-    beside, widths, gap = _arrange(columns, rows, width)
+    measured = [*rows, *([_clean(cell) for cell in row] for row in (like.rows if like else ()))]
+    beside, widths, gap = _arrange(columns, measured, width)
     below = [index for index, column in enumerate(columns) if column.long and index not in beside]
     painters = [paint if colors and column.painted else _plain for column in columns]
-    lines = [_line([columns[index].title for index in beside], widths, [_plain] * len(beside), gap)]
+    lines = [] if like else [_line([columns[index].title for index in beside], widths, [_plain] * len(beside), gap)]
     for row in rows:
         cells = [
             [_shorten(row[index], size)] if columns[index].cut else _wrap(row[index], size)

@@ -1,0 +1,136 @@
+"""`--watch`: what a command shows, and then the rows that change, as kubectl does."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from bridge.answers.errors import NameNotFoundError
+from bridge.cli.options import Input
+from bridge.cli.printers import nothing_found
+from bridge.cli.printers.table import Table, print_tables
+
+if TYPE_CHECKING:
+    from bridge.runtime.engine import Engine
+
+_Answer = TypeVar("_Answer")
+
+AWAY_DELAY = 1.0  # seconds before an OPA that is away is asked again
+# Columns by which a row is known again; one that grows with time is no change.
+_NAMING = frozenset({"TARGET", "POLICY KIND", "VIA", "POLICY", "KIND", "ANCESTOR", "AFFECTED", "CONDITION"})
+_NAMES = frozenset({"NAMESPACE", "NAME", "KIND"})
+_PASSING = frozenset({"AGE"})
+_GONE = "<gone>"
+
+Row = Sequence[str]
+
+
+def watch(
+    source: Input,
+    ask: Callable[[Engine], Awaitable[_Answer]],
+    tables: Callable[[_Answer], Sequence[Table | str]],
+    nothing: str,
+) -> None:
+    """Show what `ask` says now, then the rows of its tables that differ, until interrupted."""
+    asyncio.run(_watch(source, ask, lambda answer: [one for one in tables(answer) if isinstance(one, Table)], nothing))
+
+
+async def _watch(
+    source: Input,
+    ask: Callable[[Engine], Awaitable[_Answer]],
+    tables: Callable[[_Answer], list[Table]],
+    nothing: str,
+) -> None:
+    from bridge.cli.reading import opened, tell_problems
+    from bridge.opa.errors import OpaError
+
+    async with opened(source, follow=True) as engine:
+        shown = tables(await ask(engine))
+        await tell_problems(engine)
+        told = [table for table in shown if table.rows]
+        if told:
+            print_tables(told)
+        else:
+            nothing_found(nothing)
+        watched = Watched(shown)
+        away = False
+        while True:
+            sys.stdout.flush()
+            await engine.changed()
+            began = time.monotonic()
+            try:
+                found = tables(await ask(engine))
+            except NameNotFoundError:
+                found = [Table(table.columns) for table in watched.tables]  # what it is about is gone
+            except OpaError as error:
+                if not away:
+                    print(f"warning: {error}; waiting", file=sys.stderr)
+                away = True
+                await asyncio.sleep(AWAY_DELAY)
+                continue
+            away = False
+            watched.show(found)
+            # Who asks for very much is not to keep OPA busy with nothing else.
+            await asyncio.sleep(time.monotonic() - began)
+
+
+class Watched:
+    """The tables as they were shown last."""
+
+    def __init__(self, tables: list[Table]) -> None:
+        self.tables = tables
+        self._headed = max((index for index, table in enumerate(tables) if table.rows), default=-1)
+
+    def show(self, tables: list[Table]) -> None:
+        """Print the rows that differ, below a header where another table's stand above."""
+        for index, table in enumerate(tables):
+            before = self.tables[index] if index < len(self.tables) else Table(table.columns)
+            rows = list(_differing(before, table))
+            if not rows:
+                continue
+            same = [column.title for column in before.columns] == [column.title for column in table.columns]
+            like = before if self._headed == index and same else None
+            print_tables([Table(table.columns, rows)], like=like)
+            self._headed = index
+        self.tables = tables
+
+
+def _differing(before: Table, after: Table) -> list[Row]:
+    """The rows that are new or say something else, and those that are gone, marked as such."""
+    was, now = _by_name(before), _by_name(after)
+    rows = [row for name, row in now.items() if _lasting(before, was.get(name)) != _lasting(after, row)]
+    titles = [column.title for column in after.columns]
+    for name in was:
+        if name not in now:
+            cells, marked = dict(name), False
+            row = []
+            for title in titles:
+                text = cells.get(title, "")
+                if title not in cells and not marked:
+                    text, marked = _GONE, True
+                row.append(text)
+            rows.append(row)
+    return rows
+
+
+def _by_name(table: Table) -> dict[tuple[tuple[str, str], ...], Row]:
+    titles = [column.title for column in table.columns]
+    naming = _NAMES if "NAME" in titles else _NAMING
+    named: dict[tuple[tuple[str, str], ...], Row] = {}
+    for row in table.rows:
+        cells = [(title, cell) for title, cell in zip(titles, row, strict=True) if title in naming]
+        while tuple(cells) in named:  # several rows of one name are told apart by their order
+            cells.append(("", str(len(cells))))
+        named[tuple(cells)] = row
+    return named
+
+
+def _lasting(table: Table, row: Row | None) -> dict[str, str] | None:
+    """What is to be compared of a row: an empty column, which another table may lack, says nothing."""
+    if row is None:
+        return None
+    cells = zip(table.columns, row, strict=True)
+    return {column.title: cell for column, cell in cells if cell and column.title not in _PASSING}

@@ -1,0 +1,51 @@
+"""Which rows `--watch` prints."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Sequence
+
+import pytest
+
+from bridge.answers.errors import CommandError
+from bridge.cli.options import Input, check_watch
+from bridge.cli.printers.table import Column, Table
+from bridge.cli.watching import Watched
+
+COLUMNS = [Column("NAME"), Column("STATE"), Column("AGE")]
+
+
+def _printed(monkeypatch: pytest.MonkeyPatch, before: list[Sequence[str]], after: list[Sequence[str]]) -> list[str]:
+    written = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", written)
+    Watched([Table(COLUMNS, before)]).show([Table(COLUMNS, after)])
+    return written.getvalue().splitlines()
+
+
+def test_rows_that_differ_are_printed_below_their_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    before: list[Sequence[str]] = [["a-long-name", "good", "1s"], ["b", "good", "1s"]]
+    assert _printed(monkeypatch, before, [["a-long-name", "good", "2s"], ["b", "bad", "2s"], ["c", "good", "0s"]]) == [
+        "b             bad     2s",
+        "c             good    0s",
+    ]
+
+
+def test_a_row_that_is_gone_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert _printed(monkeypatch, [["a", "good", "1s"]], []) == ["a      <gone>"]
+
+
+def test_age_alone_is_no_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert _printed(monkeypatch, [["a", "good", "1s"]], [["a", "good", "9s"]]) == []
+
+
+def test_a_first_row_comes_with_its_header(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert _printed(monkeypatch, [], [["a", "good", "1s"]]) == ["NAME   STATE   AGE", "a      good    1s"]
+
+
+@pytest.mark.parametrize(
+    ("source", "output"), [(Input(), "json"), (Input(), "name"), (Input(manifests=("-",)), "table")]
+)
+def test_what_cannot_be_watched_is_told(source: Input, output: str) -> None:
+    with pytest.raises(CommandError, match="watch"):
+        check_watch(source, output)
