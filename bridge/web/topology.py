@@ -14,7 +14,7 @@ from bridge.web.drawing import Drawing
 from bridge.web.events import Event, send
 from bridge.web.view import LIMIT, MOST, Wanted, chosen, facets, unattached
 
-FIRST_WAIT = 1.0  # seconds that the first look waits for a picture that is being drawn
+FIRST_WAIT = 0.5  # seconds that the first look waits for a picture that is being drawn
 _LARGE = 500  # nodes of a change from which on it is better asked for anew
 _LOOK = 0.5  # seconds between two looks at the state
 _QUIET = 0.05  # seconds in which changes are told as one

@@ -176,9 +176,11 @@ async def test_the_page_is_kept_to_itself(served: Served) -> None:
 
 
 async def test_the_picture_shows_the_hierarchy_with_policies_and_what_became_of_them(served: Served) -> None:
-    status, found = await get(f"{served.url}/api/topology")
-    assert status == 200
-    assert found["whole"]
+    async with asyncio.timeout(PATIENCE):
+        found: Any = {"whole": False}
+        while not found["whole"]:
+            status, found = await get(f"{served.url}/api/topology")
+            assert status == 200
     nodes = found["nodes"]
     assert found["total"] == len(nodes)
     assert nodes[CHECKOUT]["parents"] == [CART]

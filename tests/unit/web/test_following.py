@@ -1,0 +1,152 @@
+"""How effective policies are followed; what the queries say is tested against the real OPA."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from bridge.model.keys import parse_key
+from bridge.model.notice import Notice
+from bridge.opa.client import Opa
+from bridge.opa.errors import OpaError, OpaRejected, OpaUnavailable
+from bridge.web.following import Followed, Following
+
+KIND = "x/P"
+RULE = "g/R/n/a#r"
+OTHER = "g/R/n/b#r"
+ROUTE = parse_key("g/R/n/a")
+CHANGE = Notice(keys=(parse_key("x/P/n/p"),))
+SPOILT = OpaRejected(500, "internal_error", "it failed", [{"code": "eval_conflict_error", "message": "two values"}])
+
+
+class Answers(Opa):
+    """An OPA's client that says what it is told to."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.paths: dict[str, list[Any]] = {RULE: [{"spec": 1}]}
+        self.failing: dict[str, OpaError] = {}
+
+    async def query(self, name: str, input_document: Any) -> Any:
+        """What holds at the targets of `paths`."""
+        self.asked.append(name)
+        await asyncio.sleep(0)
+        if error := self.failing.get(name):
+            raise error
+        if name == "concerned":
+            return {"scopes": {KIND: sorted(self.paths)}, "objects": [], "policies": []}
+        if name == "effective":
+            return [{"target": target, "policyKind": KIND, "paths": paths} for target, paths in self.paths.items()]
+        targets = input_document["scopes"][KIND]
+        if OTHER in targets and len(targets) > 1:
+            raise SPOILT
+        return [
+            {"target": target, "policyKind": KIND, "paths": self.paths[target], "watched": input_document["watched"]}
+            for target in targets
+            if target != OTHER
+        ]
+
+
+@asynccontextmanager
+async def at_work(opa: Answers) -> AsyncIterator[Following]:
+    """Something that follows, asked of this OPA."""
+    following = Following()
+    following.open(opa)
+    task = asyncio.create_task(following.run())
+    try:
+        yield following
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def until(condition: Any) -> None:
+    """Wait until something holds."""
+    async with asyncio.timeout(10):
+        while not condition():  # noqa: ASYNC110 - any condition
+            await asyncio.sleep(0.001)
+
+
+def current(followed: list[Followed]) -> bool:
+    """Whether what holds is known."""
+    return all(one.current for one in followed)
+
+
+async def test_any_number_of_readers_cost_one_query() -> None:
+    opa = Answers()
+    async with at_work(opa) as following:
+        with (
+            following.following([ROUTE], None, None) as (first, followed),
+            following.following([ROUTE], None, None) as (second, _),
+        ):
+            await until(lambda: current(followed))
+            assert opa.asked == ["effective"]
+            opa.paths = {RULE: [{"spec": 2}]}
+            following.note(CHANGE)
+            await until(lambda: first.wake.is_set() and following.settled == following.revision)
+            assert opa.asked == ["effective", "concerned", "followed"]
+            assert list(first.differing) == list(second.differing) == [(RULE, KIND)]
+            assert followed[0].entries[RULE, KIND]["paths"] == [{"spec": 2}]
+        assert not following.knows([ROUTE], None, None)
+
+
+async def test_who_reads_slowly_is_told_the_latest_only() -> None:
+    opa = Answers()
+    async with at_work(opa) as following:
+        with following.following([ROUTE], None, None) as (reader, followed):
+            await until(lambda: current(followed))
+            reader.differing.clear()
+            for spec in range(2, 50):
+                opa.paths = {RULE: [{"spec": spec}]}
+                following.note(CHANGE)
+                await until(lambda: following.settled == following.revision)
+            assert list(reader.differing) == [(RULE, KIND)]
+            assert followed[0].entries[RULE, KIND]["paths"] == [{"spec": 49}]
+
+
+async def test_nothing_is_asked_while_nobody_follows() -> None:
+    opa = Answers()
+    async with at_work(opa) as following:
+        following.note(CHANGE)
+        await asyncio.sleep(0.01)
+        assert opa.asked == []
+        assert following.settled == following.revision
+
+
+async def test_an_opa_that_is_away_is_asked_again() -> None:
+    opa = Answers()
+    opa.failing["effective"] = OpaUnavailable("away")
+    async with at_work(opa) as following:
+        with following.following([ROUTE], None, None) as (_, followed):
+            await until(lambda: opa.asked)
+            assert not current(followed)
+            opa.failing.clear()
+            await until(lambda: current(followed))
+
+
+async def test_a_target_that_spoils_a_query_is_left_out_alone() -> None:
+    opa = Answers()
+    async with at_work(opa) as following:
+        with following.following([ROUTE], None, None) as (_, followed):
+            await until(lambda: current(followed))
+            opa.paths = {RULE: [{"spec": 2}], OTHER: []}
+            following.note(CHANGE)
+            await until(lambda: following.settled == following.revision)
+            assert followed[0].entries[RULE, KIND]["paths"] == [{"spec": 2}]
+
+
+async def test_after_opa_was_filled_anew_everything_is_asked_again() -> None:
+    opa = Answers()
+    async with at_work(opa) as following:
+        with following.following([ROUTE], None, None) as (reader, followed):
+            await until(lambda: current(followed))
+            reader.differing.clear()
+            opa.paths = {}
+            following.note(Notice(refilling=True))
+            following.note(Notice(refilled=True))
+            await until(lambda: following.settled == following.revision)
+            assert opa.asked == ["effective", "effective"]
+            assert list(reader.differing) == [(RULE, KIND)]
+            assert followed[0].entries == {}
