@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import os
+import re
 import signal
 import socket
 import ssl
@@ -165,3 +166,6 @@ def test_settings_are_taken_up_while_it_runs(at_work: Bridge) -> None:
     assert "policy_bridge_settings_current 1.0" in page
     assert 'policy_bridge_settings_reloads_total{result="applied"} 3.0' in page
     assert 'policy_bridge_settings_reloads_total{result="refused"} 1.0' in page
+    denied = re.search(r'policy_bridge_admission_requests_total\{outcome="denied"\} (\d+)', page)
+    assert denied
+    assert int(denied[1]) >= 3

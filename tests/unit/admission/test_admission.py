@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from bridge.admission.admission import Admission, Question, read_rules
+from bridge.admission.review import ReviewError
 from bridge.model.annotations import DecisionError
 from bridge.opa.client import Answer
 from bridge.opa.errors import OpaRejected
@@ -136,3 +137,12 @@ async def test_a_deletion_is_decided_by_what_there_was_and_changes_nothing() -> 
 def test_rules_that_answer_otherwise_have_not_decided(result: Any) -> None:
     with pytest.raises(DecisionError):
         read_rules(result)
+
+
+async def test_requests_are_counted_by_outcome_and_what_is_none_as_malformed() -> None:
+    one = admission({"errors": ["no"]})
+    await asked(one)
+    with pytest.raises(ReviewError):
+        await one.review(b"{}", 0.3)
+    assert one.counted.outcomes == {"denied": 1, "malformed": 1}
+    assert one.counted.seconds.count == 1
