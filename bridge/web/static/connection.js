@@ -5,6 +5,7 @@ import { byId, fill, h } from "./dom.js";
 import { follow } from "./stream.js";
 
 const AGAIN = 1_000; // ms between two tries to load
+const DRAWING = 500; // ms between two looks at what the bridge has drawn so far
 
 /**
  * `on`: `load()` asks for everything and shows it, tells whether the bridge had all of it, and may raise ApiError;
@@ -15,6 +16,7 @@ export class Connection {
   #loading;
   #again = false;
   #loaded = false;
+  #pause;
   #whole = false; // whether what was loaded is everything, not what the bridge had drawn so far
   #lost = false;
   #waiting = []; // changes that came while everything was being loaded
@@ -76,7 +78,15 @@ export class Connection {
   #changed(event) {
     if (event.reload) this.#load();
     else if (this.#loading) this.#waiting.push(event);
+    else if (this.#loaded && !this.#whole) this.#later(); // pieces of what the bridge still draws tell too little
     else if (this.#loaded) this.#on.change(event);
+  }
+
+  #later() {
+    this.#pause ??= setTimeout(() => {
+      this.#pause = undefined;
+      this.#load();
+    }, DRAWING);
   }
 
   async #load() {
@@ -92,7 +102,8 @@ export class Connection {
       this.#loaded = true;
       this.#problem("");
       // What was told meanwhile is at least as new as what was loaded: nodes come whole, so that twice does no harm.
-      for (const event of this.#waiting) this.#on.change(event);
+      if (this.#whole) for (const event of this.#waiting) this.#on.change(event);
+      else if (this.#waiting.length) this.#later();
     } catch (error) {
       if (error.status === undefined) throw error;
       if (error.status === 401) this.#wantToken();
