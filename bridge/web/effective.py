@@ -13,24 +13,28 @@ from bridge.answers.asking import effective_at, policy_kind, target_keys
 from bridge.model.keys import Key
 from bridge.opa.client import Opa
 from bridge.web.answering import Refused, answer
-from bridge.web.events import Event, send
+from bridge.web.events import Event, Streams
 from bridge.web.following import Followed, Following, Reader
 
 MOST_TARGETS = 100
-MOST_STREAMS = 1_000
 _KNOWN = ("target", "policyKind", "sourceNamespace", "namespace", "watch")
 _LOOK = 0.5  # seconds between two looks at whether OPA is ready
 _YES = {"true": True, "1": True, "": False, "false": False, "0": False}
 
 
 class Effective:
-    """Answers from `opa` (which raises Refused while there is none), and from what `following` follows."""
+    """Answers from `opa` (which raises Refused while there is none), and from what `following` follows.
 
-    def __init__(self, opa: Callable[[], Opa], following: Following, checks: Callable[[], Mapping[str, str]]) -> None:
+    `checks` tell what keeps the bridge from being ready.
+    """
+
+    def __init__(
+        self, opa: Callable[[], Opa], following: Following, streams: Streams, checks: Callable[[], Mapping[str, str]]
+    ) -> None:
         self._opa = opa
         self._following = following
         self._checks = checks
-        self._streams = 0
+        self._streams = streams
 
     async def get(self, request: web.Request) -> web.StreamResponse:
         """Effective policies at `target`s, as the query tells them; with `watch=true` as server-sent events."""
@@ -51,19 +55,13 @@ class Effective:
             found = await effective_at(opa, targets, kind, source)  # also tells of a section that is not there
         if not watch:
             return answer({"revision": revision, "effective": found})
-        if self._streams >= MOST_STREAMS:
-            raise Refused(503, "TooMany", f"{MOST_STREAMS} streams are open already", {"Retry-After": "10"})
-        self._streams += 1
-        try:
-            return await self._watch(request, targets, kind, source)
-        finally:
-            self._streams -= 1
+        return await self._watch(request, targets, kind, source)
 
     async def _watch(
         self, request: web.Request, targets: Sequence[Key], kind: str | None, source: str | None
     ) -> web.StreamResponse:
         with self._following.following(targets, kind, source) as (reader, followed):
-            return await send(request, self._events(reader, followed))
+            return await self._streams.send(request, self._events(reader, followed))
 
     async def _events(self, reader: Reader, followed: Sequence[Followed]) -> AsyncIterator[Event]:
         state: Any = None

@@ -9,8 +9,11 @@ from typing import Any
 import msgspec
 from aiohttp import web
 
+from bridge.web.answering import Refused
+
 HEARTBEAT = 15.0  # seconds of silence after which a comment is sent, so that nobody between takes it for dead
 STALLED = 60.0  # seconds after which a client that takes nothing is given up
+MOST_STREAMS = 1_000
 RETRY = 1000  # milliseconds that a client waits before it connects again
 _HEADERS = {
     "Content-Type": "text/event-stream; charset=utf-8",
@@ -33,6 +36,24 @@ class Event:
 
     def __bytes__(self) -> bytes:
         return self._text
+
+
+class Streams:
+    """The streams that are open, at most `most` of them."""
+
+    def __init__(self, most: int = MOST_STREAMS) -> None:
+        self._most = most
+        self._open = 0
+
+    async def send(self, request: web.Request, events: AsyncIterator[Event]) -> web.StreamResponse:
+        """Send events until they end or the client is gone. Raises Refused where there are as many as there may be."""
+        if self._open >= self._most:
+            raise Refused(503, "TooMany", f"{self._most} streams are open already", {"Retry-After": "10"})
+        self._open += 1
+        try:
+            return await send(request, events)
+        finally:
+            self._open -= 1
 
 
 async def send(request: web.Request, events: AsyncIterator[Event]) -> web.StreamResponse:

@@ -16,6 +16,7 @@ from bridge.web.answering import Refused
 from bridge.web.changes import Changes
 from bridge.web.drawing import Drawing
 from bridge.web.effective import Effective
+from bridge.web.events import Streams
 from bridge.web.following import Following
 from bridge.web.guard import Guard, is_loopback
 from bridge.web.queries import Queries
@@ -41,10 +42,11 @@ class Site:
         self._backing: Backing | None = None
         self._queries = Queries(self._opa)
         self._changes = Changes(self._opa)
+        streams = Streams()
         self._drawing = Drawing()
-        self._topology = Topology(self._drawing, self._checks)
+        self._topology = Topology(self._drawing, streams, self._checks)
         self._following = Following()
-        self._effective = Effective(self._opa, self._following, self._checks)
+        self._effective = Effective(self._opa, self._following, streams, self._checks)
 
     def add_to(self, app: web.Application) -> None:
         """Route everything in an application."""

@@ -11,7 +11,7 @@ from aiohttp import web
 
 from bridge.web.answering import Refused, answer
 from bridge.web.drawing import Drawing
-from bridge.web.events import Event, send
+from bridge.web.events import Event, Streams
 from bridge.web.view import LIMIT, MOST, Wanted, chosen, facets, unattached
 
 FIRST_WAIT = 0.5  # seconds that the first look waits for a picture that is being drawn
@@ -24,8 +24,9 @@ _RELOAD_PAUSE = 1.0
 class Topology:
     """Answers with the picture that a drawing keeps. `checks` tell what keeps the bridge from being ready."""
 
-    def __init__(self, drawing: Drawing, checks: Callable[[], Mapping[str, str]]) -> None:
+    def __init__(self, drawing: Drawing, streams: Streams, checks: Callable[[], Mapping[str, str]]) -> None:
         self._drawing = drawing
+        self._streams = streams
         self._checks = checks
 
     async def get(self, request: web.Request) -> web.Response:
@@ -56,7 +57,7 @@ class Topology:
         """The state and what changes, as server-sent events."""
         had = request.headers.get("Last-Event-ID") or request.query.get("since", "")
         with self._drawing.looking():
-            return await send(request, self._events(had))
+            return await self._streams.send(request, self._events(had))
 
     async def _events(self, had: str) -> AsyncIterator[Event]:
         journal = self._drawing.journal
