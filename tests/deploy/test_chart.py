@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -208,6 +209,14 @@ def test_crds_and_namespaces_of_policies_stay_when_the_release_goes(rendered: Ob
     for obj in rendered:
         if obj["kind"] in {"CustomResourceDefinition", "Namespace"}:
             assert obj["metadata"]["annotations"]["helm.sh/resource-policy"] == "keep"
+
+
+def test_alerts_and_dashboard_are_those_beside_the_chart(home: Path) -> None:
+    objects = template(CHART, home, VALUES["monitoring"])
+    rules_file = CHART.parent / "alerts" / "policy-bridge.rules.yaml"
+    assert one(objects, "PrometheusRule")["spec"]["groups"] == yaml.safe_load(rules_file.read_text())["groups"]
+    board = one(objects, "ConfigMap", "policy-bridge-dashboard")["data"]["policy-bridge.json"]
+    assert json.loads(board) == json.loads((CHART.parent / "grafana" / "policy-bridge.json").read_text())
 
 
 def test_each_value_is_described() -> None:
