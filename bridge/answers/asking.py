@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
@@ -15,6 +16,7 @@ from bridge.opa.errors import QueryError
 from bridge.opa.parts import batches
 from bridge.opa.paths import pointer
 
+_PLAIN = re.compile(r"[A-Za-z0-9._:-]+")  # names that OPA takes in a URL; manifests may have others
 _FEW = 50  # objects of a kind that are asked for one by one, not as the whole kind
 BATCH = 500  # keys a query: large enough to cost little, small enough for an answer of a few MB
 
@@ -123,7 +125,7 @@ async def objects(opa: Opa, keys: Iterable[Key]) -> dict[Key, Entry]:
         wanted.setdefault((key.group, key.kind), []).append(key)
     found: dict[Key, Entry] = {}
     for (group, kind), members in wanted.items():
-        few = len(members) <= _FEW
+        few = len(members) <= _FEW and all(_PLAIN.fullmatch(key.namespace + key.name) for key in members)
         held = {} if few else await opa.get(pointer("objects", group, kind)) or {}
         for key in members:
             if few:

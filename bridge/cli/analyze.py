@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -11,6 +10,7 @@ from bridge.answers.errors import CommandError
 from bridge.cli.completing import OBJECTS
 from bridge.cli.help_text import ExampleCommand, debug_option
 from bridge.cli.options import FORMATS, Input, input_options, output_option
+from bridge.cli.plain import tell
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -88,5 +88,5 @@ def analyze(
     (answer, applied, position), code = read(source, ask)
     print_analysis(output, answer, lambda key: applied.position(key) or position(key))
     for problem in applied.problems:
-        print(f"error: {problem.subject}: {problem.message}", file=sys.stderr)
+        tell(f"error: {problem.subject}: {problem.message}")
     ctx.exit(INPUT_ERROR if code or applied.problems else _FOUND if answer.fails else 0)

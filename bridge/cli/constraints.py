@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import difflib
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from bridge.answers.asking import Entry, in_batches
 from bridge.answers.errors import NameNotFoundError
+from bridge.cli.plain import tell
 from bridge.model.keys import parse_key
 
 if TYPE_CHECKING:
@@ -41,12 +41,12 @@ def _tell_refused(engine: Engine, told: Sequence[Entry]) -> bool:
         condition = entry["condition"]
         if entry["unaudited"]:
             kinds = ", ".join(entry["unaudited"])
-            print(f"warning: Constraint {entry['constraint']}: not judged, because not read: {kinds}", file=sys.stderr)
+            tell(f"warning: Constraint {entry['constraint']}: not judged, because not read: {kinds}")
         if condition["status"] != "True":
             position = engine.position(parse_key(f"policybridge.io/Constraint/-/{entry['constraint']}"))
             where = f"{position[0]}:{position[1]}: " if position else ""
             at_fault = at_fault or position is not None
             level = "error" if position else "warning"
             what = " is not in force:" if condition["reason"] == "Invalid" else ":"
-            print(f"{level}: {where}Constraint {entry['constraint']}{what} {condition['message']}", file=sys.stderr)
+            tell(f"{level}: {where}Constraint {entry['constraint']}{what} {condition['message']}")
     return at_fault

@@ -26,6 +26,7 @@ from bridge.cli.help_text import ExampleCommand, debug_option
 from bridge.cli.impact import impact
 from bridge.cli.opa_config import opa_config
 from bridge.cli.placement import placement
+from bridge.cli.plain import tell
 from bridge.cli.rbac import rbac
 from bridge.cli.request import request
 from bridge.cli.run import run
@@ -115,7 +116,7 @@ def run_command(arguments: Sequence[str], called_by: str = "bridge") -> int:
     except Exception as error:  # noqa: BLE001 - whatever it is, a person gets one line
         if debug:
             traceback.print_exc()
-        print(f"error: {one_line(error)}", file=sys.stderr)
+        tell(f"error: {one_line(error)}")
         return 2
     return code if isinstance(code, int) else 0
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ import click
 from bridge.answers.errors import CommandError
 from bridge.cli.help_text import ExampleCommand, debug_option
 from bridge.cli.options import FORMATS, Input, input_options, namespace_options, output_option
+from bridge.cli.plain import tell
 
 if TYPE_CHECKING:
     from bridge.remediator.placement.finding import Finding
@@ -58,7 +58,7 @@ def placement(
     settings = _settings(config, kinds, decision)
     if not settings.selected_types and not source.opa_url:
         known = "only the kinds to place and Gateway API's are read"
-        print(f"warning: {known}: a decision that reads others needs --config FILE with types", file=sys.stderr)
+        tell(f"warning: {known}: a decision that reads others needs --config FILE with types")
     types = [*(one.type for one in settings.selected_types), *(one.type_id for one in settings.placed_types)]
 
     async def ask(engine: Engine) -> list[Finding]:

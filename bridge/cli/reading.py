@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from bridge.answers.errors import NameNotFoundError
 from bridge.cli.options import Input
+from bridge.cli.plain import tell
 
 if TYPE_CHECKING:
     from bridge.runtime.engine import Engine
@@ -84,17 +85,17 @@ async def tell_problems(engine: Engine) -> bool:
         where = f"{position[0]}:{position[1]}: " if position else ""
         at_fault = at_fault or position is not None
         level = "error" if position else "warning"
-        print(f"{level}: {where}PolicyKind {key.name} is not in force: {message}", file=sys.stderr)
+        tell(f"{level}: {where}PolicyKind {key.name} is not in force: {message}")
     for key, message in await undiscovered(engine.opa):
         # Its author may be somebody else, and a PolicyKind may describe it anyway: the input is not at fault.
         position = engine.position(key)
         where = f"{position[0]}:{position[1]}: " if position else ""
-        print(f"warning: {where}CRD {key.name} makes no policy kind: {message}", file=sys.stderr)
+        tell(f"warning: {where}CRD {key.name} makes no policy kind: {message}")
     return at_fault
 
 
 def tell_faults(engine: Engine) -> bool:
     """Print what is wrong with manifests, one line each; whether there was anything."""
     for problem in engine.problems:
-        print(f"error: {problem.subject}: {problem.message}", file=sys.stderr)
+        tell(f"error: {problem.subject}: {problem.message}")
     return bool(engine.problems)

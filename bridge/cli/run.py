@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from bridge.cli.help_text import ExampleCommand, debug_option
+from bridge.cli.plain import tell
 
 if TYPE_CHECKING:
     from bridge.cli.printers.table import Table
@@ -91,7 +91,7 @@ async def report(settings: Settings, running: Running) -> None:
             print_tables(tables)
         except OpaError as error:
             # The bridge goes on: what fills OPA also mends it.
-            print(f"error: {error}", file=sys.stderr)
+            tell(f"error: {error}")
             example = None
     else:
         example = None

@@ -8,6 +8,7 @@ import asyncio
 from bridge.runtime.logs import configure_logs
 from tests.bench import (
     admission,
+    analyzing,
     cluster,
     modules,
     opa_alone,
@@ -26,6 +27,7 @@ PARTS = {
     "stacks": stacks.measure,
     "wide": wide.measure,
     "requests": requests.measure,
+    "analyze": analyzing.measure,
     "cluster": cluster.measure,
     "replication": replication.measure,
     "placement": placement.measure,

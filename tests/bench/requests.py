@@ -1,4 +1,4 @@
-"""Figures of `request`: OPA's time for one request where all routes are attached to one Gateway."""
+"""Figures of `request`, and of `explain`: OPA's time for one where all routes are attached to one Gateway."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import aiohttp
 
 from bridge.model.changes import Object
 from tests.bench.figures import figure, opa_below, percentile, processor_time, progress, spread_of
-from tests.bench.load import Load, custom_resources, policy_kind
+from tests.bench.load import Load, custom_resources, policy_kind, rule_key
 from tests.bench.opa_alone import WHERE, filled_with
 from tests.bench.queries import ask
 
@@ -38,6 +38,7 @@ async def measure(routes: int) -> None:
             await _ask(session, url, shape, "served", asked, routes)
             # A number that no route has.
             nobody = [{"host": host_of(routes + n), "path": path_of(routes + n), "port": 80} for n in range(10)]
+            await _explain(session, url, shape, chosen, routes)
             await _ask(session, url, shape, "unserved" if shape != "hostnames" else "unknown_host", nobody, routes)
 
 
@@ -58,6 +59,14 @@ async def _ask(
     if before is not None and after is not None:
         cpu = (after - before) / len(requests) * 1e3
         figure(f"request_{what}_cpu", cpu, "ms", routes=routes, where=WHERE, shape=shape)
+
+
+async def _explain(session: aiohttp.ClientSession, url: str, shape: str, chosen: list[int], routes: int) -> None:
+    times = []
+    for number in chosen:
+        _, opa, _ = await ask(session, url, "explain", {"target": rule_key(number, "first")})
+        times.append(opa * 1e3)
+    figure("explain_opa", percentile(times, 0.5), "ms", routes=routes, where=WHERE, shape=shape, **spread_of(times))
 
 
 def _objects(routes: int, host_of: Callable[[int], str], path_of: Callable[[int], str]) -> Iterator[Object]:

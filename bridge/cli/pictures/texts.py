@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from bridge.answers.pictures import Attached, Drawn, Picture
 from bridge.answers.targets import short_key
+from bridge.cli.plain import TIE, plain
 from bridge.cli.printers.effective import MARKS, name_of
-from bridge.cli.printers.table import TIE, display_width
+from bridge.cli.printers.table import display_width
 from bridge.model.keys import Key
 
 MOST = 48  # characters of a name; of a longer one the middle is left out
@@ -33,7 +34,7 @@ def badge_of(attached: Attached, outcomes: Mapping[str, Sequence[str]]) -> Badge
     name = f"{attached.policy.kind} {shortened(name_of(attached.policy))}"
     name += " on its Namespace" if attached.on_namespace else ""
     if attached.reason:
-        return Badge(name, f"({clean(attached.reason)})", "refused")
+        return Badge(name, f"({plain(attached.reason)})", "refused")
     reasons = outcomes.get(str(attached.policy), ())
     reason = reasons[0] if len(reasons) == 1 else ""
     mark = MARKS.get(reason, "").replace(TIE, "")
@@ -46,12 +47,12 @@ def names_of(node: Drawn) -> tuple[str, str]:
     key = node.key
     role = f" {key.role}" if key.role else ""
     missing = ", which does not exist" if node.missing else ""
-    return clean(f"{key.kind}{role}{missing}"), shortened(name_of(key))
+    return plain(f"{key.kind}{role}{missing}"), shortened(name_of(key))
 
 
 def full_name(key: Key) -> str:
     """A key as a person types it."""
-    return clean(short_key(key))
+    return plain(short_key(key))
 
 
 def title_of(picture: Picture) -> str:
@@ -61,14 +62,9 @@ def title_of(picture: Picture) -> str:
     return f"Hierarchy with policies: {nodes}" + (f", {drawn:,} of them drawn" if picture.counted else "")
 
 
-def clean(text: str) -> str:
-    """The text without characters that do something other than to be seen."""
-    return "".join(character if character.isprintable() else "\ufffd" for character in text)
-
-
 def shortened(text: str) -> str:
     """A name that fits into a picture."""
-    text = clean(text)
+    text = plain(text)
     if display_width(text) <= MOST:
         return text
     half = MOST // 2 - 1

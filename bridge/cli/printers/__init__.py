@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+from bridge.cli.plain import tell
 from bridge.cli.printers.documents import print_document
 from bridge.cli.printers.table import Table, print_tables
 
@@ -36,4 +36,4 @@ def print_answer(
 
 def nothing_found(nothing: str) -> None:
     """Say that there are no rows, on standard error, as kubectl does."""
-    print(nothing, file=sys.stderr)
+    tell(nothing)

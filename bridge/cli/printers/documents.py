@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from typing import Any
+
+# Characters that a terminal obeys, or that turn text around: they are written by their number.
+_UNSEEN = re.compile(
+    "[\x00-\x09\x0b-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
 
 
 def print_document(output: str, value: Any) -> None:
@@ -14,7 +20,8 @@ def print_document(output: str, value: Any) -> None:
 
 def to_json(value: Any) -> str:
     """Indented JSON with a line's end."""
-    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    return _UNSEEN.sub(lambda match: json.dumps(match[0])[1:-1], text) + "\n"
 
 
 def to_yaml(value: Any) -> str:
@@ -25,5 +32,9 @@ def to_yaml(value: Any) -> str:
         def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - the library's signature
             return True
 
-    text: str = yaml.dump(value, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=1 << 20)
-    return text
+    def dumped(*, allow_unicode: bool) -> str:
+        text: str = yaml.dump(value, Dumper=Dumper, sort_keys=False, allow_unicode=allow_unicode, width=1 << 20)
+        return text
+
+    text = dumped(allow_unicode=True)
+    return dumped(allow_unicode=False) if _UNSEEN.search(text) else text

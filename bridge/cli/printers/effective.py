@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bridge.answers.targets import short_key
-from bridge.cli.printers.table import TIE, Column, Table
+from bridge.cli.plain import TIE
+from bridge.cli.printers.table import Column, Table
 from bridge.model.keys import CLUSTER, Key, parse_key
 
 # What a policy that does not hold whole has behind its name.

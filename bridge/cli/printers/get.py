@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from bridge.answers.targets import short_key
+from bridge.cli.plain import plain
 from bridge.cli.printers.effective import MARKS, name_of
 from bridge.cli.printers.table import Column, Table
 from bridge.model.keys import CLUSTER, parse_key
@@ -107,7 +109,7 @@ def print_names(entries: Sequence[Entry]) -> None:
     """A key a line, each once."""
     fields = ("policy", "target", "policyKind")
     for name in dict.fromkeys(next(entry[field] for field in fields if field in entry) for entry in entries):
-        print(name)
+        print(plain(name) if sys.stdout.isatty() else name)
 
 
 def age(created: str | None, now: dt.datetime) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from bridge.answers.targets import short_key
+from bridge.cli.plain import plain
 from bridge.model.keys import Key, parse_key
 
 if TYPE_CHECKING:
@@ -31,7 +32,8 @@ def workflow_commands(answer: Analysis, position: Position, summary: str) -> Ite
 
 
 def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    lines = [plain(line) for line in text.splitlines()]
+    return "%0A".join(line.replace("%", "%25") for line in lines)
 
 
 def _property(text: str) -> str:

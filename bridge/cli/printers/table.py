@@ -14,6 +14,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
+from bridge.cli.plain import TIE, plain
 from bridge.cli.printers.colors import emphasize, paint, use_colors
 
 _GAP = 3  # spaces between columns
@@ -21,7 +22,6 @@ _LEAST_GAP = 2
 _LEAST = 12  # a column is not made narrower than this, or than its title
 _LEAST_CUT = 24  # what is left of a cell that is cut; with less it stands below
 _INDENT = "  "  # of what stands below a row
-TIE = "\u00a0"  # a space at which no line is broken; it is printed as a plain one
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,15 +90,15 @@ def print_tables(blocks: Sequence[Table | str], like: Table | None = None) -> No
 
 
 def _title(text: str, width: int | None, *, colors: bool) -> str:
-    lines = _wrap(_clean(text), width) if width else [_clean(text)]
+    lines = _wrap(plain(text), width) if width else [plain(text)]
     return "".join(f"{emphasize(line) if colors else line}\n".replace(TIE, " ") for line in lines)
 
 
 def render(table: Table, width: int | None = None, *, colors: bool = False, like: Table | None = None) -> str:
     """The table as text that ends with a line's end; `width` in characters, None for no bound; `like`: see above."""
     columns = table.columns
-    rows = [[_clean(cell) for cell in row] for row in table.rows]
-    measured = [*rows, *([_clean(cell) for cell in row] for row in (like.rows if like else ()))]
+    rows = [[plain(cell) for cell in row] for row in table.rows]
+    measured = [*rows, *([plain(cell) for cell in row] for row in (like.rows if like else ()))]
     beside, widths, gap = _arrange(columns, measured, width)
     below = [index for index, column in enumerate(columns) if column.long and index not in beside]
     painters = [paint if colors and column.painted else _plain for column in columns]
@@ -247,11 +247,6 @@ def _line(texts: Sequence[str], widths: Sequence[int], painters: Sequence[Callab
         for text, size, painter in zip(texts, widths, painters, strict=True)
     ]
     return (" " * gap).join(padded).rstrip().replace(TIE, " ")
-
-
-def _clean(cell: str) -> str:
-    """One line without characters that a terminal would obey."""
-    return "".join(character if character.isprintable() or character == TIE else " " for character in cell)
 
 
 def _plain(text: str) -> str:

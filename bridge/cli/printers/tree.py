@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bridge.answers.targets import short_key
+from bridge.cli.plain import TIE
 from bridge.cli.printers.effective import MARKS, name_of
-from bridge.cli.printers.table import TIE, Column, Table
+from bridge.cli.printers.table import Column, Table
 from bridge.model.keys import Key, parse_key
 
 if TYPE_CHECKING:

@@ -1,4 +1,5 @@
-from bridge.cli.printers.table import TIE, Column, Table, display_width, render
+from bridge.cli.plain import TIE
+from bridge.cli.printers.table import Column, Table, display_width, render
 
 COLUMNS = [Column("TARGET"), Column("VIA"), Column("POLICIES", painted=True, long=True)]
 ROWS = [

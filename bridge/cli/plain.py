@@ -1,0 +1,25 @@
+"""Texts for a person's terminal: names and messages come from objects that anybody may have written."""
+
+from __future__ import annotations
+
+import sys
+
+TIE = "\u00a0"  # a space at which no line is broken; tables print it as a plain one
+
+
+def plain(text: str) -> str:
+    """The text on one line without characters that a terminal would obey, or that do something else than to be seen."""
+    if text.isprintable():
+        return text
+    return "".join(map(_shown, text))
+
+
+def tell(text: str) -> None:
+    """Print a line on standard error."""
+    print(plain(text), file=sys.stderr)
+
+
+def _shown(character: str) -> str:
+    if character.isprintable() or character == TIE:
+        return character
+    return " " if character.isspace() else "\ufffd"
