@@ -1,0 +1,35 @@
+package bridge.request_test
+
+import data.bridge.request
+import data.bridge.testing
+
+_public := "gateway.networking.k8s.io/Gateway/infra/public"
+
+_with_hostname(name, port, hostname) := object.union(testing.listener(name, port), {"hostname": hostname})
+
+_listeners := testing.gateway("public", [
+	testing.listener("any", 80),
+	_with_hostname("wide", 80, "*.example.com"),
+	_with_hostname("own", 80, "Shop.example.com"),
+	object.union(testing.listener("raw", 90), {"protocol": "TCP"}),
+])
+
+_entries(asked) := [split(node, "#")[1] | some node in found] if {
+	found := request.entry_points with input as object.union(asked, {"changes": {"upsert": [_listeners]}})
+}
+
+test_the_listener_with_the_most_specific_hostname_takes_the_request if {
+	_entries({"host": "shop.example.com"}) == ["own"]
+	_entries({"host": "blog.example.com"}) == ["wide"]
+	_entries({"host": "example.org"}) == ["any"]
+}
+
+test_a_listener_of_another_port_or_protocol_takes_it_not if {
+	_entries({"host": "shop.example.com", "port": 81}) == []
+	_entries({"port": 90}) == ["raw"]
+	reason := request.listener_refusal(sprintf("%s#own", [_public])) with input as {
+		"host": "shop.example.com", "port": 81,
+		"changes": {"upsert": [_listeners]},
+	}
+	reason == "PortDiffers"
+}

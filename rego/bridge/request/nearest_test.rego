@@ -1,0 +1,32 @@
+package bridge.request_test
+
+import data.bridge.request
+import data.bridge.testing
+
+_far(name, hostname, path) := object.union(
+	testing.route(name, [{"name": "public", "namespace": "infra"}], [{"name": "all", "matches": [{"path": {"value": path}}]}]),
+	{"spec": {"hostnames": [hostname]}},
+)
+
+_reached(asked, objects) := found if {
+	found := request.nearest with input as object.union(asked, {"changes": {"upsert": objects}})
+}
+
+_one_gateway := testing.gateway("public", [testing.listener("http", 80)])
+
+test_without_a_gateway_nothing_is_reached if {
+	_reached({"host": "shop.example.com"}, []).reason == "NoGateway"
+}
+
+test_routes_of_similar_hostnames_are_nearest_where_none_has_the_host if {
+	found := _reached({"host": "chop.example.com"}, [_one_gateway, _far("a", "shop.example.com", "/"), _far("b", "example.org", "/")])
+	found.reached == "Listener"
+	[one.message | some one in found.candidates] == ["serves shop.example.com"]
+}
+
+test_rules_with_the_paths_that_are_most_alike_are_nearest if {
+	routes := [_far("a", "shop.example.com", "/cart"), _far("b", "shop.example.com", "/else")]
+	found := _reached({"host": "shop.example.com", "path": "/card"}, array.concat([_one_gateway], routes))
+	found.reached == "Route"
+	[one.node | some one in found.candidates] == ["gateway.networking.k8s.io/HTTPRoute/shop/a#all"]
+}

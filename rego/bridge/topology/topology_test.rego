@@ -1,0 +1,42 @@
+package bridge.topology_test
+
+import data.bridge.testing
+import data.bridge.topology
+
+_color := "example.com/ColorPolicy"
+
+_roots(objects) := found if {
+	found := topology.roots({_color, "example.com/TimeoutPolicy"}) with input as testing.changed(objects)
+}
+
+_node(objects, key) := found if {
+	found := topology.node(key, {_color}) with input as testing.changed(objects)
+}
+
+test_a_node_tells_its_level_its_children_and_its_policies if {
+	policy := testing.color("shop", "mine", 2, [testing.ref("HTTPRoute", "cart")], {})
+	told := _node([policy], testing.cart_route)
+	told.level == "Route"
+	testing.cart_pay in told.children
+	told.policies == [{"policy": "example.com/ColorPolicy/shop/mine", "policyKind": _color, "accepted": true}]
+}
+
+test_a_policy_that_is_being_deleted_does_not_count if {
+	policy := testing.color("shop", "mine", 2, [testing.ref("HTTPRoute", "cart")], {})
+	going := object.union(policy, {"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}})
+	[[told.accepted, told.reason] | some told in _node([going], testing.cart_route).policies] == [[false, "Deleting"]]
+}
+
+test_policies_of_other_kinds_are_left_out if {
+	slow := testing.timeout("slow", 1, [testing.service_ref("cart")], {"request": "1s"})
+	_node([slow], "core/Service/shop/cart").policies == []
+}
+
+test_a_route_that_nothing_takes_is_a_root if {
+	lost := testing.route("lost", [{"name": "gone"}], [])
+	_roots([lost]) == {"gateway.networking.k8s.io/GatewayClass/-/example", "gateway.networking.k8s.io/HTTPRoute/shop/lost"}
+}
+
+test_a_service_that_nothing_names_is_no_part_of_the_picture if {
+	_roots([testing.service("lonely", [])]) == {"gateway.networking.k8s.io/GatewayClass/-/example"}
+}
