@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, get_args, get_type_hints
+from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -138,7 +138,22 @@ def _converted(name: str, value: Any, hint: Any, where: Where) -> Iterator[Mista
         within = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in place)
         said = _TYPE.sub(_in_words, text[: at.start()] if at else text)
         said = said if said.startswith(name) else f"{name}{within}: {said[:1].lower()}{said[1:]}"
-        yield Mistake(where(*place), said)
+        allowed = _allowed(hint, place) if "enum value" in said else ()
+        yield Mistake(where(*place), f"{said}: it is one of {', '.join(allowed)}" if allowed else said)
+
+
+def _allowed(hint: Any, place: Iterable[str | int]) -> tuple[str, ...]:
+    """The texts that a place within a value of this type may have, where only some may."""
+    for step in place:
+        struct = next(
+            (one for one in get_args(hint) if isinstance(one, type) and issubclass(one, msgspec.Struct)), None
+        )
+        if struct is None or isinstance(step, int):
+            return ()
+        names = dict(zip(struct.__struct_encode_fields__, struct.__struct_fields__, strict=True))
+        hint = get_type_hints(struct)[names[step]]
+    literals = [one for one in (hint, *get_args(hint)) if get_origin(one) is Literal]
+    return tuple(str(value) for one in literals for value in get_args(one))
 
 
 def _in_words(types: re.Match[str]) -> str:

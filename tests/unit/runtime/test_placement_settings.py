@@ -54,7 +54,10 @@ def test_an_entry_has_a_mode_and_may_have_a_decision_of_its_own(tmp_path: Path) 
     [
         ("placement: [Deployment]", "is no <group>/<Kind>"),
         ("placement: [apps/Deployment, apps/Deployment]", "placement: apps/Deployment is named twice"),
-        ("placement: [{type: apps/Deployment, mode: write}]", "invalid enum value 'write'"),
+        (
+            "placement: [{type: apps/Deployment, mode: write}]",
+            "invalid enum value 'write': it is one of Off, Report, Write",
+        ),
         ("placement: [{type: apps/Deployment, mode: On}]", "one of Off, Report, Write"),
         ("decision: 'a b'", "is no decision"),
         ("placement_writes_per_second: 0", "must be above 0"),

@@ -50,6 +50,7 @@ def test_texts_of_the_environment_become_what_the_setting_is() -> None:
         ("[1]", "settings are a mapping of names to values"),
         ("a: [", "no YAML: "),
         ("1: 2", "there is no setting 1"),
+        ("allowed_builtins: [http.sent]", "allowed_builtins: invalid enum value 'http.sent': it is one of http.send, "),
     ],
 )
 def test_a_wrong_file_is_one_line_that_says_what_would_do(tmp_path: Path, text: str, said: str) -> None:
