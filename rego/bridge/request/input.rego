@@ -6,8 +6,8 @@ import data.bridge.lib.keys
 # METADATA
 # description: What is wrong with a request's input, in a sentence that says what would be right. Undefined where nothing is.
 input_problem := sprintf("%s must be a text", [field]) if {
-	some field in ["host", "path", "method", "sni", "protocol"]
-	not is_string(object.get(input, field, ""))
+	texts := ["host", "path", "method", "sni", "protocol"]
+	field := [wrong | some wrong in texts; not is_string(object.get(input, wrong, ""))][0]
 } else := sprintf("protocol must be one of %s", [concat(", ", sort(protocols))]) if {
 	input.protocol
 	not input.protocol in protocols
@@ -18,8 +18,7 @@ input_problem := sprintf("%s must be a text", [field]) if {
 } else := "grpc must have service and method, both texts without /" if {
 	not _is_call(object.get(input, "grpc", {"service": "a", "method": "b"}))
 } else := sprintf("%s must be an object of texts, or of lists of texts", [field]) if {
-	some field in ["headers", "query"]
-	not _are_values(object.get(input, field, {}))
+	field := [wrong | some wrong in ["headers", "query"]; not _are_values(object.get(input, wrong, {}))][0]
 } else := "gateway must be the key of a Gateway, or of a mesh frontend, <group>/<Kind>/<namespace>/<name>[@frontend]" if {
 	input.gateway
 	not _takes_requests(input.gateway)
