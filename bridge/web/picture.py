@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from bridge.model.keys import parse_key
+from bridge.web.counting import Counts
 
 Node = dict[str, Any]
 
@@ -21,6 +22,7 @@ class Picture:
     """
 
     def __init__(self) -> None:
+        self.counts = Counts()  # of what is shown
         self._nodes: dict[str, Node] = {}
         self._nodes_of: dict[str, tuple[str, ...]] = {}  # by object
         self._alone: set[str] = set()  # objects that stand there even where nothing leads to them
@@ -55,6 +57,9 @@ class Picture:
             self._alone.add(object_key)
         else:
             self._alone.discard(object_key)
+        for name in {object_key, *(object_of(key) for key in concerned)}:
+            shown = self._nodes_of.get(name, ()) if self._is_shown(name) else ()
+            self.counts.put(name, [self._nodes[key] for key in shown])
         return concerned
 
     def missing(self, keys: Iterable[str]) -> set[str]:

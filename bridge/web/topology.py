@@ -12,7 +12,7 @@ from aiohttp import web
 from bridge.web.answering import Refused, answer
 from bridge.web.drawing import Drawing
 from bridge.web.events import Event, Streams
-from bridge.web.view import LIMIT, MOST, Wanted, chosen, facets, unattached
+from bridge.web.view import LIMIT, MOST, Wanted, chosen, unattached
 
 FIRST_WAIT = 0.5  # seconds that the first look waits for a picture that is being drawn
 _LARGE = 500  # nodes of a change from which on it is better asked for anew
@@ -47,10 +47,10 @@ class Topology:
             return answer({
                 "revision": drawing.journal.name(),
                 "whole": drawing.whole.is_set(),
-                "total": sum(1 for _ in picture.shown()),
+                "total": picture.counts.nodes,
                 "nodes": nodes,
                 "policies": {name: drawing.policies[name] for name in policies if name in drawing.policies},
-                "facets": facets(picture),
+                "facets": picture.counts.facets,
             })  # fmt: skip
 
     async def stream(self, request: web.Request) -> web.StreamResponse:
@@ -100,7 +100,7 @@ class Topology:
         told = {
             "revision": name,
             "reload": False,
-            "total": sum(1 for _ in drawing.picture.shown()),
+            "total": drawing.picture.counts.nodes,
             "nodes": {key: node for key, node in nodes.items() if node is not None},
             "gone": [key for key, node in nodes.items() if node is None],
             "policies": {key: policy for key, policy in policies.items() if policy is not None},

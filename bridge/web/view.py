@@ -41,26 +41,9 @@ def chosen(picture: Picture, wanted: Wanted) -> list[str]:
     return _expanded(picture, picture.roots()[wanted.offset :][: wanted.limit], wanted.limit)
 
 
-def facets(picture: Picture) -> dict[str, list[str]]:
-    """What may be looked for: the namespaces and kinds of all nodes, and the kinds of policies at them."""
-    namespaces, kinds, policy_kinds = set(), set(), set()
-    for key in picture.shown():
-        if "#" not in key:
-            parts = parse_key(key)
-            namespaces.add(parts.namespace)
-            kinds.add(parts.type_id)
-        policy_kinds.update(_policy_kinds(picture, key))
-    return {
-        "namespaces": sorted(namespaces - {"-"}),
-        "kinds": sorted(kinds),
-        "policyKinds": sorted(policy_kinds),
-    }
-
-
 def unattached(picture: Picture, policies: Mapping[str, Any]) -> list[str]:
     """The policies that stand at no node."""
-    attached = {policy for key in picture.shown() for policy in picture.policies_at(key)}
-    return sorted(policies.keys() - attached)
+    return sorted(policies.keys() - picture.counts.policies.keys())
 
 
 def _expanded(picture: Picture, first: Iterable[str], limit: int) -> list[str]:

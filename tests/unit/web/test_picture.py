@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bridge.model.keys import parse_key
 from bridge.web.picture import Picture
-from bridge.web.view import Wanted, chosen, facets, unattached
+from bridge.web.view import Wanted, chosen, unattached
 
 CLASS = "g/Class/-/c"
 GATEWAY = "g/Gateway/infra/gw"
@@ -99,8 +103,35 @@ def test_what_is_looked_for_comes_with_all_above_it() -> None:
     assert set(chosen(picture, Wanted(policy_kinds=["x/P"]))) == {SERVICE, RULE, ROUTE, LISTENER, GATEWAY, CLASS}
     assert set(chosen(picture, Wanted(name="HTTP"))) == {LISTENER, GATEWAY, CLASS}
     assert chosen(picture, Wanted(namespaces=["nowhere"])) == []
-    assert facets(picture) == {
+    assert picture.counts.facets == {
         "namespaces": ["infra", "shop"],
         "kinds": ["core/Service", "g/Class", "g/Gateway", "g/Route"],
         "policyKinds": ["x/P"],
+    }
+
+
+_PUTS = st.tuples(
+    st.sampled_from([CLASS, GATEWAY, ROUTE, SERVICE]),
+    st.none() | st.tuples(st.booleans(), st.sets(st.sampled_from([CLASS, LISTENER, RULE, SERVICE])), st.booleans()),
+)
+
+
+@given(st.lists(_PUTS, max_size=12))
+def test_what_is_counted_is_what_is_shown(puts: list[tuple[str, tuple[bool, set[str], bool] | None]]) -> None:
+    picture = Picture()
+    sections = {GATEWAY: [LISTENER], ROUTE: [RULE], SERVICE: [PORT]}
+    for name, entry in puts:
+        keys = [name, *sections.get(name, [])]
+        if entry is None:
+            picture.put(name, None)
+        else:
+            alone, others, has_policy = entry
+            edges = [[other, name] for other in sorted(others - set(keys))]
+            picture.put(name, _entry(keys, edges, alone=alone, policies=[POLICY] if has_policy else []))
+    shown = list(picture.shown())
+    assert picture.counts.nodes == len(shown)
+    assert picture.counts.facets == {
+        "namespaces": sorted({parse_key(key).namespace for key in shown} - {"-"}),
+        "kinds": sorted({parse_key(key).type_id for key in shown}),
+        "policyKinds": ["x/P"] if any(picture.policies_at(key) for key in shown) else [],
     }

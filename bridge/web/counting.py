@@ -1,0 +1,59 @@
+"""How many nodes are shown, and what may be looked for among them, counted object by object."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bridge.model.keys import CLUSTER, parse_key
+
+
+class Counts:
+    """Counts of what is shown of each object; a change costs the object that it concerns."""
+
+    def __init__(self) -> None:
+        self.nodes = 0
+        self.policies: Counter[str] = Counter()  # at how many nodes each policy stands
+        self._namespaces: Counter[str] = Counter()
+        self._kinds: Counter[str] = Counter()
+        self._policy_kinds: Counter[str] = Counter()
+        self._counted: dict[str, tuple[int, tuple[str, ...]]] = {}  # nodes and policies, by object
+
+    @property
+    def facets(self) -> dict[str, list[str]]:
+        """What may be looked for: the namespaces and kinds of all nodes, and the kinds of policies at them."""
+        return {
+            "namespaces": sorted(self._namespaces),
+            "kinds": sorted(self._kinds),
+            "policyKinds": sorted(self._policy_kinds),
+        }
+
+    def put(self, object_key: str, nodes: Sequence[Mapping[str, Any]]) -> None:
+        """Count an object with the nodes that are shown of it, none where it is not shown (any more)."""
+        was = self._counted.pop(object_key, None)
+        now = (len(nodes), tuple(told["policy"] for node in nodes for told in node["policies"])) if nodes else None
+        if now is not None:
+            self._counted[object_key] = now
+        if was != now:
+            self._add(object_key, was, -1)
+            self._add(object_key, now, 1)
+
+    def _add(self, object_key: str, counted: tuple[int, tuple[str, ...]] | None, sign: int) -> None:
+        if counted is None:
+            return
+        nodes, policies = counted
+        key = parse_key(object_key)
+        self.nodes += sign * nodes
+        _count(self._kinds, key.type_id, sign)
+        if key.namespace != CLUSTER:
+            _count(self._namespaces, key.namespace, sign)
+        for policy in policies:
+            _count(self.policies, policy, sign)
+            _count(self._policy_kinds, parse_key(policy).type_id, sign)
+
+
+def _count(counter: Counter[str], name: str, sign: int) -> None:
+    counter[name] += sign
+    if not counter[name]:
+        del counter[name]
