@@ -11,8 +11,8 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
+from bridge.cli.main import bridge
 from bridge.cli.needs import Asked, read_needs
-from bridge.cli.webhook_config import webhook_config
 from bridge.opa.config import opa_arguments
 from bridge.runtime.roles import rules
 from bridge.runtime.settings_loading import load_settings
@@ -108,10 +108,10 @@ def test_the_webhook_configuration_is_what_the_command_prints(values: Values, ho
     objects = template(CHART, home, values)
     (made,) = [obj for obj in objects if obj["kind"] == "MutatingWebhookConfiguration"]
     chosen = {**yaml.safe_load((CHART / "values.yaml").read_text())["webhook"], **values.get("webhook", {})}
-    arguments = ["--config", str(_settings(objects, home))]
+    arguments = ["webhook-config", "--config", str(_settings(objects, home))]
     arguments += [f"--resource={resource}" for resource in chosen["resources"]]
     arguments += [f"--exempt-namespace={namespace}" for namespace in chosen["exemptNamespaces"]]
-    printed = CliRunner().invoke(webhook_config, arguments)
+    printed = CliRunner().invoke(bridge, arguments)
     assert printed.exit_code == 0, printed.output
     expected = yaml.safe_load(printed.stdout)
     if chosen["certificate"].get("caBundle"):
