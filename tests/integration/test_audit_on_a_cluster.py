@@ -16,6 +16,7 @@ import yaml
 from bridge.kube.client import KubeClient
 from bridge.kube.lease import Lease, Term
 from bridge.modules.dispatch import FILE, dispatcher
+from bridge.modules.shipped import shipped
 from bridge.opa.bundle import build_bundle
 from bridge.opa.client import Opa
 from bridge.opa.managed import ManagedOpa
@@ -136,15 +137,12 @@ async def at_work(plane: ControlPlane, opa_path: Path, policies: dict[tuple[str,
 
 def bundle_with(policies: dict[tuple[str, ...], str]) -> Any:
     """The shipped modules and these, as the loader serves them."""
-    root = rego_root()
-    modules = {
-        str(path.relative_to(root)): path.read_text()
-        for path in root.rglob("*.rego")
-        if not path.name.endswith("_test.rego")
-    }
+    found = shipped(rego_root())
+    modules = dict(found.modules)
     modules |= {f"admins/{number}.rego": text for number, text in enumerate(policies.values())}
     modules[FILE] = dispatcher(policies.items())
-    return build_bundle(modules, {}, {"bridge", *("/".join(package) for package in policies)})
+    owned = {"/".join(package) for package in policies}
+    return build_bundle(modules, found.data, found.roots | owned)
 
 
 async def test_a_status_follows_objects_and_the_constraint(
