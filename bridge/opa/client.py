@@ -151,7 +151,9 @@ class Opa:
 
     async def get(self, path: str) -> Any | None:
         """A document without input, None when it is undefined."""
-        return _decode(await self._send_read("GET", f"/v1/data/{url_path(path)}")).get("result")
+        # The document of all documents has no slash at its end: OPA would send us there, and we follow nobody.
+        document = f"/v1/data/{url_path(path)}".removesuffix("/")
+        return _decode(await self._send_read("GET", document)).get("result")
 
     async def put(self, path: str, value: Any) -> None:
         """Write one document whole; its parents are made where they are missing."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,14 @@ def bridge_path() -> Path:
     if not path.exists():
         pytest.fail("the command `bridge` is not installed: `make setup` does it", pytrace=False)
     return path
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """What the test starts obeys Ctrl-C: tests that a shell runs in its background ignore it, and hand that on."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="session")

@@ -163,10 +163,9 @@ def test_they_import_no_kubernetes(environment: dict[str, str], command: list[st
     subprocess.run([sys.executable, "-c", program, *command], env=nowhere, capture_output=True, check=True)
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_ends_a_command_silently(bridge_path: Path, environment: dict[str, str]) -> None:
     """It waits for manifests on standard input, which never end."""
-    # Tests that were started in a shell's background ignore the signal, and what they start inherits that.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     reading, writing = os.pipe()
     with subprocess.Popen(
         [bridge_path, "effective", "--manifests", "-"],
@@ -185,7 +184,6 @@ def test_ctrl_c_ends_a_command_silently(bridge_path: Path, environment: dict[str
             process.kill()
             os.close(reading)
             os.close(writing)
-            signal.signal(signal.SIGINT, before)
     assert (process.returncode, said) == (130, ("", ""))
 
 

@@ -276,6 +276,7 @@ def test_an_executable_that_is_passed_over_is_told_once(bridge: Run) -> None:
     assert answer.stderr.count("passed over /nowhere") == 1
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_watch_prints_the_rows_that_change_until_it_is_interrupted(
     bridge_path: Path, environment: dict[str, str], tmp_path: Path
 ) -> None:
