@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,18 +15,15 @@ import yaml
 
 from bridge.kube.client import KubeClient
 from bridge.kube.lease import Lease, Term
-from bridge.modules.dispatch import FILE, dispatcher
-from bridge.modules.shipped import shipped
-from bridge.opa.bundle import build_bundle
 from bridge.opa.client import Opa
 from bridge.opa.managed import ManagedOpa
 from bridge.remediator.audit import Audit
 from bridge.remediator.queue import Budget
 from bridge.replicator.replicator import Replicator
-from bridge.resources import rego_root
 from bridge.runtime.cluster_sink import ClusterSink
 from bridge.runtime.types import ALWAYS
 from bridge.sources.cluster import ClusterSource
+from tests.bundles import bundle_with
 from tests.controlplane.api import ApiServer
 from tests.controlplane.plane import ControlPlane
 from tests.integration.objects import apply_crd, fresh_name, make_namespace
@@ -113,7 +110,7 @@ async def place(control_plane: ControlPlane) -> AsyncIterator[Place]:
 
 
 @asynccontextmanager
-async def at_work(plane: ControlPlane, opa_path: Path, policies: dict[tuple[str, ...], str]) -> AsyncIterator[Audit]:
+async def at_work(plane: ControlPlane, opa_path: Path, policies: Iterable[str]) -> AsyncIterator[Audit]:
     """An audit with an OPA of its own that has these policies."""
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(await KubeClient.connect(str(plane.kubeconfig), None))
@@ -135,23 +132,13 @@ async def at_work(plane: ControlPlane, opa_path: Path, policies: dict[tuple[str,
             await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def bundle_with(policies: dict[tuple[str, ...], str]) -> Any:
-    """The shipped modules and these, as the loader serves them."""
-    found = shipped(rego_root())
-    modules = dict(found.modules)
-    modules |= {f"admins/{number}.rego": text for number, text in enumerate(policies.values())}
-    modules[FILE] = dispatcher(policies.items())
-    owned = {"/".join(package) for package in policies}
-    return build_bundle(modules, found.data, found.roots | owned)
-
-
 async def test_a_status_follows_objects_and_the_constraint(
     control_plane: ControlPlane, opa_path: Path, place: Place
 ) -> None:
     await place.service("cart", 2)
     await place.service("stock", 1)
     await place.constrain()
-    async with at_work(control_plane, opa_path, {("shop", "ports"): POLICY}) as audit:
+    async with at_work(control_plane, opa_path, [POLICY]) as audit:
         shown = await place.until_named("cart")
         status = shown["status"]
         assert status["violations"] == [
@@ -189,7 +176,7 @@ async def test_labels_of_a_namespace_decide_for_what_is_in_it(
     await place.service("cart", 2)
     large = {"match": {"namespaceSelector": {"matchLabels": {"size": "large"}}}, "parameters": {"limit": 2}}
     await place.constrain(parameterSelection=[large])
-    async with at_work(control_plane, opa_path, {("shop", "ports"): POLICY}):
+    async with at_work(control_plane, opa_path, [POLICY]):
         await place.until_named("cart")
         await place.label({"size": "large"})
         await place.until_named()
@@ -203,7 +190,7 @@ async def test_a_status_has_the_first_twenty_violations_and_their_number(
     for number in range(25):
         await place.service(f"s{number:02}", 2)
     await place.constrain()
-    async with at_work(control_plane, opa_path, {("shop", "ports"): POLICY}):
+    async with at_work(control_plane, opa_path, [POLICY]):
         shown = await place.until(lambda status: status.get("totalViolations") == 25)
         assert [entry["name"] for entry in shown["status"]["violations"]] == [f"s{number:02}" for number in range(20)]
 
@@ -211,7 +198,7 @@ async def test_a_status_has_the_first_twenty_violations_and_their_number(
 async def test_a_policy_that_is_not_loaded_is_told(control_plane: ControlPlane, opa_path: Path, place: Place) -> None:
     await place.service("cart", 2)
     await place.constrain()
-    async with at_work(control_plane, opa_path, {}):
+    async with at_work(control_plane, opa_path, []):
         shown = await place.until(lambda status: status.get("totalViolations") == 1)
         [accepted] = shown["status"]["conditions"]
         assert (accepted["status"], accepted["reason"]) == ("False", "PolicyNotFound")
@@ -222,7 +209,7 @@ async def test_kinds_that_are_not_replicated_are_told(
     control_plane: ControlPlane, opa_path: Path, place: Place
 ) -> None:
     await place.constrain(match={"kinds": [{"apiGroups": [""], "kinds": ["Service", "Pod"]}]})
-    async with at_work(control_plane, opa_path, {("shop", "ports"): POLICY}):
+    async with at_work(control_plane, opa_path, [POLICY]):
         shown = await place.until(lambda status: bool(status.get("conditions")))
         assert "core/Pod" in shown["status"]["conditions"][0]["message"]
         assert "core/Service" not in shown["status"]["conditions"][0]["message"]

@@ -13,9 +13,9 @@ import pytest_asyncio
 from bridge.model.keys import key_of
 from bridge.model.notice import Notice
 from bridge.opa.client import Opa
+from tests.bundles import bundle_with
 from tests.controlplane.plane import ControlPlane
 from tests.integration.objects import fresh_name, make_namespace
-from tests.integration.test_audit_on_a_cluster import bundle_with
 from tests.integration.webhook import AtWork, webhook_at_work
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -52,7 +52,7 @@ async def work(control_plane: ControlPlane, opa_path: Path, kubectl_path: Path) 
         _constraint("fewer", enforcementAction="warn", parameters={"limit": 0}),
         _constraint("quiet", enforcementAction="dryrun", parameters={"limit": 0}),
     ]
-    bundle = bundle_with({("k8s", "keys"): POLICY})
+    bundle = bundle_with([POLICY])
     async with webhook_at_work(control_plane, opa_path, kubectl_path, namespace, bundle) as found:
         async with Opa(found.opa.url) as opa:
             for obj in objects:

@@ -1,25 +1,18 @@
-"""Scenarios in OPA alone: an OPA that holds nothing, asked as if the objects were there (`changes`).
-
-Those with an admin's Rego hold in this way alone until a folder of manifests and a cluster can load it.
-"""
+"""Scenarios in OPA alone: an OPA that holds nothing, asked as if the objects were there (`changes`)."""
 
 from __future__ import annotations
 
 import contextlib
-import re
-import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import pytest_asyncio
 
-from bridge.modules.dispatch import FILE, dispatcher
-from bridge.modules.shipped import shipped_bundle
 from bridge.opa.client import Opa
 from bridge.opa.managed import ManagedOpa
-from bridge.resources import rego_root
+from tests.bundles import bundle_with
 from tests.scenarios.cases import Case, all_cases
 from tests.scenarios.checking import Answers, check, refusal
 from tests.scenarios.judging import Judged, check_judged, creation
@@ -30,7 +23,7 @@ CONSTRAINED = [case for case in all_cases() if case.constrained]
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def empty_opa(opa_path: Path) -> AsyncIterator[Opa]:
-    async with _opa(opa_path, rego_root()) as opa:
+    async with _opa(opa_path) as opa:
         yield opa
 
 
@@ -42,16 +35,16 @@ async def test_a_scenario_holds_in_rego(case: Case, empty_opa: Opa) -> None:
 
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize("case", [case for case in all_cases() if case.extended], ids=lambda case: case.name)
-async def test_a_scenario_with_modules_holds_in_rego(case: Case, opa_path: Path, tmp_path: Path) -> None:
-    async with _opa(opa_path, _rego_with(case.modules, tmp_path)) as opa:
+async def test_a_scenario_with_modules_holds_in_rego(case: Case, opa_path: Path) -> None:
+    async with _opa(opa_path, case.modules) as opa:
         check(case, await _answers(case, opa))
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def opa_with_policies(opa_path: Path, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Opa]:
+async def opa_with_policies(opa_path: Path) -> AsyncIterator[Opa]:
     """An OPA with the policies of all Constraints, each of which has a package of its own."""
     policies = [module for case in CONSTRAINED for module in case.modules]
-    async with _opa(opa_path, _rego_with(policies, tmp_path_factory.mktemp("policies"))) as opa:
+    async with _opa(opa_path, policies) as opa:
         yield opa
 
 
@@ -73,24 +66,12 @@ async def test_a_scenario_of_constraints_holds_in_rego(case: Case, opa_with_poli
     check_judged(case, judged)
 
 
-def _rego_with(modules: list[Path], folder: Path) -> Path:
-    """The shipped Rego and these modules, each where its package is."""
-    rego = shutil.copytree(rego_root(), folder / "rego")
-    policies = []
-    for module in modules:
-        package = re.search(r"^package ([\w.]+)$", module.read_text(), re.MULTILINE)
-        assert package, module
-        policies.append((tuple(package[1].split(".")), module.read_text()))
-        place = rego.joinpath(*policies[-1][0])
-        place.mkdir(parents=True, exist_ok=True)
-        shutil.copy(module, place)
-    (rego / FILE).write_text(dispatcher(policies))
-    return rego
-
-
 @contextlib.asynccontextmanager
-async def _opa(opa_path: Path, rego: Path) -> AsyncIterator[Opa]:
-    async with ManagedOpa(opa_path, {}, bundle=shipped_bundle(rego)) as managed, Opa(managed.url) as opa:
+async def _opa(opa_path: Path, modules: Iterable[Path] = ()) -> AsyncIterator[Opa]:
+    async with (
+        ManagedOpa(opa_path, {}, bundle=bundle_with(module.read_text() for module in modules)) as managed,
+        Opa(managed.url) as opa,
+    ):
         await opa.put("kinds", await opa.query("kinds_in_force", {}))  # the presets alone
         yield opa
 

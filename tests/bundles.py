@@ -1,0 +1,28 @@
+"""Bundles as the loader serves them, for tests that hand in Rego without a loader."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from bridge.modules.dispatch import FILE, dispatcher
+from bridge.modules.shipped import shipped
+from bridge.opa.bundle import Bundle, build_bundle
+from bridge.resources import rego_root
+
+_PACKAGE = re.compile(r"^package ([\w.]+)$", re.MULTILINE)
+
+
+def bundle_with(texts: Iterable[str]) -> Bundle:
+    """The shipped modules and these, and what a Constraint reaches them by."""
+    found = shipped(rego_root())
+    policies = [(_package_of(text), text) for text in texts]
+    modules = {**found.modules, FILE: dispatcher(policies)}
+    modules |= {f"admins/{number}.rego": text for number, (_, text) in enumerate(policies)}
+    return build_bundle(modules, found.data, found.roots | {"/".join(package) for package, _ in policies})
+
+
+def _package_of(text: str) -> tuple[str, ...]:
+    package = _PACKAGE.search(text)
+    assert package, text
+    return tuple(package[1].split("."))
