@@ -12,7 +12,6 @@ import os
 import re
 import shlex
 import subprocess
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import ROOT, SHOP
+from tests.e2e.serving import bridge_runs
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -87,23 +87,8 @@ COMMANDS = [command for page in PAGES for command in _commands(page) if _is_run(
 def served(bridge_path: Path, environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of an OPA that holds `examples/shop`."""
     log = tmp_path_factory.mktemp("served") / "log"
-    with log.open("w") as file:
-        process = subprocess.Popen(
-            [bridge_path, "run", "--manifests", SHOP, "--listen", "127.0.0.1:0"],
-            stdout=file,
-            stderr=subprocess.STDOUT,
-            env=environment,
-        )
-    try:
-        deadline = time.monotonic() + 30
-        while not (found := re.search(r"Queries: +(http://[^/]+)/", log.read_text())):
-            assert process.poll() is None, log.read_text()
-            assert time.monotonic() < deadline, log.read_text()
-            time.sleep(0.1)
-        yield found[1]
-    finally:
-        process.kill()
-        process.wait()
+    with bridge_runs(bridge_path, environment, log, "--manifests", SHOP, "--listen", "127.0.0.1:0") as found:
+        yield found.opa_url
 
 
 def _at_a_terminal(line: str, folder: Path, environment: dict[str, str]) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import socket
-import subprocess
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -13,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import SHOP, Run
+from tests.e2e.serving import bridge_runs
 
 READER = "token-of-a-reader-of-policies"
 
@@ -42,25 +42,15 @@ def test_readers_ask_at_their_address_and_the_bridge_fills_it_by_the_socket(
     (tmp_path / "readers").write_text(READER)
     at, readers = tmp_path / "s", _free_address()
     (tmp_path / "bridge.yaml").write_text(f"opa_readers: {tmp_path / 'readers'}\nopa_listen: ['{readers}']\n")
-    arguments = ["--manifests", SHOP, "--listen=127.0.0.1:0", f"--opa-socket={at}", f"--config={tmp_path}/bridge.yaml"]
-    with (tmp_path / "log").open("w") as log:
-        process = subprocess.Popen(
-            [str(part) for part in (bridge_path, "run", *arguments)],
-            stdout=subprocess.PIPE,
-            stderr=log,
-            env=environment,
-            text=True,
-        )
-    try:
-        assert process.stdout is not None
-        said = ""
-        for line in process.stdout:
-            said += line
-            if line.startswith("Ctrl-C"):
-                break
-        else:
-            pytest.fail(f"bridge run ended: {(tmp_path / 'log').read_text()}", pytrace=False)
-        assert f"curl -s --unix-socket {at} http://localhost/v1/data/bridge/v1/effective" in said
+    arguments: list[str | Path] = [
+        "--manifests",
+        SHOP,
+        "--listen=127.0.0.1:0",
+        f"--opa-socket={at}",
+        f"--config={tmp_path}/bridge.yaml",
+    ]
+    with bridge_runs(bridge_path, environment, tmp_path / "log", *arguments) as running:
+        assert f"curl -s --unix-socket {at} http://localhost/v1/data/bridge/v1/effective" in running.said
         assert (_ask(readers, READER), _ask(readers, None), _ask(readers, READER, method="PUT")) == (200, 401, 401)
         asked = bridge("effective", "--opa", f"http://{readers}", "--opa-token-file", tmp_path / "readers")
         assert (asked.returncode, asked.stderr) == (0, "")
@@ -70,11 +60,8 @@ def test_readers_ask_at_their_address_and_the_bridge_fills_it_by_the_socket(
         by_socket = bridge("effective", "--opa", f"unix://{at}")
         assert (by_socket.returncode, by_socket.stdout) == (2, "")
         assert "send a token" in by_socket.stderr
-    finally:
-        process.terminate()
-        process.wait(timeout=60)
-        if process.stdout is not None:
-            process.stdout.close()
+        running.process.terminate()
+        running.process.wait(timeout=60)
     assert READER not in (tmp_path / "log").read_text()
     assert not at.exists(), "the socket goes with its OPA"
 
@@ -85,10 +72,10 @@ def test_readers_ask_at_their_address_and_the_bridge_fills_it_by_the_socket(
         ("opa_listen: ['0.0.0.0:8181']", "opa_listen needs opa_readers"),
         ("opa_readers: /no/such/file", "the token file /no/such/file cannot be read: No such file or directory"),
         ("opa_socket: relative/path", "write unix:///run/opa.sock"),
-        ("opa_url: http://127.0.0.1:1\nopa_socket: /tmp/s", "opa_socket is for the OPA that the bridge starts"),
-        ("opa_url: http://127.0.0.1:1\nopa_readers: /tmp/s", "opa_readers needs opa_token_file"),
-        ("opa_cert_file: /tmp/c", "opa_cert_file and opa_key_file go together"),
-        ("opa_socket: /tmp/s\nopa_port: 8181", "opa_port and opa_socket exclude each other"),
+        ("opa_url: http://127.0.0.1:1\nopa_socket: /run/s", "opa_socket is for the OPA that the bridge starts"),
+        ("opa_url: http://127.0.0.1:1\nopa_readers: /run/s", "opa_readers needs opa_token_file"),
+        ("opa_cert_file: /run/c", "opa_cert_file and opa_key_file go together"),
+        ("opa_socket: /run/s\nopa_port: 8181", "opa_port and opa_socket exclude each other"),
     ],
 )
 def test_settings_that_would_leave_it_open_are_refused(bridge: Run, tmp_path: Path, file: str, says: str) -> None:

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import subprocess
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ import pytest
 import yaml
 
 from tests.e2e.conftest import SHOP, Run
+from tests.e2e.serving import bridge_runs
 
 MARKUP = '<svgonload="alert(1)"><b>&amp;'  # a name without blanks: those that have some are refused
 ESCAPE = "x\x1b[2J\x1b]0;owned\x07\x9b31my"
@@ -54,23 +54,8 @@ def objects() -> list[dict[str, Any]]:
 def served(manifests: Path, bridge_path: Path, environment: dict[str, str]) -> Iterator[str]:
     """The address of an OPA that holds them: one for all commands, because to start one for each takes long."""
     log = manifests.parent / f"{manifests.name}.log"
-    with log.open("w") as file:
-        process = subprocess.Popen(
-            [bridge_path, "run", "--manifests", SHOP, manifests, "--listen", "127.0.0.1:0"],
-            stdout=file,
-            stderr=subprocess.STDOUT,
-            env=environment,
-        )
-    try:
-        deadline = time.monotonic() + 120
-        while not (found := re.search(r"Queries: +(http://[^/]+)/", log.read_text())):
-            assert process.poll() is None, log.read_text()
-            assert time.monotonic() < deadline, log.read_text()
-            time.sleep(0.1)
-        yield found[1]
-    finally:
-        process.kill()
-        process.wait()
+    with bridge_runs(bridge_path, environment, log, "--manifests", SHOP, manifests, "--listen", "127.0.0.1:0") as found:
+        yield found.opa_url
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,6 @@ import json
 import re
 import shutil
 import signal
-import subprocess
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.conftest import SHOP, Run
+from tests.e2e.serving import Serving, bridge_runs
 
 LISTEN = "127.0.0.1:0"
 RULE = "gateway.networking.k8s.io/HTTPRoute/blog/feeds#atom"
@@ -27,20 +27,12 @@ RULE = "gateway.networking.k8s.io/HTTPRoute/blog/feeds#atom"
 class Running:
     """A bridge that has said where to ask."""
 
-    process: subprocess.Popen[str]
+    serving: Serving
     folder: Path
-    said: str
-
-    @property
-    def opa_url(self) -> str:
-        """The address of the bridge's own OPA."""
-        found = re.search(r"Queries: +(http://[^/]+)/", self.said)
-        assert found, self.said
-        return found[1]
 
     def effective_spec(self) -> Any:
         """The effective spec of RULE, asked as any client of OPA does."""
-        connection = http.client.HTTPConnection(self.opa_url.removeprefix("http://"), timeout=10)
+        connection = http.client.HTTPConnection(self.serving.opa_url.removeprefix("http://"), timeout=10)
         with contextlib.closing(connection):
             connection.request("POST", "/v1/data/bridge/v1/effective", json.dumps({"input": {"targets": [RULE]}}))
             return json.load(connection.getresponse())["result"][0]["paths"][0]["spec"]
@@ -50,39 +42,19 @@ class Running:
 def running(bridge_path: Path, environment: dict[str, str], tmp_path: Path) -> Iterator[Running]:
     """A bridge that serves a copy of the example."""
     folder = shutil.copytree(SHOP, tmp_path / "shop")
-    with (tmp_path / "log").open("w") as log:
-        process = subprocess.Popen(
-            [bridge_path, "run", "--manifests", folder, "--listen", LISTEN],
-            stdout=subprocess.PIPE,
-            stderr=log,
-            env=environment,
-            text=True,
-        )
-    try:
-        assert process.stdout is not None
-        said = ""
-        for line in process.stdout:
-            said += line
-            if line.startswith("Ctrl-C"):
-                break
-        else:
-            pytest.fail(f"bridge run ended: {(tmp_path / 'log').read_text()}", pytrace=False)
-        yield Running(process, folder, said)
-    finally:
-        process.kill()
-        process.wait()
-        assert process.stdout is not None
-        process.stdout.close()
+    log = tmp_path / "log"
+    with bridge_runs(bridge_path, environment, log, "--manifests", folder, "--listen", LISTEN) as serving:
+        yield Running(serving, folder)
 
 
 def test_it_shows_effective_policies_statuses_and_where_to_ask(running: Running) -> None:
-    assert re.search(r"^HTTPRoute/shop/cart#view +ColorPolicy ", running.said, re.MULTILINE)
-    assert re.search(r"^shop/summer-sale +ColorPolicy +False +TargetNotFound", running.said, re.MULTILINE)
+    assert re.search(r"^HTTPRoute/shop/cart#view +ColorPolicy ", running.serving.said, re.MULTILINE)
+    assert re.search(r"^shop/summer-sale +ColorPolicy +False +TargetNotFound", running.serving.said, re.MULTILINE)
     assert running.effective_spec()["colors"]["accent"] == "blue"
 
 
 def test_its_opa_answers_the_read_commands(running: Running, bridge: Run) -> None:
-    from_opa = bridge("effective", "--opa", running.opa_url, "-o", "json")
+    from_opa = bridge("effective", "--opa", running.serving.opa_url, "-o", "json")
     assert (from_opa.returncode, from_opa.stderr) == (0, "")
     assert from_opa.stdout == bridge("effective", "--manifests", running.folder, "-o", "json").stdout
 
@@ -97,14 +69,14 @@ def test_it_follows_changes_of_the_folder(running: Running) -> None:
 
 
 def test_ctrl_c_stops_it_and_its_opa(running: Running) -> None:
-    running.process.send_signal(signal.SIGINT)
-    assert running.process.wait(20) == 0
+    running.serving.process.send_signal(signal.SIGINT)
+    assert running.serving.process.wait(20) == 0
     with pytest.raises(ConnectionRefusedError):
         running.effective_spec()
 
 
 def test_a_taken_address_is_one_line(bridge: Run, running: Running) -> None:
-    found = re.search(r"Bridge: +http://(\S+)", running.said)
+    found = re.search(r"Bridge: +http://(\S+)", running.serving.said)
     assert found
     answer = bridge("run", "--manifests", running.folder, "--listen", found[1], "--log-level", "error")
     assert answer.returncode == 2

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import io
 import json
-import re
 import shutil
 import signal
 import socket
@@ -21,6 +20,7 @@ import pytest
 import yaml
 
 from tests.e2e.conftest import SHOP, Run
+from tests.e2e.serving import bridge_runs
 
 CART = "gateway.networking.k8s.io/HTTPRoute/shop/cart"
 CHECKOUT = f"{CART}#checkout"
@@ -47,32 +47,8 @@ class Served:
 @contextlib.contextmanager
 def serving(bridge_path: Path, environment: dict[str, str], folder: Path, *more: str) -> Iterator[Served]:
     """A bridge that has said where it is."""
-    log = folder.parent / "log"
-    with log.open("a") as errors:
-        process = subprocess.Popen(
-            [bridge_path, "run", "--manifests", folder, *more],
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            env=environment,
-            text=True,
-        )
-    try:
-        assert process.stdout is not None
-        said = ""
-        for line in process.stdout:
-            said += line
-            if line.startswith("Ctrl-C"):
-                break
-        else:
-            pytest.fail(f"bridge run ended: {log.read_text()}", pytrace=False)
-        found = re.search(r"Bridge: +(http://\S+)", said)
-        assert found, said
-        yield Served(process, folder, found[1])
-    finally:
-        process.kill()
-        process.wait()
-        assert process.stdout is not None
-        process.stdout.close()
+    with bridge_runs(bridge_path, environment, folder.parent / "log", "--manifests", folder, *more) as found:
+        yield Served(found.process, folder, found.url)
 
 
 @pytest.fixture(scope="module")
@@ -278,6 +254,7 @@ async def test_hostile_names_end_no_event_and_no_document(served: Served) -> Non
         served.write("90-hostile.yaml", hostile)
         await stream.until("effective", _has)
         (served.folder / "90-hostile.yaml").unlink()
+        await stream.until("effective", lambda data: not _has(data))
     _, said = await post(f"{served.url}/api/changes", yaml.safe_dump(policy(HOSTILE, "cart", "x")))
     assert len(said["mistakes"]) == 1
 
@@ -299,18 +276,21 @@ async def test_effective_policies_are_pushed_to_all_who_follow(served: Served) -
         await wide.next("synced")
         served.write("90-more.yaml", policy("a-more", "cart", "pink"))
         for stream in (rule, wide):
-            told = await stream.until("effective", lambda data: data["target"] == CHECKOUT)
-            assert "example.com/ColorPolicy/shop/a-more" in json.dumps(told)
+            told = await stream.until("effective", lambda data: data["target"] == CHECKOUT and _more_of(data))
             assert told["revision"] > first["revision"]
         (served.folder / "42-route-cart.yaml").unlink()
         told = await rule.until("effective", lambda data: data["target"] == CHECKOUT and not data["paths"])
         shutil.copy(SHOP / "42-route-cart.yaml", served.folder)
         told = await rule.until("effective", lambda data: data["target"] == CHECKOUT and data["paths"])
-        assert "a-more" in json.dumps(told)
+        assert _more_of(told)
         status, once = await get(f"{url}?target=httproute/shop/cart")
         assert status == 200
         assert told["paths"] == next(one["paths"] for one in once["effective"] if one["target"] == CHECKOUT)
         (served.folder / "90-more.yaml").unlink()
+
+
+def _more_of(data: Any) -> bool:
+    return "example.com/ColorPolicy/shop/a-more" in json.dumps(data)
 
 
 async def test_wrong_targets_are_told_with_near_matches(served: Served) -> None:

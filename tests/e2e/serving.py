@@ -1,0 +1,58 @@
+"""`bridge run` as a test's process, from the moment at which it says where to ask."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+
+@dataclass(frozen=True)
+class Serving:
+    """The process, and what it said on standard output when it was ready."""
+
+    process: subprocess.Popen[str]
+    said: str
+
+    @property
+    def url(self) -> str:
+        """The bridge's own address."""
+        return self._found(r"^Bridge: +(http://\S+)")
+
+    @property
+    def opa_url(self) -> str:
+        """The address of the bridge's own OPA."""
+        return self._found(r"^Queries: +(http://[^/]+)/")
+
+    def _found(self, pattern: str) -> str:
+        found = re.search(pattern, self.said, re.MULTILINE)
+        assert found, self.said
+        return found[1]
+
+
+@contextlib.contextmanager
+def bridge_runs(bridge_path: Path, environment: dict[str, str], log: Path, *arguments: str | Path) -> Iterator[Serving]:
+    """A bridge with these arguments, whose standard error is added to `log`; it is killed at the end."""
+    with log.open("a") as errors:
+        process = subprocess.Popen(
+            [bridge_path, "run", *arguments], stdout=subprocess.PIPE, stderr=errors, env=environment, text=True
+        )
+    assert process.stdout is not None
+    try:
+        said = ""
+        for line in process.stdout:
+            said += line
+            if line.startswith("Ctrl-C"):
+                break
+        else:
+            pytest.fail(f"bridge run ended: {log.read_text()}", pytrace=False)
+        yield Serving(process, said)
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
