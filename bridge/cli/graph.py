@@ -8,7 +8,7 @@ import click
 
 from bridge.cli.completing import TARGETS
 from bridge.cli.help_text import ExampleCommand, debug_option
-from bridge.cli.options import Input, input_options, kind_option, namespace_options, output_option
+from bridge.cli.options import Input, depth_option, input_options, kind_option, namespace_options, output_option
 
 if TYPE_CHECKING:
     from bridge.answers.pictures import Picture
@@ -20,13 +20,12 @@ _EXAMPLES = (
     ("One namespace, with what stands above it", "bridge graph -n shop --manifests examples/shop -o svg >shop.svg"),
     ("For graphviz", "bridge graph --kind ColorPolicy -o dot | dot -Tpng >graph.png"),
 )
-_DEEPEST = 15  # links that the query follows at most
 
 
 @click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="The hierarchy as a picture")
 @click.argument("root", metavar="[ROOT]", required=False, shell_complete=TARGETS)
 @kind_option("Only policies of this kind: ColorPolicy, colorpolicies.example.com, …")
-@click.option("--depth", type=click.IntRange(0, _DEEPEST), help="How many steps to go down.  [default: all]")
+@depth_option
 @click.option("--all", "everything", is_flag=True, help="Every node, and ports without policies.")
 @namespace_options(
     only="The namespace of a ROOT that is given without one; without ROOT, what is in it, with what is above and below."

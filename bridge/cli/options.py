@@ -20,6 +20,7 @@ OPA_VARIABLE = "BRIDGE_OPA_URL"
 OPA_TOKEN_VARIABLE = "BRIDGE_OPA_TOKEN_FILE"  # noqa: S105 - the name of a variable
 OPA_TLS_VARIABLES = ("BRIDGE_OPA_CA_FILE", "BRIDGE_OPA_CERT_FILE", "BRIDGE_OPA_KEY_FILE")
 FORMATS = ("table", "wide", "json", "yaml")
+_DEEPEST = 15  # links that the query `tree` follows at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +119,13 @@ def namespace_options(*, only: str) -> Callable[[_Decorated], _Decorated]:
 def kind_option(about: str) -> Callable[[_Decorated], _Decorated]:
     """`--kind`, a policy kind in whichever spelling; `about` is its help."""
     return click.option("--kind", metavar="KIND", shell_complete=KINDS, help=about)
+
+
+def depth_option(command: _Decorated) -> _Decorated:
+    """`--depth`, within what the query `tree` follows."""
+    return click.option("--depth", type=click.IntRange(0, _DEEPEST), help="How many steps to go down.  [default: all]")(
+        command
+    )
 
 
 def source_namespace_option(command: _Decorated) -> _Decorated:

@@ -8,7 +8,15 @@ import click
 
 from bridge.cli.completing import TARGETS
 from bridge.cli.help_text import ExampleCommand, debug_option
-from bridge.cli.options import FORMATS, Input, input_options, kind_option, namespace_options, output_option
+from bridge.cli.options import (
+    FORMATS,
+    Input,
+    depth_option,
+    input_options,
+    kind_option,
+    namespace_options,
+    output_option,
+)
 
 if TYPE_CHECKING:
     from bridge.answers.trees import Tree
@@ -20,13 +28,12 @@ _EXAMPLES = (
     ("Gateways and their listeners alone", "bridge tree gatewayclass/example --depth 2 --manifests examples/shop"),
     ("All routes of a Gateway that has thousands", "bridge tree gtw/infra/public --all"),
 )
-_DEEPEST = 15  # links that the query follows at most
 
 
 @click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="The hierarchy with the policies at each node")
 @click.argument("root", metavar="[ROOT]", required=False, shell_complete=TARGETS)
 @kind_option("Only policies of this kind: ColorPolicy, colorpolicies.example.com, …")
-@click.option("--depth", type=click.IntRange(0, _DEEPEST), help="How many steps to go down.  [default: all]")
+@depth_option
 @click.option("--all", "everything", is_flag=True, help="All children of a node, and ports without policies.")
 @namespace_options(only="The namespace of a ROOT that is given without one; without ROOT, only what is in it.")
 @input_options

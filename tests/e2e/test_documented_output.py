@@ -8,10 +8,8 @@ around those that are shown. Commands of which nothing is shown, and those that 
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
-import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +18,7 @@ import pytest
 
 from tests.e2e.conftest import ROOT, SHOP
 from tests.e2e.serving import bridge_runs
+from tests.e2e.terminal import at_a_terminal
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -91,24 +90,6 @@ def served(bridge_path: Path, environment: dict[str, str], tmp_path_factory: pyt
         yield found.opa_url
 
 
-def _at_a_terminal(line: str, folder: Path, environment: dict[str, str]) -> str:
-    """What a shell says to a command at a terminal of 120 columns."""
-    reading, writing = os.openpty()
-    process = subprocess.Popen(
-        ["bash", "-c", line], cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=writing, stderr=writing
-    )
-    os.close(writing)
-    said = b""
-    try:
-        while piece := os.read(reading, 65536):
-            said += piece
-    except OSError:  # the other end of a terminal was closed
-        pass
-    os.close(reading)
-    process.wait(timeout=60)
-    return said.decode().replace("\r\n", "\n")
-
-
 def _plain(text: str) -> list[str]:
     for varying, word in VARYING:
         text = varying.sub(word, text)
@@ -140,11 +121,10 @@ def test_a_command_says_what_the_page_shows(
     for name, text in FILE.findall(command.page.read_text()):
         (tmp_path / name).write_text(text)
     more = {
-        "COLUMNS": "120",
-        "NO_COLOR": "1",
         "PATH": f"{bridge_path.parent}:{environment['PATH']}",
         "BRIDGE_OPA_URL": "" if "--manifests" in command.line else served,
     }
-    said = _plain(_at_a_terminal(ADDRESS.sub(served, command.line), tmp_path, {**environment, **more}))
+    line = ["bash", "-c", ADDRESS.sub(served, command.line)]
+    said = _plain(at_a_terminal(line, {**environment, **more}, 120, tmp_path).replace("\r\n", "\n"))
     if not _fits(_plain(command.said), said, cut=command.cut):
         assert said == _plain(command.said)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +13,7 @@ import yaml
 
 from tests.e2e.conftest import SHOP, Run
 from tests.e2e.serving import bridge_runs
+from tests.e2e.terminal import at_a_terminal
 
 MARKUP = '<svgonload="alert(1)"><b>&amp;'  # a name without blanks: those that have some are refused
 ESCAPE = "x\x1b[2J\x1b]0;owned\x07\x9b31my"
@@ -26,6 +25,7 @@ NAMES = (MARKUP, ESCAPE, TURNED, SHELL, LONG)
 OBEYED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069]")
 GROUP = "gateway.networking.k8s.io"
 COLORS = "example.com/ColorPolicy"
+COLUMNS = 80
 
 
 def objects() -> list[dict[str, Any]]:
@@ -66,29 +66,6 @@ def manifests(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def at_a_terminal(command: Sequence[str | Path], environment: dict[str, str]) -> str:
-    """What a command says at a terminal of 80 columns, errors too."""
-    reading, writing = os.openpty()
-    more = {"COLUMNS": "80", "NO_COLOR": "1"}
-    process = subprocess.Popen(
-        [str(word) for word in command],
-        env={**environment, **more},
-        stdin=subprocess.DEVNULL,
-        stdout=writing,
-        stderr=writing,
-    )
-    os.close(writing)
-    said = b""
-    try:
-        while piece := os.read(reading, 65536):
-            said += piece
-    except OSError:  # the other end of a terminal was closed
-        pass
-    os.close(reading)
-    process.wait(timeout=60)
-    return said.decode()
-
-
 COMMANDS = [
     ["effective", "-n", "shop", "-o", "wide"],
     ["effective", "-n", "shop", "-o", "json"],
@@ -117,7 +94,7 @@ COMMANDS = [
 def test_nothing_that_a_terminal_obeys_reaches_one(
     command: list[str], served: str, bridge_path: Path, environment: dict[str, str]
 ) -> None:
-    said = at_a_terminal([bridge_path, *command, "--opa", served], environment)
+    said = at_a_terminal([bridge_path, *command, "--opa", served], environment, COLUMNS)
     assert said
     assert "unexpected" not in said
     assert not OBEYED.search(said.replace("\r\n", "\n")), OBEYED.findall(said)
@@ -132,7 +109,9 @@ def test_analyze_shows_hostile_names_and_obeys_none(
         policy["spec"]["targetRefs"].append({"group": GROUP, "kind": "HTTPRoute", "name": "gone \x1b[2J"})
     (tmp_path / "changed.yaml").write_text(yaml.safe_dump_all(changed))
     for form in ("wide", "json", "github"):
-        said = at_a_terminal([bridge_path, "analyze", "-f", tmp_path, "--opa", served, "-o", form], environment)
+        said = at_a_terminal(
+            [bridge_path, "analyze", "-f", tmp_path, "--opa", served, "-o", form], environment, COLUMNS
+        )
         assert "unexpected" not in said
         assert not OBEYED.search(said.replace("\r\n", "\n")), (form, OBEYED.findall(said))
 
@@ -146,7 +125,7 @@ def test_mistakes_in_hostile_files_are_told_without_what_a_terminal_obeys(
     tmp_path: Path, bridge_path: Path, environment: dict[str, str]
 ) -> None:
     (tmp_path / "broken\x1b[31m.yaml").write_text('kind: "\\e[2J"\nmetadata: {name: "\\e[31mx/y"}\n---\n{[\n')
-    said = at_a_terminal([bridge_path, "status", "--manifests", tmp_path], environment)
+    said = at_a_terminal([bridge_path, "status", "--manifests", tmp_path], environment, COLUMNS)
     assert said.count("error: ") == 2
     assert not OBEYED.search(said.replace("\r\n", "\n")), OBEYED.findall(said)
 

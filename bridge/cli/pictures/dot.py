@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bridge.answers.pictures import Picture
-from bridge.cli.pictures.texts import badge_of, full_name, names_of, title_of
+from bridge.cli.pictures.texts import badges_at_nodes, full_name, names_of, title_of
 
 # Colours of their own on a white ground, so that a dark page shows them as well.
 _HEAD = """\
@@ -30,15 +30,10 @@ def dot(picture: Picture) -> str:
         label = _quoted("\n".join(names_of(node)))
         lines.append(f"  {names[key]} [label={label}, tooltip={_quoted(full_name(node.key))}{more}];")
     lines += [f"  {names[link.parent]} -> {names[link.child]}{_refused(link.refused)};" for link in picture.links]
-    badges: dict[tuple[str, str], str] = {}
-    for key, node in picture.nodes.items():
-        for attached in node.policies:
-            badge = badge_of(attached, picture.outcomes)
-            where = (str(attached.policy), badge.text)
-            if where not in badges:
-                badges[where] = f"p{len(badges)}"
-                lines.append(f"  {badges[where]} [shape=note, label={_quoted(badge.text)}, {_STATES[badge.state]}];")
-            lines.append(f"  {badges[where]} -> {names[key]} [style=dotted, arrowhead=none];")
+    for name, badge, key in badges_at_nodes(picture):
+        if badge is not None:
+            lines.append(f"  {name} [shape=note, label={_quoted(badge.text)}, {_STATES[badge.state]}];")
+        lines.append(f"  {name} -> {names[key]} [style=dotted, arrowhead=none];")
     for number, counted in enumerate(picture.counted):
         lines.append(f"  c{number} [label={_quoted(counted.text)}, {_COUNTED}];")
         if counted.parent:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bridge.answers.pictures import Picture
-from bridge.cli.pictures.texts import badge_of, names_of, title_of
+from bridge.cli.pictures.texts import badges_at_nodes, names_of, title_of
 
 # Colours of their own, so that they are read on a light and on a dark ground.
 _CLASSES = """\
@@ -27,15 +27,10 @@ def mermaid(picture: Picture) -> str:
     for link in picture.links:
         arrow = f'-. "{_escaped(link.refused)}" .->' if link.refused else "-->"
         lines.append(f"  {names[link.parent]} {arrow} {names[link.child]}")
-    badges: dict[tuple[str, str], str] = {}
-    for key, node in picture.nodes.items():
-        for attached in node.policies:
-            badge = badge_of(attached, picture.outcomes)
-            where = (str(attached.policy), badge.text)
-            if where not in badges:
-                badges[where] = f"p{len(badges)}"
-                lines.append(f'  {badges[where]}(["{_escaped(badge.text)}"]):::{badge.state}')
-            lines.append(f"  {badges[where]} -.- {names[key]}")
+    for name, badge, key in badges_at_nodes(picture):
+        if badge is not None:
+            lines.append(f'  {name}(["{_escaped(badge.text)}"]):::{badge.state}')
+        lines.append(f"  {name} -.- {names[key]}")
     for number, counted in enumerate(picture.counted):
         lines.append(f'  c{number}["{_escaped(counted.text)}"]:::counted')
         if counted.parent:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from bridge.answers.pictures import Attached, Drawn, Picture
@@ -40,6 +40,20 @@ def badge_of(attached: Attached, outcomes: Mapping[str, Sequence[str]]) -> Badge
     mark = MARKS.get(reason, "").replace(TIE, "")
     state = {"Overridden": "overridden", "PartiallyProgrammed": "partly"}.get(reason, "holds")
     return Badge(name, mark, state)
+
+
+def badges_at_nodes(picture: Picture) -> Iterator[tuple[str, Badge | None, str]]:
+    """For forms in which a policy is a node of its own: its name there, and the key of a node that it is bound to.
+
+    What is said of it stands between the two when it is named first, None from then on.
+    """
+    named: dict[tuple[str, str], str] = {}
+    for key, node in picture.nodes.items():
+        for attached in node.policies:
+            badge = badge_of(attached, picture.outcomes)
+            where = (str(attached.policy), badge.text)
+            first = where not in named
+            yield named.setdefault(where, f"p{len(named)}"), badge if first else None, key
 
 
 def names_of(node: Drawn) -> tuple[str, str]:

@@ -1,0 +1,33 @@
+"""What a command says where its output is a terminal."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+
+def at_a_terminal(
+    command: Sequence[str | Path], environment: dict[str, str], columns: int, folder: Path | None = None
+) -> str:
+    """All that a command says at a terminal of so many columns, errors too; its lines end with a carriage return."""
+    reading, writing = os.openpty()
+    process = subprocess.Popen(
+        [str(word) for word in command],
+        cwd=folder,
+        env={**environment, "COLUMNS": str(columns), "NO_COLOR": "1"},
+        stdin=subprocess.DEVNULL,
+        stdout=writing,
+        stderr=writing,
+    )
+    os.close(writing)
+    said = b""
+    try:
+        while piece := os.read(reading, 65536):
+            said += piece
+    except OSError:  # the other end of a terminal was closed
+        pass
+    os.close(reading)
+    process.wait(timeout=60)
+    return said.decode()
