@@ -98,6 +98,7 @@ class Opa:
         self._client._session = aiohttp.ClientSession(  # noqa: SLF001
             connector=connector(self._address),
             timeout=aiohttp.ClientTimeout(total=self._client.timeout),
+            headers={"Accept-Encoding": "identity"},  # OPA needs longer to compress than a near network to carry it
         )
         return self
 

@@ -1,9 +1,9 @@
-"""Links of objects, asked of OPA: two queries at once, ahead of the write that needs them, never twice for the same."""
+"""Links of objects, asked of OPA: several at once, ahead of the write that needs them, never twice for the same."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
@@ -12,13 +12,13 @@ import msgspec
 from bridge.model.changes import Object
 from bridge.model.keys import Key, key_of, parse_key
 from bridge.opa.client import Opa
-from bridge.opa.errors import QueryError
-from bridge.opa.parts import in_parts
+from bridge.opa.errors import OpaError, QueryError
+from bridge.opa.parts import batches, in_parts
 from bridge.replicator.declared import Reading
 from bridge.replicator.documents import Entries, entries_of
 
 BATCH = 500  # objects a query
-AT_ONCE = 2  # queries under way: OPA evaluates each on one core
+AT_ONCE = 3  # queries under way: OPA evaluates each on one core, and has the next one when it is done
 
 
 class Links(NamedTuple):
@@ -32,10 +32,28 @@ class Links(NamedTuple):
 
 
 Known = Callable[[Key], int | None]  # what the links that OPA has of an object were made from
+_Answer = asyncio.Task[dict[Key, Entries]]
+_Missing = tuple[Key, Object, msgspec.Raw, int | None]  # with what its links are made from, and the number for that
 
 
 def _nothing_known(_: Key) -> int | None:
     return None
+
+
+class _Asked(NamedTuple):
+    """An object whose links were asked. `answer` is None where they are the ones that OPA has."""
+
+    obj: Object
+    made_from: int | None
+    answer: _Answer | None
+
+    def serves(self, obj: Object, known: int | None) -> bool:
+        """Whether this is what somebody would ask now."""
+        if self.obj is not obj:
+            return False
+        if self.answer is None:
+            return self.made_from == known
+        return not self.answer.done() or not (self.answer.cancelled() or self.answer.exception())
 
 
 class Linking:
@@ -46,88 +64,103 @@ class Linking:
 
     def __init__(self, opa: Opa) -> None:
         self._opa = opa
-        self._ahead: dict[Key, tuple[Object, Links]] = {}
+        self._ahead: dict[Key, _Asked] = {}
+        self._room = asyncio.Semaphore(AT_ONCE)
         self._reading: Reading | None = None  # None: OPA is to be asked
 
     async def of(self, objects: Mapping[Key, Object], known: Known = _nothing_known) -> dict[Key, Links]:
         """The links of each object. Raises OpaError."""
         while objects:
-            reading = self._reading or await self._ask_what_is_read()
             try:
-                return await self._of(objects, known, reading)
+                asked = self._ask(objects, known, self._reading or await self._ask_what_is_read())
+                found = await _answered(asked)
             except QueryError as error:
                 if error.code != "OtherFields":
                     raise
-            self._reading = None
-            self._ahead.clear()
+                self.begin()
+            else:
+                for key in objects:
+                    self._ahead.pop(key, None)
+                return found
         return {}
 
     async def ahead(self, waiting: Mapping[Key, Object | None], known: Known = _nothing_known) -> bool:
-        """Ask for a batch of what waits, where a whole one does (or several at once); False where there was none."""
-        fresh = ((key, obj) for key, obj in waiting.items() if obj is not None and not self._has(key, obj))
-        batch = dict(islice(fresh, AT_ONCE * BATCH))
-        if len(batch) < BATCH:
-            return False
-        found = await self.of(batch, known)
-        self._ahead.update({key: (obj, found[key]) for key, obj in batch.items()})
+        """Ask for a batch of what waits, and wait for the answer; False where there is no whole one, or no answer."""
+        try:
+            reading = self._reading or await self._ask_what_is_read()
+            fresh = ((key, obj) for key, obj in waiting.items() if obj is not None and not self._has(key, obj))
+            batch = dict(islice(fresh, BATCH))
+            if len(batch) < BATCH:
+                return False
+            asked = self._ask(batch, known, reading)
+            self._ahead |= asked
+            await _answered(asked)
+        except OpaError:
+            return False  # whoever fetches them asks again, and is told
         return True
 
     def begin(self) -> None:
         """Ask anew what links are made from: other modules may be in force. Other rules always come with this."""
         self._reading = None
-        self._ahead.clear()
+        self.forget()
 
     def forget(self) -> None:
         """Drop what was asked ahead and not fetched."""
         self._ahead.clear()
 
     def _has(self, key: Key, obj: Object) -> bool:
-        known = self._ahead.get(key)
-        return known is not None and known[0] is obj
+        asked = self._ahead.get(key)
+        return asked is not None and asked.obj is obj
 
     async def _ask_what_is_read(self) -> Reading:
         self._reading = Reading(await self._opa.query("links_read", {}))
         return self._reading
 
-    async def _of(self, objects: Mapping[Key, Object], known: Known, reading: Reading) -> dict[Key, Links]:
-        found: dict[Key, Links] = {}
-        missing: list[tuple[Key, msgspec.Raw, int | None]] = []
+    def _ask(self, objects: Mapping[Key, Object], known: Known, reading: Reading) -> dict[Key, _Asked]:
+        """Ask for what was not asked already."""
+        asked: dict[Key, _Asked] = {}
+        missing: list[_Missing] = []
         for key, obj in objects.items():
-            asked = self._ahead.get(key)
-            if asked and asked[0] is obj and (asked[1].entries is not None or asked[1].made_from == known(key)):
-                found[key] = asked[1]
+            before = self._ahead.get(key)
+            if before is not None and before.serves(obj, known(key)):
+                asked[key] = before
                 continue
             declared = reading.of(obj)
             made_from = None if reading.fields is None else hash(bytes(declared))
             if made_from is not None and made_from == known(key):
-                found[key] = Links(made_from, None)
+                asked[key] = _Asked(obj, made_from, None)
             else:
-                missing.append((key, declared, made_from))
-        limit = asyncio.Semaphore(AT_ONCE)
-        batches = [missing[start : start + BATCH] for start in range(0, len(missing), BATCH)]
-        texts = [[declared for _, declared, _ in batch] for batch in batches]
-        tasks = [asyncio.create_task(self._ask_within(limit, reading, batch)) for batch in texts]
-        try:
-            answers = await asyncio.gather(*tasks)
-        finally:
-            for task in tasks:
-                task.cancel()  # one has failed: the answers of the others are of no use
-        for batch, answer in zip(batches, answers, strict=True):
-            found.update({key: Links(made_from, answer.get(key, [])) for key, _, made_from in batch})
-        for key in objects:
-            self._ahead.pop(key, None)
-        return found
+                missing.append((key, obj, declared, made_from))
+        asking = [(batch, asyncio.create_task(self._query(reading, batch))) for batch in batches(missing, BATCH)]
+        for batch, query in asking:
+            for key, obj, _, made_from in batch:
+                asked[key] = _Asked(obj, made_from, query)
+        return asked
 
-    async def _ask_within(
-        self, limit: asyncio.Semaphore, reading: Reading, declared: list[msgspec.Raw]
-    ) -> dict[Key, Entries]:
-        async with limit:
-            return await self._ask(reading, declared)
+    async def _query(self, reading: Reading, batch: Sequence[_Missing]) -> dict[Key, Entries]:
+        declared = [text for _, _, text, _ in batch]
+        async with self._room:
+            # One object whose links cannot be made must not keep the others out: it goes in without them.
+            answers = await in_parts(self._opa, "links", "objects", declared, {"reads": reading.fields}, _named)
+            return {parse_key(key): entries_of(raw) for _, answer in answers for key, raw in answer.items()}
 
-    async def _ask(self, reading: Reading, declared: list[msgspec.Raw]) -> dict[Key, Entries]:
-        # One object whose links cannot be made must not keep the others out: it goes in without them.
-        answers = await in_parts(self._opa, "links", "objects", declared, {"reads": reading.fields}, _named)
-        return {parse_key(key): entries_of(raw) for _, answer in answers for key, raw in answer.items()}
+
+async def _answered(asked: Mapping[Key, _Asked]) -> dict[Key, Links]:
+    """The links, once all answers are there."""
+    answers = {one.answer for one in asked.values() if one.answer is not None}
+    try:
+        await (asyncio.wait(answers) if answers else asyncio.sleep(0))  # in any case it is others' turn
+    except asyncio.CancelledError:
+        for answer in answers:
+            answer.cancel()
+        raise
+    errors = [error for answer in answers if (error := answer.exception())]
+    if errors:
+        raise errors[0]
+    return {
+        key: Links(one.made_from, None if one.answer is None else one.answer.result().get(key, []))
+        for key, one in asked.items()
+    }
 
 
 def _named(declared: msgspec.Raw) -> str:

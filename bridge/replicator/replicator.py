@@ -16,6 +16,7 @@ from bridge.replicator.claim import Claim, Lost
 from bridge.replicator.collecting import give_back, without_collector
 from bridge.replicator.counted import Counted
 from bridge.replicator.in_force import modules_in_force
+from bridge.replicator.linking import AT_ONCE
 from bridge.replicator.listings import Listings
 from bridge.replicator.pending import Pending
 from bridge.replicator.pruning import prune
@@ -27,7 +28,7 @@ log = structlog.get_logger(__name__)
 
 BATCH = 100  # objects a write, so that a change waits for few others
 BATCH_BYTES = 512 << 10  # of these objects together: OPA parses about 100 MB a second
-PIECE = 5_000  # objects of a fill that are written at once, while more are read; memory holds no more of them for long
+PIECE = 3_000  # objects of a fill that are written at once, while more are read; memory holds no more of them for long
 PIECE_BYTES = 16 << 20
 ROOM = 20_000  # changes that may wait to be written; then the source waits
 ROOM_BYTES = 64 << 20
@@ -81,6 +82,7 @@ class Replicator:
         self._rules_change = False
         self._relinks = False  # other rules were to come, whether they are in force now or not
         self._wake = asyncio.Event()
+        self._came = asyncio.Event()  # a change, of which links may be made
         self._room = asyncio.Event()  # for changes that come
         self._doubt = False  # whether OPA holds what was written
         self._looking = False  # into a doubt
@@ -158,6 +160,7 @@ class Replicator:
             # After everything was asked for anew, what comes before a type's listing is left over from before.
             if not isinstance(change, Upserted | Deleted | Listed) or change.type_id in self._listings.begun:
                 self._pending.take_in(change)
+            self._came.set()
             self._wake.set()
             while len(self._pending) > ROOM or self._pending.size > ROOM_BYTES:
                 self._room.clear()
@@ -232,7 +235,25 @@ class Replicator:
         self._source.relist()
 
     async def _fill(self) -> None:
-        """Everything that the source tells first, in few operations with large values."""
+        """Everything that the source tells first, in few operations with large values.
+
+        Meanwhile OPA makes links of what waits, so that it is idle neither while more is read nor while it is written.
+        """
+        ahead = [asyncio.create_task(self._link_ahead()) for _ in range(AT_ONCE)]
+        try:
+            await self._fill_in_pieces()
+        finally:
+            for task in ahead:
+                task.cancel()
+            await asyncio.gather(*ahead, return_exceptions=True)
+
+    async def _link_ahead(self) -> None:
+        while True:
+            self._came.clear()
+            if not await self._writer.link_ahead(self._pending.objects()):
+                await self._came.wait()
+
+    async def _fill_in_pieces(self) -> None:
         await self._gathered()
         await self._write_all()
         await self._describe()
@@ -250,8 +271,8 @@ class Replicator:
     async def _gathered(self) -> None:
         """Wait until every type has been told whole, or it is known that it delivers nothing.
 
-        A type that does not answer while others do is waited for no longer than SILENCE. Meanwhile OPA, which would be
-        idle, makes the links of what has come, and takes what is a piece.
+        A type that does not answer while others do is waited for no longer than SILENCE. Meanwhile OPA takes what is a
+        piece.
         """
         said: set[str] = set()
         clock = asyncio.get_running_loop().time
@@ -268,8 +289,6 @@ class Replicator:
             if clock() > look:
                 await self._writer.probe()
                 look = clock() + PROBE
-            if await self._writer.link_ahead(self._pending.objects()):
-                continue
             if len(self._pending) >= PIECE or self._pending.size >= PIECE_BYTES:
                 await self._writer.write(self._take_out(PIECE, PIECE_BYTES))
                 continue

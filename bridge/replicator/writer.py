@@ -99,7 +99,7 @@ class Writer:
         await self._send()
 
     async def link_ahead(self, waiting: Mapping[Key, Object | None]) -> bool:
-        """Make links of what waits to be written; False where that is less than a batch."""
+        """Make links of a batch of what waits to be written; False where there is no whole one, or no answer."""
         return await self.linking.ahead(waiting, self.documents.made_from)
 
     async def write(self, batch: dict[Key, Object | None]) -> dict[Key, Before]:

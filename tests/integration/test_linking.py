@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from bridge.model.keys import Key, key_of
 from bridge.modules.shipped import shipped_bundle
 from bridge.opa.client import Opa
 from bridge.opa.managed import ManagedOpa
+from bridge.opa.measuring import Requests
 from bridge.replicator.linking import BATCH, Linking, Links
 from bridge.resources import rego_root
 from tests.integration.test_modules_of_admins import put_module
@@ -63,6 +65,31 @@ async def test_what_was_asked_ahead_is_not_asked_again(linking: Linking) -> None
     routes = _by_key(*(_route(number) for number in range(BATCH)))
     assert await linking.ahead(routes)
     assert not await linking.ahead(routes)
+
+
+async def test_what_is_asked_ahead_right_now_is_waited_for_and_not_asked_again(opa_url: str) -> None:
+    routes = _by_key(*(_route(number) for number in range(BATCH)))
+    requests = Requests()
+    async with Opa(opa_url, requests=requests) as opa:
+        linking = Linking(opa)
+        await linking.of(_by_key(_route(0)))
+        ahead, now = await asyncio.gather(linking.ahead(routes), linking.of(routes))
+    assert ahead
+    assert len(now) == BATCH
+    assert requests.seconds["links"].count == 2
+
+
+async def test_what_could_not_be_answered_ahead_is_asked_again(opa_path: Path) -> None:
+    routes = _by_key(*(_route(number) for number in range(BATCH)))
+    async with ManagedOpa(opa_path, {}, bundle=shipped_bundle(rego_root())) as managed:
+        port = int(managed.url.rpartition(":")[2])
+        async with Opa(managed.url) as opa:
+            linking = Linking(opa)
+            assert await linking.of(_by_key(_route(1)))
+            await managed.stop()
+            assert not await linking.ahead(routes)
+            async with ManagedOpa(opa_path, {}, port=port, bundle=shipped_bundle(rego_root())):
+                assert len(await linking.of(routes)) == BATCH
 
 
 async def test_an_object_that_changed_after_it_was_asked_ahead_is_asked_anew(linking: Linking) -> None:
