@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -55,7 +54,7 @@ async def entry_gateway(opa: Opa, text: str, namespace: str | None) -> Key:
     kind = text.partition("/")[0] if "/" in text else ""
     named = text if kind and (match_kinds(kind, types) or text.count("/") > 1) else f"Gateway/{text}"
     (key,) = await target_keys(opa, [named], namespace)
-    return key if key.kind == "Gateway" else replace(key, role=FRONTEND)
+    return key if key.kind == "Gateway" else key._replace(role=FRONTEND)
 
 
 async def effective_at(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from bridge.answers.errors import AmbiguousNameError, CommandError, NameNotFoundError
 from bridge.answers.kind_names import either, match_kinds, suggest_kinds
@@ -83,7 +83,7 @@ def section_not_found(target: Key, sections: Sequence[Key]) -> NameNotFoundError
     """The error for an object that has no such section, with the near ones or, of few, all that it has."""
     names = [key.section for key in sections if key.object == target.object and key.section]
     near = difflib.get_close_matches(target.section, names, n=_NEAR) or (names if len(names) <= 8 else [])
-    hint = f"; did you mean {either([short_key(replace(target, section=name)) for name in near])}?" if near else ""
+    hint = f"; did you mean {either([short_key(target._replace(section=name)) for name in near])}?" if near else ""
     return NameNotFoundError(f"{short_key(target.object)} has no section {target.section!r}{hint}")
 
 
@@ -105,4 +105,4 @@ def _in_namespace(key: Key, namespace: str | None) -> bool:
 
 
 def _with_section(key: Key, reference: Reference) -> Key:
-    return replace(key, section=reference.section, role=reference.role)
+    return key._replace(section=reference.section, role=reference.role)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from sys import intern
-from typing import Any
+from typing import Any, NamedTuple
 
 CORE = "core"  # how the core API group, whose name is empty, is written
 CLUSTER = "-"  # stands for the namespace of a cluster-scoped object
@@ -16,8 +15,7 @@ class KeyFormatError(ValueError):
     """The text is not `<group>/<Kind>/<namespace>/<name>[#<section>][@frontend]`."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Key:
+class Key(NamedTuple):
     """An object of the Kubernetes API, or a section of it.
 
     `group` is `core` for the core group and `namespace` is `-` for a cluster-scoped object, as in OPA's documents.
@@ -45,7 +43,7 @@ class Key:
     @property
     def object(self) -> Key:
         """The key of the whole object that this key, or its section, belongs to."""
-        return replace(self, section="", role="") if self.section or self.role else self
+        return self._replace(section="", role="") if self.section or self.role else self
 
 
 def parse_key(text: str) -> Key:

@@ -18,6 +18,7 @@ from bridge.replicator.declared import Reading
 from bridge.replicator.documents import Entries, entries_of
 
 BATCH = 500  # objects a query
+FAR = 8 * BATCH  # objects, from the first that waits, whose links are asked ahead: what is kept, and looked through
 AT_ONCE = 3  # queries under way: OPA evaluates each on one core, and has the next one when it is done
 
 
@@ -88,7 +89,8 @@ class Linking:
         """Ask for a batch of what waits, and wait for the answer; False where there is no whole one, or no answer."""
         try:
             reading = self._reading or await self._ask_what_is_read()
-            fresh = ((key, obj) for key, obj in waiting.items() if obj is not None and not self._has(key, obj))
+            near = islice(waiting.items(), FAR)
+            fresh = ((key, obj) for key, obj in near if obj is not None and not self._has(key, obj))
             batch = dict(islice(fresh, BATCH))
             if len(batch) < BATCH:
                 return False

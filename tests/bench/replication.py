@@ -24,7 +24,7 @@ from tests.bench.sidecar import Sidecar, running_bridge
 from tests.controlplane.plane import ControlPlane
 
 WHERE = "replication"
-CHANGES = 200
+CHANGES = 600
 BURST = 2_000
 AT_ONCE = 16  # changes of a burst under way at once
 LINKS_BATCH = 500  # as the bridge asks
