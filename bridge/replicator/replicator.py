@@ -7,17 +7,17 @@ from collections.abc import Callable, Iterable, Mapping
 
 import structlog
 
-from bridge.model.changes import Change, Deleted, Listed, Mended, Object, Trouble, Upserted
-from bridge.model.keys import Key
+from bridge.model.changes import Object
 from bridge.model.notice import Listener, Notice
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError
 from bridge.replicator.claim import Claim, Lost
 from bridge.replicator.collecting import give_back, without_collector
 from bridge.replicator.counted import Counted
+from bridge.replicator.describing import DESCRIBING, Describing
+from bridge.replicator.filling import PROBE, Filling
 from bridge.replicator.in_force import modules_in_force
-from bridge.replicator.linking import AT_ONCE
-from bridge.replicator.listings import Listings
+from bridge.replicator.intake import Intake
 from bridge.replicator.pending import Pending
 from bridge.replicator.pruning import prune
 from bridge.replicator.troubles import Troubles
@@ -28,20 +28,11 @@ log = structlog.get_logger(__name__)
 
 BATCH = 100  # objects a write, so that a change waits for few others
 BATCH_BYTES = 512 << 10  # of these objects together: OPA parses about 100 MB a second
-PIECE = 3_000  # objects of a fill that are written at once, while more are read; memory holds no more of them for long
-PIECE_BYTES = 16 << 20
-ROOM = 20_000  # changes that may wait to be written; then the source waits
-ROOM_BYTES = 64 << 20
-SILENCE = 30.0  # seconds that a fill waits for types that do not answer while others do
-PROBE = 2.0  # seconds between two looks at OPA
 AUDIT = 60.0  # seconds between two audits, which look at all that OPA has
 _AUDIT_SHARE = 200  # an audit is followed by so many times its own duration, at least
 _RULES_LOOK = 0.05  # seconds between two looks whether OPA has taken other modules
 _FIRST_WAIT = 0.1  # seconds before a fill that has failed is tried again; the waits double
 _LONGEST_WAIT = 10.0
-POLICY_KIND = "policybridge.io/PolicyKind"
-CRD = "apiextensions.k8s.io/CustomResourceDefinition"
-_DESCRIBING = {POLICY_KIND, CRD}  # a change of one of these may change the policy kinds in force
 
 
 class Replicator:
@@ -69,31 +60,23 @@ class Replicator:
         rules: Callable[[], str | None] = lambda: "",
     ) -> None:
         self.filled = asyncio.Event()
-        self.troubles = Troubles()
-        self._source = source
+        self.counted = Counted()
         self._opa = opa
         self._types = frozenset(types)
-        self._wanted = self._types  # with the policy kinds in force
         self._writer = Writer(opa, Claim(opa, owner, content, self._waits_for_opa))
-        self._pending = Pending(self._writer.documents.keys_of, prune=prune)
-        self._asked = frozenset(asked)
+        self._intake = Intake(source, Pending(self._writer.documents.keys_of, prune=prune), self.counted, asked)
+        self._describing = Describing(self._writer, self._intake, self._types)
+        self._filling = Filling(self._writer, self._intake, self._describing)
         self._rules = rules
         self._linked_by = ""  # the rules that links were made by
         self._rules_change = False
         self._relinks = False  # other rules were to come, whether they are in force now or not
-        self._wake = asyncio.Event()
-        self._came = asyncio.Event()  # a change, of which links may be made
-        self._room = asyncio.Event()  # for changes that come
         self._doubt = False  # whether OPA holds what was written
         self._looking = False  # into a doubt
         self._whole = False  # OPA was filled
         self._listeners: list[Listener] = []
-        self._listings = Listings()
-        self._exhausted = False
         self._following: asyncio.Task[None] | None = None
         self._writing = False
-        self.counted = Counted()
-        self._undiscovered: dict[str, str] = {}  # as was told last: CRDs with the policy label, and what is wrong
 
     def listen(self, listener: Listener) -> None:
         """Call `listener` after each write."""
@@ -108,9 +91,14 @@ class Replicator:
         return self._writer.documents.counts
 
     @property
+    def troubles(self) -> Troubles:
+        """What the source has in trouble now."""
+        return self._intake.troubles
+
+    @property
     def waiting(self) -> int:
         """How many objects wait to be written."""
-        return len(self._pending)
+        return len(self._intake.pending)
 
     @property
     def confirmed(self) -> bool:
@@ -120,7 +108,7 @@ class Replicator:
     def doubt(self) -> None:
         """Look at OPA at once: there is a sign that it was restarted."""
         self._doubt = True
-        self._wake.set()
+        self._intake.wake.set()
 
     def rules_change(self, links: bool) -> None:
         """Modules by which links are made (`links`), or objects are judged, are about to change in OPA.
@@ -136,50 +124,23 @@ class Replicator:
         self.filled.clear()
         if self._whole:
             self._tell(Notice(refilling=True))
-        self._wake.set()
+        self._intake.wake.set()
 
     async def run(self) -> None:
         """Follow the source and write to OPA until cancelled; an OPA that is away or empty is waited for and filled."""
-        self._want(self._types)
+        self._intake.want(self._types)
         async with asyncio.TaskGroup() as tasks:
-            self._following = tasks.create_task(self._follow())
+            self._following = tasks.create_task(self._intake.follow())
             tasks.create_task(self._keep_filled())
 
     async def finish(self) -> None:
         """Take in no more; returns once OPA holds what has come. One that is away or being filled is left as it is."""
         if self._following:
             self._following.cancel()
-        while self.filled.is_set() and (len(self._pending) or self._writing):  # noqa: ASYNC110 (once in its life)
+        while self.filled.is_set() and (len(self._intake.pending) or self._writing):  # noqa: ASYNC110 (once in its life)
             await asyncio.sleep(0.01)
         if self.filled.is_set():
             log.info("OPA holds all that has come", objects=len(self))
-
-    async def _follow(self) -> None:
-        async for change in self._source.changes():
-            self._note(change)
-            # After everything was asked for anew, what comes before a type's listing is left over from before.
-            if not isinstance(change, Upserted | Deleted | Listed) or change.type_id in self._listings.begun:
-                self._pending.take_in(change)
-            self._came.set()
-            self._wake.set()
-            while len(self._pending) > ROOM or self._pending.size > ROOM_BYTES:
-                self._room.clear()
-                await self._room.wait()
-        # A folder that is not followed has told all there is.
-        self._exhausted = True
-        self.troubles.tell()
-        self._listings.expect_nothing()
-        self._wake.set()
-
-    def _note(self, change: Change) -> None:
-        self._listings.note(change)
-        match change:
-            case Trouble(subject, message, absent=absent):
-                self.troubles.begins(subject, message, warning=not absent or subject in self._asked)
-            case Mended(subject):
-                self.troubles.ends(subject)
-            case _ if change.type_id in self._listings.begun:
-                self.troubles.ends(change.type_id)
 
     async def _keep_filled(self) -> None:
         wait = _FIRST_WAIT
@@ -202,7 +163,7 @@ class Replicator:
                 wait = _FIRST_WAIT
                 await self._follow_up()
             except OpaError as error:
-                if self._exhausted:
+                if self._intake.exhausted:
                     raise
                 reason = error.reason if isinstance(error, Lost) else "rejected"
                 log.warning("OPA must be filled again", reason=reason, why=str(error))
@@ -219,107 +180,34 @@ class Replicator:
                 log.info("OPA answers again")
                 self.filled.set()
             return
-        if self._exhausted:
+        if self._intake.exhausted:
             raise error
         if self.filled.is_set():
             log.warning("waiting for OPA", why=str(error))
             self.filled.clear()
 
     def _start_over(self) -> None:
-        self._pending.clear()
-        self._room.set()
         self._writer.linking.forget()
-        self._listings.start_over()
-        # Policy kinds stay wanted: whoever looks at a fill without their policies would take every policy for gone.
-        self._want(self._wanted)
-        self._source.relist()
+        self._intake.start_over()
 
     async def _fill(self) -> None:
-        """Everything that the source tells first, in few operations with large values.
-
-        Meanwhile OPA makes links of what waits, so that it is idle neither while more is read nor while it is written.
-        """
-        ahead = [asyncio.create_task(self._link_ahead()) for _ in range(AT_ONCE)]
-        try:
-            await self._fill_in_pieces()
-        finally:
-            for task in ahead:
-                task.cancel()
-            await asyncio.gather(*ahead, return_exceptions=True)
-
-    async def _link_ahead(self) -> None:
-        while True:
-            self._came.clear()
-            if not await self._writer.link_ahead(self._pending.objects()):
-                await self._came.wait()
-
-    async def _fill_in_pieces(self) -> None:
-        await self._gathered()
-        await self._write_all()
-        await self._describe()
-        for type_id in self._writer.documents.types() - self._wanted - self._listings.begun:
-            self._pending.forget(type_id)  # found in OPA, from a bridge before this one
-        await self._gathered()  # the types of policy kinds that were not known before
-        await self._write_all()
-        await self._writer.finish()
+        await self._filling.fill()
         self._whole = True
         log.info("OPA is filled", objects=len(self))
         if not self._rules_change:  # else some links may be made by what was in force before
             self.filled.set()
             self._tell(Notice(refilled=True))
 
-    async def _gathered(self) -> None:
-        """Wait until every type has been told whole, or it is known that it delivers nothing.
-
-        A type that does not answer while others do is waited for no longer than SILENCE. Meanwhile OPA takes what is a
-        piece.
-        """
-        said: set[str] = set()
-        clock = asyncio.get_running_loop().time
-        look = clock() + PROBE
-        answered = clock()  # when it was not only for silent types that we waited
-        while missing := self._listings.missing:
-            self._wake.clear()
-            if not self._listings.held_up_by_silence:
-                answered = clock()
-            elif clock() - answered > SILENCE:
-                log.warning("goes on without types that do not answer", types=sorted(missing))
-                self._listings.expect_nothing()
-                continue
-            if clock() > look:
-                await self._writer.probe()
-                look = clock() + PROBE
-            if len(self._pending) >= PIECE or self._pending.size >= PIECE_BYTES:
-                await self._writer.write(self._take_out(PIECE, PIECE_BYTES))
-                continue
-            try:
-                async with asyncio.timeout(PROBE):
-                    await self._wake.wait()
-            except TimeoutError:
-                if missing != said:
-                    log.info("waiting for first listings", types=sorted(missing))
-                    said = missing
-
-    async def _write_all(self) -> None:
-        while len(self._pending):
-            await self._writer.write(self._take_out(PIECE, PIECE_BYTES))
-
-    def _take_out(self, limit: int, most_bytes: int) -> dict[Key, Object | None]:
-        batch = self._pending.take_out(limit, most_bytes)
-        self.counted.taken_out(len(batch), self._pending.taken_size)
-        self._room.set()
-        return batch
-
     async def _follow_up(self) -> None:
         """Write changes as they come; look at OPA now and then."""
         clock = asyncio.get_running_loop().time
         look, audit = clock() + PROBE, clock() + AUDIT
         while True:
-            self._wake.clear()
-            if not len(self._pending) and not self._doubt:
+            self._intake.wake.clear()
+            if not len(self._intake.pending) and not self._doubt:
                 try:
                     async with asyncio.timeout_at(min(look, clock() + _RULES_LOOK) if self._rules_change else look):
-                        await self._wake.wait()
+                        await self._intake.wake.wait()
                 except TimeoutError:
                     pass
             self._follow_rules()
@@ -355,7 +243,7 @@ class Replicator:
         self._tell(Notice(refilled=True))
 
     async def _write_next(self) -> None:
-        if not len(self._pending):
+        if not len(self._intake.pending):
             return
         self._writing = True
         try:
@@ -364,37 +252,15 @@ class Replicator:
             self._writing = False
 
     async def _write_batch(self) -> None:
-        written = await self._writer.write(self._take_out(BATCH, BATCH_BYTES))
-        self.counted.in_opa(self._pending.arrivals)
+        written = await self._writer.write(self._intake.take_out(BATCH, BATCH_BYTES))
+        self.counted.in_opa(self._intake.pending.arrivals)
         keys = [key for key, before in written.items() if before.essence != self._writer.documents.essence(key)]
-        if any(key.type_id in _DESCRIBING for key in keys):
-            await self._describe()
+        if any(key.type_id in DESCRIBING for key in keys):
+            await self._describing.describe()
         if written:
             was = {key: written[key].paths for key in keys if written[key].paths}
             reported = written.keys() - set(keys)
             self._tell(Notice(tuple(keys), tuple(reported), was))
-
-    async def _describe(self) -> None:
-        """Store the policy kinds in force, and have their objects delivered.
-
-        A cluster that no CRD and no PolicyKind tells of a shipped preset's kind does not serve it.
-        """
-        kinds = await self._writer.ask("kinds_in_force")
-        await self._writer.put_kinds(kinds)
-        self._want(self._types | {kind for kind, about in kinds.items() if about["layers"] != ["Preset"]})
-        await self._tell_undiscovered()
-
-    async def _tell_undiscovered(self) -> None:
-        found: dict[str, str] = await self._writer.ask("undiscovered")
-        for crd, why in found.items():
-            if self._undiscovered.get(crd) != why:
-                log.warning("a CRD with the policy label makes no policy kind", crd=crd, why=why)
-        self._undiscovered = found
-
-    def _want(self, types: frozenset[str]) -> None:
-        self._wanted = types
-        self._listings.expect(frozenset() if self._exhausted else types)
-        self._source.want(types)
 
     def _tell(self, notice: Notice) -> None:
         for listener in self._listeners:

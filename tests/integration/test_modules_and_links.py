@@ -152,7 +152,7 @@ async def test_links_made_by_modules_that_were_in_force_for_a_moment_are_made_an
             patched.setattr(replicator, "_rules", lambda: None)  # it is busy with something else meanwhile
             bench.put("below", ELSEWHERE, version="2")
             await bench.in_force("below", version="2")
-            source = replicator._source
+            source = replicator._intake._source
             assert isinstance(source, ScriptedSource)
             service = next(obj for obj in source.objects.values() if obj["kind"] == "Service")
             source.put({**service, "spec": {"ports": []}})

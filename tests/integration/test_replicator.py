@@ -19,7 +19,7 @@ from bridge.modules.shipped import shipped_bundle
 from bridge.opa.bundle import Bundle, build_bundle
 from bridge.opa.client import Opa
 from bridge.opa.managed import ManagedOpa
-from bridge.replicator import replicator as replicating_module
+from bridge.replicator import filling as filling_module
 from bridge.replicator.claim import MARKER
 from bridge.replicator.replicator import BATCH, Replicator
 from bridge.resources import rego_root
@@ -160,8 +160,8 @@ async def test_it_waits_for_types_that_are_slow_or_cannot_be_reached_but_not_for
 async def test_a_type_that_does_not_answer_holds_no_fill_for_ever_while_others_answer(
     opa_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(replicating_module, "SILENCE", 0.2)
-    monkeypatch.setattr(replicating_module, "PROBE", 0.1)
+    monkeypatch.setattr(filling_module, "SILENCE", 0.2)
+    monkeypatch.setattr(filling_module, "PROBE", 0.1)
     source = ScriptedSource([service("cart")], silent=["core/Service"])
     async with replicating(opa_path, source) as bridge:
         source.say(Trouble("core/Service", "no answer", unknown=True))
@@ -173,8 +173,8 @@ async def test_a_type_that_does_not_answer_holds_no_fill_for_ever_while_others_a
 
 
 async def test_while_nothing_answers_a_fill_waits(opa_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(replicating_module, "SILENCE", 0.2)
-    monkeypatch.setattr(replicating_module, "PROBE", 0.1)
+    monkeypatch.setattr(filling_module, "SILENCE", 0.2)
+    monkeypatch.setattr(filling_module, "PROBE", 0.1)
     source = ScriptedSource([service("cart")], silent=TYPES)
     async with replicating(opa_path, source) as bridge:
         source.say(*(Trouble(type_id, "the API server is away", unknown=True) for type_id in TYPES))

@@ -18,7 +18,7 @@ from bridge.model.changes import Object, Trouble
 from bridge.model.keys import key_of
 from bridge.opa.client import Opa
 from bridge.opa.managed import ManagedOpa
-from bridge.replicator import claim, replicator
+from bridge.replicator import claim, filling, intake, replicator
 from bridge.replicator.replicator import BATCH_BYTES, Replicator
 from bridge.replicator.writer import MOST_OPERATIONS
 from tests.bench.figures import opa_below
@@ -250,7 +250,7 @@ async def test_no_write_has_much_more_operations_than_opa_takes_quickly(faulty: 
 async def test_a_fill_of_several_pieces_is_less_than_an_operation_an_object(
     faulty: FaultyOpa, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(replicator, "PIECE", 100)
+    monkeypatch.setattr(filling, "PIECE", 100)
 
     def routes_of(namespace: str) -> Iterator[Object]:
         gateway, backend = {"name": "public", "namespace": "infra"}, {"name": "cart", "port": 80}
@@ -284,7 +284,7 @@ async def test_no_write_has_much_more_bytes_than_opa_takes_quickly(faulty: Fault
 async def test_the_source_waits_while_many_bytes_wait_for_opa(
     faulty: FaultyOpa, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(replicator, "ROOM_BYTES", 1 << 20)
+    monkeypatch.setattr(intake, "ROOM_BYTES", 1 << 20)
     async with bridge(faulty.url, []) as one:
         await one.filled()
         faulty.fault = refuse(429)
@@ -292,7 +292,7 @@ async def test_the_source_waits_while_many_bytes_wait_for_opa(
         one.source.put(*large)
         await until(lambda: not one.replicator.filled.is_set())
         await asyncio.sleep(1)
-        assert one.replicator._pending.size < (1 << 20) + 110_000
+        assert one.replicator._intake.pending.size < (1 << 20) + 110_000
         assert one.source._queue.qsize() > 30
         faulty.fault = None
         await one.notices.until_written()

@@ -1,0 +1,93 @@
+"""A fill: everything that the source tells first, in few operations with large values."""
+
+from __future__ import annotations
+
+import asyncio
+
+import structlog
+
+from bridge.replicator.describing import Describing
+from bridge.replicator.intake import Intake
+from bridge.replicator.linking import AT_ONCE
+from bridge.replicator.writer import Writer
+
+PIECE = 3_000  # objects of a fill that are written at once, while more are read; memory holds no more of them for long
+PIECE_BYTES = 16 << 20
+SILENCE = 30.0  # seconds that a fill waits for types that do not answer while others do
+PROBE = 2.0  # seconds between two looks at OPA
+
+log = structlog.get_logger(__name__)
+
+
+class Filling:
+    """Fills the OPA of `writer` from `intake`. Methods wait and raise as those of `Writer`."""
+
+    def __init__(self, writer: Writer, intake: Intake, describing: Describing) -> None:
+        self._writer = writer
+        self._intake = intake
+        self._describing = describing
+
+    async def fill(self) -> None:
+        """Write everything that the source tells first, what `Writer.begin` has begun, and mark it as whole.
+
+        Meanwhile OPA makes links of what waits, so that it is idle neither while more is read nor while it is written.
+        """
+        ahead = [asyncio.create_task(self._link_ahead()) for _ in range(AT_ONCE)]
+        try:
+            await self._in_pieces()
+        finally:
+            for task in ahead:
+                task.cancel()
+            await asyncio.gather(*ahead, return_exceptions=True)
+
+    async def _link_ahead(self) -> None:
+        while True:
+            self._intake.came.clear()
+            if not await self._writer.link_ahead(self._intake.pending.objects()):
+                await self._intake.came.wait()
+
+    async def _in_pieces(self) -> None:
+        await self._gathered()
+        await self._write_all()
+        await self._describing.describe()
+        for type_id in self._writer.documents.types() - self._intake.wanted - self._intake.listings.begun:
+            self._intake.pending.forget(type_id)  # found in OPA, from a bridge before this one
+        await self._gathered()  # the types of policy kinds that were not known before
+        await self._write_all()
+        await self._writer.finish()
+
+    async def _gathered(self) -> None:
+        """Wait until every type has been told whole, or it is known that it delivers nothing.
+
+        A type that does not answer while others do is waited for no longer than SILENCE. Meanwhile OPA takes what is a
+        piece.
+        """
+        said: set[str] = set()
+        clock = asyncio.get_running_loop().time
+        look = clock() + PROBE
+        answered = clock()  # when it was not only for silent types that we waited
+        while missing := self._intake.listings.missing:
+            self._intake.wake.clear()
+            if not self._intake.listings.held_up_by_silence:
+                answered = clock()
+            elif clock() - answered > SILENCE:
+                log.warning("goes on without types that do not answer", types=sorted(missing))
+                self._intake.listings.expect_nothing()
+                continue
+            if clock() > look:
+                await self._writer.probe()
+                look = clock() + PROBE
+            if len(self._intake.pending) >= PIECE or self._intake.pending.size >= PIECE_BYTES:
+                await self._writer.write(self._intake.take_out(PIECE, PIECE_BYTES))
+                continue
+            try:
+                async with asyncio.timeout(PROBE):
+                    await self._intake.wake.wait()
+            except TimeoutError:
+                if missing != said:
+                    log.info("waiting for first listings", types=sorted(missing))
+                    said = missing
+
+    async def _write_all(self) -> None:
+        while len(self._intake.pending):
+            await self._writer.write(self._intake.take_out(PIECE, PIECE_BYTES))
