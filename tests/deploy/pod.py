@@ -45,10 +45,11 @@ class Pod:
     webhook: int = field(default_factory=free_port)
     probes: int = field(default_factory=free_port)
     opa: int = field(default_factory=free_port)  # for OPA's readers, where the chart has any
+    diagnostic: int = field(default_factory=free_port)
     processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
 
-    def start(self) -> None:
-        """Start the containers."""
+    def start(self, *only: str) -> None:
+        """Start the containers, or some of them by name."""
         listens = free_port()
         for path, text in self.secrets.items():
             (self.folder / path).parent.mkdir(exist_ok=True)
@@ -69,8 +70,9 @@ class Pod:
         opa = find("opa")
         assert opa is not None
         executables = {"bridge": bridge, "opa": opa.path}
-        for container in one(self.objects, "Deployment")["spec"]["template"]["spec"]["containers"]:
-            self._run(container, executables[container["name"]])
+        for container in self._containers:
+            if container["name"] in (only or executables):
+                self._run(container, executables[container["name"]])
 
     def stop(self) -> None:
         """Tell every container to end, all at once, as a kubelet does."""
@@ -89,12 +91,25 @@ class Pod:
 
     @property
     def ready(self) -> bool:
-        """Whether its readiness probes succeed."""
+        """Whether the readiness probes of all containers that run succeed."""
+        return all(self.probe(name, "readinessProbe") for name in self.processes)
+
+    def probe(self, container: str, name: str) -> bool:
+        """Whether a probe succeeds, asked as a kubelet asks: by HTTP where it says nothing else."""
+        (probe,) = [one[name] for one in self._containers if one["name"] == container]
+        get = probe["httpGet"]
+        port = {"probes": self.probes, "opa-diagnostic": self.diagnostic}[get["port"]]
+        url = f"{get.get('scheme', 'HTTP').lower()}://127.0.0.1:{port}{get['path']}"
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.probes}/readyz", timeout=3) as answer:
+            with urllib.request.urlopen(url, timeout=3) as answer:  # noqa: S310 (loopback)
                 return bool(answer.status == 200)
         except (urllib.error.URLError, OSError):
             return False
+
+    @property
+    def _containers(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = one(self.objects, "Deployment")["spec"]["template"]["spec"]["containers"]
+        return found
 
     def log(self) -> str:
         """What its containers said."""
@@ -111,7 +126,10 @@ class Pod:
     def _here(self, text: str) -> str:
         for path in _MOUNTED:
             text = text.replace(path, str(self.folder))
-        return text.replace("0.0.0.0:8383", "127.0.0.1:0").replace("0.0.0.0:8181", f"127.0.0.1:{self.opa}")
+        for option, port in (("--diagnostic-addr=http://", self.diagnostic), ("--addr=", self.opa)):
+            if text.startswith(f"{option}:"):
+                return f"{option}127.0.0.1:{port}"
+        return text
 
 
 def wait_until_ready(pod: Pod, patience: float) -> None:

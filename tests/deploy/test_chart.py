@@ -187,7 +187,7 @@ def test_only_the_bridge_reaches_opa_unless_readers_have_tokens(home: Path, rend
     assert [port["name"] for port in one(rendered, "Service")["spec"]["ports"]] == ["webhook", "metrics"]
     guarded = template(CHART, home, VALUES["readers of OPA"])
     policy = "/etc/policy-bridge/settings/authz.rego"
-    assert set(opa_arguments(config, policy, [socket, "0.0.0.0:8181"])) <= set(arguments(guarded))
+    assert set(opa_arguments(config, policy, [socket, ":8181"])) <= set(arguments(guarded))
     settings = load_settings(_settings(guarded, home), environ={})
     mounted = {mount["mountPath"] for mount in _containers(guarded)[0]["volumeMounts"]}
     assert {
