@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bridge.cli.help_text import ExampleCommand, ExampleGroup, debug_option
+from bridge.cli.plain import tell
 
 if TYPE_CHECKING:
     from bridge.cli.printers.table import Table
@@ -35,11 +36,13 @@ def config() -> None:
 def check(ctx: click.Context, files: tuple[Path, ...]) -> None:
     """Tell all that is wrong with settings files, each alone, with file and line; 1 if anything is.
 
-    The environment does not count here, and nothing that a file names is looked for.
+    The environment does not count here, but a variable of it that is no setting is told. Nothing that a file names is
+    looked for.
     """
     from bridge.runtime.settings_files import SettingsError
     from bridge.runtime.settings_loading import load_settings
 
+    _tell_variables()
     wrong = False
     for file in files:
         try:
@@ -72,6 +75,7 @@ def show(file: Path | None, output: str | None, *, origin: bool) -> None:
     if origin and output:
         raise click.UsageError("--origin is a table: -o is without it")
     loaded = load(file)
+    _tell_variables()
     if origin:
         print_tables([_table(loaded)])
     else:
@@ -89,6 +93,14 @@ def schema() -> None:
 
     found = msgspec.json.schema(Settings)
     sys.stdout.write(to_json({"$schema": "https://json-schema.org/draft/2020-12/schema", **found}))
+
+
+def _tell_variables() -> None:
+    """Warn of variables that look like settings and are none."""
+    from bridge.runtime.settings_environment import unknown_variables
+
+    for one in unknown_variables():
+        tell(f"warning: {one}")
 
 
 def _document(loaded: Loaded) -> dict[str, Any]:

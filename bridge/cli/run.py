@@ -68,6 +68,7 @@ def run(config: Path | None, **flags: Any) -> None:
     from bridge.cli.reading import take_standard_input
     from bridge.runtime.logs import configure_logs
     from bridge.runtime.serve import serve
+    from bridge.runtime.settings_environment import warn_of_variables
     from bridge.runtime.settings_loading import load_settings
     from bridge.web.site import site_of
 
@@ -76,6 +77,7 @@ def run(config: Path | None, **flags: Any) -> None:
 
     settings = read()
     configure_logs(settings.log_level, settings.log_format)
+    warn_of_variables()
     take_standard_input(settings.manifests)
     asyncio.run(serve(settings, lambda running: report(settings, running), site_of(settings), read))
 

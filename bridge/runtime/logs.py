@@ -10,10 +10,13 @@ import logging
 import re
 import sys
 import time
+from typing import Any
 
 import structlog
 from structlog.tracebacks import ExceptionDictTransformer
 from structlog.typing import EventDict, Processor, WrappedLogger
+
+from bridge.model.keys import Key
 
 MOST_ITEMS = 10  # of a list; then their number
 LONGEST = 2000  # characters of a text
@@ -75,14 +78,20 @@ class _Passing(logging.Handler):
 
 
 def _shorten(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
-    for key, value in event.items():
-        if isinstance(value, str):
-            event[key] = _text(value)
-        elif isinstance(value, list | tuple):
-            event[key] = [_text(item) if isinstance(item, str) else item for item in value[:MOST_ITEMS]]
-            if len(value) > MOST_ITEMS:
-                event[key].append(f"and {len(value) - MOST_ITEMS} more")
-    return event
+    return {name: value if name == "exc_info" else _shown(value) for name, value in event.items()}
+
+
+def _shown(value: Any) -> Any:
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, Key):  # a tuple too
+        return _text(str(value))
+    if isinstance(value, list | tuple):
+        more = [f"and {len(value) - MOST_ITEMS} more"] if len(value) > MOST_ITEMS else []
+        return [*map(_shown, value[:MOST_ITEMS]), *more]
+    if isinstance(value, dict):
+        return {_shown(name): _shown(one) for name, one in value.items()}
+    return value
 
 
 def _text(text: str) -> str:

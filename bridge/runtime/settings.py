@@ -12,6 +12,8 @@ from bridge.runtime.settings_checks import Flawed, flaws_of, split_address
 
 PREFIX = "BRIDGE_"  # of environment variables: BRIDGE_OPA_URL sets opa_url
 POLICY_NAMESPACES = ("opa-policies",)
+LogLevel = Literal["debug", "info", "warning", "error"]
+LogFormat = Literal["console", "json"]
 
 
 class TypeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
@@ -134,8 +136,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     webhook_url: str | None = None
     shutdown_grace: float = 25.0
     shutdown_drain: float = 5.0
-    log_level: str = "info"
-    log_format: str = "console"
+    log_level: LogLevel = "info"
+    log_format: LogFormat = "console"
 
     def __post_init__(self) -> None:
         """Refuse what no type can say, with all that is wrong (`bridge.runtime.settings_checks.Flawed`)."""

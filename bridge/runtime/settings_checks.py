@@ -57,15 +57,6 @@ def _above_0(setting: str) -> Callable[[Settings], None]:
     return check
 
 
-def _one_of(setting: str, *values: str) -> Callable[[Settings], None]:
-    def check(settings: Settings) -> None:
-        value = getattr(settings, setting)
-        if value not in values:
-            raise ValueError(f"{setting} {value!r} is none of {', '.join(values)}")
-
-    return check
-
-
 def _address(setting: str) -> Callable[[Settings], None]:
     def check(settings: Settings) -> None:
         if (address := getattr(settings, setting)) is not None:
@@ -118,8 +109,6 @@ _CHECKS: tuple[tuple[str, Callable[[Settings], None]], ...] = (
     ("placement_writes_per_second", _above_0("placement_writes_per_second")),
     ("placement_most_patches", _above_0("placement_most_patches")),
     ("decision", _decision),
-    ("log_level", _one_of("log_level", "debug", "info", "warning", "error")),
-    ("log_format", _one_of("log_format", "console", "json")),
     ("opa_url", _without_secret("opa_url", "opa_token_file")),
     ("webhook_decision", _without_secret("webhook_decision", "webhook_token_file")),
     ("opa_url", check_opa),

@@ -13,12 +13,14 @@ import msgspec
 
 from bridge.runtime.settings import PREFIX, Settings
 from bridge.runtime.settings_checks import Flawed
+from bridge.runtime.settings_environment import of_a_service
 from bridge.runtime.settings_files import Mistake, SettingsError, SettingsFile, read_settings_file
 
 DEFAULT = "default"
 _AT = re.compile(r" - at `([^`]*)`$")
 _STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
 _UNKNOWN = re.compile(r"unknown field `([^`]*)`")
+_ENUM = re.compile(r"^Invalid enum value ('.*?')(?: - at `[^`]*`)?$")
 _TYPE = re.compile(r"`([a-z |]+)`")
 _WORDS = {
     "array": "a list",
@@ -97,7 +99,7 @@ def _from_environment(environ: Mapping[str, str]) -> Iterator[tuple[str, _Given]
     for name, hint in _HINTS.items():
         variable = PREFIX + name.upper()
         text = environ.get(variable)
-        if text is not None:
+        if text is not None and not of_a_service(variable, text):
             value = tuple(filter(None, text.split(","))) if "tuple" in str(hint) else text
             yield name, _Given(value, lambda *_, variable=variable: f"environment {variable}")
 
@@ -138,8 +140,9 @@ def _converted(name: str, value: Any, hint: Any, where: Where) -> Iterator[Mista
         within = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in place)
         said = _TYPE.sub(_in_words, text[: at.start()] if at else text)
         said = said if said.startswith(name) else f"{name}{within}: {said[:1].lower()}{said[1:]}"
-        allowed = _allowed(hint, place) if "enum value" in said else ()
-        yield Mistake(where(*place), f"{said}: it is one of {', '.join(allowed)}" if allowed else said)
+        if (other := _ENUM.search(text)) and (allowed := _allowed(hint, place)):
+            said = f"{name}{within}: {other[1]} is none of {', '.join(allowed)}"
+        yield Mistake(where(*place), said)
 
 
 def _allowed(hint: Any, place: Iterable[str | int]) -> tuple[str, ...]:

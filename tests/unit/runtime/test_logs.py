@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import structlog
 
+from bridge.model.keys import Key
 from bridge.runtime.logs import AGAIN, LONGEST, MOST_ITEMS, configure_logs
 
 
@@ -30,6 +31,18 @@ def test_long_lists_and_texts_are_cut(capsys: pytest.CaptureFixture[str]) -> Non
     (line,) = lines(capsys)
     assert line["subjects"] == [*subjects[:MOST_ITEMS], "and 5 more"]
     assert len(line["why"]) == LONGEST
+
+
+@pytest.mark.parametrize("form", ["json", "console"])
+def test_a_key_is_its_text(capsys: pytest.CaptureFixture[str], form: str) -> None:
+    configure_logs("info", form)
+    key = Key("core", "Service", "shop", "cart", "http")
+    structlog.get_logger().info("waits", object=key, objects=[key, key.object], by={"last": key})
+    said = capsys.readouterr().err
+    assert said.count("core/Service/shop/cart#http") == 3
+    assert said.count("core/Service/shop/cart") == 4
+    assert '"cart"' not in said
+    assert "'cart'" not in said
 
 
 def test_a_password_in_an_address_is_not_shown(capsys: pytest.CaptureFixture[str]) -> None:

@@ -56,7 +56,7 @@ def test_an_entry_has_a_mode_and_may_have_a_decision_of_its_own(tmp_path: Path) 
         ("placement: [apps/Deployment, apps/Deployment]", "placement: apps/Deployment is named twice"),
         (
             "placement: [{type: apps/Deployment, mode: write}]",
-            "invalid enum value 'write': it is one of Off, Report, Write",
+            "placement.mode: 'write' is none of Off, Report, Write",
         ),
         ("placement: [{type: apps/Deployment, mode: On}]", "one of Off, Report, Write"),
         ("decision: 'a b'", "is no decision"),

@@ -1,6 +1,7 @@
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from bridge.model.selection import Fields, Selection
@@ -50,7 +51,7 @@ def test_texts_of_the_environment_become_what_the_setting_is() -> None:
         ("[1]", "settings are a mapping of names to values"),
         ("a: [", "no YAML: "),
         ("1: 2", "there is no setting 1"),
-        ("allowed_builtins: [http.sent]", "allowed_builtins: invalid enum value 'http.sent': it is one of http.send, "),
+        ("allowed_builtins: [http.sent]", "allowed_builtins: 'http.sent' is none of http.send, "),
     ],
 )
 def test_a_wrong_file_is_one_line_that_says_what_would_do(tmp_path: Path, text: str, said: str) -> None:
@@ -78,8 +79,8 @@ def test_an_empty_file_is_no_settings(tmp_path: Path) -> None:
     [
         ({"status_writes_per_second": 0}, "above 0"),
         ({"status_writes_per_second": float("nan")}, "above 0"),
-        ({"log_level": "loud"}, "'loud' is none of"),
-        ({"log_format": "xml"}, "'xml' is none of"),
+        ({"log_level": "loud"}, "'loud' is none of debug, info, warning, error"),
+        ({"log_format": "xml"}, "'xml' is none of console, json"),
         ({"opa_port": 70000}, "70000 is no port"),
         ({"listen": "8282"}, "'8282' is no HOST:PORT"),
         ({"listen": ":8282"}, "':8282' is no HOST:PORT"),
@@ -151,10 +152,16 @@ log_level: loud
         f"{file}:3: opa_port: expected a whole number or nothing, got a text",
         f"{file}:7: types: there is no 'labelselector'; did you mean labelSelector?",
         f"{file}:8: types: 'Secret' is no <group>/<Kind>",
+        f"{file}:9: log_level: 'loud' is none of debug, info, warning, error",
+        "option --log-format: log_format: 'xml' is none of console, json",
         "environment BRIDGE_STATUS_WRITES_PER_SECOND: status_writes_per_second must be above 0",
-        f"{file}:9: log_level 'loud' is none of debug, info, warning, error",
-        "option --log-format: log_format 'xml' is none of console, json",
     ]
+
+
+def test_the_schema_names_the_values_where_only_some_are_right() -> None:
+    properties = msgspec.json.schema(Settings)["$defs"]["Settings"]["properties"]
+    assert sorted(properties["log_level"]["enum"]) == ["debug", "error", "info", "warning"]
+    assert sorted(properties["log_format"]["enum"]) == ["console", "json"]
 
 
 def test_a_key_that_is_there_twice_is_told(tmp_path: Path) -> None:

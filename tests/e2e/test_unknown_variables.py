@@ -1,0 +1,34 @@
+"""A variable of the environment that looks like a setting and is none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.conftest import Run
+
+WRONG = {"BRIDGE_PROBE_LISTNE": "0.0.0.0:8283"}
+SAID = "warning: environment BRIDGE_PROBE_LISTNE: there is no such setting; did you mean BRIDGE_PROBE_LISTEN?\n"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """Settings without a mistake."""
+    file = tmp_path / "bridge.yaml"
+    file.write_text("log_level: error\n")
+    return file
+
+
+def test_config_tells_it_and_fails_not(bridge: Run, file: Path) -> None:
+    for command in (("check", file), ("show", "--config", file)):
+        plain, answer = bridge("config", *command), bridge("config", *command, more=WRONG)
+        assert (plain.returncode, plain.stderr) == (0, "")
+        assert (answer.returncode, answer.stderr) == (0, SAID)
+        assert answer.stdout == plain.stdout
+
+
+def test_run_tells_it_once_at_its_start(bridge: Run) -> None:
+    answer = bridge("run", "--kubeconfig", "/nowhere", "--log-format", "json", more=WRONG)
+    assert answer.stderr.count("BRIDGE_PROBE_LISTNE") == 1
+    assert '"near": "BRIDGE_PROBE_LISTEN"' in answer.stderr
