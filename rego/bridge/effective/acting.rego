@@ -30,6 +30,12 @@ acts_at(policy_kind, node) if {
 	_may_act_on(policy_kind, keys.parse(node).type)
 }
 
+# A node that a kind acts at stands for itself alone, but where an extension module links objects of one level.
+_stands_alone(policy_kind, node) if {
+	acts_at(policy_kind, node)
+	not lookup.extended_exist
+}
+
 _has_place(_, object_key) if hierarchy.has_place(object_key)
 
 _has_place(policy_kind, object_key) if {

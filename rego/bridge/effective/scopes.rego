@@ -14,7 +14,7 @@ scopes(policy_kind, node) := _direct_scopes(policy_kind, node) if {
 } else := _declared_scopes(policy_kind, node) if {
 	kinds.acts_where_declared(policy_kind)
 } else := {node} if {
-	acts_at(policy_kind, node)
+	_stands_alone(policy_kind, node)
 } else := _scopes_below(policy_kind, node) if {
 	not contains(node, "#")
 } else := {scope |

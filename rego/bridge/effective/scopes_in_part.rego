@@ -21,7 +21,7 @@ reached_in_part(policy_key, bound) := {"scopes": scopes_found, "whole": whole} i
 _scopes_in_part(policy_kind, node, bound) := {"scopes": scopes(policy_kind, node), "whole": true} if {
 	kinds.direct(policy_kind)
 } else := {"scopes": {node}, "whole": true} if {
-	acts_at(policy_kind, node)
+	_stands_alone(policy_kind, node)
 	not kinds.acts_where_declared(policy_kind)
 } else := {"scopes": found, "whole": {below.whole, count(backends) == count(all_backends)} == {true}} if {
 	object_key := keys.parse(node).object

@@ -26,7 +26,7 @@ under(policy_kind, node, node) if {
 
 under(policy_kind, node, scope) if {
 	not kinds.acts_at_targets(policy_kind)
-	not acts_at(policy_kind, node)
+	not _stands_alone(policy_kind, node)
 	_named_above(node, scope)
 	_at_or_below(scope, node)
 }
