@@ -165,6 +165,11 @@ class Documents:
         known = self._known.get(key)
         return known.version if known else None
 
+    def has(self, key: Key, obj: Object) -> bool:
+        """Whether this very version of an object was written; of one without versions nobody can tell."""
+        version = self.version(key)
+        return bool(version) and version == obj["metadata"].get("resourceVersion")
+
     def essence(self, key: Key) -> int | None:
         """The essence that was written of an object; None where OPA has no such object, or it was adopted."""
         known = self._known.get(key)

@@ -38,13 +38,16 @@ class Filling:
         finally:
             for task in ahead:
                 task.cancel()
-            await asyncio.gather(*ahead, return_exceptions=True)
+            ended = await asyncio.gather(*ahead, return_exceptions=True)
+            for error in [error for error in ended if isinstance(error, Exception)][:1]:
+                # Whoever wrote has asked for these links: only time was lost.
+                log.error("asking for links ahead has failed unexpectedly", exc_info=error)
 
     async def _link_ahead(self) -> None:
         while True:
-            self._intake.came.clear()
+            self._intake.more.clear()
             if not await self._writer.link_ahead(self._intake.pending.objects()):
-                await self._intake.came.wait()
+                await self._intake.more.wait()
 
     async def _in_pieces(self) -> None:
         await self._gathered()

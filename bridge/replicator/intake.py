@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from bridge.model.changes import Change, Deleted, Listed, Mended, Object, Trouble, Upserted
 from bridge.model.keys import Key
 from bridge.replicator.counted import Counted
+from bridge.replicator.linking import BATCH
 from bridge.replicator.listings import Listings
 from bridge.replicator.pending import Pending
 from bridge.replicator.troubles import Troubles
@@ -21,8 +22,8 @@ class Intake:
     """Follows a source into `pending`.
 
     What is taken out is `counted`. `asked` are types that somebody has named: that one of them is not served is a
-    warning. `wake` is set when there is something to do, `came` with each change. `exhausted`: the source has told all
-    that it ever will.
+    warning. `wake` is set when there is something to do, `more` when links of more objects can be asked (many have
+    come, a listing has ended, some were taken out). `exhausted`: the source has told all that it ever will.
     """
 
     def __init__(self, source: Source, pending: Pending, counted: Counted, asked: Iterable[str] = ()) -> None:
@@ -31,12 +32,13 @@ class Intake:
         self.troubles = Troubles()
         self.wanted: frozenset[str] = frozenset()
         self.wake = asyncio.Event()
-        self.came = asyncio.Event()
+        self.more = asyncio.Event()
         self.exhausted = False
         self._source = source
         self._counted = counted
         self._asked = frozenset(asked)
         self._room = asyncio.Event()
+        self._came = 0  # objects, since `more` was set because of them
 
     def want(self, types: frozenset[str]) -> None:
         """Have these types delivered, and no others."""
@@ -51,7 +53,7 @@ class Intake:
             # After everything was asked for anew, what comes before a type's listing is left over from before.
             if not isinstance(change, Upserted | Deleted | Listed) or change.type_id in self.listings.begun:
                 self.pending.take_in(change)
-            self.came.set()
+            self._count(change)
             self.wake.set()
             while len(self.pending) > ROOM or self.pending.size > ROOM_BYTES:
                 self._room.clear()
@@ -67,6 +69,7 @@ class Intake:
         batch = self.pending.take_out(limit, most_bytes)
         self._counted.taken_out(len(batch), self.pending.taken_size)
         self._room.set()
+        self.more.set()
         return batch
 
     def start_over(self) -> None:
@@ -79,6 +82,18 @@ class Intake:
         self.listings.start_over()
         self.want(self.wanted)
         self._source.relist()
+
+    def _count(self, change: Change) -> None:
+        match change:
+            case Upserted(_, objects):
+                self._came += len(objects)
+            case Listed():
+                self._came += BATCH
+            case _:
+                pass
+        if self._came >= BATCH:
+            self._came = 0
+            self.more.set()
 
     def _note(self, change: Change) -> None:
         self.listings.note(change)

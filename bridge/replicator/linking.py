@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
@@ -33,12 +33,17 @@ class Links(NamedTuple):
 
 
 Known = Callable[[Key], int | None]  # what the links that OPA has of an object were made from
+Held = Callable[[Key, Object], bool]  # whether OPA has this very object
 _Answer = asyncio.Task[dict[Key, Entries]]
 _Missing = tuple[Key, Object, msgspec.Raw, int | None]  # with what its links are made from, and the number for that
 
 
 def _nothing_known(_: Key) -> int | None:
     return None
+
+
+def _nothing_held(_: Key, __: Object) -> bool:
+    return False
 
 
 class _Asked(NamedTuple):
@@ -80,17 +85,21 @@ class Linking:
                     raise
                 self.begin()
             else:
-                for key in objects:
-                    self._ahead.pop(key, None)
+                self.drop(objects)
                 return found
         return {}
 
-    async def ahead(self, waiting: Mapping[Key, Object | None], known: Known = _nothing_known) -> bool:
-        """Ask for a batch of what waits, and wait for the answer; False where there is no whole one, or no answer."""
+    async def ahead(
+        self, waiting: Mapping[Key, Object | None], known: Known = _nothing_known, held: Held = _nothing_held
+    ) -> bool:
+        """Ask for a batch of what waits and is not `held`, and wait for the answer.
+
+        False where there is no whole one, or no answer.
+        """
         try:
             reading = self._reading or await self._ask_what_is_read()
             near = islice(waiting.items(), FAR)
-            fresh = ((key, obj) for key, obj in near if obj is not None and not self._has(key, obj))
+            fresh = ((key, obj) for key, obj in near if obj and not self._has(key, obj) and not held(key, obj))
             batch = dict(islice(fresh, BATCH))
             if len(batch) < BATCH:
                 return False
@@ -109,6 +118,11 @@ class Linking:
     def forget(self) -> None:
         """Drop what was asked ahead and not fetched."""
         self._ahead.clear()
+
+    def drop(self, keys: Iterable[Key]) -> None:
+        """Drop what was asked ahead of these objects."""
+        for key in keys:
+            self._ahead.pop(key, None)
 
     def _has(self, key: Key, obj: Object) -> bool:
         asked = self._ahead.get(key)

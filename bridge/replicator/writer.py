@@ -100,7 +100,7 @@ class Writer:
 
     async def link_ahead(self, waiting: Mapping[Key, Object | None]) -> bool:
         """Make links of a batch of what waits to be written; False where there is no whole one, or no answer."""
-        return await self.linking.ahead(waiting, self.documents.made_from)
+        return await self.linking.ahead(waiting, self.documents.made_from, self.documents.has)
 
     async def write(self, batch: dict[Key, Object | None]) -> dict[Key, Before]:
         """Write what differs from what OPA holds; gives the objects that do, as they were.
@@ -110,14 +110,14 @@ class Writer:
         upserts: dict[Key, Object] = {}
         deletes: list[Key] = []
         for key, obj in batch.items():
-            known = self.documents.version(key)
             if obj is None:
-                if known is not None:
+                if self.documents.version(key) is not None:
                     deletes.append(key)
-            elif not known or known != obj["metadata"].get("resourceVersion"):
-                upserts[key] = obj
-            else:
+            elif self.documents.has(key, obj):
                 self.documents.learn(key, obj)
+            else:
+                upserts[key] = obj
+        self.linking.drop(batch.keys() - upserts.keys())
         links = await self._claim.ask(lambda: self.linking.of(upserts, self.documents.made_from))
         written: dict[Key, Before] = {}
         for key in (*deletes, *upserts):
