@@ -196,6 +196,36 @@ def test_only_the_bridge_reaches_opa_unless_readers_have_tokens(home: Path, rend
     } <= mounted
 
 
+def test_what_the_api_server_believes_stays_when_cert_manager_renews_what_pods_serve(home: Path) -> None:
+    """Pods serve the certificate before until their kubelet has seen the new one: both must be of one authority."""
+    objects = template(CHART, home, VALUES["cert-manager"])
+    injected = one(objects, "MutatingWebhookConfiguration")["metadata"]["annotations"]["cert-manager.io/inject-ca-from"]
+    served = one(objects, "Certificate", injected.partition("/")[2])["spec"]
+    assert served["secretName"] in {
+        volume["secret"]["secretName"]
+        for volume in one(objects, "Deployment")["spec"]["template"]["spec"]["volumes"]
+        if "secret" in volume
+    }
+    issuer = one(objects, "Issuer", served["issuerRef"]["name"])["spec"]
+    (authority,) = [
+        obj["spec"]
+        for obj in objects
+        if obj["kind"] == "Certificate" and obj["spec"]["secretName"] != served["secretName"]
+    ]
+    assert issuer == {"ca": {"secretName": authority["secretName"]}}
+    assert authority["isCA"] is True
+    assert authority["privateKey"]["rotationPolicy"] == "Never"
+    assert int(authority["renewBefore"][:-1]) > int(served["duration"][:-1]), "a renewed authority is known in time"
+    assert one(objects, "Issuer", authority["issuerRef"]["name"])["spec"] == {"selfSigned": {}}
+
+
+def test_an_issuer_of_the_users_own_signs_alone(home: Path) -> None:
+    mine = {"kind": "ClusterIssuer", "name": "platform"}
+    objects = template(CHART, home, {"webhook": {"certificate": {"source": "CertManager", "issuerRef": mine}}})
+    assert [obj["kind"] for obj in objects if "cert-manager" in obj["apiVersion"]] == ["Certificate"]
+    assert one(objects, "Certificate", "policy-bridge-webhook")["spec"]["issuerRef"] == mine
+
+
 def test_another_configuration_makes_other_pods(home: Path, rendered: Objects) -> None:
     def checksum(objects: Objects) -> str:
         metadata = one(objects, "Deployment")["spec"]["template"]["metadata"]
