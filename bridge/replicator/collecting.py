@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import ctypes
 import gc
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+EVERY = 10.0  # seconds between two collections of a long fill, at least
+_SHARE = 50  # a collection is followed by so many times its own duration, at least
 
 
 @contextmanager
@@ -27,6 +32,19 @@ def without_collector() -> Iterator[None]:
         gc.freeze()
         if was:
             gc.enable()
+
+
+async def collect_seldom() -> None:
+    """Collect now and then until cancelled, for a block without the collector of which nobody knows how long it takes.
+
+    A fill that waits for an API server or an OPA that is away makes garbage with each attempt.
+    """
+    wait = EVERY
+    while True:
+        await asyncio.sleep(wait)
+        began = time.monotonic()
+        gc.collect()
+        wait = max(EVERY, _SHARE * (time.monotonic() - began))
 
 
 def give_back() -> None:

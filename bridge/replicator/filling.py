@@ -6,6 +6,7 @@ import asyncio
 
 import structlog
 
+from bridge.replicator.collecting import collect_seldom
 from bridge.replicator.describing import Describing
 from bridge.replicator.intake import Intake
 from bridge.replicator.linking import AT_ONCE
@@ -32,13 +33,14 @@ class Filling:
 
         Meanwhile OPA makes links of what waits, so that it is idle neither while more is read nor while it is written.
         """
-        ahead = [asyncio.create_task(self._link_ahead()) for _ in range(AT_ONCE)]
+        beside = [asyncio.create_task(self._link_ahead()) for _ in range(AT_ONCE)]
+        beside.append(asyncio.create_task(collect_seldom()))
         try:
             await self._in_pieces()
         finally:
-            for task in ahead:
+            for task in beside:
                 task.cancel()
-            ended = await asyncio.gather(*ahead, return_exceptions=True)
+            ended = await asyncio.gather(*beside, return_exceptions=True)
             for error in [error for error in ended if isinstance(error, Exception)][:1]:
                 # Whoever wrote has asked for these links: only time was lost.
                 log.error("asking for links ahead has failed unexpectedly", exc_info=error)

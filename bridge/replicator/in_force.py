@@ -12,7 +12,9 @@ from bridge.opa.errors import OpaError, OpaUndefined
 from bridge.replicator.claim import SLOW
 
 PATIENCE = SLOW  # seconds until somebody is told
-_LOOK = 0.03  # seconds between two questions, which cost OPA nothing
+BRISK = 3.0  # seconds in which OPA is looked at often: one that has just started soon answers
+_FIRST_WAIT = 0.03  # seconds between two looks in that time, which cost OPA nothing; then the waits double
+_LONGEST_WAIT = 1.0
 
 log = structlog.get_logger(__name__)
 
@@ -23,6 +25,7 @@ async def modules_in_force(opa: Opa, rules: Callable[[], str | None]) -> None:
     `rules` gives None while OPA does not have the modules that it is to have.
     """
     said = ""
+    wait = _FIRST_WAIT
     since = asyncio.get_running_loop().time()
     while True:
         try:
@@ -37,7 +40,10 @@ async def modules_in_force(opa: Opa, rules: Callable[[], str | None]) -> None:
             )
         except OpaError as error:
             why = str(error)
-        if why != said and asyncio.get_running_loop().time() - since > PATIENCE:
+        waited = asyncio.get_running_loop().time() - since
+        if why != said and waited > PATIENCE:
             log.info("waiting for OPA", why=why)
             said = why
-        await asyncio.sleep(_LOOK)
+        await asyncio.sleep(wait)
+        if waited > BRISK:
+            wait = min(2 * wait, _LONGEST_WAIT)

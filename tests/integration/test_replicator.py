@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import time
+import weakref
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -19,6 +21,7 @@ from bridge.modules.shipped import shipped_bundle
 from bridge.opa.bundle import Bundle, build_bundle
 from bridge.opa.client import Opa
 from bridge.opa.managed import ManagedOpa
+from bridge.replicator import collecting
 from bridge.replicator import filling as filling_module
 from bridge.replicator.claim import MARKER
 from bridge.replicator.replicator import BATCH, Replicator
@@ -180,6 +183,22 @@ async def test_while_nothing_answers_a_fill_waits(opa_path: Path, monkeypatch: p
         source.say(*(Trouble(type_id, "the API server is away", unknown=True) for type_id in TYPES))
         await asyncio.sleep(1)
         assert not bridge.replicator.filled.is_set()
+
+
+async def test_garbage_of_a_long_fill_is_collected(opa_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Circle:
+        """What only the collector can free."""
+
+        def __init__(self) -> None:
+            self.own = self
+
+    monkeypatch.setattr(collecting, "EVERY", 0.2)
+    source = ScriptedSource([service("cart")], silent=TYPES)
+    async with replicating(opa_path, source):
+        await until(lambda: not gc.isenabled())
+        seen = weakref.ref(Circle())
+        await until(lambda: seen() is None)
+        assert not gc.isenabled()
 
 
 async def test_changes_follow_and_what_a_relist_does_not_name_is_gone(opa_path: Path) -> None:

@@ -1,0 +1,29 @@
+"""How often an OPA is looked at that does not have the bridge's modules."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from bridge.opa.client import Opa
+from bridge.replicator import in_force
+from bridge.replicator.in_force import modules_in_force
+
+
+async def test_one_that_stays_away_is_looked_at_ever_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(in_force, "BRISK", 0.1)
+    looks = 0
+
+    def refuse(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal looks
+        looks += 1
+        writer.close()
+
+    async with await asyncio.start_server(refuse, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        async with Opa(f"http://127.0.0.1:{port}") as opa:
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(3):
+                    await modules_in_force(opa, lambda: "")
+    assert 5 < looks < 40  # two a look (the client tries twice): 0.03 s apart at first, then 0.06 s, 0.12 s, 0.24 s …
