@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import uuid
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import structlog
@@ -28,7 +28,7 @@ MARKER = "bridge_state"
 DOUBTFUL = "?"  # in place of the rules that links were made by; no rules are called so
 STANDSTILL = 6  # looks without a move, after which another bridge's marker has nobody behind it
 SLOW = 3.0  # seconds without an answer, after which somebody is told
-_LOOK = 1.0  # seconds between two of these
+LOOK = 1.0  # seconds between two looks at an OPA
 _FIRST_WAIT = 0.05  # seconds before an OPA that is away is asked again; the waits double
 _LONGEST_WAIT = 1.0
 _NOT_FOUND = 404
@@ -104,7 +104,7 @@ class Claim:
             if not seen:
                 log.warning("another bridge fills this OPA: waits until it has gone", owner=marker.owner)
             seen = marker.at
-            await asyncio.sleep(_LOOK)
+            await asyncio.sleep(LOOK)
         self._epoch, self._number, self._at, self._beginning = uuid.uuid4().hex, 0, marker.at, True
         usable = bool(marker.at and self._content and marker.content == self._content)
         return Found(usable, marker.rules == rules)
@@ -138,7 +138,8 @@ class Claim:
         wait = _FIRST_WAIT
         while True:
             try:
-                answer = await question()
+                with self._looked_at_meanwhile():
+                    answer = await question()
             except OpaError as error:
                 if not _passing(error) and not isinstance(error, OpaUndefined):
                     raise
@@ -193,9 +194,30 @@ class Claim:
             who = f"{marker.owner} fills it now" if marker.at and marker.owner != self._owner else "it was restarted"
             raise Lost(f"OPA does not hold what was written: {who}", empty=not marker.at)
 
+    @contextlib.contextmanager
+    def _looked_at_meanwhile(self) -> Iterator[None]:
+        """Tell where OPA answers nothing at all for SLOW seconds: a question may take long, a small one does not."""
+        looks: list[asyncio.Task[None]] = []
+        timer = asyncio.get_running_loop().call_later(LOOK, lambda: looks.append(asyncio.create_task(self._look())))
+        try:
+            yield
+        finally:
+            timer.cancel()
+            for look in looks:
+                look.cancel()
+
+    async def _look(self) -> None:
+        try:
+            while True:
+                async with asyncio.timeout(SLOW - LOOK):
+                    await self._opa.get(MARKER)
+                await asyncio.sleep(LOOK)
+        except (TimeoutError, OpaError):
+            self._tell_slow()
+
     def _tell_slow(self) -> None:
         with contextlib.suppress(OpaError):  # who would give up does so once there is an answer, or none
-            self._tell(OpaError(f"OPA has not answered a write for {SLOW:g} s"))
+            self._tell(OpaError(f"OPA has not answered for {SLOW:g} s"))
 
     def _tell(self, error: OpaError | None) -> None:
         if error is not None or self._stalled:

@@ -101,9 +101,11 @@ class Replicator:
         return len(self._intake.pending)
 
     @property
-    def confirmed(self) -> bool:
-        """Whether OPA holds everything, and there is no sign that it was restarted which nobody has looked into."""
-        return self.filled.is_set() and not self._doubt and not self._looking
+    def unready(self) -> str:
+        """Why OPA may not hold everything, also for a sign of a restart that nobody has looked into; empty: it does."""
+        if not self.filled.is_set():
+            return "OPA does not hold everything yet"
+        return "OPA may have been restarted, and is looked at" if self._doubt or self._looking else ""
 
     def doubt(self) -> None:
         """Look at OPA at once: there is a sign that it was restarted."""

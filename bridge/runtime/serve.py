@@ -130,7 +130,7 @@ async def _started(
             replicator.listen(listener)
         ready |= {
             "policies": lambda: loading.authors.unready,
-            "replicator": lambda: "" if replicator.filled.is_set() else "OPA does not hold everything yet",
+            "replicator": lambda: replicator.unready,
         }
         webhook = _webhook(settings, world, access, _policies(replicator, loading))
         if webhook is not None:
@@ -234,7 +234,7 @@ def _policies(replicator: Replicator, loading: PolicyLoading) -> Policies:
         if not answer.revision or answer.revision != loader.revision:
             has = f"the modules of revision {answer.revision}" if answer.revision else "no modules"
             return f"OPA answered with {has}, where {loader.revision or 'none yet'} is served"
-        return "" if replicator.confirmed else "OPA does not hold everything yet"
+        return replicator.unready
 
     return Policies(lambda: None if authors.unlisted else authors.policies_exist, distrust)
 

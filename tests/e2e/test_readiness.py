@@ -1,14 +1,21 @@
-"""`/readyz` of a bridge whose OPA takes its time to start."""
+"""`/readyz` of a bridge whose OPA takes its time to start, or may have been restarted."""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import subprocess
 import time
 import urllib.error
 import urllib.request
 from pathlib import Path
 
+from aiohttp import web
+
+from bridge.opa.config import BUNDLE_PATH, opa_config
+from bridge.opa.managed import ManagedOpa
 from tests.e2e.conftest import SHOP
+from tests.integration.faulty_opa import FaultyOpa
 
 PATIENCE = 30.0  # seconds
 
@@ -18,11 +25,7 @@ def _ask(url: str, process: subprocess.Popen[bytes]) -> tuple[int, str]:
     while True:
         assert process.poll() is None
         try:
-            with urllib.request.urlopen(url, timeout=5) as answer:  # noqa: S310 (always http on loopback)
-                return answer.status, answer.read().decode()
-        except urllib.error.HTTPError as error:
-            with error:
-                return error.code, error.read().decode()
+            return _fetch(url)
         except OSError:
             assert time.monotonic() < deadline
             time.sleep(0.02)
@@ -53,3 +56,55 @@ def test_before_opa_has_started_the_bridge_is_alive_and_not_ready(
     finally:
         process.terminate()
         assert process.wait(20) == 0
+
+
+async def test_from_its_opas_first_request_for_a_bundle_on_it_is_not_ready_until_it_has_looked_at_it(
+    bridge_path: Path, environment: dict[str, str], opa_path: Path, unused_tcp_port: int
+) -> None:
+    url = f"http://127.0.0.1:{unused_tcp_port}"
+    held = asyncio.Event()
+
+    async def hold(_: web.Request, __: object) -> web.StreamResponse:
+        await held.wait()
+        return web.Response(status=500)
+
+    async with ManagedOpa(opa_path, opa_config(url)) as opa, FaultyOpa(opa.url).serving() as proxy:
+        process = await asyncio.create_subprocess_exec(
+            bridge_path,
+            *("run", "--manifests", SHOP, "--listen", url.removeprefix("http://"), "--opa", proxy.url),
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            await asyncio.to_thread(_until_ready, url)
+            proxy.fault = hold
+            await asyncio.to_thread(_fetch, f"{url}{BUNDLE_PATH}")  # as an OPA does that has just started
+            status, text = await asyncio.to_thread(_fetch, f"{url}/readyz")
+            assert status == 503
+            assert "[-] replicator: " in text
+            proxy.fault = None
+            held.set()
+            await asyncio.to_thread(_until_ready, url)
+        finally:
+            process.terminate()
+            assert await asyncio.wait_for(process.wait(), 20) == 0
+
+
+def _fetch(url: str) -> tuple[int, str]:
+    try:
+        with urllib.request.urlopen(url, timeout=PATIENCE) as answer:  # noqa: S310 (always http on loopback)
+            return answer.status, answer.read().decode(errors="replace")
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.read().decode()
+
+
+def _until_ready(url: str) -> None:
+    deadline = time.monotonic() + 2 * PATIENCE
+    status = 0
+    while status != 200:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+        with contextlib.suppress(OSError):
+            status, _ = _fetch(f"{url}/readyz")

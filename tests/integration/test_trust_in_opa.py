@@ -1,0 +1,111 @@
+"""What OPA answers counts no longer than it is known to hold everything and to answer."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+
+from bridge.opa.managed import ManagedOpa
+from bridge.replicator import claim, replicator
+from tests.bench.figures import opa_below
+from tests.integration.faulty_opa import FaultyOpa
+from tests.integration.test_replicator import BUNDLE, service, until
+from tests.integration.test_replicator_faults import bridge
+
+Passing = Callable[[], Awaitable[web.Response]]
+MINUTES = 600.0  # seconds: nobody gives a request up
+PATIENCE = 25.0  # seconds
+
+
+@pytest.fixture
+async def opa(opa_path: Path) -> AsyncIterator[ManagedOpa]:
+    async with ManagedOpa(opa_path, {}, bundle=BUNDLE) as managed:
+        yield managed
+
+
+@pytest.fixture
+async def faulty(opa: ManagedOpa) -> AsyncIterator[FaultyOpa]:
+    async with FaultyOpa(opa.url).serving() as proxy:
+        yield proxy
+
+
+async def test_from_a_sign_of_a_restart_on_opa_is_doubted_until_it_has_been_looked_at(
+    faulty: FaultyOpa, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replicator, "PROBE", 3600.0)
+    monkeypatch.setattr(claim, "SLOW", 3600.0)
+    held = asyncio.Event()
+
+    async def hold(_: web.Request, pass_on: Passing) -> web.StreamResponse:
+        await held.wait()
+        return await pass_on()
+
+    async with bridge(faulty.url, [service("a")], timeout=MINUTES) as one:
+        await one.filled()
+        await until(lambda: not one.replicator.unready)
+        faulty.fault = hold
+        patches = len(faulty.patches)
+        one.replicator.doubt()
+        assert "may have been restarted" in one.replicator.unready
+        await until(lambda: len(faulty.patches) > patches)
+        assert "may have been restarted" in one.replicator.unready
+        assert one.replicator.filled.is_set()
+        held.set()
+        await until(lambda: not one.replicator.unready)
+        assert not any(notice.refilling for notice in one.notices.seen)
+
+
+async def test_an_opa_that_freezes_while_it_is_asked_is_not_ready_long_before_the_question_is_given_up(
+    opa: ManagedOpa, faulty: FaultyOpa, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replicator, "PROBE", 3600.0)
+    frozen = opa_below(opa.pid)
+    assert frozen is not None
+
+    async def freeze(_: web.Request, pass_on: Passing) -> web.StreamResponse:
+        faulty.question_fault = None
+        os.kill(frozen, signal.SIGSTOP)
+        return await pass_on()
+
+    async with bridge(faulty.url, [service("a")], timeout=MINUTES) as one:
+        await one.filled()
+        faulty.question_fault = freeze
+        one.source.put(service("b"))
+        try:
+            await until(lambda: bool(one.replicator.unready), PATIENCE)
+        finally:
+            os.kill(frozen, signal.SIGCONT)
+        await one.notices.until_written()
+        await until(lambda: not one.replicator.unready)
+        assert not any(notice.refilling for notice in one.notices.seen)
+
+
+async def test_an_opa_that_takes_long_over_a_question_and_answers_others_stays_ready(
+    faulty: FaultyOpa, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replicator, "PROBE", 3600.0)
+    monkeypatch.setattr(claim, "LOOK", 0.1)
+    monkeypatch.setattr(claim, "SLOW", 2.1)
+    answered = asyncio.Event()
+
+    async def think(_: web.Request, pass_on: Passing) -> web.StreamResponse:
+        faulty.question_fault = None
+        await asyncio.sleep(3)
+        answered.set()
+        return await pass_on()
+
+    async with bridge(faulty.url, [service("a")], timeout=MINUTES) as one:
+        await one.filled()
+        await until(lambda: not one.replicator.unready)
+        faulty.question_fault = think
+        one.source.put(service("b"))
+        while not answered.is_set():
+            assert not one.replicator.unready
+            await asyncio.sleep(0.02)
+        await one.notices.until_written()
