@@ -15,13 +15,23 @@ API_VERSION = "admissionregistration.k8s.io/v1"
 WEBHOOK = "admission.policybridge.io"
 SYSTEM_NAMESPACES = ("kube-system", "kube-node-lease")
 # What must go on whatever policies say: the leases and events by which components live and tell, the API server's own
-# questions, nodes, and the resources that policies are written in.
+# questions, the resources that policies are written in, and what a Pod of the bridge itself cannot start without: nodes
+# and their certificates, volumes as drivers attach them, addresses as the usual networks give them out.
 CONDITIONS = (
     ("not-leases", "request.resource.group != 'coordination.k8s.io'"),
     ("not-events", "request.resource.resource != 'events'"),
     ("not-questions", "!(request.resource.group in ['authentication.k8s.io', 'authorization.k8s.io'])"),
     ("not-flow-control", "request.resource.group != 'flowcontrol.apiserver.k8s.io'"),
     ("not-nodes", "request.resource.group != '' || request.resource.resource != 'nodes'"),
+    ("not-certificates", "request.resource.group != 'certificates.k8s.io'"),
+    ("not-storage", "request.resource.group != 'storage.k8s.io' || request.resource.resource == 'storageclasses'"),
+    (
+        "not-networks",
+        (
+            "!(request.resource.group in ['cilium.io', 'crd.antrea.io', 'crd.projectcalico.org', 'k8s.ovn.org', "
+            "'whereabouts.cni.cncf.io']) || request.resource.resource.endsWith('policies')"
+        ),
+    ),
     ("not-policies", "request.resource.group != 'policybridge.io' || request.resource.resource != 'regopolicies'"),
 )
 # Where policies may be in every namespace, no namespace can be left out for them.

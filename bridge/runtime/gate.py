@@ -7,6 +7,7 @@ many connections there are.
 from __future__ import annotations
 
 import asyncio
+import socket
 import ssl
 from collections.abc import Callable
 
@@ -37,7 +38,7 @@ class Gate:
 
 
 class GatedSite(web.BaseSite):
-    """Listens on a host and port through a Gate. Of `runner`, which is set up."""
+    """Listens on a host and port through a Gate, with `::` on all addresses. Of `runner`, which is set up."""
 
     def __init__(
         self, runner: web.AppRunner, host: str, port: int, context: ssl.SSLContext | None, most: int = MOST_CONNECTIONS
@@ -58,13 +59,20 @@ class GatedSite(web.BaseSite):
         server = self._runner.server
         if server is None:
             raise RuntimeError("the runner is not set up")
+        where = {"sock": _everywhere(self._port)} if self._host == "::" else {"host": self._host, "port": self._port}
         self._server = await asyncio.get_running_loop().create_server(
             Gate(server, self._most),
-            self._host,
-            self._port,
+            **where,
             ssl=self._ssl_context,
             ssl_handshake_timeout=LONGEST_HEAD if self._ssl_context else None,
         )
+
+
+def _everywhere(port: int) -> socket.socket:
+    """What listens on all addresses, of IPv4 and of IPv6: asyncio's own `::` leaves the first out. Raises OSError."""
+    if socket.has_dualstack_ipv6():
+        return socket.create_server(("::", port), family=socket.AF_INET6, dualstack_ipv6=True)
+    return socket.create_server(("0.0.0.0", port))  # noqa: S104 - a machine without IPv6
 
 
 class _Connection(asyncio.Protocol):

@@ -27,6 +27,15 @@ from bridge.runtime.settings import Settings
 ROOT = Path(__file__).resolve().parents[2]
 CHART = ROOT / "deploy" / "chart"
 SHARED = {"crds": "*.yaml", "alerts": "*.rules.yaml", "grafana": "*.json"}  # folders of deploy/, copied as they are
+# Settings that follow from the chart's other values, or from what is in the Pod: said there, and nowhere else.
+OWN_SETTINGS = (
+    *("manifests", "kubeconfig", "context", "listen", "probe_listen", "shutdown_grace", "shutdown_drain"),
+    *("opa_url", "opa_token_file", "opa_ca_file", "opa_cert_file", "opa_key_file"),
+    *("opa_readers", "opa_port", "opa_socket", "opa_listen"),
+    *("policy_namespaces", "lease_namespace", "lease_name"),
+    *("webhook_listen", "webhook_cert_file", "webhook_key_file", "webhook_secret", "webhook_decision"),
+    *("webhook_deadline", "webhook_configuration", "webhook_service", "webhook_url"),
+)
 _HEADER = "# Made by `make manifests` of what {source} prints; the templates fill in the names.\n"
 _RELEASE, _POLICIES = "release", "policies"
 
@@ -99,6 +108,8 @@ def schema(before: str) -> str:
     for definition in definitions.values():
         definition.pop("description", None)  # of Python's classes
         definition.pop("title", None)
+    for name in OWN_SETTINGS:
+        del definitions["Settings"]["properties"][name]
     found["$defs"] = definitions
     return msgspec.json.format(msgspec.json.encode(found), indent=2).decode() + "\n"
 

@@ -17,7 +17,7 @@ from bridge.opa.config import opa_arguments
 from bridge.runtime.roles import rules
 from bridge.runtime.settings_loading import load_settings
 from tests.deploy.generate import stale
-from tests.deploy.parts import CHART
+from tests.deploy.parts import CHART, OWN_SETTINGS
 from tests.deploy.rendering import HelmError, Objects, helm, one, template
 
 Values = Mapping[str, Any]
@@ -52,6 +52,14 @@ REFUSED: dict[str, tuple[Values, str]] = {
     "a setting of another type": ({"settings": {"types": "apps/Deployment"}}, "types"),
     "a source of certificates that there is not": ({"webhook": {"certificate": {"source": "Vault"}}}, "source"),
     "a Secret without a name": ({"webhook": {"certificate": {"source": "Secret"}}}, "secretName"),
+    "a Secret without who signed it": (
+        {"webhook": {"certificate": {"source": "Secret", "secretName": "mine"}}},
+        "caBundle",
+    ),
+    "PEM in place of its base64": (
+        {"webhook": {"certificate": {"caBundle": "-----BEGIN CERTIFICATE-----"}}},
+        "caBundle",
+    ),
     "readers without tokens": ({"opa": {"readers": {"enabled": True}}}, "tokensSecret"),
     "a timeout that no API server has": ({"webhook": {"timeoutSeconds": 60}}, "timeoutSeconds"),
     "a name that no namespace has": ({"policyNamespaces": ["Policies"]}, "policyNamespaces"),
@@ -85,6 +93,17 @@ def test_helm_finds_nothing_wrong(values: Values, home: Path) -> None:
 def test_values_that_make_no_sense_are_refused_by_name(values: Values, named: str, home: Path) -> None:
     with pytest.raises(HelmError, match=named):
         template(CHART, home, values)
+
+
+def test_settings_that_follow_from_other_values_are_refused_by_name(home: Path) -> None:
+    """Set beside them they would not fit to the Pod, its rights, or who is asked for admission."""
+    made = yaml.safe_load(one(template(CHART, home), "ConfigMap")["data"]["bridge.yaml"])
+    taken = {"log_format"}
+    assert made.keys() - taken <= set(OWN_SETTINGS)
+    with pytest.raises(HelmError) as refused:
+        template(CHART, home, {"settings": dict.fromkeys(OWN_SETTINGS, "x")})
+    said = str(refused.value)
+    assert [setting for setting in OWN_SETTINGS if f"'{setting}'" not in said] == []
 
 
 @pytest.mark.parametrize(
@@ -239,6 +258,14 @@ def test_crds_and_namespaces_of_policies_stay_when_the_release_goes(rendered: Ob
     for obj in rendered:
         if obj["kind"] in {"CustomResourceDefinition", "Namespace"}:
             assert obj["metadata"]["annotations"]["helm.sh/resource-policy"] == "keep"
+
+
+def test_the_bridge_reaches_an_api_server_at_the_ports_that_values_name(home: Path, rendered: Objects) -> None:
+    def ports(objects: Objects) -> list[int]:
+        return [port["port"] for port in one(objects, "NetworkPolicy")["spec"]["egress"][1]["ports"]]
+
+    assert ports(rendered) == [443, 6443]
+    assert ports(template(CHART, home, {"networkPolicy": {"apiServerPorts": [16443]}})) == [16443]
 
 
 def test_alerts_and_dashboard_are_those_beside_the_chart(home: Path) -> None:

@@ -64,7 +64,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- $made := dict
   "opa_url" "unix:///run/policy-bridge/opa.sock"
   "listen" "127.0.0.1:8282"
-  "probe_listen" "0.0.0.0:8080"
+  "probe_listen" "[::]:8080"
   "lease_namespace" .Release.Namespace
   "lease_name" $name
   "policy_namespaces" .Values.policyNamespaces
@@ -76,7 +76,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- $_ := set $made "opa_readers" "/etc/policy-bridge/opa-readers" -}}
 {{- end -}}
 {{- if .Values.webhook.enabled -}}
-{{- $_ := set $made "webhook_listen" "0.0.0.0:8443" -}}
+{{- $_ := set $made "webhook_listen" "[::]:8443" -}}
 {{- $_ := set $made "webhook_service" (printf "%s/%s" .Release.Namespace $name) -}}
 {{- $_ := set $made "webhook_configuration" $name -}}
 {{- $_ := set $made "webhook_decision" .Values.webhook.decision -}}

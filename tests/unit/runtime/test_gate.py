@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
 from collections.abc import AsyncIterator
 
 import pytest
@@ -70,3 +71,20 @@ async def test_one_more_than_there_may_be_is_closed_at_once_and_there_is_room_ag
     writer.write(b"POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok")
     assert (await ends(reader)).endswith(b"ok")
     writer.close()
+
+
+@pytest.mark.parametrize("dual", [True, False], ids=["both families", "a machine without IPv6"])
+async def test_two_colons_are_all_addresses_of_both_families(monkeypatch: pytest.MonkeyPatch, dual: bool) -> None:
+    if not dual:
+        monkeypatch.setattr(socket, "has_dualstack_ipv6", lambda: False)
+    elif not socket.has_dualstack_ipv6():
+        pytest.skip("this machine has no IPv6")
+    runner = web.AppRunner(web.Application())
+    await runner.setup()
+    try:
+        await GatedSite(runner, "::", 0, None).start()
+        for host in ("127.0.0.1", *(["::1"] if dual else [])):
+            _, writer = await asyncio.open_connection(host, runner.addresses[0][1])
+            writer.close()
+    finally:
+        await runner.cleanup()

@@ -1,0 +1,94 @@
+"""Admission asked about every object while nobody answers: what has to go on goes on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from bridge.cli.main import bridge
+from tests.controlplane.api import ApiError
+from tests.controlplane.plane import ControlPlane
+
+PATIENCE = 60.0  # seconds
+CONFIGURATION = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/policy-bridge"
+STORAGE = "/apis/storage.k8s.io/v1"
+CALICO = "/apis/crd.projectcalico.org/v1"
+GOES_ON: dict[str, dict[str, Any]] = {
+    f"{STORAGE}/csinodes": {"spec": {"drivers": []}},
+    f"{STORAGE}/csidrivers": {"spec": {}},
+    f"{CALICO}/ipamblocks": {"apiVersion": "crd.projectcalico.org/v1", "kind": "IPAMBlock"},
+    "/api/v1/nodes": {},
+    "/apis/coordination.k8s.io/v1/namespaces/default/leases": {},
+}
+WAITS: dict[str, dict[str, Any]] = {
+    f"{STORAGE}/storageclasses": {"provisioner": "example.com/disks"},
+    f"{CALICO}/globalnetworkpolicies": {"apiVersion": "crd.projectcalico.org/v1", "kind": "GlobalNetworkPolicy"},
+    "/api/v1/namespaces/default/configmaps": {},
+}
+
+
+@pytest.fixture(scope="module")
+def nobody_answers(plane: ControlPlane) -> Iterator[ControlPlane]:
+    """What `bridge webhook-config` prints, for policies that exist, and nothing where it leads."""
+    for plural, kind in (("ipamblocks", "IPAMBlock"), ("globalnetworkpolicies", "GlobalNetworkPolicy")):
+        plane.api.apply(
+            f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{plural}.crd.projectcalico.org",
+            _crd(plural, kind),
+        )
+        plane.api.wait_for_crds({f"{plural}.crd.projectcalico.org"})
+    printed = CliRunner().invoke(bridge, ["webhook-config", "--url", "https://127.0.0.1:1/admission"])
+    assert printed.exit_code == 0, printed.output
+    configuration = yaml.safe_load(printed.stdout)
+    configuration["webhooks"][0]["failurePolicy"] = "Fail"
+    plane.api.apply(CONFIGURATION, configuration)
+    deadline = time.monotonic() + PATIENCE
+    while not _waits(plane):  # the API server learns it by a watch
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    yield plane
+    plane.api.request("DELETE", CONFIGURATION)
+
+
+@pytest.mark.parametrize("path", WAITS)
+def test_what_policies_may_be_about_waits(nobody_answers: ControlPlane, path: str) -> None:
+    with pytest.raises(ApiError, match="failed calling webhook"):
+        _try(nobody_answers, path, WAITS[path])
+
+
+@pytest.mark.parametrize("path", GOES_ON)
+def test_what_pods_of_the_bridge_cannot_start_without_goes_on(nobody_answers: ControlPlane, path: str) -> None:
+    _try(nobody_answers, path, GOES_ON[path])
+
+
+def _waits(plane: ControlPlane) -> bool:
+    try:
+        _try(plane, "/api/v1/namespaces/default/configmaps", {})
+    except ApiError:
+        return True
+    return False
+
+
+def _try(plane: ControlPlane, path: str, obj: dict[str, Any]) -> None:
+    plane.api.request("POST", f"{path}?dryRun=All", {**obj, "metadata": {"name": "tried"}})
+
+
+def _crd(plural: str, kind: str) -> dict[str, Any]:
+    anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": anything}}
+    group = "crd.projectcalico.org"
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{plural}.{group}"},
+        "spec": {
+            "group": group,
+            "scope": "Cluster",
+            "names": {"plural": plural, "kind": kind},
+            "versions": [version],
+        },
+    }
