@@ -384,17 +384,21 @@ async def test_what_was_made_by_other_rego_or_from_another_cluster_is_replaced(f
     ],
 )
 async def test_an_audit_finds_and_mends_what_somebody_has_changed_in_opa(
-    opa: ManagedOpa, monkeypatch: pytest.MonkeyPatch, change: list[dict[str, Any]]
+    faulty: FaultyOpa, monkeypatch: pytest.MonkeyPatch, change: list[dict[str, Any]]
 ) -> None:
+    """Objects in their places, an index by a fill of everything."""
     monkeypatch.setattr(replicator, "AUDIT", 0.2)
     async with (
-        bridge(opa.url, [service("a"), route("one", "a")], content="cluster rego") as one,
-        Opa(opa.url) as direct,
+        bridge(faulty.url, [service("a"), route("one", "a")], content="cluster rego") as one,
+        Opa(faulty.url) as direct,
     ):
         await one.filled()
         before = await direct.get("objects"), await direct.get("index")
         await asyncio.sleep(1)
         assert not any(notice.refilling for notice in one.notices.seen)
         await direct.patch(change)
+        faulty.patches.clear()
         await one.notices.until_filled()
         assert (await direct.get("objects"), await direct.get("index")) == before
+        touched = {operation["path"] for operations in faulty.changes() for operation in operations}
+        assert {"/objects", "/index"} & touched == ({"/objects", "/index"} if "/index" in change[0]["path"] else set())
