@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from bridge.kube.client import KubeClient
 from bridge.kube.pace import Pace
 from bridge.model.changes import Object
@@ -21,14 +19,14 @@ from bridge.model.keys import key_of
 from bridge.model.notice import Notice
 from bridge.modules.shipped import shipped_bundle
 from bridge.opa.client import Opa
-from bridge.opa.errors import OpaError
+from bridge.opa.errors import OpaError, OpaUnavailable
 from bridge.replicator.claim import MARKER
 from bridge.replicator.replicator import Replicator
 from bridge.resources import rego_root
 from bridge.sources.cluster import ClusterSource
 from tests.controlplane.api import ApiError
 from tests.controlplane.plane import ControlPlane
-from tests.faults.comparing import declared_parents, differences
+from tests.faults.comparing import declared_ends, differences
 from tests.integration.objects import make_namespace
 
 BUNDLE = shipped_bundle(rego_root())
@@ -139,13 +137,15 @@ class Reader:
 
     @asynccontextmanager
     async def looking(self) -> AsyncIterator[None]:
-        """At work within the block; at its end, nothing wrong was seen."""
+        """At work within the block; at its end, nothing wrong was seen. Raises what the reader died of."""
         task = asyncio.create_task(self._look())
         try:
             yield
         finally:
             task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+            await asyncio.wait({task})
+        if not task.cancelled():
+            task.result()
         assert self.wrong == []
         assert self.looks > 5
 
@@ -156,11 +156,11 @@ class Reader:
             while True:
                 deleted = set(self.load.deleted)
                 try:
-                    routes, parents, filled = await self._snapshot(opa)
-                except OpaError:
+                    routes, links, filled = await self._snapshot(opa)
+                except OpaUnavailable:
                     await asyncio.sleep(0.05)
                     continue
-                self._check_links(routes, parents)
+                self._check_links(routes, links)
                 self.wrong += [f"{name} has come back" for name in gone & routes.keys()]
                 seen |= routes.keys()
                 if filled:  # what an OPA lacks that has just started was not removed
@@ -168,24 +168,29 @@ class Reader:
                 self.looks += 1
                 await asyncio.sleep(0.01)
 
-    async def _snapshot(self, opa: Opa) -> tuple[dict[str, Object], dict[str, Any], bool]:
-        """The routes, their links, and whether OPA is filled, from one transaction of OPA."""
+    async def _snapshot(self, opa: Opa) -> tuple[dict[str, Object], list[dict[str, Any]], bool]:
+        """The routes, the links to what is below and above them, and whether OPA is filled, from one transaction."""
         routes = f'object.get(data.objects, ["{GATEWAY_API}", "HTTPRoute", "{self.load.namespace}"], {{}})'
-        parents = 'object.get(data.index, ["parents"], {})'
+        links = '[object.get(data.index, ["parents"], {}), object.get(data.index, ["children"], {})]'
         filled = f"[yes | yes = data.{MARKER}.filled]"
-        query = {"query": f"routes = {routes}; parents = {parents}; filled = {filled}"}
-        answer = msgspec.json.decode(await opa._send_read("POST", "/v1/query", query))
-        found = (answer.get("result") or [{"routes": {}, "parents": {}, "filled": []}])[0]
-        return found["routes"], found["parents"], True in found["filled"]
+        answers = await opa.evaluate(f"routes = {routes}; links = {links}; filled = {filled}", {})
+        found = answers[0] if answers else {"routes": {}, "links": [{}, {}], "filled": []}  # data.objects is not there
+        return found["routes"], found["links"], True in found["filled"]
 
-    def _check_links(self, routes: dict[str, Object], parents: dict[str, Any]) -> None:
-        linked = declared_parents(parents)
+    def _check_links(self, routes: dict[str, Object], links: list[dict[str, Any]]) -> None:
+        below, above = map(declared_ends, links)
         for obj in routes.values():
-            refs = {ref["name"] for rule in obj["spec"]["rules"] for ref in rule.get("backendRefs", ())}
-            key = str(key_of(obj))
-            found = {child for child in linked.get(key, ()) if child.startswith("core/Service")}
-            if found != {f"core/Service/{self.load.namespace}/{name}" for name in refs}:
+            key, spec = str(key_of(obj)), obj["spec"]
+            backends = [ref for rule in spec["rules"] for ref in rule.get("backendRefs", ())]
+            if not (
+                self._are(below.get(key, set()), "core/Service", backends)
+                and self._are(above.get(key, set()), f"{GATEWAY_API}/Gateway", spec["parentRefs"])
+            ):
                 self.wrong.append(f"{key} without its links")
+
+    def _are(self, found: set[str], type_id: str, refs: list[Object]) -> bool:
+        wanted = {f"{type_id}/{self.load.namespace}/{ref['name']}" for ref in refs}
+        return {end for end in found if end.startswith(f"{type_id}/")} == wanted
 
 
 @dataclass

@@ -48,14 +48,14 @@ def held(groups: dict[str, Any]) -> dict[str, Object]:
     }
 
 
-def declared_parents(parents: dict[str, Any]) -> dict[str, set[str]]:
-    """Of the document `index.parents` the keys that others stand above, by the object that declares it."""
+def declared_ends(links: dict[str, Any]) -> dict[str, set[str]]:
+    """Of `index.parents` or `index.children` the keys of which parents or children are told, by who declares them."""
     found: dict[str, set[str]] = {}
-    for home in parents.values():
-        for child, by_home in home.items():
+    for home in links.values():
+        for end, by_home in home.items():
             for declarers in by_home.values():
                 for declarer in declarers:
-                    found.setdefault(declarer, set()).add(child)
+                    found.setdefault(declarer, set()).add(end)
     return found
 
 

@@ -26,7 +26,7 @@ from bridge.replicator import filling as filling_module
 from bridge.replicator.claim import MARKER
 from bridge.replicator.replicator import BATCH, Replicator
 from bridge.resources import rego_root
-from tests.faults.comparing import declared_parents, held
+from tests.faults.comparing import declared_ends, held
 from tests.integration.scripted import BARRIER, Notices, ScriptedSource
 
 TYPES = ("core/Namespace", "core/Service", "gateway.networking.k8s.io/HTTPRoute", "policybridge.io/PolicyKind", BARRIER)
@@ -123,7 +123,7 @@ async def test_it_fills_opa_with_objects_links_kinds_and_the_policies_of_those_k
         assert await bridge.held() == {str(key): obj for key, obj in bridge.source.objects.items()}
         index = await bridge.opa.get("index")
         assert index is not None
-        assert declared_parents(index["parents"]) == {str(key_of(objects[1])): {"core/Service/shop/cart"}}
+        assert declared_ends(index["parents"]) == {str(key_of(objects[1])): {"core/Service/shop/cart"}}
         assert "core/Service/shop/cart" in index["attached"]["test.example.com/ColorPolicy"]
         assert set(await bridge.opa.get("kinds") or {}) == PRESETS | {"test.example.com/ColorPolicy"}
         assert bridge.notices.seen == [Notice(refilled=True)]
@@ -291,7 +291,7 @@ async def test_an_object_and_its_links_are_never_seen_apart(opa_path: Path) -> N
                 str(key): {f"core/Service/shop/{ref['name']}" for ref in obj["spec"]["rules"][0]["backendRefs"]}
                 for key, obj in _routes(data)
             }
-            linked = {key: set[str]() for key in backends} | declared_parents(data["index"]["parents"])
+            linked = {key: set[str]() for key in backends} | declared_ends(data["index"]["parents"])
             assert linked == backends
             looks += 1
         await writing
