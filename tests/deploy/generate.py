@@ -46,15 +46,17 @@ def chart_files(scratch: Path) -> dict[Path, str]:
 def rendered_files(scratch: Path) -> dict[Path, str]:
     """Plain manifests, and the rights of the example overlay, by file."""
     objects = template(CHART, scratch / "helm", {"crds": {"install": False}})
+    configuration = _plain(one(objects, "ConfigMap"))
     settings = scratch / "rendered.yaml"
-    settings.write_text(one(objects, "ConfigMap")["data"]["bridge.yaml"])
+    settings.write_text(configuration["data"]["bridge.yaml"])
     by_kind: dict[str, list[dict[str, Any]]] = {"namespace": [NAMESPACE]}
     for obj in objects:
-        by_kind.setdefault(obj["kind"].lower(), []).append(_plain(obj))
+        if obj is not configuration:
+            by_kind.setdefault(obj["kind"].lower(), []).append(_plain(obj))
     files = {MANIFESTS / f"{kind}.yaml": _file(found) for kind, found in by_kind.items()}
-    resources = ["../crds", *sorted(file.name for file in files)]
-    kustomization = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": resources}
+    kustomization = _kustomization(["../crds", *sorted(file.name for file in files)], configuration)
     files[MANIFESTS / "kustomization.yaml"] = _file([kustomization])
+    files |= {MANIFESTS / name: _MADE + text for name, text in configuration["data"].items()}
     needed, _ = read_needs(settings, Asked((str(ROOT / "examples" / "shop"),)))
     rights = role_objects(needed, "policy-bridge", ("policy-bridge", "policy-bridge"))
     files[OVERLAY / "rights.yaml"] = _file([one(rights, "ClusterRole")])
@@ -84,6 +86,23 @@ def main() -> int:
     return 0
 
 
+def _kustomization(resources: list[str], configuration: dict[str, Any]) -> dict[str, Any]:
+    """What puts the files together. The ConfigMap is named by what is in it: another one makes other Pods."""
+    metadata = configuration["metadata"]
+    generated = {
+        "name": metadata["name"],
+        "namespace": metadata["namespace"],
+        "files": sorted(configuration["data"]),
+        "options": {"labels": metadata["labels"]},
+    }
+    return {
+        "apiVersion": "kustomize.config.k8s.io/v1beta1",
+        "kind": "Kustomization",
+        "resources": resources,
+        "configMapGenerator": [generated],
+    }
+
+
 def _plain(obj: dict[str, Any]) -> dict[str, Any]:
     """An object without what Helm alone has use for."""
     metadata = obj["metadata"]
@@ -92,6 +111,10 @@ def _plain(obj: dict[str, Any]) -> dict[str, Any]:
         metadata.pop(field, None)
         if kept:
             metadata[field] = kept
+    if obj["kind"] == "Namespace":  # by the label everything is removed, but what is in these
+        metadata.pop("labels")
+    if obj["kind"] == "Deployment":
+        obj["spec"]["template"]["metadata"]["annotations"].pop("checksum/config")
     return obj
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import base64
 import copy
+import re
+import shlex
+import shutil
 from pathlib import Path
 
 import pytest
@@ -15,19 +18,16 @@ from tests.deploy.parts import CHART, ROOT
 from tests.deploy.rendering import helm, one
 
 DEPLOY = ROOT / "deploy"
+INSTALL = ROOT / "docs" / "how-to" / "install-on-a-cluster.md"
 CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
 
 
 @pytest.fixture(scope="module")
 def applied(plane: ControlPlane, kubectl: Kubectl) -> ControlPlane:
-    """The manifests, as a person applies them."""
-    for namespace in ("policy-bridge", "opa-policies"):
-        kubectl("create", "namespace", namespace)
-    kubectl("apply", "-k", DEPLOY / "crds")
-    tried = kubectl.run("apply", "--dry-run=server", "-k", DEPLOY / "manifests")
-    assert tried.returncode == 0, tried.stderr
-    assert "would violate" not in tried.stderr
-    kubectl("apply", "-k", DEPLOY / "manifests")
+    """The manifests, as a person applies them to a cluster that has nothing of them: once."""
+    done = kubectl.run("apply", "-k", DEPLOY / "manifests")
+    assert done.returncode == 0, done.stderr
+    assert "would violate" not in done.stderr
     return plane
 
 
@@ -56,6 +56,44 @@ def test_the_overlay_is_taken_and_gives_rights_for_its_kinds(applied: ControlPla
     assert opa["resources"]["limits"]["memory"] == "4Gi"
     granted = {resource for rule in one(objects, "ClusterRole")["rules"] for resource in rule["resources"]}
     assert {"colorpolicies", "colorpolicies/status", "services/status"} <= granted
+
+
+def test_other_settings_of_an_overlay_make_other_pods(kubectl: Kubectl, overlay: Path) -> None:
+    def settings_of_pods(folder: Path) -> tuple[str, str]:
+        objects = list(yaml.safe_load_all(kubectl("kustomize", folder)))
+        pod = one(objects, "Deployment")["spec"]["template"]["spec"]
+        (name,) = [volume["configMap"]["name"] for volume in pod["volumes"] if volume["name"] == "settings"]
+        return name, one(objects, "ConfigMap", name)["data"]["bridge.yaml"]
+
+    before = settings_of_pods(DEPLOY / "manifests")
+    text = (DEPLOY / "manifests" / "bridge.yaml").read_text() + "log_level: debug\n"
+    (overlay / "bridge.yaml").write_text(text)
+    # What the how-to shows.
+    (documented,) = re.findall(r"^(configMapGenerator:\n(?:[- ].*\n)+)", INSTALL.read_text(), re.MULTILINE)
+    with (overlay / "kustomization.yaml").open("a") as file:
+        file.write(documented)
+    name, settings = settings_of_pods(overlay)
+    assert name != before[0]
+    assert (settings, before[1]) == (text, text.replace("log_level: debug\n", ""))
+
+
+def test_another_namespace_by_kustomize_is_refused_and_not_half_done(kubectl: Kubectl, overlay: Path) -> None:
+    with (overlay / "kustomization.yaml").open("a") as file:
+        file.write("namespace: elsewhere\n")
+    done = kubectl.run("kustomize", overlay)
+    assert done.returncode != 0
+    assert "namespace transformation produces ID conflict" in done.stderr
+
+
+@pytest.fixture
+def overlay(tmp_path: Path) -> Path:
+    """A folder with the manifests and an overlay of them that changes nothing; gives the overlay."""
+    for name in ("manifests", "crds"):
+        shutil.copytree(DEPLOY / name, tmp_path / name)
+    made = tmp_path / "overlay"
+    made.mkdir()
+    (made / "kustomization.yaml").write_text("resources: [../manifests]\n")
+    return made
 
 
 def test_a_pod_meets_the_restricted_standard(applied: ControlPlane) -> None:
@@ -91,3 +129,18 @@ def test_an_upgrade_by_helm_leaves_what_the_bridge_keeps(plane: ControlPlane, tm
     assert deployment["spec"]["replicas"] == 3
     helm("uninstall", "other", *place, home=tmp_path)
     assert plane.api.get("/api/v1/namespaces/team-policies")["metadata"]["name"] == "team-policies"
+
+
+def test_removed_as_documented_crds_and_policies_stay(applied: ControlPlane, kubectl: Kubectl) -> None:
+    """Last, for afterwards it is gone."""
+    (command,) = re.findall(r"^    (kubectl delete -k .*)$", INSTALL.read_text(), re.MULTILINE)
+    arguments = [str(ROOT / word) if word.startswith("deploy/") else word for word in shlex.split(command)[1:]]
+    kubectl(*arguments)
+    label = "app.kubernetes.io/name=policy-bridge"
+    kinds = (
+        "deployments,services,configmaps,roles,rolebindings,clusterroles,mutatingwebhookconfigurations,networkpolicies"
+    )
+    assert kubectl("get", kinds, "--all-namespaces", "-l", label, "-o", "name") == ""
+    for namespace in ("policy-bridge", "opa-policies"):
+        assert applied.api.get(f"/api/v1/namespaces/{namespace}")["status"]["phase"] == "Active"
+    kubectl("get", "policykinds,constraints,regopolicies")
