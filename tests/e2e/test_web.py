@@ -19,6 +19,8 @@ import aiohttp
 import pytest
 import yaml
 
+from bridge.resources import rego_root
+from bridge.web.queries import ALLOWED
 from tests.e2e.conftest import SHOP, Run
 from tests.e2e.serving import bridge_runs
 
@@ -354,3 +356,41 @@ async def test_with_a_token_file_it_wants_the_token(
             async with browser.get(f"{served.url}/api/topology") as response:
                 assert response.status == 401
         assert (await get(f"{served.url}/api/topology", Authorization="Bearer second"))[0] == 200
+
+
+async def test_whoever_has_the_token_reads_and_changes_nothing(
+    bridge_path: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    folder = shutil.copytree(SHOP, tmp_path / "shop")
+    (tmp_path / "token").write_text("first\n")
+    more = ["--listen", "127.0.0.1:0", "--web-token-file", str(tmp_path / "token")]
+    queries = {file.stem for file in (rego_root() / "bridge" / "v1").glob("*.rego")} - {"input"}
+    assert queries > ALLOWED & queries > {"effective"}
+    new = json.dumps(policy("new", "cart", "black"))
+    with bridge_runs(bridge_path, environment, tmp_path / "log", "--manifests", folder, *more) as found:
+        before = await _everything(found.opa_url, folder)
+        assert {"objects", "index", "kinds"} <= before.keys()
+        async with aiohttp.ClientSession(headers={"Authorization": "Bearer first"}) as session:
+
+            async def send(method: str, path: str, body: str = new) -> int:
+                async with session.request(method, f"{found.url}{path}", data=body) as response:
+                    return response.status
+
+            assert await send("POST", "/api/changes") == 200
+            asked = {"input": {"targets": [CART], "changes": {"upsert": [json.loads(new)], "delete": [BRAND]}}}
+            assert await send("POST", "/api/query/effective", json.dumps(asked)) == 200
+            for name in sorted(queries):
+                assert (await send("POST", f"/api/query/{name}") != 404) == (name in ALLOWED), name
+            own = ("/api/topology", "/api/changes", "/api/query/effective")
+            for path in (*own, "/", "/v1/data/objects", "/v1/policies/x"):
+                for method in ("PUT", "PATCH", "DELETE", *(() if path in own else ("POST",))):
+                    assert await send(method, path) in {404, 405}, (method, path)
+            for path in ("/v1/data", "/v1/data/objects", "/v1/policies", "/v1/config"):  # OPA's own are not passed on
+                assert await send("GET", path) == 404
+        assert await _everything(found.opa_url, folder) == before
+
+
+async def _everything(opa_url: str, folder: Path) -> dict[str, Any]:
+    """What OPA holds, and the manifests."""
+    held = {name: (await get(f"{opa_url}/v1/data/{name}"))[1]["result"] for name in ("objects", "index", "kinds")}
+    return {**held, "files": {file.name: file.read_text() for file in folder.iterdir()}}
