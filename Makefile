@@ -19,7 +19,7 @@ SOAK_MINUTES ?= 30
 # tests of one file stay together and in their order.
 PYTEST_WORKERS ?= 2
 
-.PHONY: help setup setup-test run test test-long bench soak lint fmt rego-lint rego-test reference docs wheel lock picture vendor clean
+.PHONY: help setup setup-test run test test-long check-release bench soak lint fmt rego-lint rego-test reference docs wheel lock picture vendor clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -e 's/:.*## /\t/' | expand -t 14
@@ -50,6 +50,8 @@ test: setup-test ## Every check and every test but the long ones, against a real
 test-long: setup-test ## The tests that take minutes
 	@echo "test: pytest (long)"
 	@$(BIN)/pytest -q -m long $(PYTEST_ARGS)
+
+check-release: test test-long soak fuzz ## Everything that a release has to pass: an hour and more
 
 bench: setup-test ## Measure; one JSON line a figure
 	@$(PY) -m tests.bench
