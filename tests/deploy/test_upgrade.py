@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import datetime as dt
 import json
+import ssl
 import tempfile
 import threading
 import time
@@ -17,6 +19,7 @@ from typing import Any
 
 import pytest
 
+from bridge.admission.issuing import new_authority, new_server
 from tests.controlplane.api import ApiError
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
@@ -31,13 +34,25 @@ PATIENCE = 120.0  # seconds
 HEARS_LATE = 1.0  # seconds after which an API server knows that a Pod goes
 CONFIGURATION = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/policy-bridge"
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/policy-bridge/leases/policy-bridge"
+READERS = {"enabled": True, "bridgeTokenSecret": "own", "tokensSecret": "readers", "tlsSecret": "opa-tls"}
 VALUES = {
     "webhook": {"resources": ["configmaps"], "decision": "io.k8s.federation.admission"},
-    "opa": {"readers": {"enabled": True, "bridgeTokenSecret": "own", "tokensSecret": "readers"}},
+    "opa": {"readers": READERS},
     "drainSeconds": 4,
     "terminationSeconds": 20,
 }
-SECRETS = {"opa-token/token": "token-of-the-bridge-itself", "opa-readers/gateway": "token-of-a-reader-of-opa"}
+# The release before: other images and settings, a shorter drain, and readers of OPA without TLS.
+VALUES_BEFORE = {
+    **VALUES,
+    "image": {"tag": "0.0.9"},
+    "opa": {"image": {"tag": "1.21.0-static"}, "readers": {**READERS, "tlsSecret": ""}},
+    "settings": {"status_writes_per_second": 5},
+    "drainSeconds": 3,
+}
+TOKENS = {"opa-token/token": "token-of-the-bridge-itself", "opa-readers/gateway": "token-of-a-reader-of-opa"}
+AUTHORITY = new_authority(dt.datetime.now(dt.UTC))
+SERVED = new_server(AUTHORITY, ["127.0.0.1"], dt.datetime.now(dt.UTC))
+SECRETS = {**TOKENS, "opa-tls/tls.crt": SERVED.certificate.decode(), "opa-tls/tls.key": SERVED.key.decode()}
 POLICY = """package io.k8s.federation.admission
 
 annotations["example.com/seen"] := "yes"
@@ -48,21 +63,29 @@ errors contains "not here" if startswith(input.metadata.name, "refused")
 
 @pytest.fixture
 def installed(plane: ControlPlane, kubectl: Kubectl, gateway_api_crds: Path, tmp_path: Path) -> Objects:
-    """The chart's objects, applied, with a policy, before any Pod runs."""
+    """The objects of the release before, applied, with a policy, before any Pod runs."""
     plane.api.apply_crds(gateway_api_crds / "standard")
     kubectl("apply", "-f", ROOT / "deploy" / "crds")
     kubectl("create", "namespace", "policy-bridge")
-    objects = template(CHART, tmp_path / "helm", {**VALUES, "crds": {"install": False}})
-    for obj in sorted(objects, key=lambda obj: obj["kind"] != "Namespace"):
-        if obj["kind"] not in {"MutatingWebhookConfiguration", "Deployment"}:
-            kubectl("apply", "-f", "-", text=json.dumps(obj))
+    objects = _release(VALUES_BEFORE, kubectl, tmp_path)
     policy = {"metadata": {"name": "placement", "labels": {"openpolicyagent.org/policy": "rego"}}}
     policy |= {"apiVersion": "v1", "kind": "ConfigMap", "data": {"placement.rego": POLICY}}  # type: ignore[dict-item]
     kubectl("apply", "-n", "opa-policies", "-f", "-", text=json.dumps(policy))
     return objects
 
 
-def test_a_rolling_update_leaves_no_request_undecided(installed: Objects, plane: ControlPlane, tmp_path: Path) -> None:
+def _release(values: dict[str, Any], kubectl: Kubectl, tmp_path: Path) -> Objects:
+    """The chart's objects, applied, but for what runs Pods and for what is bound to the address of a Service."""
+    objects = template(CHART, tmp_path / "helm", {**values, "crds": {"install": False}})
+    for obj in sorted(objects, key=lambda obj: obj["kind"] != "Namespace"):
+        if obj["kind"] not in {"MutatingWebhookConfiguration", "Deployment"}:
+            kubectl("apply", "-f", "-", text=json.dumps(obj))
+    return objects
+
+
+def test_a_rolling_update_leaves_no_request_undecided(
+    installed: Objects, plane: ControlPlane, kubectl: Kubectl, tmp_path: Path
+) -> None:
     service = Service()
     webhook = one(installed, "MutatingWebhookConfiguration")
     webhook["webhooks"][0]["clientConfig"] = {"url": f"{service.url}/admission"}
@@ -75,7 +98,9 @@ def test_a_rolling_update_leaves_no_request_undecided(installed: Objects, plane:
         bundle = plane.api.get(CONFIGURATION)["webhooks"][0]["clientConfig"]["caBundle"]
         assert base64.b64decode(bundle).startswith(b"-----BEGIN CERTIFICATE")
         holder = _holder(plane)
-        with _pod(installed, service, account) as new, _stream(plane) as outcomes:
+        upgraded = _release(VALUES, kubectl, tmp_path)
+        assert _checksum(upgraded) != _checksum(installed)
+        with _pod(upgraded, service, account) as new, _stream(plane) as outcomes:
             _flow(outcomes, old)
             wait_until_ready(new, PATIENCE)
             service.ends = [old.webhook, new.webhook]
@@ -88,7 +113,7 @@ def test_a_rolling_update_leaves_no_request_undecided(installed: Objects, plane:
             _flow(outcomes, new)
             after = plane.api.get(CONFIGURATION)["webhooks"][0]
             said = old.log()
-            answers = [_ask_opa(new, token) for token in ("", *SECRETS.values())]
+            answers = [_ask_opa(new, token) for token in ("", *TOKENS.values())]
     assert set(outcomes) == {"seen", "refused"}, outcomes
     assert min(outcomes.values()) > 50
     assert answers == [(401, 401), (200, 200), (200, 401)], "who reads what of OPA: a query, and an object"
@@ -96,15 +121,22 @@ def test_a_rolling_update_leaves_no_request_undecided(installed: Objects, plane:
     assert (after["failurePolicy"], after["clientConfig"]["caBundle"]) == ("Fail", bundle)
 
 
+def _checksum(objects: Objects) -> str:
+    """By what Pods are told apart that have other settings."""
+    metadata = one(objects, "Deployment")["spec"]["template"]["metadata"]
+    return str(metadata["annotations"]["checksum/config"])
+
+
 def _ask_opa(pod: Pod, token: str) -> tuple[int, ...]:
     """What OPA answers at the port of its readers to a query, and to whoever wants to see an object."""
+    trusting = ssl.create_default_context(cadata=AUTHORITY.certificate.decode())
     codes = []
     for path in ("bridge/v1/types", "objects/core/Namespace/-/default"):
-        request = urllib.request.Request(f"http://127.0.0.1:{pod.opa}/v1/data/{path}")
+        request = urllib.request.Request(f"https://127.0.0.1:{pod.opa}/v1/data/{path}")
         if token:
             request.add_header("Authorization", f"Bearer {token}")
         try:
-            with urllib.request.urlopen(request, timeout=10) as answer:  # noqa: S310 (loopback)
+            with urllib.request.urlopen(request, timeout=10, context=trusting) as answer:  # noqa: S310 (loopback)
                 codes.append(answer.status)
         except urllib.error.HTTPError as error:
             with error:
