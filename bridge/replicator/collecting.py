@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-EVERY = 10.0  # seconds between two collections of a long fill, at least
+EVERY = 60.0  # seconds between two collections of a long fill, at least: one that waits for nobody is done before
 _SHARE = 50  # a collection is followed by so many times its own duration, at least
 
 
