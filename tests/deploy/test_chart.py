@@ -238,6 +238,12 @@ def test_what_the_api_server_believes_stays_when_cert_manager_renews_what_pods_s
     assert one(objects, "Issuer", authority["issuerRef"]["name"])["spec"] == {"selfSigned": {}}
 
 
+def test_a_long_name_leaves_the_authority_one_that_a_certificate_can_have(home: Path) -> None:
+    values = {"fullnameOverride": "n" * 63, "webhook": {"certificate": {"source": "CertManager"}}}
+    (authority,) = [obj["spec"] for obj in template(CHART, home, values) if obj.get("spec", {}).get("isCA")]
+    assert len(authority["commonName"]) <= 64
+
+
 def test_an_issuer_of_the_users_own_signs_alone(home: Path) -> None:
     mine = {"kind": "ClusterIssuer", "name": "platform"}
     objects = template(CHART, home, {"webhook": {"certificate": {"source": "CertManager", "issuerRef": mine}}})
