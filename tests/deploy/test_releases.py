@@ -111,6 +111,17 @@ def test_crds_that_are_there_are_left_out_or_taken_over(release: Release, kubect
     assert crd["metadata"]["labels"]["app.kubernetes.io/managed-by"] == "Helm"
 
 
+def test_a_namespace_of_policies_that_is_there_is_left_alone_or_taken_over(release: Release, kubectl: Kubectl) -> None:
+    kubectl("create", "namespace", "team-policies")
+    theirs = ["--set", "policyNamespaces={team-policies}"]
+    with pytest.raises(HelmError, match="invalid ownership metadata"):
+        release(_documented("helm install"), *theirs)
+    release(_documented("helm install"), *theirs, "--set", "createPolicyNamespaces=false")
+    release(_documented("helm upgrade"), *theirs, "--set", "createPolicyNamespaces=true", "--take-ownership")
+    namespace = release.plane.api.get("/api/v1/namespaces/team-policies")
+    assert namespace["metadata"]["labels"]["app.kubernetes.io/managed-by"] == "Helm"
+
+
 def _crds(release: Release) -> set[str]:
     listed: dict[str, Any] = release.plane.api.get(CRDS)
     return {crd["metadata"]["name"] for crd in listed["items"]}
