@@ -88,6 +88,7 @@ def test_a_rollback_to_before_there_were_policies_needs_the_documented_flag(rele
     with pytest.raises(HelmError, match='conflict with "policy-bridge"'):
         release(back.replace("--force-conflicts", ""))
     assert release.kept() == ("Fail", authority)
+    assert release.opa_image().endswith(OLD_OPA), "the page says that the Deployment has gone back already"
     release(back)
     assert release.opa_image().endswith(OLD_OPA)
     assert release.kept() == ("Ignore", authority), "until the bridge puts it back it is reached, and decides"
