@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import ssl
 import time
@@ -14,6 +15,7 @@ from typing import Any
 
 _CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _APPLY = "application/apply-patch+yaml"
+_BAD = 400  # from here on a status says no
 
 
 class ApiError(Exception):
@@ -37,20 +39,29 @@ class ApiServer:
         return self.request("GET", path)
 
     def request(self, method: str, path: str, body: Any = None, content_type: str = "application/json") -> Any:
-        """Send an object (or text or bytes as they are). Raises ApiError, and OSError when it cannot be reached."""
+        """Send an object (or text or bytes as they are). Raises ApiError, and OSError when there is no whole answer."""
         data = body if isinstance(body, bytes) or body is None else _encode(body)
         request = urllib.request.Request(self.url + path, data=data, method=method)  # noqa: S310 (always https)
         request.add_header("Authorization", f"Bearer {self.token}")
         if data is not None:
             request.add_header("Content-Type", content_type)
         try:
+            status, text = self._answer(request)
+        except http.client.HTTPException as error:
+            raise ConnectionError(f"the API server went in the middle of its answer: {error!r}") from error
+        said = _decode(text)
+        if status >= _BAD:
+            message = said.get("message", "") if isinstance(said, dict) else str(said)
+            raise ApiError(status, message)
+        return said
+
+    def _answer(self, request: urllib.request.Request) -> tuple[int, bytes]:
+        try:
             with urllib.request.urlopen(request, timeout=30, context=self.context) as answer:  # noqa: S310
-                return _decode(answer.read())
+                return answer.status, answer.read()
         except urllib.error.HTTPError as error:
             with error:
-                said = _decode(error.read())
-            message = said.get("message", "") if isinstance(said, dict) else str(said)
-            raise ApiError(error.code, message) from None
+                return error.code, error.read()
 
     def apply(self, path: str, body: Any) -> Any:
         """Server-side apply of one object (a dict, or YAML text) at its path."""
