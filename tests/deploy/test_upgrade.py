@@ -28,8 +28,6 @@ from tests.deploy.pod import Pod, wait_until_ready
 from tests.deploy.rendering import Objects, one, template
 from tests.deploy.service import Service
 
-pytestmark = pytest.mark.long
-
 PATIENCE = 120.0  # seconds
 HEARS_LATE = 1.0  # seconds after which an API server knows that a Pod goes
 CONFIGURATION = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/policy-bridge"
