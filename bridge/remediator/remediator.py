@@ -172,6 +172,7 @@ class Remediator:
                     self._sink.remember(self._computing.names())
                     self._queue.add(("object", key) for key in sorted(dirty.objects))
                 self._busy -= 1
+                self._note_idle()
             await asyncio.sleep(REMEMBER_PERIOD)
 
     async def _write_batch(self, batch: Sequence[Item], limit: asyncio.Semaphore) -> None:

@@ -205,3 +205,30 @@ def test_a_status_that_was_computed_before_a_filling_is_not_written() -> None:
         assert len(sink.statuses) <= written + 1
 
     working(Budget(1, 1), steps)
+
+
+class SlowToSayWhatIsMarked(Answers):
+    """What is marked takes half a second."""
+
+    async def query(self, name: str, input_document: Any) -> Any:
+        """As Answers."""
+        if name == "marked":
+            await asyncio.sleep(0.5)
+        return await super().query(name, input_document)
+
+
+def test_what_came_while_names_were_remembered_is_settled_too() -> None:
+    async def main() -> None:
+        remediator = Remediator(SlowToSayWhatIsMarked(), MemorySink(), Budget(1_000, 1_000))
+        task = asyncio.create_task(remediator.run())
+        remediator.note(Notice(refilled=True))
+        await remediator.settled()
+        while not remediator._computing.former and remediator._busy == 0:  # noqa: ASYNC110 (it has no event)
+            await asyncio.sleep(0.01)
+        remediator.note(Notice())
+        async with asyncio.timeout(60):
+            await remediator.settled()
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    run(main())
