@@ -41,7 +41,8 @@ class Filling:
             for task in beside:
                 task.cancel()
             ended = await asyncio.gather(*beside, return_exceptions=True)
-            for error in [error for error in ended if isinstance(error, Exception)][:1]:
+            error = next((error for error in ended if isinstance(error, Exception)), None)
+            if error is not None:
                 # Whoever wrote has asked for these links: only time was lost.
                 log.error("asking for links ahead has failed unexpectedly", exc_info=error)
 

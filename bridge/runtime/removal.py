@@ -16,11 +16,11 @@ from bridge.model.keys import Key, key_of
 from bridge.model.types import ResourceType
 from bridge.opa.client import Opa
 from bridge.remediator.removing import Traces, plan_removal, without_nulls
+from bridge.replicator.describing import POLICY_KIND
 from bridge.runtime.cluster_sink import MARKED
 
 PAGE = "500"  # objects
 ATTEMPTS = 5  # at an object that others change meanwhile
-POLICY_KIND = "policybridge.io/PolicyKind"
 # Events go by themselves, and of Leases only the bridge's own is written, which goes last.
 _PASSED_OVER = {"core/Event", "events.k8s.io/Event", "coordination.k8s.io/Lease"}
 _WITHOUT_STATUS = {"core/Secret", "core/ConfigMap"}  # what they hold is not for us to read

@@ -15,6 +15,7 @@ from bridge.model.notice import Notice
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError
 from bridge.opa.parts import batches, in_parts
+from bridge.replicator.describing import DESCRIBING, POLICY_KIND
 from bridge.runtime.serving import Backing
 from bridge.web.journal import Changed, Journal
 from bridge.web.picture import Picture
@@ -25,8 +26,6 @@ BATCH = 250  # objects, or policies, a query
 AWAY_DELAY = 0.5  # seconds before OPA is asked again
 SHORTLY = 10.0  # seconds that word of a write to OPA may take
 UNUSED = 300.0  # seconds after which a picture that nobody looks at is put away
-_POLICY_KIND = "policybridge.io/PolicyKind"
-_DESCRIBING = {_POLICY_KIND, "apiextensions.k8s.io/CustomResourceDefinition"}
 
 
 class Drawing:
@@ -60,7 +59,7 @@ class Drawing:
         """A listener of the replicator."""
         if not self._follows:
             return
-        if notice.refilled or any(key.type_id in _DESCRIBING for key in notice.keys):
+        if notice.refilled or any(key.type_id in DESCRIBING for key in notice.keys):
             self._all = True
         elif not notice.refilling:
             self._notices.append((asyncio.get_running_loop().time(), notice))
@@ -197,7 +196,7 @@ class Drawing:
         for batch in batches(keys, BATCH):
             tallies = {key: backing.remediator.tallies(key) for key in batch}
             for asked, entries in await in_parts(backing.opa, "status", "policies", batch, {"tallies": tallies}):
-                told = {entry["policy"]: _told(entry) for entry in entries if entry["policyKind"] != _POLICY_KIND}
+                told = {entry["policy"]: _told(entry) for entry in entries if entry["policyKind"] != POLICY_KIND}
                 changed: list[Changed] = [("policy", key) for key in asked if self.policies.get(key) != told.get(key)]
                 for _, key in changed:
                     if key in told:

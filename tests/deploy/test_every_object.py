@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from bridge.cli.main import bridge
 from tests.controlplane.api import ApiError
 from tests.controlplane.plane import ControlPlane
+from tests.integration.objects import crd
 
 PATIENCE = 60.0  # seconds
 CONFIGURATION = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/policy-bridge"
@@ -38,7 +39,7 @@ def nobody_answers(plane: ControlPlane) -> Iterator[ControlPlane]:
     for plural, kind in (("ipamblocks", "IPAMBlock"), ("globalnetworkpolicies", "GlobalNetworkPolicy")):
         plane.api.apply(
             f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{plural}.crd.projectcalico.org",
-            _crd(plural, kind),
+            crd(plural, kind, group="crd.projectcalico.org", scope="Cluster"),
         )
         plane.api.wait_for_crds({f"{plural}.crd.projectcalico.org"})
     printed = CliRunner().invoke(bridge, ["webhook-config", "--url", "https://127.0.0.1:1/admission"])
@@ -75,20 +76,3 @@ def _waits(plane: ControlPlane) -> bool:
 
 def _try(plane: ControlPlane, path: str, obj: dict[str, Any]) -> None:
     plane.api.request("POST", f"{path}?dryRun=All", {**obj, "metadata": {"name": "tried"}})
-
-
-def _crd(plural: str, kind: str) -> dict[str, Any]:
-    anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": anything}}
-    group = "crd.projectcalico.org"
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{plural}.{group}"},
-        "spec": {
-            "group": group,
-            "scope": "Cluster",
-            "names": {"plural": plural, "kind": kind},
-            "versions": [version],
-        },
-    }

@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
+
+from bridge.modules.shipped import shipped_bundle
+from bridge.opa.managed import ManagedOpa
+from bridge.resources import rego_root
+from tests.integration.faulty_opa import FaultyOpa
 
 
 @pytest.fixture
@@ -14,3 +21,17 @@ def unused_port() -> int:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
         return port
+
+
+@pytest.fixture
+async def opa(opa_path: Path) -> AsyncIterator[ManagedOpa]:
+    """An OPA with the shipped Rego."""
+    async with ManagedOpa(opa_path, {}, bundle=shipped_bundle(rego_root())) as managed:
+        yield managed
+
+
+@pytest.fixture
+async def faulty(opa: ManagedOpa) -> AsyncIterator[FaultyOpa]:
+    """What stands before it, and fails as a test says."""
+    async with FaultyOpa(opa.url).serving() as proxy:
+        yield proxy

@@ -52,7 +52,14 @@ async def put_config_maps(api: ApiServer, namespace: str, count: int, prefix: st
     return names
 
 
-def crd(plural: str, kind: str, *, group: str = "things.example.com", versions: tuple[str, ...] = ("v1",)) -> Any:
+def crd(
+    plural: str,
+    kind: str,
+    *,
+    group: str = "things.example.com",
+    versions: tuple[str, ...] = ("v1",),
+    scope: str = "Namespaced",
+) -> Any:
     """A CRD with any fields; the first version is the stored one."""
     schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
     return {
@@ -61,7 +68,7 @@ def crd(plural: str, kind: str, *, group: str = "things.example.com", versions: 
         "metadata": {"name": f"{plural}.{group}"},
         "spec": {
             "group": group,
-            "scope": "Namespaced",
+            "scope": scope,
             "names": {"plural": plural, "singular": kind.lower(), "kind": kind},
             "versions": [
                 {

@@ -62,18 +62,6 @@ async def bridge(
             await asyncio.gather(task, return_exceptions=True)
 
 
-@pytest.fixture
-async def opa(opa_path: Path) -> AsyncIterator[ManagedOpa]:
-    async with ManagedOpa(opa_path, {}, bundle=BUNDLE) as managed:
-        yield managed
-
-
-@pytest.fixture
-async def faulty(opa: ManagedOpa) -> AsyncIterator[FaultyOpa]:
-    async with FaultyOpa(opa.url).serving() as proxy:
-        yield proxy
-
-
 async def at(url: str, path: str) -> Any:
     async with Opa(url) as opa:
         return await opa.get(path)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable
-from pathlib import Path
+from collections.abc import Awaitable, Callable
 
 import pytest
 from aiohttp import web
@@ -15,24 +14,12 @@ from bridge.opa.managed import ManagedOpa
 from bridge.replicator import claim, replicator
 from tests.bench.figures import opa_below
 from tests.integration.faulty_opa import FaultyOpa
-from tests.integration.test_replicator import BUNDLE, service, until
+from tests.integration.test_replicator import service, until
 from tests.integration.test_replicator_faults import bridge
 
 Passing = Callable[[], Awaitable[web.Response]]
 MINUTES = 600.0  # seconds: nobody gives a request up
 PATIENCE = 25.0  # seconds
-
-
-@pytest.fixture
-async def opa(opa_path: Path) -> AsyncIterator[ManagedOpa]:
-    async with ManagedOpa(opa_path, {}, bundle=BUNDLE) as managed:
-        yield managed
-
-
-@pytest.fixture
-async def faulty(opa: ManagedOpa) -> AsyncIterator[FaultyOpa]:
-    async with FaultyOpa(opa.url).serving() as proxy:
-        yield proxy
 
 
 async def test_from_a_sign_of_a_restart_on_opa_is_doubted_until_it_has_been_looked_at(
