@@ -73,6 +73,8 @@ rego-lint:
 	@$(OPA) check --strict --ignore '*.yaml' rego examples/extensions
 	@echo "rego: fmt"
 	@$(OPA) fmt --list --fail rego examples/extensions >&2 || { echo "rego: these files are not formatted; 'make fmt' mends it" >&2; exit 1; }
+	@echo "rego: layers"
+	@$(PY) -m tests.rego_layers rego/bridge --allowed tests/rego_layers_allowed.txt
 
 rego-test: rego-lint ## Rego alone: opa check, fmt and test, with coverage
 	@echo "rego: test"
