@@ -1,5 +1,6 @@
 package bridge.attachment
 
+import data.bridge.effective
 import data.bridge.hierarchy
 import data.bridge.kinds
 import data.bridge.lib.keys
@@ -8,7 +9,25 @@ import data.bridge.lookup
 # METADATA
 # description: The policies of a kind (`<group>/<Kind>`) that are attached to a node by an accepted ref.
 attached(policy_kind, node) := {policy |
+	some policy in lookup.naming(policy_kind, node)
+	_accepted_at(policy, node)
+} if {
+	not startswith(node, "core/Service/")
+	not lookup.selectors_exist
+	not contains(node, "@")
+	not kinds.frontend_role(policy_kind, keys.type_of(node))
+} else := {policy |
 	some [policy, ref] in _refs_to(policy_kind, node)
+	verdict(policy, ref).reason == "Accepted"
+}
+
+_accepted_at(policy, node) if {
+	effective.facts(policy).near[node]
+} else if {
+	known := effective.facts(policy)
+	not known.deleting
+	some ref in known.refs
+	ref.key == node
 	verdict(policy, ref).reason == "Accepted"
 }
 
@@ -49,7 +68,7 @@ targets(policy_key) := {place(keys.parse(policy_key).type, ref.key) |
 }
 
 # A policy with a deletionTimestamp takes no part (semantics T5).
-_takes_part(policy_key) if not lookup.get(policy_key).metadata.deletionTimestamp
+_takes_part(policy_key) if not effective.facts(policy_key).deleting
 
 # A Service port has two spellings, its name and its number (semantics K2).
 _naming_node(policy_kind, node) := lookup.naming(policy_kind, node) if {

@@ -5,12 +5,15 @@
 #   stanza"); whether a ref is accepted is decided per ref (semantics T1 to T5).
 package bridge.attachment
 
+import data.bridge.effective
 import data.bridge.lib.keys
 import data.bridge.lookup
 
 # METADATA
 # description: The refs by name of a replicated policy; see `refs`.
-named(policy_key) := refs(lookup.get(policy_key))
+named(policy_key) := effective.facts(policy_key).refs if {
+	true
+} else := refs(lookup.get(policy_key))
 
 # METADATA
 # description: All targets of a replicated policy as refs, those that it names and those that it selects.

@@ -49,7 +49,11 @@ _not_found(policy_key, ref) := sprintf("Target %s is not found, or no ReferenceG
 
 # METADATA
 # description: Why a policy is Invalid as a whole; undefined where it is not.
-invalid(policy_key) := effective.proper(policy_key).error if {
+invalid(policy_key) := effective.facts(policy_key).invalid
+
+# METADATA
+# description: The same, made anew.
+made_invalid(policy_key) := effective.made_proper(policy_key).error if {
 	true
 } else := stanza_flaw(policy_key) if {
 	true
@@ -79,6 +83,23 @@ _ref_invalid(policy_key, ref) := message if {
 } else := message if {
 	not _in_own_namespace(policy_key, ref.object)
 	message := _namespace_invalid(policy_key, ref)
+}
+
+# METADATA
+# description: |
+#   A ref of a policy that is accepted wherever its target is there, by what the policy, its kind and the ref say; of a policy
+#   that may have such refs. Kept with the policy.
+is_near(policy_key, ref) if {
+	_in_own_namespace(policy_key, ref.object)
+	not _ref_invalid(policy_key, ref)
+}
+
+# METADATA
+# description: A valid policy that takes part, of a kind of which none takes a target away from another.
+may_be_near(policy_key) if {
+	not lookup.get(policy_key).metadata.deletionTimestamp
+	not kinds.of_policy(policy_key).sameLevel in {"Conflict", "ConflictOnOverlap"}
+	not made_invalid(policy_key)
 }
 
 _in_own_namespace(policy_key, object_key) if {

@@ -9,26 +9,41 @@ import data.bridge.lookup
 # METADATA
 # description: A node is one that a policy kind may act at.
 acts_at(policy_kind, node) if {
+	_acts_inside(policy_kind, node)
+} else if {
+	kind_of_node(node) in traits(policy_kind).acts
+	hierarchy.exists(split(node, "#")[0])
+} else if {
 	not kinds.acts_at_targets(policy_kind)
 	_has_place(policy_kind, keys.parse(node).object)
 	hierarchy.level(node) == kinds.get(policy_kind).effectiveTarget
 	kinds.acts_on(policy_kind, keys.parse(node).type)
-}
-
-acts_at(policy_kind, node) if {
+} else if {
 	kinds.acts_at_targets(policy_kind)
 	not contains(node, "#")
 	kinds.may_target(policy_kind, keys.parse(node).type)
 	_may_act_on(policy_kind, keys.parse(node).type)
 	attachment.place(policy_kind, node) == node
-}
-
-acts_at(policy_kind, node) if {
+} else if {
 	kinds.acts_at_targets(policy_kind)
 	contains(node, "#")
 	kinds.may_target_sections(policy_kind, keys.parse(node).type)
 	_may_act_on(policy_kind, keys.parse(node).type)
 }
+
+# A section of an object, at which the kind acts. Most that is asked about is one.
+_acts_inside(policy_kind, node) if {
+	[object_key, _] := split(node, "#")
+	hierarchy.facts(object_key).type in traits(policy_kind).actsInside
+}
+
+# METADATA
+# description: The type of a node that is an object, and of a section with `#`. Empty for a frontend.
+kind_of_node(node) := keys.type_of(node) if {
+	not regex.match(`[#@]`, node)
+} else := concat("", [keys.type_of(node), "#"]) if {
+	not contains(node, "@")
+} else := ""
 
 # A node that a kind acts at stands for itself alone, but where an extension module links objects of one level.
 _stands_alone(policy_kind, node) if {

@@ -70,7 +70,11 @@ _is_of_controllers(policy_kind, gateway) if {
 # description: |
 #   How messages name a path, its nodes from the top; a GatewayClass, a Namespace and an object that its own section
 #   follows are left out, because they say nothing more.
-scope_name(path) := concat(" > ", array.concat(_names_above(upper, lower[0]), _names(lower))) if {
+scope_name(path) := concat(" > ", array.concat(_names_above(array.slice(path, 0, last - 1), path[last - 1]), [node_name(path[last])])) if {
+	last := count(path) - 1
+	last > 1
+	startswith(path[last], concat("", [path[last - 1], "#"]))
+} else := concat(" > ", array.concat(_names_above(upper, lower[0]), _names(lower))) if {
 	count(path) > 2
 	upper := array.slice(path, 0, count(path) - 2)
 	lower := array.slice(path, count(path) - 2, count(path))
@@ -103,7 +107,10 @@ _is_section_of(next, node) if startswith(next, concat("", [node, "#"]))
 # description: |
 #   How messages name a node, `Kind namespace/name#section`. Kinds of groups other than Kubernetes' core and Gateway API
 #   are written `Kind.group`, as kubectl takes them, because two groups may have a kind of one name.
-node_name(node) := concat("", [_kind_name(parts.group, parts.kind), " ", keys.short(node), section_or_role]) if {
+node_name(node) := concat("", [_kind_name(group, kind), " ", namespace, "/", rest]) if {
+	[group, kind, namespace, rest] := split(node, "/")
+	namespace != "-"
+} else := concat("", [_kind_name(parts.group, parts.kind), " ", keys.short(node), section_or_role]) if {
 	parts := keys.parse(node)
 	section_or_role := trim_prefix(node, parts.object)
 }

@@ -72,7 +72,7 @@ _strongest(policy_key) := "PatchOverrides" if {
 # METADATA
 # description: A policy's default patched by its override, with the parts as origins (see `part_side`).
 both_side(policy_key) := merge.combined(
-	{"strategy": "PatchOverrides", "rules": merge_rules(policy_key)},
+	{"strategy": "PatchOverrides", "rules": made_merge_rules(policy_key)},
 	part_side(policy_key, "override"),
 	part_side(policy_key, "default"),
 ) if {
@@ -82,7 +82,7 @@ both_side(policy_key) := merge.combined(
 # METADATA
 # description: |
 #   A part as a side of a step. Its origin is `<policy> <part>` until the fold ends, so that what both parts append stays.
-part_side(policy_key, part) := merge.keyed(spec, {"": sprintf("%s %s", [policy_key, part])}, merge_rules(policy_key)) if {
+part_side(policy_key, part) := merge.keyed(spec, {"": sprintf("%s %s", [policy_key, part])}, made_merge_rules(policy_key)) if {
 	place := parts(policy_key)[part]
 	spec := json.remove(object.remove(_at(policy_key, place.segments), place.drop), place.inner)
 }
@@ -117,6 +117,6 @@ _part_ops(part, sides, across) := [op |
 #   The strategy by which one policy won over another; `first` is the established one of the two. Patch overrides where the
 #   winner's override has a leaf that the other has too, unless that one's override stands above it.
 both_deciding(loser, winner, first) := "PatchOverrides" if {
-	shared := object.keys(part_side(winner, "override").origins) & proper(loser).pointers
+	shared := object.keys(part_side(winner, "override").origins) & made_proper(loser).pointers
 	count(shared - {pointer | first == loser; some pointer, _ in part_side(loser, "override").origins}) > 0
 } else := "PatchDefaults"

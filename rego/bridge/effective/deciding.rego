@@ -36,24 +36,25 @@ _by_strategy(name) := sprintf(" (%s)", [merge.strategies[name]]) if name != "Non
 
 # The strategy by which two policies of a stack were merged. The pair's established one has the say, or under
 # strategyFrom the challenger, or under Stack the side just above the challenger, whose strategy what is merged carries.
-_deciding(policy_kind, attached, pair) := proper(established).strategy if {
+_deciding(policy_kind, attached, pair) := strategy_of(established) if {
 	# Where every policy is a side of its own, the one of the two that stands higher.
 	plain(policy_kind)
-	established := [entry.policy | some entry in attached; entry.policy in pair][0]
+	places := _first_places(attached)
+	established := [policy | some [_, policy] in sort([[places[policy], policy] | some policy in pair])][0]
 } else := in_favour_of_the_older(upper) if {
 	_by_level(policy_kind)
 	[upper, lower] := _by_standing(attached, pair)
 	some side in _sides(policy_kind, attached)
 	upper in side
 	lower in side
-} else := strategy(_oldest_beside(policy_kind, attached, upper)).strategy if {
+} else := strategy_of(_oldest_beside(policy_kind, attached, upper)) if {
 	_upward(policy_kind)
 	upper := _by_standing(attached, pair)[0]
-} else := strategy(sides[lowest][0]).strategy if {
+} else := strategy_of(sides[lowest][0]) if {
 	kinds.get(policy_kind).strategyFrom == "Challenger"
 	sides := _sides(policy_kind, attached)
 	lowest := _lowest_of(sides, pair)
-} else := strategy(sides[lowest - 1][0]).strategy if {
+} else := strategy_of(sides[lowest - 1][0]) if {
 	sides := _sides(policy_kind, attached)
 	lowest := _lowest_of(sides, pair)
 }
@@ -72,3 +73,11 @@ _oldest_beside(policy_kind, attached, policy) := [side |
 	some side in _sides(policy_kind, attached)
 	policy in side
 ][0][0]
+
+# Where each policy of a stack stands first. Made once a stack.
+_first_places(attached) := {entry.policy: index | some index, entry in attached} if {
+	count({entry.policy | some entry in attached}) == count(attached)
+} else := {policy: index |
+	some policy in {entry.policy | some entry in attached}
+	index := min([index | some index, entry in attached; entry.policy == policy])
+}

@@ -26,10 +26,15 @@ _foldable(attached, root) if {
 	count(attached) <= fold_bound
 }
 
-_unmerged(attached) := [object.union(entry, {"strategy": proper(entry.policy).strategy}) | some entry in attached]
+_unmerged(attached) := [object.union(entry, {"strategy": strategy_of(entry.policy)}) | some entry in attached]
 
 # A function of the stack alone, so that OPA merges once for all targets that share it.
-_merged(attached) := {"error": merged.error, "policies": _unmerged(attached)} if {
+_merged(attached) := {"spec": result.spec, "origins": result.origins, "policies": policies} if {
+	plain(_kind_of(attached))
+	keys_attached := [entry.policy | some entry in attached]
+	result := united(layers(keys_attached))
+	policies := [object.union(entry, _fate_in(entry.policy, result.origins)) | some entry in _listed_once(attached)]
+} else := {"error": merged.error, "policies": _unmerged(attached)} if {
 	merged := folded(fold_ops(_kind_of(attached), attached))
 	merged.error
 } else := {"spec": result.spec, "origins": result.origins, "policies": policies} if {
@@ -38,7 +43,7 @@ _merged(attached) := {"error": merged.error, "policies": _unmerged(attached)} if
 	result := finished(merged)
 	once := _listed_once(attached)
 	fate := _fate([entry.policy | some entry in once], merged)
-	policies := [object.union_n([entry, {"strategy": proper(entry.policy).strategy}, fate[entry.policy]]) | some entry in once]
+	policies := [object.union_n([entry, {"strategy": strategy_of(entry.policy)}, fate[entry.policy]]) | some entry in once]
 }
 
 # A policy that is attached at two places of the path stands here at the first (semantics P4).
@@ -49,15 +54,23 @@ _listed_once(attached) := attached if {
 	not entry.policy in {earlier.policy | some earlier in array.slice(attached, 0, index)}
 ]
 
+# As `outcomes`, of one policy, with its strategy.
+_fate_in(policy, origins) := {"strategy": known.strategy, "outcome": "Programmed", "overriddenBy": []} if {
+	known := facts(policy)
+	object.subset(origins, known.side.origins)
+} else := object.union({"strategy": strategy_of(policy)}, _fate_of(policy, pointers, object.filter(origins, pointers), origins)) if {
+	pointers := object.keys(facts(policy).side.origins)
+}
+
 _by_policies(policy_kind, side) := without_parts(side) if {
 	both(policy_kind)
 } else := side
 
 _fate(policies, merged) := outcomes(policies, merged.origins) if {
-	plain(keys.parse(policies[0]).type)
+	plain(keys.type_of(policies[0]))
 } else := outcomes_by_rules(policies, merged)
 
-_kind_of(attached) := keys.parse(attached[0].policy).type
+_kind_of(attached) := keys.type_of(attached[0].policy)
 
 _bound_message(attached, root) := sprintf("%d policies meet here; at most %d can be merged", [count(attached), fold_bound]) if {
 	root != hierarchy.path_bound_mark

@@ -66,7 +66,7 @@ test_a_path_above_the_bound_is_an_error_for_that_path if {
 	path := [hierarchy.path_bound_mark, testing.cart_route, testing.cart_pay]
 	policy := testing.color("shop", "warm", 1, [_cart_ref], {"a": 1})
 	entries := effective.at("example.com/ColorPolicy", testing.cart_pay, "") with input as testing.changed([policy])
-		with hierarchy.paths as {path}
+		with hierarchy.paths as {[hierarchy.path_bound_mark]}
 	entries == [{
 		"path": path,
 		"error": {
@@ -81,7 +81,7 @@ test_a_stack_above_the_bound_is_an_error_for_that_path if {
 	attached := [{"policy": _key("warm"), "target": testing.cart_route} | some _ in numbers.range(0, effective.fold_bound)]
 	policy := testing.color("shop", "warm", 1, [_cart_ref], {"a": 1})
 	entries := effective.at("example.com/ColorPolicy", testing.cart_pay, "") with input as testing.changed([policy])
-		with effective.stack as attached
+		with effective.stacks as [[testing.cart_pay_path, attached]]
 	entries == [{
 		"path": testing.cart_pay_path,
 		"error": {"code": "BoundExceeded", "message": "513 policies meet here; at most 512 can be merged"},

@@ -26,7 +26,7 @@ finished(side) := {"spec": plain.spec, "origins": plain.origins} if {
 }
 
 # One step up, by the strategy of the policy, which is the established one.
-_step(acc, policy) := merge.step(proper(policy).strategy, side(policy), acc) if is_string(policy)
+_step(acc, policy) := merge.step(strategy_of(policy), side(policy), acc) if is_string(policy)
 
 # One policy of its level (`acc.level`, while the level is not whole), and then perhaps the level and what is merged.
 _step(acc, op) := _met(op.across, acc, _joined(op, acc)) if {

@@ -33,13 +33,22 @@ places(node, above) := {[parts.object, parts.section]} if {
 } else := {[keys.parse(node).object, ""]}
 
 # The same for all rules of a route.
-_places_of_route(route, above) := {[route, json.marshal(ref)] | some ref in hierarchy.parent_refs(route, above)}
+_places_of_route(route, above) := {[route, ref.text] |
+	[object_key, section] := split(above, "#")
+	some ref in hierarchy.facts(route).parents
+	ref.object == object_key
+	ref.section in {"", section}
+	hierarchy.has_port(above, ref.port)
+} if {
+	contains(above, "#")
+} else := {[route, json.marshal(ref)] | some ref in hierarchy.parent_refs(route, above)}
 
 # METADATA
 # description: The node directly above the route of a path to a node, without Namespaces; empty where the path has none.
 above_route(node, path) := _lowest(array.slice(path, length - 4, length - 2)) if {
-	hierarchy.level(node) == "Rule"
 	length := count(path)
+	hierarchy.levels[keys.type_of(node)].section == "Rule"
+	contains(node, "#")
 } else := _lowest(array.slice(path, index - 2, index)) if {
 	some index, route in path
 	hierarchy.level(route) == "Route"

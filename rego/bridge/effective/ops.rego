@@ -30,7 +30,9 @@ level_ops(policy_kind, attached) := both_ops(policy_kind, _folded_sides(policy_k
 # description: |
 #   A policy kind merges every policy of a stack from the most specific upward, each pair by the established one's
 #   strategy, by RFC 7386 alone (GEP-713; semantics F1, F2).
-plain(policy_kind) if {
+plain(policy_kind) := traits(policy_kind).plain
+
+made_plain(policy_kind) if {
 	kind := kinds.get(policy_kind)
 	[kind.strategyFrom, kind.mergesWith, kind.fold, kind.wrappers] == ["Established", "All", "BottomUp", "One"]
 	not _by_level(policy_kind)

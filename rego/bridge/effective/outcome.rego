@@ -23,7 +23,7 @@ _fate_of(policy, pointers, kept, origins) := {"outcome": "Programmed", "overridd
 	winners := {origin | some origin in kept}
 	count(winners) > 0
 	not policy in winners
-	plain(keys.parse(policy).type)
+	plain(keys.type_of(policy))
 } else := {"outcome": _outcome(policy, lost, origins), "overriddenBy": _overridden_by(policy, lost, origins)} if {
 	lost := {pointer | some pointer in pointers; object.get(kept, [pointer], "") != policy}
 }
@@ -66,6 +66,7 @@ _overridden_by(policy, lost, origins) := sort(winners) if {
 	} | {winner |
 		some pointer in lost
 		not origins[pointer]
+		strings.any_prefix_match(object.keys(origins), concat("", [pointer, "/"]))
 		some place, origin in origins
 		startswith(place, concat("", [pointer, "/"]))
 		some winner in _owners(origin)

@@ -15,7 +15,7 @@ import data.bridge.merge
 # description: |
 #   A policy's spec proper (what is left of its spec without targets and strategy), with its strategy:
 #   `{spec, strategy, pointers}`, or `{error}` where the policy is Invalid (semantics F6, F7, T2).
-proper(policy_key) := both_proper(policy_key) if {
+made_proper(policy_key) := both_proper(policy_key) if {
 	both(keys.parse(policy_key).type)
 } else := {"error": "Policy has no spec"} if {
 	not _place(policy_key)
@@ -37,11 +37,11 @@ proper(policy_key) := both_proper(policy_key) if {
 		concat("", [sprintf(", at %s", [leaves.pointer(place.strategySegments)]) | count(place.strategySegments) > 0]),
 	])
 } else := {"error": message} if {
-	message := strategy(policy_key).error
+	message := made_strategy(policy_key).error
 } else := {
 	"spec": spec,
-	"strategy": strategy(policy_key).strategy,
-	"pointers": object.keys(side(policy_key).origins),
+	"strategy": made_strategy(policy_key).strategy,
+	"pointers": object.keys(made_side(policy_key).origins),
 } if {
 	spec := _spec(policy_key)
 }
@@ -52,11 +52,11 @@ _spec(policy_key) := json.remove(object.remove(_value(policy_key), place.drop), 
 
 # METADATA
 # description: A policy's own spec proper as a side of a step, in the form that its rules make of it.
-side(policy_key) := both_side(policy_key) if {
+made_side(policy_key) := both_side(policy_key) if {
 	both(keys.parse(policy_key).type)
 } else := merge.side(policy_key, _spec(policy_key), leaves.pointers(_spec(policy_key))) if {
-	merge_rules(policy_key) == []
-} else := merge.keyed(_spec(policy_key), {"": policy_key}, merge_rules(policy_key))
+	made_merge_rules(policy_key) == []
+} else := merge.keyed(_spec(policy_key), {"": policy_key}, made_merge_rules(policy_key))
 
 # The first place where the policy has something. A null is nothing set, as the API server takes it.
 _place(policy_key) := [place |

@@ -48,13 +48,18 @@ _told(attached, root) := _told_merged(attached) if {
 
 _told_merged(attached) := [{
 	"policy": placed.policy,
-	"targets": _targets_on(attached, placed.policy),
+	"targets": all_targets[placed.policy],
 	"outcome": placed.outcome,
 	"by": deciders(policy_kind, attached, placed),
 } |
 	policy_kind := _kind_of(attached)
+	all_targets := _targets_by_policy(attached)
 	some placed in _merged(attached).policies
 ]
+
+_targets_by_policy(attached) := {entry.policy: [entry.target] | some entry in attached} if {
+	count({entry.policy | some entry in attached}) == count(attached)
+} else := {entry.policy: _targets_on(attached, entry.policy) | some entry in attached}
 
 # A policy may be attached at two places of a path (semantics P4).
 _targets_on(attached, policy) := [placed.target | some placed in attached; placed.policy == policy]

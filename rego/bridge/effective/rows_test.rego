@@ -38,7 +38,7 @@ test_rows_tell_what_became_of_each_policy_and_who_decided if {
 test_a_policy_whose_path_is_an_error_failed_there if {
 	attached := [{"policy": _key("low"), "target": testing.cart_route} | some _ in numbers.range(0, effective.fold_bound)]
 	rows := effective.rows("example.com/ColorPolicy", testing.cart_pay) with input as testing.changed([_low])
-		with effective.stack as attached
+		with effective.stacks as [[testing.cart_pay_path, attached]]
 	{row | some row in rows} == {{
 		"policy": _key("low"),
 		"targets": [testing.cart_route | some _ in numbers.range(0, effective.fold_bound)],

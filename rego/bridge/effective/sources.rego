@@ -1,14 +1,25 @@
 package bridge.effective
 
+import data.bridge.attachment
 import data.bridge.hierarchy
 import data.bridge.kinds
 import data.bridge.lib.keys
+import data.bridge.lookup
 
 # METADATA
 # description: |
 #   What counts at an effective target for requests from a namespace ("": from any, so only what is the same for all), each
 #   path that has a policy with its stack, `[path, stack]` (semantics P6).
-stacks(policy_kind, node, source) := [[path, attached] |
+stacks(policy_kind, node, source) := [[array.concat(path, [node]), attached] |
+	some [path, above] in _stacked(policy_kind, object_key)
+	attached := array.concat(above, own)
+	attached != []
+] if {
+	[object_key, _] := split(node, "#")
+	_is_straight(policy_kind)
+	not hierarchy.facts(object_key).frontends
+	own := _at_plain(policy_kind, node)
+} else := [[path, attached] |
 	some path in _paths_for(policy_kind, node, source)
 	attached := [entry | some entry in stack(policy_kind, path); _counts_for(policy_kind, entry, source)]
 	count(attached) > 0
@@ -28,6 +39,34 @@ _acts_at_the_end(_, path, attached) if {
 	some entry in attached
 	entry.target == path[count(path) - 1]
 }
+
+# What counts at a node of this kind is the same for all sources, by its path alone.
+_is_straight(policy_kind) if {
+	traits(policy_kind).straight
+	not attachment.limited(policy_kind)
+	not lookup.extended_exist
+} else := false
+
+# The paths to an object with what stands on them, in their order. Where no frontend and no extension is on them.
+_stacked(policy_kind, object_key) := sort([[array.concat(above, step), array.concat(_plainly(policy_kind, above), own)] |
+	some parent in parents
+	some above in hierarchy.paths(parent, held)
+]) if {
+	parents := hierarchy.parents(object_key)
+	parents != set()
+	held := traits(policy_kind).held
+	step := hierarchy.step(object_key, held)
+	own := _plainly(policy_kind, step)
+} else := [[step, _plainly(policy_kind, step)]] if {
+	step := hierarchy.step(object_key, traits(policy_kind).held)
+}
+
+_plainly(policy_kind, nodes) := [entry | some node in nodes; some entry in _at_plain(policy_kind, node)]
+
+# As `_at_level`, of a node that is no port and no frontend.
+_at_plain(policy_kind, node) := [] if {
+	lookup.unnamed_plainly(policy_kind, node)
+} else := _at_level(policy_kind, node)
 
 # Most paths have no frontend, and then they are the same for every source.
 _paths_for(policy_kind, node, source) := {path |
@@ -51,7 +90,11 @@ _counts_for(_, entry, _) if keys.parse(entry.target).namespace in {"-", keys.par
 # description: |
 #   The sources that statuses are counted over: "", and each namespace for which something else counts at an effective
 #   target, because of a consumer route or a consumer's policy on a path to it (semantics P6).
-sources(policy_kind, node) := array.concat([""], sort(_consumers(policy_kind, node))) if {
+sources(policy_kind, node) := [""] if {
+	_is_straight(policy_kind)
+	[object_key, _] := split(node, "#")
+	not hierarchy.facts(object_key).frontends
+} else := array.concat([""], sort(_consumers(policy_kind, node))) if {
 	_by_source(policy_kind, node)
 } else := [""]
 

@@ -35,14 +35,16 @@ _counting(policy_kind, path) := array.concat(
 _at_nodes(policy_kind, nodes) := [entry | some node in nodes; some entry in _at_level(policy_kind, node)]
 
 # The policies at one node, the older first. The same for all paths through it.
-_at_level(policy_kind, node) := [{"policy": policy, "target": node} |
+_at_level(policy_kind, node) := [] if {
+	lookup.unnamed(policy_kind, node)
+} else := [{"policy": policy, "target": node} |
 	some policy in _by_age(attachment.attached(policy_kind, node))
 ]
 
 _by_age(policies) := [policy | some policy in policies] if {
 	count(policies) < 2
 } else := [policy |
-	some [_, _, policy] in sort({[lookup.age(policy), keys.alphabetical(policy), policy] | some policy in policies})
+	some [_, _, policy] in sort([facts(policy).order | some policy in policies])
 ]
 
 # Some policies are limited to paths through classes where they are attached (semantics T1).

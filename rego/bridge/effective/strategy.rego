@@ -7,7 +7,7 @@ import data.bridge.merge
 # METADATA
 # description: |
 #   The strategy of a policy, `{strategy}`, or `{error}` where what it names is unknown (semantics F7, T2).
-strategy(policy_key) := {"strategy": _strongest(policy_key)} if {
+made_strategy(policy_key) := {"strategy": _strongest(policy_key)} if {
 	both(keys.parse(policy_key).type)
 } else := _meant(keys.parse(policy_key).type, place.strategy, value) if {
 	place := _place(policy_key)
@@ -23,14 +23,14 @@ strategy(policy_key) := {"strategy": _strongest(policy_key)} if {
 #   What a policy's pairs are merged by where it has the say, `{strategy, rules}`; for Custom also `custom`, the name of its
 #   package and the policy kind. The rules that go with what it says at
 #   strategyPath replace the kind's, for both specs of the pair (semantics F7).
-how(policy_key) := object.union(
-	{"strategy": strategy(policy_key).strategy, "rules": merge_rules(policy_key)},
-	{"custom": [kinds.of_policy(policy_key).custom, keys.parse(policy_key).type] | strategy(policy_key).strategy == "Custom"},
+made_how(policy_key) := object.union(
+	{"strategy": made_strategy(policy_key).strategy, "rules": made_merge_rules(policy_key)},
+	{"custom": [kinds.of_policy(policy_key).custom, keys.parse(policy_key).type] | made_strategy(policy_key).strategy == "Custom"},
 )
 
 # METADATA
 # description: The rules of a policy's own strategy, by which its spec has its leaves (semantics F7, F8).
-merge_rules(policy_key) := strategy(policy_key).rules if {
+made_merge_rules(policy_key) := made_strategy(policy_key).rules if {
 	true
 } else := object.get(kinds.of_policy(policy_key), "rules", [])
 
@@ -83,7 +83,7 @@ _direction(policy_kind, wrapper) := "Overrides" if {
 #   The strategy by which a policy and a younger one of its level are merged where the oldest of a level wins: the
 #   granularity of its own, always in its favour (semantics F5). Of a Direct kind's disjoint specs both stay (semantics
 #   C2); else the older one stands whole, over one that conflicts with it only for requests of its namespace (P6).
-in_favour_of_the_older(policy_key) := replace(strategy(policy_key).strategy, "Defaults", "Overrides") if {
+in_favour_of_the_older(policy_key) := replace(strategy_of(policy_key), "Defaults", "Overrides") if {
 	not kinds.direct(keys.parse(policy_key).type)
 } else := "PatchOverrides" if {
 	kinds.of_policy(policy_key).sameLevel == "ConflictOnOverlap"

@@ -9,7 +9,7 @@ import data.bridge.lookup
 #   An object exists (semantics P2, T2): it is held, or it is of a virtual type, of which any name exists. Takes the key
 #   of an object, without a section or role.
 exists(object_key) if {
-	lookup.get(object_key)
+	lookup.holds(object_key)
 } else if {
 	virtual(keys.parse(object_key).type)
 }

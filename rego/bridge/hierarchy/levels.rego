@@ -37,13 +37,10 @@ level_names := ["GatewayClass", "Gateway", "Listener", "Route", "Rule", "Backend
 
 # METADATA
 # description: The level of a node.
-level(node) := object_level(parts.type) if {
-	parts := keys.parse(node)
-	parts.section == ""
-	parts.role == ""
-} else := levels[parts.type].section if {
-	parts := keys.parse(node)
-	parts.role == ""
+level(node) := object_level(keys.type_of(node)) if {
+	not regex.match(`[#@]`, node)
+} else := levels[keys.type_of(node)].section if {
+	not contains(node, "@")
 } else := "Frontend" if {
 	is_frontend(node)
 	parts := keys.parse(node)

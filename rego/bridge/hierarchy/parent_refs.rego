@@ -18,6 +18,10 @@ parent_refs(route_key, above) := {ref | some ref in lookup.get(route_key).spec.p
 	_has_port(above, object.get(ref, "port", 0))
 }
 
+# METADATA
+# description: A listener has a port that a parentRef names.
+has_port(above, port) if _has_port(above, port)
+
 _has_port(_, 0)
 
 _has_port(above, port) if {

@@ -6,8 +6,11 @@ import data.bridge.lookup
 # METADATA
 # description: |
 #   The nodes directly above a node by links that count, without Namespaces (see `paths`).
-parents(node) := {keys.parse(node).object} if {
-	contains(node, "#")
+parents(node) := {object_key} if {
+	[object_key, _] := split(node, "#")
+} else := _listeners_above(node) | _frontends_above(node) if {
+	facts(node).endings
+	not lookup.extended_exist
 } else := _object_parents(level(node), node) if {
 	not lookup.extended_exist
 } else := _object_parents(level(node), node) | extension_parents(node) if {
@@ -30,11 +33,20 @@ path_bound_mark := "…"
 #   ways with the same keys are one (semantics P1). A parent that does not exist or a link that does not count is left
 #   out (P2). With `held`, the Namespace of a Gateway, ListenerSet, route, frontend or backend stands directly above it (P3).
 #   One function a step, because Rego has no recursion; OPA computes each step once for all targets.
-paths(node, held) := _paths_16(node, held) if {
+paths(node, held) := {array.concat(above, [node]) | some above in _paths_to_object(object_key, held)} if {
+	not lookup.extended_exist
+	[object_key, _] := split(node, "#")
+	not startswith(node, "core/Service/")
+} else := _paths_16(node, held) if {
 	not lookup.extended_exist
 } else := _walked_held(node, held) if {
 	not is_port(node)
 } else := _extend(_walked_held(keys.parse(node).object, held), node, held)
+
+# Of a Gateway, above which there is its class and nothing else, without a search.
+_paths_to_object(object_key, held) := {array.concat([class | some class in facts(object_key).class; exists(class)], _step(object_key, held))} if {
+	facts(object_key).class[0]
+} else := _paths_15(object_key, held)
 
 _walked_held(node, held) := {[at | some on in path; some at in _step(on, held)] | some path in walked(node)}
 
@@ -80,8 +92,8 @@ paths_below(aboves, node, held) := _extend(aboves, node, held) if {
 } else := _extend(_extend(aboves, keys.parse(node).object, held), node, held)
 
 _extend(aboves, node, held) := {array.concat(above, step) | some above in aboves} if {
+	aboves != set()
 	not is_port(node)
-	count(aboves) > 0
 	step := _step(node, held)
 } else := {_step(node, held)} if {
 	not is_port(node)
@@ -90,11 +102,14 @@ _extend(aboves, node, held) := {array.concat(above, step) | some above in aboves
 	count(extended) > 0
 } else := {array.concat(_step(keys.parse(node).object, held), [node])}
 
-# A node with the Namespace above it, if that exists.
+# METADATA
+# description: A node with the Namespace above it, if that exists.
+step(node, held) := _step(node, held)
+
 _step(node, held) := [node] if {
-	contains(node, "#")
-} else := [node] if {
 	not held
+} else := [node] if {
+	contains(node, "#")
 } else := [namespace, node] if {
 	parts := keys.parse(node)
 	parts.namespace != "-"

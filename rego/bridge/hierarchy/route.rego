@@ -1,18 +1,23 @@
 package bridge.hierarchy
 
 import data.bridge.lib.keys
-import data.bridge.lookup
 
 # METADATA
 # description: |
 #   The section names of a route's rules, in its order, each its name or, where it has none, its place as `[n]`
 #   (semantics K3). Of two rules with one name, which the API refuses, the second has none.
-rule_names(route_key) := [name |
+rule_names(route_key) := facts(route_key).sections
+
+_rule_names(rules) := names if {
+	names := _written_names(rules)
+	count({name | some name in names}) == count(names)
+} else := [name |
+	names := _written_names(rules)
 	some index, written in names
 	name := _unless_earlier(written, array.slice(names, 0, index), index)
-] if {
-	names := [section_name(rule, sprintf("[%d]", [index])) | some index, rule in lookup.get(route_key).spec.rules]
-}
+]
+
+_written_names(rules) := [section_name(rule, sprintf("[%d]", [index])) | some index, rule in rules]
 
 _unless_earlier(name, earlier, index) := sprintf("[%d]", [index]) if {
 	name in earlier
@@ -48,20 +53,61 @@ _backends_named(refs, namespace) := {backend_key(ref, namespace) | some ref in r
 # Only frontends that exist and listeners that the route is allowed to attach to stand above it (Gateway API, parentRefs).
 _object_parents("Route", route_key) := _listeners_above(route_key) | _frontends_above(route_key)
 
-_listeners_above(route_key) := {keys.section(object_key, name) |
-	spec := lookup.get(route_key).spec
-	about := keys.parse(route_key)
-	hostnames := [lower(hostname) | some hostname in spec.hostnames]
-	some ref in spec.parentRefs
-	object_key := _parent_key(ref, about.namespace)
-	some name, hostname in admitting(object_key, about.type, about.namespace, object.get(ref, "sectionName", ""), object.get(ref, "port", 0))
-	hostnames_meet(hostnames, hostname)
+_listeners_above(route_key) := {node |
+	some ref in known.parents
+	some nodes in object.filter(_admitting_nodes(ref.object, known.type, known.namespace, ref.section, ref.port), known.endings)
+	some node in nodes
+} if {
+	known := facts(route_key)
+	not known.wild
+} else := {node |
+	some ref in known.parents
+	some ending, nodes in _admitting_nodes(ref.object, known.type, known.namespace, ref.section, ref.port)
+	_in_common(ending, known)
+	some node in nodes
+} if {
+	known := facts(route_key)
 }
 
-_frontends_above(route_key) := {node |
-	some ref in lookup.get(route_key).spec.parentRefs
-	not object.get(ref, "kind", "Gateway") in {"Gateway", "ListenerSet"}
-	node := _parent_node(ref, keys.parse(route_key).namespace)
-	is_frontend(node)
-	frontend_refusal(trim_suffix(node, "@frontend"), object.get(ref, "sectionName", ""), object.get(ref, "port", 0)) == ""
+# A listener's hostname as an ending, and those of a route that has wildcards or no hostnames.
+_in_common(ending, known) if ending in known.endings
+
+_in_common(ending, known) if strings.any_suffix_match(ending, known.wild)
+
+# The listener nodes that admit such routes, by the ending of their hostnames.
+_admitting_nodes(object_key, type, namespace, section_name, port) := {ending: nodes |
+	own := split(object_key, "/")[2]
+	some ending, entries in facts(object_key).nodes
+	nodes := {node |
+		some [node, name, at_port, allowed, taking] in entries
+		section_name in {"", name}
+		port in {0, at_port}
+		_kind_allowed(taking, type)
+		namespaces_admit(allowed, "Same", own, namespace)
+	}
+}
+
+# A hostname as an ending that the hostnames of routes, after a slash, have that it has a name in common with.
+_ending("") := ""
+
+_ending(hostname) := trim_prefix(hostname, "*") if startswith(hostname, "*.")
+
+_ending(hostname) := concat("", ["/", hostname]) if {
+	hostname != ""
+	not startswith(hostname, "*.")
+}
+
+# The endings of listeners that take a route with this hostname (no wildcard).
+_endings(hostname) := array.concat([concat("", ["/", hostname])], _endings_above(substring(hostname, indexof(hostname, "."), -1))) if {
+	contains(hostname, ".")
+} else := [concat("", ["/", hostname])]
+
+# Many hostnames share their domain.
+_endings_above(domain) := [concat(".", array.concat([""], array.slice(labels, index, 100))) | some index, _ in labels; index > 0] if {
+	labels := split(domain, ".")
+}
+
+_frontends_above(route_key) := {ref.node |
+	some ref in facts(route_key).frontends
+	frontend_refusal(trim_suffix(ref.node, "@frontend"), ref.section, ref.port) == ""
 }

@@ -15,16 +15,10 @@ sections(object_key) := {keys.section(object_key, name) | some name in section_n
 
 # METADATA
 # description: The section names of an object, in the object's order.
-section_names(object_key) := [listener.name | some listener in listeners(object_key)] if {
-	levels[keys.parse(object_key).type].section == "Listener"
-}
-
-section_names(object_key) := rule_names(object_key) if {
-	levels[keys.parse(object_key).type].section == "Rule"
-}
-
-section_names(object_key) := port_names(object_key) if {
-	levels[keys.parse(object_key).type].section == "Port"
+section_names(object_key) := facts(object_key).sections if {
+	not startswith(object_key, "core/Service/")
+} else := port_names(object_key) if {
+	levels[keys.type_of(object_key)].section == "Port"
 }
 
 # METADATA
@@ -32,12 +26,14 @@ section_names(object_key) := port_names(object_key) if {
 #   The node that a key means: `#[n]` for a named rule and a port's number become their names (semantics K2, K3).
 #   Undefined where the object or the section does not exist.
 canonical(key) := key if {
+	[object_key, section] := split(key, "#")
+	section in facts(object_key).sections
+} else := key if {
 	not regex.match(`[#@]`, key)
 	exists(key)
 } else := key if {
-	parts := keys.parse(key)
-	parts.role == ""
-	parts.section in section_names(parts.object)
+	[object_key, section] := split(key, "#")
+	section in section_names(object_key)
 } else := key if {
 	# A frontend is whole: a route that names a port of it is still a route of it.
 	level(key) == "Frontend"

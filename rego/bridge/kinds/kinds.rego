@@ -14,21 +14,23 @@ policykind_type := "policybridge.io/PolicyKind"
 # description: |
 #   A policy kind in force by its `<group>/<Kind>`, with all defaults. `data.kinds` is what the replicator stored of
 #   `in_force`; a query that changes a PolicyKind asks the rule itself.
-get(type) := data.kinds[type] if not _changed
+get(type) := data.kinds[type] if not changed
 
-get(type) := in_force[type] if _changed
+get(type) := in_force[type] if changed
 
 # METADATA
 # description: The policy kind of a policy; undefined where its kind is none.
-of_policy(policy_key) := get(keys.parse(policy_key).type)
+of_policy(policy_key) := get(keys.type_of(policy_key))
 
 # METADATA
 # description: The names of all policy kinds in force.
-names := {name | some name, _ in data.kinds} if not _changed
+names := {name | some name, _ in data.kinds} if not changed
 
-names := object.keys(in_force) if _changed
+names := object.keys(in_force) if changed
 
-_changed if {
+# METADATA
+# description: The query changes what describes policy kinds.
+changed if {
 	some key in lookup.touched
 	keys.parse(key).type in {policykind_type, crd_type}
 }

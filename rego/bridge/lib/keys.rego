@@ -43,6 +43,10 @@ section(object_key, name) := concat("#", [object_key, name])
 type_of(key) := concat("/", array.slice(split(key, "/"), 0, 2))
 
 # METADATA
+# description: The key of the object that a node is, or is a section or role of.
+object_of(node) := split(split(node, "#")[0], "@")[0]
+
+# METADATA
 # description: Where the object of a key lives, `<group>/<Kind>/<namespace>`; entries of the index stand together by it.
 home(key) := concat("/", array.slice(split(key, "/"), 0, 3))
 

@@ -31,11 +31,32 @@ held(namespace) := _declared("held", namespace)
 # METADATA
 # description: The policies of a kind (`<group>/<Kind>`) that name exactly this key as a target.
 naming(policy_kind, key) := {policy | some policy, _ in data.index.attached[policy_kind][key]} if {
-	count(touched) == 0
+	unchanged
 } else := {policy |
 	some policy, _ in data.index.attached[policy_kind][key]
 	not policy in touched
 } | object.get(_changed, ["attached", policy_kind, key], set())
+
+# METADATA
+# description: No policy of a kind names a node, whatever the spelling. Most nodes have none.
+unnamed(policy_kind, node) if {
+	unnamed_plainly(policy_kind, node)
+	not startswith(node, "core/Service/")
+	not contains(node, "@")
+} else := false
+
+# METADATA
+# description: The same of a node that is no port and no frontend, so that it has one spelling.
+unnamed_plainly(policy_kind, node) if {
+	not data.index.attached[policy_kind][node]
+	_by_name_alone
+} else := false
+
+# Policies are attached by what the index says of names, and nothing else.
+_by_name_alone if {
+	unchanged
+	not selectors_exist
+}
 
 # METADATA
 # description: The policies of any kind that name an object, or a section of it, as a target.

@@ -9,12 +9,41 @@ import data.bridge.lib.keys
 
 # METADATA
 # description: An object by its key; undefined where there is none.
-get(key) := upserts[key] if {
-	key in touched
-} else := data.objects[parts.group][parts.kind][parts.namespace][parts.name] if {
+get(key) := data.objects[group][kind][namespace][name] if {
+	unchanged
+	[group, kind, namespace, name] := split(key, "/")
+} else := data.objects[group][kind][namespace][name] if {
+	not unchanged
 	not key in touched
-	parts := keys.parse(key)
+	[group, kind, namespace, name] := split(key, "/")
+} else := upserts[key]
+
+# METADATA
+# description: What the replicator stored of an object that the query does not change; see `bridge.hierarchy.facts`.
+stored(key) := data.facts[group][kind][namespace][name] if {
+	unchanged
+	[group, kind, namespace, name] := split(key, "/")
+} else := data.facts[group][kind][namespace][name] if {
+	not unchanged
+	not key in touched
+	[group, kind, namespace, name] := split(key, "/")
 }
+
+# METADATA
+# description: There is an object. Reads one field of it, because OPA makes a term of all that is read.
+holds(key) if {
+	unchanged
+	[group, kind, namespace, name] := split(key, "/")
+	data.objects[group][kind][namespace][name].kind
+} else if {
+	get(key)
+}
+
+# METADATA
+# description: The query changes nothing. A complete rule, so that OPA makes it once a query.
+unchanged if not input.changes
+
+unchanged if count(touched) == 0
 
 # METADATA
 # description: All objects of one type in one namespace (`-` for cluster-scoped ones), by name.

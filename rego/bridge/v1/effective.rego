@@ -20,5 +20,5 @@ effective := _input_problem if {
 		some scope in engine.scopes(kind, hierarchy.canonical(target))
 	})
 	paths := engine.at(kind, node, object.get(input, "sourceNamespace", ""))
-	count(paths) > 0
+	paths != []
 ]
