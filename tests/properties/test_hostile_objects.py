@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from bridge.model.keys import parse_key
 from bridge.modules.shipped import shipped_bundle
 from bridge.opa.client import Opa
 from bridge.opa.managed import ManagedOpa
@@ -87,7 +88,18 @@ async def _ask_everything(opa: Opa, world: list[dict[str, Any]]) -> tuple[list[s
     keys = sorted(links)
     await opa.query("affected", {"objects": keys, "changes": changes})
     await opa.query("concerned", {"keys": keys, "changes": changes})
+    await _draw(opa, changes)
     policies = await opa.query("policies", {"changes": changes})
     for policy in policies[:2]:
         await opa.query("impact", {"policy": policy, "changes": changes})
     return policies, await opa.query("status", {"policies": policies, "changes": changes})
+
+
+async def _draw(opa: Opa, changes: dict[str, Any]) -> None:
+    """Ask for the picture as the page does: each end of an edge is drawn next, so each must be a key."""
+    drawn: set[str] = set()
+    upcoming = {key for part in await opa.query("pictured", {"changes": changes}) for key in part}
+    while upcoming - drawn:
+        entries = await opa.query("picture", {"objects": sorted(upcoming - drawn), "changes": changes})
+        drawn |= upcoming
+        upcoming = {str(parse_key(end).object) for entry in entries.values() for edge in entry["edges"] for end in edge}

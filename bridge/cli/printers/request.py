@@ -51,7 +51,7 @@ def _backends(backends: Sequence[Entry]) -> Table:
     for backend in backends:
         share = f"{100 * backend['weight'] / total:.3g}%" if total else "0%"
         problem = backend["problem"]
-        shown = short_key(parse_key(backend["target"]))
+        shown = short_key(parse_key(backend["target"])) if backend["target"] else "-"
         port = "" if backend["port"] is None else str(backend["port"])
         rows.append(
             [

@@ -24,7 +24,7 @@ _text_fields := ["group", "kind", "namespace", "name", "sectionName", "className
 # A key's own marks, which would make it another key. A group may carry a version.
 _marks(field) := `[/#@]` if {
 	field in {"kind", "namespace", "name"}
-} else := `[#@]`
+} else := `[#@]|^/`
 
 # METADATA
 # description: |

@@ -21,6 +21,7 @@ test_a_ref_that_is_malformed_is_invalid_by_itself if {
 		[{"kind": "Gateway", "name": "x", "className": []}, "spec.targetRefs[1].className is no text"],
 		[{"kind": "Gateway", "name": "a/b"}, `spec.targetRefs[1].name: "a/b" is no name`],
 		[{"group": "x#y", "kind": "Gateway", "name": "x"}, `spec.targetRefs[1].group: "x#y" is no name`],
+		[{"group": "/v1", "kind": "Gateway", "name": "x"}, `spec.targetRefs[1].group: "/v1" is no name`],
 		[{"kind": "Gateway", "name": "x", "sectionName": "a@b"}, `spec.targetRefs[1].sectionName: "a@b" is no name`],
 	]
 	every case in cases {

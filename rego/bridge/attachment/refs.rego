@@ -66,6 +66,7 @@ _name_something(named) if {
 	plain := concat(" ", [named.kind, named.namespace, named.name])
 	not contains(plain, "/")
 	not regex.match(`[#@]`, concat(" ", [plain, named.group, named.sectionName, named.className]))
+	not startswith(named.group, "/")
 	not "" in {named.kind, named.name}
 }
 

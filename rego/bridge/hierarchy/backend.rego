@@ -4,8 +4,10 @@ import data.bridge.lib.keys
 import data.bridge.lookup
 
 # METADATA
-# description: The key of the object that a backendRef of this route names (a Service unless it says otherwise).
-backend_key(ref, namespace) := keys.format(
+# description: |
+#   The key of the object that a backendRef of a route in this namespace names (a Service by default). Undefined where such an
+#   object cannot exist.
+backend_key(ref, namespace) := keys.named(
 	object.get(ref, "group", ""),
 	object.get(ref, "kind", "Service"),
 	object.get(ref, "namespace", namespace),

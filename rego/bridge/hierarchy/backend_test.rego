@@ -70,3 +70,9 @@ test_a_port_that_has_neither_name_nor_number_goes_by_its_place if {
 	)])
 	names == ["[0]", "80", "[2]", "web"]
 }
+
+test_backend_with_a_bad_name_leaves_the_other_backends_of_its_rule if {
+	route := testing.route("cart", [], [{"name": "pay", "backendRefs": [{"name": "../infra/gw"}, {"name": "cart", "port": 80}]}])
+	backends := hierarchy.rule_backends(testing.cart_route) with input as {"changes": {"upsert": [route]}}
+	backends == {testing.cart_pay: {_service: {80}}}
+}

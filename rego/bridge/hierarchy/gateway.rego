@@ -16,7 +16,7 @@ _listeners_of(all) := named if {
 ]
 
 # The class of a Gateway stands above it.
-_named_above("Gateway", obj) := {keys.format(gateway_api, "GatewayClass", "", obj.spec.gatewayClassName)}
+_named_above("Gateway", obj) := {keys.named(gateway_api, "GatewayClass", "", obj.spec.gatewayClassName)}
 
 _object_parents("Gateway", gateway) := {class |
 	some class in facts(gateway).class

@@ -50,3 +50,34 @@ test_what_declares_nothing_has_no_links if {
 		hierarchy.links(obj) == []
 	}
 }
+
+test_ref_with_a_name_that_cannot_exist_declares_nothing if {
+	every odd in [
+		{"name": "../infra/gw"}, {"name": "a#b"}, {"name": "a@frontend"}, {"name": ""},
+		{"kind": "A/B"}, {"kind": "A#b"}, {"kind": "A@b"}, {"kind": ""},
+		{"namespace": "a/b"}, {"namespace": "a#b"}, {"namespace": "a@b"},
+		{"group": "a#b"}, {"group": "a@b"}, {"group": "/v1"},
+	] {
+		ref := object.union({"name": "x", "group": "example.com", "kind": "Thing", "namespace": "infra"}, odd)
+		hierarchy.links(testing.route("cart", [ref], [{"backendRefs": [ref]}])) == []
+	}
+}
+
+test_ref_with_a_bad_name_leaves_the_other_refs_of_its_route if {
+	refs := [{"name": "../infra/gw"}, {"name": "public", "namespace": "infra"}]
+	route := testing.route("cart", refs, [{"backendRefs": [{"name": "../infra/gw"}, {"name": "cart"}]}])
+	{entry | some entry in hierarchy.links(route)} == {
+		{"path": ["children", _gw], "value": [testing.cart_route]},
+		{"path": ["parents", testing.cart_route], "value": [_gw]},
+		{"path": ["children", testing.cart_route], "value": ["core/Service/shop/cart"]},
+		{"path": ["parents", "core/Service/shop/cart"], "value": [testing.cart_route]},
+		{"path": ["referrers", "infra"], "value": true},
+		{"path": ["served", _gw, "*", "/"], "value": true},
+	}
+}
+
+test_gateway_with_a_bad_class_name_declares_nothing if {
+	every odd in ["../x", "a#b", "a@b", ""] {
+		hierarchy.links(testing.with_spec(testing.gateway("public", []), {"gatewayClassName": odd})) == []
+	}
+}

@@ -23,8 +23,8 @@ _unless_earlier(name, earlier, index) := sprintf("[%d]", [index]) if {
 	name in earlier
 } else := name
 
-# The key of what a parentRef of a route or ListenerSet in a namespace names.
-_parent_key(ref, namespace) := keys.format(
+# The key of what a parentRef of a route or ListenerSet in a namespace names; undefined where such an object cannot exist.
+_parent_key(ref, namespace) := keys.named(
 	object.get(ref, "group", gateway_api),
 	object.get(ref, "kind", "Gateway"),
 	object.get(ref, "namespace", namespace),

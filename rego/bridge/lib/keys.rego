@@ -35,6 +35,15 @@ type(api_version, kind) := concat("/", [group(api_version), kind])
 format(grp, kind, namespace, name) := concat("/", [group_name(grp), kind, namespace_name(namespace), name])
 
 # METADATA
+# description: |
+#   The key of the object that a ref names; see `format`. Undefined where a part is empty, is not text, or contains `/`, `#` or `@`,
+#   which would make it another key: such an object cannot exist. A group may carry a version.
+named(grp, kind, namespace, name) := key if {
+	key := format(grp, kind, namespace, name)
+	regex.match(`^([^/#@]+/){3}[^/#@]+$`, key)
+}
+
+# METADATA
 # description: The key of a section of an object.
 section(object_key, name) := concat("#", [object_key, name])
 

@@ -67,3 +67,27 @@ test_of_one_age_a_cluster_scoped_object_comes_first if {
 	keys.alphabetical("core/Service/shop/cart#http") == "shop/cart"
 	keys.alphabetical("core/Namespace/-/shop") == "/shop"
 }
+
+test_named_object_has_a_key if {
+	keys.named("", "Service", "shop", "cart") == "core/Service/shop/cart"
+	keys.named("gateway.networking.k8s.io/v1", "GatewayClass", "", "example") == "gateway.networking.k8s.io/GatewayClass/-/example"
+}
+
+test_name_with_a_mark_of_a_key_or_an_empty_part_makes_no_key if {
+	every parts in [
+		["", "Service", "shop", "../infra/gw"],
+		["", "Service", "shop", "cart#http"],
+		["", "Service", "shop", "cart@frontend"],
+		["", "Service", "shop", ""],
+		["", "Service", "shop", null],
+		["", "Service", "shop", 3],
+		["", "", "shop", "cart"],
+		["", "A/B", "shop", "cart"],
+		["", "Service", "a/b", "cart"],
+		["", "Service", null, "cart"],
+		["x#y", "Service", "shop", "cart"],
+		["/v1", "Service", "shop", "cart"],
+	] {
+		not keys.named(parts[0], parts[1], parts[2], parts[3])
+	}
+}

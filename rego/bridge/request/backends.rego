@@ -7,19 +7,28 @@ import data.bridge.lookup
 # METADATA
 # description: |
 #   Where a rule sends requests, in its order: `{backend, target, port, weight, filters, problem}`, null for what is not
-#   there. `target` is the port's node where the backend has such a one; `problem` says why requests fail there.
-backends(route_key, index) := [told |
-	some ref in lookup.get(route_key).spec.rules[index].backendRefs
-	key := hierarchy.backend_key(ref, keys.parse(route_key).namespace)
-	told := {
-		"backend": key,
-		"target": _target(key, object.get(ref, "port", 0)),
+#   there. `target` is the port's node where the backend has such a one; `problem` says why requests fail there. `backend` and
+#   `target` are null where the ref names an object that cannot exist.
+backends(route_key, index) := [object.union(
+	{
 		"port": object.get(ref, "port", null),
 		"weight": object.get(ref, "weight", 1),
 		"filters": object.get(ref, "filters", []),
-		"problem": hierarchy.refused_backend(route_key, key),
-	}
+	},
+	_destination(route_key, ref, place),
+) |
+	some place, ref in lookup.get(route_key).spec.rules[index].backendRefs
 ]
+
+_destination(route_key, ref, place) := {
+	"backend": key,
+	"target": _target(key, object.get(ref, "port", 0)),
+	"problem": hierarchy.refused_backend(route_key, key),
+} if {
+	key := hierarchy.backend_key(ref, keys.parse(route_key).namespace)
+} else := {"backend": null, "target": null, "problem": {"reason": "BackendNotFound", "message": message}} if {
+	message := sprintf("backendRefs[%d] names an object that cannot exist", [place])
+}
 
 _target(key, port) := hierarchy.canonical(keys.section(key, sprintf("%d", [port]))) if {
 	hierarchy.is_port(keys.section(key, sprintf("%d", [port])))

@@ -81,3 +81,15 @@ test_request_with_wrong_input_says_what_would_be_right if {
 	missing := v1.request.error with input as {"gateway": "gateway.networking.k8s.io/Gateway/infra/none"}
 	missing.code == "TargetNotFound"
 }
+
+test_request_shows_a_backend_with_a_bad_name_as_failing if {
+	route := testing.route("odd", [{"name": "public", "namespace": "infra"}], [{
+		"matches": [{"path": {"value": "/odd"}}],
+		"backendRefs": [{"name": "../infra/gw", "port": 80, "weight": 3}, {"name": "cart", "port": 80}],
+	}])
+	answer := _asked({"host": "www.example.com", "port": 80, "path": "/odd"}, [route])
+	[[one.backend, one.target, one.weight, one.problem] | some one in answer.backends] == [
+		[null, null, 3, {"reason": "BackendNotFound", "message": "backendRefs[0] names an object that cannot exist"}],
+		["core/Service/shop/cart", "core/Service/shop/cart#http", 1, null],
+	]
+}
