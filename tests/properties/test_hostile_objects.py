@@ -88,17 +88,18 @@ async def _ask_everything(opa: Opa, world: list[dict[str, Any]]) -> tuple[list[s
     keys = sorted(links)
     await opa.query("affected", {"objects": keys, "changes": changes})
     await opa.query("concerned", {"keys": keys, "changes": changes})
-    await _draw(opa, changes)
+    await _draw(opa, keys, changes)
     policies = await opa.query("policies", {"changes": changes})
     for policy in policies[:2]:
         await opa.query("impact", {"policy": policy, "changes": changes})
     return policies, await opa.query("status", {"policies": policies, "changes": changes})
 
 
-async def _draw(opa: Opa, changes: dict[str, Any]) -> None:
-    """Ask for the picture as the page does: each end of an edge is drawn next, so each must be a key."""
+async def _draw(opa: Opa, changed: list[str], changes: dict[str, Any]) -> None:
+    """Ask for the picture as the page does: what a change concerns is drawn, and then what each edge leads to."""
     drawn: set[str] = set()
     upcoming = {key for part in await opa.query("pictured", {"changes": changes}) for key in part}
+    upcoming.update(await opa.query("redrawn", {"keys": changed, "changes": changes}))
     while upcoming - drawn:
         entries = await opa.query("picture", {"objects": sorted(upcoming - drawn), "changes": changes})
         drawn |= upcoming

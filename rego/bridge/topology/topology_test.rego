@@ -1,5 +1,6 @@
 package bridge.topology_test
 
+import data.bridge.lib.keys
 import data.bridge.testing
 import data.bridge.topology
 
@@ -39,4 +40,11 @@ test_a_route_that_nothing_takes_is_a_root if {
 
 test_a_service_that_nothing_names_is_no_part_of_the_picture if {
 	_roots([testing.service("lonely", [])]) == {"gateway.networking.k8s.io/GatewayClass/-/example"}
+}
+
+test_route_with_a_bad_name_in_a_ref_redraws_keys_alone if {
+	refs := [{"name": "../infra/gw"}]
+	odd := testing.route("odd", refs, [{"backendRefs": refs}])
+	found := topology.redrawn({keys.of(odd)}, {}, {keys.of(odd)}) with input as testing.changed([odd])
+	found == {keys.of(odd)}
 }
