@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import yaml
@@ -21,8 +22,10 @@ class Shipped:
     roots: frozenset[str]
 
 
-def shipped(root: Path) -> Shipped:
+def shipped(root: Path, bounds: Mapping[str, int] = MappingProxyType({})) -> Shipped:
     """The modules below `root/bridge` (tests left out), with the presets of policy kinds as `data.bridge.presets`.
+
+    `bounds` on the size of a policy become `data.bridge.bounds`; the Rego has defaults for those that are not given.
 
     What is beside them is not for a bundle: OPA has it as files (`bridge.resources.authorization_policy`). They own
     their packages alone: `bridge.strategies` and `bridge.extensions` are for modules that others load.
@@ -34,7 +37,8 @@ def shipped(root: Path) -> Shipped:
     }
     presets = {path.stem: _preset(path) for path in sorted((root / "bridge/kinds/presets").glob("*.yaml"))}
     packages = {"/".join(path.removesuffix(".rego").split("/")[:2]) for path in modules}
-    return Shipped(modules, {"bridge": {"presets": presets}}, frozenset(packages | {"bridge/presets"}))
+    data = {"bridge": {"presets": presets, "bounds": dict(bounds)}}
+    return Shipped(modules, data, frozenset(packages | {"bridge/presets", "bridge/bounds"}))
 
 
 def shipped_bundle(root: Path) -> Bundle:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -15,25 +15,47 @@ EVERY = "*"  # in a pointer, each item of a list
 _Wanted = dict[str, "_Wanted"]  # by field; empty: all of it
 
 
-class Reading:
-    """What the query `links` reads, as it says itself (`links_read`): fields as JSON Pointers, or None for any."""
+_Decoders = dict[str, msgspec.json.Decoder[Any]]  # by field of an object
 
-    def __init__(self, fields: Sequence[str] | None) -> None:
+
+class Reading:
+    """What the query `links` reads, as it says itself (`links_read`), or None for any field.
+
+    `fields` are JSON Pointers; an object that has a field of `{"with": pointer}` is read whole, without its status
+    and the metadata that is not among the fields.
+    """
+
+    def __init__(self, fields: Sequence[str | Mapping[str, str]] | None) -> None:
         self.fields = fields
-        wanted: _Wanted = {}
-        for field in fields or ():
-            below = wanted
-            for name in segments_of(field):
-                below = below.setdefault(name, {})
-        self._decoders = {name: msgspec.json.Decoder(_shape(below)) for name, below in wanted.items()}
+        self._decoders = _decoders([field for field in fields or () if isinstance(field, str)])
+        self._whole_with = _decoders([field["with"] for field in fields or () if not isinstance(field, str)])
 
     def of(self, obj: Object) -> msgspec.Raw:
         """This part of an object, as JSON. What an object reports is none of it, and often the larger part."""
         if self.fields is None:
             part = {name: value for name, value in obj.items() if name != "status"}
+        elif self._is_whole(obj):
+            part = {name: value for name, value in obj.items() if name not in {"metadata", "status"}}
+            part["metadata"] = _part(obj["metadata"], self._decoders["metadata"])
         else:
             part = {name: _part(obj[name], decoder) for name, decoder in self._decoders.items() if name in obj}
         return msgspec.Raw(msgspec.json.encode(part, order="deterministic"))
+
+    def _is_whole(self, obj: Object) -> bool:
+        return any(
+            msgspec.json.encode(_part(obj[name], decoder)) != b"{}"
+            for name, decoder in self._whole_with.items()
+            if name in obj
+        )
+
+
+def _decoders(fields: Sequence[str]) -> _Decoders:
+    wanted: _Wanted = {}
+    for field in fields:
+        below = wanted
+        for name in segments_of(field):
+            below = below.setdefault(name, {})
+    return {name: msgspec.json.Decoder(_shape(below)) for name, below in wanted.items()}
 
 
 def _part(value: Any, decoder: msgspec.json.Decoder[Any]) -> Any:

@@ -23,6 +23,7 @@ INDEXES = (
     "extended",
     "held",
     "limited",
+    "oversized",
     OWN,
     "parents",
     "referrers",

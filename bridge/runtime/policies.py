@@ -29,7 +29,7 @@ class PolicyLoading:
     """
 
     def __init__(self, world: World, opa: Opa, endpoint: BundleEndpoint, executable: Path, settings: Settings) -> None:
-        found = shipped(rego_root())
+        found = shipped(rego_root(), settings.policy_bounds)
         checker = Checker(executable, found.modules, allowed=settings.allowed_builtins)
         types = (*ALWAYS, *(one.type for one in settings.selected_types))
 

@@ -242,7 +242,9 @@ def _policies(replicator: Replicator, loading: PolicyLoading) -> Policies:
 def _content(world: World, settings: Settings) -> str:
     """What OPA's documents are made from: of which world, by which Rego, with what left out."""
     chosen = hashlib.sha256(
-        msgspec.json.encode([settings.types, [one.type_id for one in settings.placed_types]])
+        msgspec.json.encode(
+            [settings.types, [one.type_id for one in settings.placed_types], sorted(settings.policy_bounds.items())]
+        )
     ).hexdigest()[:16]
     return f"{world.name} {shipped_bundle(rego_root()).revision} {chosen}"
 

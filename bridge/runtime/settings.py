@@ -11,6 +11,7 @@ from bridge.model.selection import Fields, Selection
 from bridge.runtime.settings_checks import Flawed, flaws_of, split_address
 
 PREFIX = "BRIDGE_"  # of environment variables: BRIDGE_OPA_URL sets opa_url
+POLICY_BOUNDS = ("policy_max_leaves", "policy_max_depth", "policy_max_target_refs", "policy_max_size")
 POLICY_NAMESPACES = ("opa-policies",)
 LogLevel = Literal["debug", "info", "warning", "error"]
 LogFormat = Literal["console", "json"]
@@ -95,6 +96,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     the built-in functions that reach out only where `allowed_builtins` names them, and finds objects at
     `data.kubernetes` too unless `kubernetes_view` is off.
 
+    A policy with more leaves, levels, target refs or characters of JSON than the settings `policy_max_…` is Invalid.
+
     A bridge that is told to end has `shutdown_grace` seconds; its webhook answers on for `shutdown_drain` of them.
     """
 
@@ -117,6 +120,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     policy_namespaces: tuple[str, ...] = POLICY_NAMESPACES
     allowed_builtins: tuple[Literal["http.send", "net.lookup_ip_addr", "opa.runtime"], ...] = ()
     kubernetes_view: bool = True
+    policy_max_leaves: int = 12_000
+    policy_max_depth: int = 64
+    policy_max_target_refs: int = 256
+    policy_max_size: int = 256 << 10
     status_writes_per_second: float = 50.0
     decision: str = DEFAULT_DECISION
     placement: tuple[str | PlacementSettings, ...] = ()
@@ -149,6 +156,16 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     def selected_types(self) -> tuple[TypeSettings, ...]:
         """The setting `types`, each in its long form."""
         return tuple(TypeSettings(type=one) if isinstance(one, str) else one for one in self.types)
+
+    @property
+    def policy_bounds(self) -> dict[str, int]:
+        """How large a policy may be, as the document `data.bridge.bounds`."""
+        return {
+            "leaves": self.policy_max_leaves,
+            "depth": self.policy_max_depth,
+            "targetRefs": self.policy_max_target_refs,
+            "size": self.policy_max_size,
+        }
 
     @property
     def placed_types(self) -> tuple[Placed, ...]:

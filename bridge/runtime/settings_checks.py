@@ -105,6 +105,10 @@ def _decision(settings: Settings) -> None:
 
 
 _CHECKS: tuple[tuple[str, Callable[[Settings], None]], ...] = (
+    ("policy_max_leaves", _above_0("policy_max_leaves")),
+    ("policy_max_depth", _above_0("policy_max_depth")),
+    ("policy_max_target_refs", _above_0("policy_max_target_refs")),
+    ("policy_max_size", _above_0("policy_max_size")),
     ("status_writes_per_second", _above_0("status_writes_per_second")),
     ("placement_writes_per_second", _above_0("placement_writes_per_second")),
     ("placement_most_patches", _above_0("placement_most_patches")),

@@ -8,6 +8,8 @@ from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import aclosing
 from typing import TYPE_CHECKING, cast
 
+import msgspec
+
 from bridge.model.changes import Change, Listed, Listing, Object, Trouble, Upserted
 from bridge.model.keys import CLUSTER, Key, key_of
 from bridge.modules import reports
@@ -17,7 +19,8 @@ from bridge.modules.settling import Gathering, Settled
 from bridge.modules.shipped import shipped
 from bridge.modules.view import kubernetes_view
 from bridge.resources import rego_root
-from bridge.runtime.settings import POLICY_NAMESPACES, PREFIX
+from bridge.runtime.settings import POLICY_BOUNDS, POLICY_NAMESPACES, PREFIX, Settings
+from bridge.runtime.settings_files import Mistake, SettingsError
 from bridge.runtime.types import ALWAYS
 from bridge.runtime.world import plural_by_rule
 from bridge.tools import ensure
@@ -74,10 +77,19 @@ def troubles(found: Settled, position: Callable[[Key], tuple[str, int] | None] =
 
 
 async def _settle(gathering: Gathering) -> Settled:
-    found = shipped(rego_root())
+    found = shipped(rego_root(), _bounds())
     executable = await asyncio.to_thread(ensure, "opa")
     view = kubernetes_view((type_id, plural_by_rule(type_id)) for type_id in ALWAYS)
     return await gathering.settle(Checker(executable.path, found.modules), found, view)
+
+
+def _bounds() -> dict[str, int]:
+    """The settings `policy_max_…`, from the environment as well."""
+    given = {name: os.environ[PREFIX + name.upper()] for name in POLICY_BOUNDS if PREFIX + name.upper() in os.environ}
+    try:
+        return msgspec.convert(given, Settings, strict=False).policy_bounds
+    except msgspec.ValidationError as error:
+        raise SettingsError(Mistake("environment", f"{PREFIX}POLICY_MAX_…: {error}")) from error
 
 
 def _namespaces() -> tuple[str, ...]:

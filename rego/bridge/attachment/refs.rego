@@ -8,16 +8,21 @@ package bridge.attachment
 import data.bridge.effective
 import data.bridge.lib.keys
 import data.bridge.lookup
+import data.bridge.policy
 
 # METADATA
-# description: The refs by name of a replicated policy; see `refs`.
+# description: The refs by name of a replicated policy; see `refs`. None of a policy above a bound (semantics T6).
 named(policy_key) := effective.facts(policy_key).refs if {
 	true
+} else := [] if {
+	policy.oversized(policy_key)
 } else := refs(lookup.get(policy_key))
 
 # METADATA
 # description: All targets of a replicated policy as refs, those that it names and those that it selects.
-declared(policy_key) := named(policy_key) if {
+declared(policy_key) := [] if {
+	policy.oversized(policy_key)
+} else := named(policy_key) if {
 	not lookup.get(policy_key).spec.targetSelectors
 } else := array.concat(named(policy_key), [ref |
 	some selector in selectors(lookup.get(policy_key))
@@ -29,9 +34,9 @@ declared(policy_key) := named(policy_key) if {
 #   The target refs of a policy object in its order: spec.targetRefs, or the singular spec.targetRef (semantics T1).
 #   `key` is the declared target as written, `class` the historic className, where the ref has one. What names nothing
 #   that could exist is left out here, and told by `verdicts`.
-refs(policy) := [ref |
-	namespace := object.get(policy.metadata, "namespace", "")
-	some raw in _raw_refs(policy)
+refs(obj) := [ref |
+	namespace := object.get(obj.metadata, "namespace", "")
+	some raw in _raw_refs(obj)
 	ref := _ref(namespace, raw)
 ]
 
@@ -45,11 +50,11 @@ _ref(own_namespace, raw) := object.union(ref, {"class": class | class := named.c
 	}
 }
 
-_raw_refs(policy) := policy.spec.targetRefs if {
-	is_array(policy.spec.targetRefs)
-	count(policy.spec.targetRefs) > 0
-} else := [policy.spec.targetRef] if {
-	policy.spec.targetRef != null
+_raw_refs(obj) := obj.spec.targetRefs if {
+	is_array(obj.spec.targetRefs)
+	count(obj.spec.targetRefs) > 0
+} else := [obj.spec.targetRef] if {
+	obj.spec.targetRef != null
 }
 
 # The names in a ref, empty where one is absent or null. Undefined for what names nothing that could exist: a name that
@@ -93,6 +98,8 @@ _ref_namespace(own_namespace, named) := named.namespace if {
 #   declares them, whether its kind is a known policy kind or not, so that a new PolicyKind relinks nothing.
 entries(obj) := set() if {
 	not _targets(obj)
+} else := _oversized_entries(obj, policy.excess(obj)) if {
+	true
 } else := union({
 	selector_entries(obj),
 	{{"path": ["attached", type, ref.key], "value": true} | some ref in targets},
@@ -104,6 +111,15 @@ entries(obj) := set() if {
 	targets := refs(obj)
 	others := {split(ref.object, "/")[2] | some ref in targets} - {"-", object.get(obj.metadata, "namespace", "-")}
 }
+
+# A policy above a bound takes no part (semantics T6). It is found at itself, and for `explain` at its first targets.
+_oversized_entries(obj, message) := {{"path": ["oversized", key], "value": message} |
+	namespace := object.get(obj.metadata, "namespace", "")
+	first := {ref.object | some raw in array.slice(_raw_refs(obj), 0, _first_refs); ref := _ref(namespace, raw)}
+	some key in (first | {keys.of(obj)})
+}
+
+_first_refs := 16
 
 # Most objects have none, and are not looked at further.
 _targets(obj) if obj.spec.targetRefs

@@ -2,23 +2,32 @@ package bridge.attachment
 
 import data.bridge.effective
 import data.bridge.lib.keys
+import data.bridge.lookup
+import data.bridge.policy
 
 # METADATA
 # description: |
 #   The attachments of a kind's policies that do not count for an effective target, though they name a node of one of the
 #   paths to it: `{policy, target, reason, message}`, with the verdict's reason, or Deleting for a policy that takes no
-#   part, or OtherClass for a ref whose className keeps it off one of the paths (semantics T1 to T5). What `explain` adds
+#   part, or OtherClass for a ref whose className keeps it off one of the paths (semantics T1 to T6). What `explain` adds
 #   to an effective policy.
 refused(policy_kind, node) := {told |
 	paths := effective.paths(policy_kind, node)
-	some object_key in {keys.parse(above).object | some path in paths; some above in path}
-	some policy in targeting(object_key)
-	keys.parse(policy).type == policy_kind
-	some ref in declared(policy)
+	some object_key in _objects_on(paths)
+	some policy_key in targeting(object_key)
+	keys.parse(policy_key).type == policy_kind
+	some ref in declared(policy_key)
 	ref.object == object_key
 	_concerns(policy_kind, ref, paths)
-	told := object.union({"policy": policy, "target": ref.key}, _refusal(policy, ref, paths))
+	told := object.union({"policy": policy_key, "target": ref.key}, _refusal(policy_key, ref, paths))
+} | {told |
+	some object_key in _objects_on(effective.paths(policy_kind, node))
+	some policy_key in lookup.oversized(object_key)
+	keys.parse(policy_key).type == policy_kind
+	told := {"policy": policy_key, "target": object_key, "reason": "Invalid", "message": policy.oversized(policy_key)}
 }
+
+_objects_on(paths) := {keys.parse(node).object | some path in paths; some node in path}
 
 # A ref to another section of the object says nothing here; one to a section that does not exist might have been meant.
 _concerns(policy_kind, ref, paths) if {

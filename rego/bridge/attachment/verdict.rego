@@ -5,12 +5,15 @@ import data.bridge.hierarchy
 import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.lookup
+import data.bridge.policy
 
 # METADATA
 # description: |
 #   The verdict on each ref of a policy, in its order: `{ref, reason, message}`, reason Accepted, Invalid, TargetNotFound or
 #   Conflicted (GEP-713, "Status conditions"; semantics T2 to T4). Where no object can be named, the ref is the policy itself.
-verdicts(policy_key) := heard if {
+verdicts(policy_key) := [_invalid_verdict(policy_key, message)] if {
+	message := policy.oversized(policy_key)
+} else := heard if {
 	namespace := keys.namespace(policy_key)
 	by_name := [_verdict_on(policy_key, namespace, ref) | some ref in written(policy_key)]
 	heard := array.concat(by_name, _verdicts_on_selectors(policy_key))

@@ -4,6 +4,7 @@ import data.bridge.attachment
 import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.lookup
+import data.bridge.policy
 
 # METADATA
 # description: |
@@ -21,7 +22,19 @@ facts(policy_key) := data.facts[group][kind][namespace][name] if {
 
 # METADATA
 # description: What `facts` tells, made anew.
-made(policy_key) := object.union_n([
+made(policy_key) := object.union(
+	{
+		"order": [lookup.age(policy_key), keys.alphabetical(policy_key), policy_key],
+		"refs": [],
+		"invalid": message,
+		"error": message,
+	},
+	{"deleting": true | lookup.get(policy_key).metadata.deletionTimestamp},
+) if {
+	# A policy above a bound is not looked into any further (semantics T6).
+	kinds.of_policy(policy_key)
+	message := policy.oversized(policy_key)
+} else := object.union_n([
 	{
 		"order": [lookup.age(policy_key), keys.alphabetical(policy_key), policy_key],
 		"refs": refs,

@@ -2,16 +2,20 @@ package bridge.hierarchy
 
 # METADATA
 # description: |
-#   The fields that `links` reads, as JSON Pointers (`*`: each item of a list). A change of other fields changes no links,
-#   and whoever asks for an object's links may leave them out. Null while extension modules make links or place kinds: nobody
-#   knows what theirs read, nor when they change.
+#   The fields that `links` reads, as JSON Pointers (`*`: each item of a list). An object that has one of the fields `with` is
+#   read whole, except its status and the rest of its metadata: a policy is measured (semantics T6). A change of other fields
+#   changes no links, and whoever asks for an object's links may leave them out. Null while extension modules make links or
+#   place kinds: nobody knows what theirs read, nor when they change.
 links_read := null if {
 	count(_link_modules) > 0
 } else := null if {
 	count(extension_levels) > 0
-} else := array.concat(_fields_read, [concat("/", [place, field]) |
-	some place in ["/spec/parentRef", "/spec/parentRefs/*", "/spec/rules/*/backendRefs/*"]
-	some field in ["group", "kind", "name", "namespace"]
+} else := array.flatten([
+	_fields_read, [concat("/", [place, field]) |
+		some place in ["/spec/parentRef", "/spec/parentRefs/*", "/spec/rules/*/backendRefs/*"]
+		some field in ["group", "kind", "name", "namespace"]
+	],
+	[{"with": field} | some field in _fields_of_policies],
 ])
 
 _fields_read := [
@@ -23,7 +27,6 @@ _fields_read := [
 	"/spec/hostnames",
 	"/spec/rules/*/matches/*/method",
 	"/spec/rules/*/matches/*/path",
-	"/spec/targetRef",
-	"/spec/targetRefs",
-	"/spec/targetSelectors",
 ]
+
+_fields_of_policies := ["/spec/targetRef", "/spec/targetRefs", "/spec/targetSelectors"]

@@ -104,6 +104,19 @@ limited(policy_kind) := {policy |
 } | object.get(_changed, ["limited", policy_kind, ""], set())
 
 # METADATA
+# description: The policies above a bound that name an object; a policy above a bound names itself (semantics T6).
+oversized(object_key) := {policy |
+	some policy, _ in data.index.oversized[object_key]
+	not policy in touched
+} | object.get(_changed, ["oversized", object_key, ""], set())
+
+# METADATA
+# description: |
+#   Which bound a replicated policy is above, as a message; undefined where it is above none. Stored, because counting the
+#   policy again in each query is the cost that bounds avoid.
+excess(policy_key) := data.index.oversized[policy_key][policy_key]
+
+# METADATA
 # description: The objects that refer into a namespace from another one.
 referrers(namespace) := {key |
 	some declarers in data.index.referrers[namespace]

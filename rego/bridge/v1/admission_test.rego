@@ -108,3 +108,13 @@ test_a_policykind_that_makes_no_sense_is_warned_of if {
 	odd := testing.policykind({"group": "example.com", "kind": "OddPolicy", "class": "Inherited"})
 	_told_in([], _asks("CREATE", odd)).warnings == ["PolicyKind oddpolicy is not in force: effectiveTarget is missing: an Inherited kind needs the level that it acts at"]
 }
+
+# T6
+test_policy_above_a_bound_is_denied_with_bound_and_count if {
+	wide := testing.color("shop", "wide", 1, _cart_ref, {"values": {sprintf("a%d", [index]): 1 | some index in numbers.range(1, 30)}})
+	found := _told_in([], _asks("CREATE", wide)) with data.bridge.bounds as {"leaves": 20}
+	found == {
+		"denied": ["ColorPolicy shop/wide is Invalid: Policy has 33 leaves; at most 20 are allowed"],
+		"warnings": [],
+	}
+}

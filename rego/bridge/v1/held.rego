@@ -29,4 +29,4 @@ _entries("selectors") := count([1 | _ = data.index.selectors[_][_][_][_]])
 
 _entries(part) := count([1 | _ = data.index[part][_][_][_]]) if part in {"attached", "own", "referrers"}
 
-_entries(part) := count([1 | _ = data.index[part][_][_]]) if part in {"extended", "held", "limited", "targeted"}
+_entries(part) := count([1 | _ = data.index[part][_][_]]) if part in {"extended", "held", "limited", "oversized", "targeted"}

@@ -21,7 +21,8 @@ links := _error("InvalidInput", "objects must be a list of objects with apiVersi
 
 # METADATA
 # description: |
-#   `links_read`: the fields of which `links` is made, as JSON Pointers (`*`: each item of a list); null while modules of
-#   admins make links or place kinds.
+#   `links_read`: the fields of which `links` is made, as JSON Pointers (`*`: each item of a list); an object that has a field
+#   of `{"with": pointer}` is read whole, without its status and other metadata. Null while modules of admins make links or
+#   place kinds.
 # entrypoint: true
 links_read := hierarchy.links_read

@@ -27,7 +27,7 @@ test_links_of_objects_with_other_fields_than_links_reads_are_an_error if {
 test_while_modules_make_links_they_may_read_any_field if {
 	read := v1.links_read with data.bridge.extensions.hierarchy as {"acme": {"links": set()}}
 	read == null
-	"/spec/targetRefs" in v1.links_read
+	{"with": "/spec/targetRefs"} in v1.links_read
 }
 
 test_while_modules_place_kinds_links_may_depend_on_them if {

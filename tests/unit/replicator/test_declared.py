@@ -36,3 +36,20 @@ def test_what_has_another_shape_is_left_as_it_is(spec: Any) -> None:
 
 def test_where_any_field_may_be_read_only_the_status_is_left_out() -> None:
     assert read({"spec": {"a": 1}, "status": {"b": 2}, "metadata": {}}, None) == {"spec": {"a": 1}, "metadata": {}}
+
+
+@pytest.mark.parametrize("field", ["ref", "refs"])
+def test_object_with_a_field_that_asks_for_it_is_read_whole_without_status_and_other_metadata(field: str) -> None:
+    fields = ["/kind", "/metadata/name", {"with": "/spec/ref"}, {"with": "/spec/refs"}]
+    obj = {"kind": "Policy", "metadata": {"name": "a", "labels": {"b": "c"}}, "status": {"d": 1}}
+    spec = msgspec.Raw(msgspec.json.encode({field: [], "deep": {"x": [1]}}))
+    assert msgspec.json.decode(Reading(fields).of({**obj, "spec": spec, "data": 2})) == {
+        "kind": "Policy",
+        "metadata": {"name": "a"},
+        "spec": {field: [], "deep": {"x": [1]}},
+        "data": 2,
+    }
+    assert msgspec.json.decode(Reading(fields).of({**obj, "spec": {"deep": 1}})) == {
+        "kind": "Policy",
+        "metadata": {"name": "a"},
+    }

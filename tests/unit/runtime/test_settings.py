@@ -78,6 +78,7 @@ def test_an_empty_file_is_no_settings(tmp_path: Path) -> None:
     ("flags", "said"),
     [
         ({"status_writes_per_second": 0}, "above 0"),
+        ({"policy_max_leaves": 0}, "policy_max_leaves must be above 0"),
         ({"status_writes_per_second": float("nan")}, "above 0"),
         ({"log_level": "loud"}, "'loud' is none of debug, info, warning, error"),
         ({"log_format": "xml"}, "'xml' is none of console, json"),
