@@ -43,6 +43,12 @@ class Term:
 
 
 _STANDARD_TERM = Term()
+_CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)  # macOS' monotonic clock includes sleep itself
+
+
+def clock() -> float:
+    """Seconds by a clock that neither jumps nor stops while the machine is suspended."""
+    return time.clock_gettime(_CLOCK)
 
 
 class Lease:
@@ -84,12 +90,12 @@ class Lease:
     @property
     def held(self) -> bool:
         """Whether this process may write now. It is False well before others may begin to."""
-        return not self._resigned and time.monotonic() < self._held_until
+        return not self._resigned and clock() < self._held_until
 
     @property
     def left(self) -> float:
-        """For how many seconds this process may write, if it renews nothing; 0 where it may not."""
-        return max(0.0, self._held_until - time.monotonic()) if self.held else 0.0
+        """Seconds for which a write in progress may go on, if nothing renews the Lease; resigning does not end it."""
+        return max(0.0, self._held_until - clock())
 
     @property
     def trouble(self) -> str | None:
@@ -139,7 +145,7 @@ class Lease:
         before, self.holder = self.holder, spec.get("holderIdentity") or ""
         renewal = (self.holder, spec.get("renewTime"), lease["metadata"]["resourceVersion"])
         if renewal != self._renewal:
-            self._renewal, self._renewal_seen = renewal, time.monotonic()
+            self._renewal, self._renewal_seen = renewal, clock()
         if self.holder != self.identity:
             self._lose()
             if self.holder != before:
@@ -148,7 +154,7 @@ class Lease:
     def _may_take(self, spec: dict[str, Any]) -> bool:
         if self.holder in {"", self.identity}:
             return True
-        return time.monotonic() >= self._renewal_seen + (spec.get("leaseDurationSeconds") or self._term.duration)
+        return clock() >= self._renewal_seen + (spec.get("leaseDurationSeconds") or self._term.duration)
 
     async def _create(self) -> None:
         body = {
@@ -157,7 +163,7 @@ class Lease:
             "metadata": {"name": self.name, "namespace": self.namespace, "annotations": self.notes},
             "spec": self._spec({}),
         }
-        sent = time.monotonic()
+        sent = clock()
         try:
             lease = await self._client.post(self._path, body, timeout=self._timeout)
         except Conflict:
@@ -167,7 +173,7 @@ class Lease:
     async def _write(self, lease: dict[str, Any]) -> None:
         metadata = {**lease["metadata"], "annotations": {**self.noted, **self.notes}}
         body = {**lease, "metadata": metadata, "spec": self._spec(lease["spec"])}
-        sent = time.monotonic()
+        sent = clock()
         try:
             answer = await self._client.put(f"{self._path}/{self.name}", body, timeout=self._timeout)
         except (Conflict, NotFound):
@@ -192,7 +198,7 @@ class Lease:
         self._held_until = sent + self._term.duration - self._term.margin
         if self._expiry is not None:
             self._expiry.cancel()
-        delay = max(0.0, self._held_until - time.monotonic())
+        delay = max(0.0, self._held_until - clock())
         self._expiry = asyncio.get_running_loop().call_later(delay, self._lose)
         if self.held and not self.taken.is_set():
             self.taken.set()
@@ -209,7 +215,7 @@ class Lease:
             self._on_change(self)
 
     async def _release(self) -> None:
-        was_held, lease, notes = time.monotonic() < self._held_until, self._seen, dict(self.notes)
+        was_held, lease, notes = clock() < self._held_until, self._seen, dict(self.notes)
         self._lose()
         if not was_held or lease is None:
             return

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
+import resource
 import tempfile
 from collections.abc import AsyncIterator, Iterable, Mapping
 from pathlib import Path
@@ -18,6 +20,11 @@ UNSAFE = frozenset({"http.send", "net.lookup_ip_addr", "opa.runtime"})
 _MOST_ERRORS = "1000"
 _ENVIRONMENT = {"GOGC": "400"}  # nothing of ours, which opa.runtime() would show; Go may use memory to be quicker
 _TEST_FAILED = 2
+MEBIBYTE = 1 << 20
+DEFAULT_MEMORY = 384 * MEBIBYTE  # 100 modules of 20 rules with their tests use 325 MiB; the chart's container has 1 GiB
+_SOFT_SHARE = 0.8  # of the bound: from here on Go collects garbage as often as it can
+# How Go's runtime ends when it gets no memory; its SIGSEGV is that of a nil pointer from a failed allocation.
+_OUT_OF_MEMORY = re.compile(rb"^(fatal error|SIGSEGV): ", re.MULTILINE)
 # Codes of what says nothing of the modules for certain: a machine that was busy, an `opa` that was killed.
 _LATE, _FAILED = "timeout", "opa_failed"
 PASSING = frozenset({_LATE, _FAILED})
@@ -34,8 +41,9 @@ class Finding(NamedTuple):
 
 
 class Checker:
-    """Runs an `opa` executable in an empty environment, each time for `patience` seconds at most.
+    """Run an `opa` executable in an empty environment, each time for at most `patience` seconds and `memory` bytes.
 
+    The memory bound counts what the process can write to. Linux enforces it; elsewhere Go only tries to keep to it.
     `shipped` are the bridge's own modules, by path. Built-in functions of UNSAFE are not known to modules, unless they
     are in `allowed`.
     """
@@ -47,12 +55,15 @@ class Checker:
         *,
         allowed: Iterable[str] = (),
         patience: float = 20.0,
+        memory: int = DEFAULT_MEMORY,
     ) -> None:
         self.runs = 0
         self._executable = executable
         self._shipped = shipped
         self._refused = UNSAFE - set(allowed)
         self._patience = patience
+        self._memory = memory
+        self._environment = {**_ENVIRONMENT, "GOMEMLIMIT": str(int(memory * _SOFT_SHARE))}
         self._capabilities: bytes | None = None
 
     async def check(self, modules: Mapping[str, str], generated: Mapping[str, str]) -> list[Finding]:
@@ -73,9 +84,10 @@ class Checker:
             status, output, errors = await self._run(folder, *arguments)
             if status == 0:
                 return []
-            if status != _TEST_FAILED:
+            results = _decoded(output)
+            if status != _TEST_FAILED or not isinstance(results, list):  # a crash of Go has the same status
                 return _findings(output, errors, names)
-            results = [result for result in _decoded(output) or () if result.get("fail") or result.get("error")]
+            results = [result for result in results if result.get("fail") or result.get("error")]
             of_tests = [_failed(result, names) for result in results]
             # Whoever has put tests among modules has them run by himself: they say nothing of these.
             return [finding for finding in of_tests if finding.path in tests]
@@ -114,7 +126,7 @@ class Checker:
                 str(self._executable),
                 *arguments,
                 cwd=folder,
-                env=_ENVIRONMENT,
+                env=self._environment,
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
@@ -122,6 +134,7 @@ class Checker:
             )
         except OSError as error:
             raise CheckError(f"{self._executable} cannot be started: {error.strerror}") from error
+        _bound_memory(process.pid, self._memory)
         try:
             async with asyncio.timeout(self._patience):
                 output, errors = await process.communicate()
@@ -133,7 +146,23 @@ class Checker:
                 with contextlib.suppress(ProcessLookupError):
                     process.kill()
                 await process.wait()
-        return process.returncode or 0, output, errors
+        status = process.returncode or 0
+        if status and _OUT_OF_MEMORY.search(errors):
+            errors = msgspec.json.encode({"errors": [{"code": "memory", "message": self._too_large(arguments[0])}]})
+            return 1, b"", errors
+        return status, output, errors
+
+    def _too_large(self, command: str) -> str:
+        what = "evaluating these tests" if command == "test" else "compiling the modules"
+        bound = f"{self._memory // MEBIBYTE} MiB of memory"
+        return f"{what} takes more than {bound}: use smaller values, or raise the bridge's setting check_memory_mib"
+
+
+def _bound_memory(pid: int, most: int) -> None:
+    """Bound the data segment and not the address space: Go reserves 1.2 GiB of that before it does anything."""
+    if hasattr(resource, "prlimit"):
+        with contextlib.suppress(ProcessLookupError):
+            resource.prlimit(pid, resource.RLIMIT_DATA, (most, most))
 
 
 class CheckError(Exception):

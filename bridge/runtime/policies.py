@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 from bridge.modules.authors import Authors
-from bridge.modules.checking import Checker
+from bridge.modules.checking import MEBIBYTE, Checker
 from bridge.modules.endpoint import BundleEndpoint
 from bridge.modules.generating import no_view
 from bridge.modules.loader import Loader
@@ -30,7 +30,8 @@ class PolicyLoading:
 
     def __init__(self, world: World, opa: Opa, endpoint: BundleEndpoint, executable: Path, settings: Settings) -> None:
         found = shipped(rego_root(), settings.policy_bounds)
-        checker = Checker(executable, found.modules, allowed=settings.allowed_builtins)
+        memory = settings.check_memory_mib * MEBIBYTE
+        checker = Checker(executable, found.modules, allowed=settings.allowed_builtins, memory=memory)
         types = (*ALWAYS, *(one.type for one in settings.selected_types))
 
         def view() -> str:

@@ -94,7 +94,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     `webhook_service` or `webhook_url`, as the MutatingWebhookConfiguration `webhook_configuration` says.
     Admins' Rego and data come from ConfigMaps of `policy_namespaces` (`*` for all), and from RegoPolicies; it may use
     the built-in functions that reach out only where `allowed_builtins` names them, and finds objects at
-    `data.kubernetes` too unless `kubernetes_view` is off.
+    `data.kubernetes` too unless `kubernetes_view` is off. Checking and testing it may use `check_memory_mib` MiB.
 
     A policy with more leaves, levels, target refs or characters of JSON than the settings `policy_max_…` is Invalid.
 
@@ -119,6 +119,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     types: tuple[str | TypeSettings, ...] = ()
     policy_namespaces: tuple[str, ...] = POLICY_NAMESPACES
     allowed_builtins: tuple[Literal["http.send", "net.lookup_ip_addr", "opa.runtime"], ...] = ()
+    check_memory_mib: int = 384
     kubernetes_view: bool = True
     policy_max_leaves: int = 12_000
     policy_max_depth: int = 64

@@ -14,6 +14,7 @@ from bridge.runtime.webhook_settings import check_webhook
 if TYPE_CHECKING:
     from bridge.runtime.settings import Settings
 
+LEAST_CHECK_MEMORY = 192
 _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
@@ -100,6 +101,14 @@ def _end(settings: Settings) -> None:
         raise ValueError("shutdown_drain must be 0 or more, and less than shutdown_grace")
 
 
+def _check_memory(settings: Settings) -> None:
+    if settings.check_memory_mib < LEAST_CHECK_MEMORY:
+        raise ValueError(
+            f"check_memory_mib is {settings.check_memory_mib}: `opa` needs at least {LEAST_CHECK_MEMORY} "
+            "for the bridge's own modules"
+        )
+
+
 def _decision(settings: Settings) -> None:
     decision_path(settings.decision)
 
@@ -112,6 +121,7 @@ _CHECKS: tuple[tuple[str, Callable[[Settings], None]], ...] = (
     ("status_writes_per_second", _above_0("status_writes_per_second")),
     ("placement_writes_per_second", _above_0("placement_writes_per_second")),
     ("placement_most_patches", _above_0("placement_most_patches")),
+    ("check_memory_mib", _check_memory),
     ("decision", _decision),
     ("opa_url", _without_secret("opa_url", "opa_token_file")),
     ("webhook_decision", _without_secret("webhook_decision", "webhook_token_file")),

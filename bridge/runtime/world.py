@@ -130,7 +130,7 @@ async def _cluster(settings: Settings) -> AsyncIterator[World]:
         source = ClusterSource(client, {one.type: one.selection for one in settings.selected_types})
         identity = f"{socket.gethostname()}-{os.getpid()}"
         lease = Lease(client, settings.lease_namespace, settings.lease_name, identity, on_change=LeaseNews())
-        writing = FencedClient(client, lambda: lease.left)  # everything but the Lease itself, and Events
+        writing = FencedClient(client, lease)  # everything but the Lease itself, and Events
         sink = ClusterSink(writing, source.resource, lease)
         recorder = Recorder(client, COMPONENT)
         # A watch of its own: what authors write is not replicated, unless it is asked for.

@@ -21,6 +21,7 @@ class Proxy:
         self._tasks: set[asyncio.Task[None]] = set()
         self.accepted = 0
         self.mute = False  # whether new connections are accepted, and nothing is passed on in them, ever
+        self.delay = 0.0  # seconds that each piece from a client waits, also in the connections that are open now
         self.freeze_next_after: int | None = None  # bytes from the server, after which the next connection freezes
 
     @property
@@ -72,12 +73,18 @@ class Proxy:
         self._open |= {writer, back}
         limit, self.freeze_next_after = self.freeze_next_after, None
         for source, sink, most in ((reader, back, None), (there, writer, limit)):
-            task = asyncio.create_task(self._pass_on(source, sink, flowing, most))
+            task = asyncio.create_task(self._pass_on(source, sink, flowing, most, delayed=sink is back))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
     async def _pass_on(
-        self, source: asyncio.StreamReader, sink: asyncio.StreamWriter, flowing: asyncio.Event, limit: int | None
+        self,
+        source: asyncio.StreamReader,
+        sink: asyncio.StreamWriter,
+        flowing: asyncio.Event,
+        limit: int | None,
+        *,
+        delayed: bool,
     ) -> None:
         passed = 0
         try:
@@ -86,6 +93,8 @@ class Proxy:
                 if limit is not None and passed > limit:
                     flowing.clear()
                 await flowing.wait()
+                if delayed:
+                    await asyncio.sleep(self.delay)
                 sink.write(piece)
                 await sink.drain()
         except OSError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,27 @@ import pytest
 from bridge.kube.client import KubeClient
 from bridge.kube.errors import Fenced
 from bridge.kube.fencing import FencedClient
+from bridge.kube.lease import Lease, Term
 from tests.controlplane.plane import ControlPlane
-from tests.integration.objects import make_namespace, put_config_map
+from tests.integration.objects import fresh_name, make_namespace, put_config_map
 from tests.integration.proxy import Proxy
+
+
+@dataclass
+class Until:
+    """A term that ends at a time of the monotonic clock."""
+
+    end: float
+
+    @property
+    def held(self) -> bool:
+        """Whether the term has not ended."""
+        return self.left > 0
+
+    @property
+    def left(self) -> float:
+        """Seconds until its end."""
+        return max(0.0, self.end - time.monotonic())
 
 
 @pytest.fixture
@@ -31,7 +50,7 @@ async def client(control_plane: ControlPlane, proxy: Proxy, tmp_path: Path) -> A
 
 
 async def test_who_may_not_write_still_reads_and_sends_no_write(client: KubeClient, proxy: Proxy) -> None:
-    fenced = FencedClient(client, lambda: 0.0)
+    fenced = FencedClient(client, Until(0.0))
     for method in ("POST", "PUT", "PATCH", "DELETE"):
         with pytest.raises(Fenced, match="is not sent: this bridge does not hold the Lease"):
             await fenced.request(method, "/api/v1/namespaces/default", body=b"{}")
@@ -44,10 +63,9 @@ async def test_a_write_that_waits_when_the_lease_ends_is_never_sent(
 ) -> None:
     namespace = await make_namespace(control_plane.api)
     await put_config_map(control_plane.api, namespace, "a", {"written": "before"})
-    until = time.monotonic() + 0.5
-    fenced = FencedClient(client, lambda: until - time.monotonic())
+    fenced = FencedClient(client, Until(time.monotonic() + 0.5))
     proxy.mute = True  # its connection is accepted, and gets no further
-    with pytest.raises(Fenced, match="is broken off: this bridge does not hold the Lease any more"):
+    with pytest.raises(Fenced, match="is aborted: this bridge does not hold the Lease any more"):
         await fenced.patch(f"/api/v1/namespaces/{namespace}/configmaps/a", {"data": {"written": "too late"}})
     await fenced.quiet()
     proxy.mute = False
@@ -59,6 +77,57 @@ async def test_a_write_that_waits_when_the_lease_ends_is_never_sent(
 async def test_a_write_within_its_time_is_made(control_plane: ControlPlane, client: KubeClient) -> None:
     namespace = await make_namespace(control_plane.api)
     await put_config_map(control_plane.api, namespace, "a", {})
-    fenced = FencedClient(client, lambda: 30.0)
+    fenced = FencedClient(client, Until(time.monotonic() + 30.0))
     written = await fenced.patch(f"/api/v1/namespaces/{namespace}/configmaps/a", {"data": {"written": "now"}})
     assert written["data"] == {"written": "now"}
+
+
+async def test_a_write_slower_than_the_term_succeeds_while_the_lease_is_renewed(
+    control_plane: ControlPlane, client: KubeClient, proxy: Proxy
+) -> None:
+    namespace = await make_namespace(control_plane.api)
+    await put_config_map(control_plane.api, namespace, "a", {})
+    term = Term(duration=3, margin=1.5, period=0.3)
+    async with await KubeClient.connect(control_plane.kubeconfig) as direct:
+        lease = Lease(direct, "default", fresh_name("lease"), "a", term=term)
+        running = asyncio.create_task(lease.run())
+        try:
+            async with asyncio.timeout(2):
+                await lease.taken.wait()
+            fenced = FencedClient(client, lease)
+            await fenced.get("/version")  # opens the connection
+            proxy.delay = 2 * (term.duration - term.margin)
+            began = time.monotonic()
+            path = f"/api/v1/namespaces/{namespace}/configmaps/a"
+            written = await fenced.patch(path, {"data": {"written": "slowly"}})
+            assert time.monotonic() - began >= proxy.delay
+            assert written["data"] == {"written": "slowly"}
+        finally:
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
+
+
+async def test_resigning_lets_a_write_in_progress_end_and_none_begin(
+    control_plane: ControlPlane, client: KubeClient, proxy: Proxy
+) -> None:
+    namespace = await make_namespace(control_plane.api)
+    await put_config_map(control_plane.api, namespace, "a", {})
+    async with await KubeClient.connect(control_plane.kubeconfig) as direct:
+        lease = Lease(direct, "default", fresh_name("lease"), "a")
+        running = asyncio.create_task(lease.run())
+        try:
+            async with asyncio.timeout(2):
+                await lease.taken.wait()
+            fenced = FencedClient(client, lease)
+            await fenced.get("/version")
+            proxy.delay = 1.0
+            path = f"/api/v1/namespaces/{namespace}/configmaps/a"
+            writing = asyncio.create_task(fenced.patch(path, {"data": {"written": "before the end"}}))
+            await asyncio.sleep(0.2)
+            lease.resign()
+            assert (await writing)["data"] == {"written": "before the end"}
+            with pytest.raises(Fenced, match="is not sent"):
+                await fenced.patch(path, {"data": {"written": "after the end"}})
+        finally:
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)

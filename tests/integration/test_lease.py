@@ -134,3 +134,14 @@ async def test_missing_rights_are_said(control_plane: ControlPlane, tmp_path: Pa
     async with await KubeClient.connect(kubeconfig) as limited, running(Lease(limited, "default", "x", "a")) as lease:
         await within(2, lambda: lease.trouble is not None)
     assert "grant the bridge's role get, create and update on leases.coordination.k8s.io" in (lease.trouble or "")
+
+
+@pytest.mark.skipif(not hasattr(time, "CLOCK_BOOTTIME"), reason="this platform has one monotonic clock")
+async def test_a_lease_ends_while_the_machine_is_suspended(client: KubeClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with running(Lease(client, "default", fresh_name("lease"), "a")) as lease:
+        await within(1, lambda: lease.held)
+        read = time.clock_gettime
+        # What a suspend of a minute looks like afterwards: the boot clock has moved, the monotonic clock has not.
+        monkeypatch.setattr(time, "clock_gettime", lambda clock: read(clock) + 60 * (clock == time.CLOCK_BOOTTIME))
+        assert not lease.held
+        assert lease.left == 0

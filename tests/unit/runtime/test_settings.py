@@ -77,6 +77,7 @@ def test_an_empty_file_is_no_settings(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
+        ({"check_memory_mib": 191}, "check_memory_mib is 191: `opa` needs at least 192"),
         ({"status_writes_per_second": 0}, "above 0"),
         ({"policy_max_leaves": 0}, "policy_max_leaves must be above 0"),
         ({"status_writes_per_second": float("nan")}, "above 0"),

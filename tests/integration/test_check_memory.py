@@ -1,0 +1,68 @@
+"""The memory that `opa check` and `opa test` may use."""
+
+from __future__ import annotations
+
+import resource
+from pathlib import Path
+
+import pytest
+
+from bridge.modules.checking import MEBIBYTE, Checker
+from bridge.modules.shipped import shipped
+from bridge.resources import rego_root
+from tests.integration.loading import loading
+
+pytestmark = pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="this system does not bound a process' memory")
+
+RULE = """
+deny_{n} contains message if {{
+	some container in input.review.object.spec.containers
+	not startswith(container.image, "registry{n}/")
+	message := sprintf("image %v is not from registry {n}", [container.image])
+}}
+"""
+TEST = """
+test_{n} if count({package}.deny_{n}) == 1 with input.review.object.spec.containers as [{{"image": "x"}}]
+"""
+
+
+async def test_a_test_that_needs_too_much_memory_is_its_authors_error(opa_path: Path) -> None:
+    tests = "package a_test\n\ntest_range if count(numbers.range(1, 8000000)) == 8000000\n"
+    async with loading(opa_path) as bench:
+        bench.put("a", "package team.a\n\nx := 1\n", tests=tests)
+        bench.put("b", "package team.b\n\nx := 1\n")
+        _, _, code, message = await bench.refused("a")
+        await bench.in_force("b")
+        assert code == "memory"
+        assert message == (
+            "evaluating these tests takes more than 384 MiB of memory: use smaller values, or raise the bridge's "
+            "setting check_memory_mib"
+        )
+        runs = bench.checker.runs
+        bench.put("b", "package team.b\n\nx := 2\n", version="2")
+        await bench.in_force("b", version="2")
+        assert bench.checker.runs - runs < 8  # the failure is remembered
+
+
+async def test_a_test_that_needs_too_much_memory_never_passes(opa_path: Path) -> None:
+    tests = {"t.rego": "package a_test\n\ntest_range if count(numbers.range(1, 8000000)) == 8000000\n"}
+    for _ in range(5):  # Go's runtime ends in several ways when it gets no memory
+        (found,) = await Checker(opa_path, {}, memory=256 * MEBIBYTE).test({}, tests, {})
+        assert (found.code, found.message.split(":")[0]) == (
+            "memory",
+            "evaluating these tests takes more than 256 MiB of memory",
+        )
+
+
+async def test_a_hundred_modules_and_their_tests_fit_into_the_default_bound(opa_path: Path) -> None:
+    names = [f"m{number}" for number in range(100)]
+    modules = {
+        f"{name}.rego": f"package admins.{name}\n" + "".join(RULE.format(n=n) for n in range(20)) for name in names
+    }
+    tests = {
+        f"{name}_test.rego": f"package admins.{name}_test\n\nimport data.admins.{name}\n"
+        + "".join(TEST.format(n=n, package=name) for n in range(5))
+        for name in names
+    }
+    checker = Checker(opa_path, shipped(rego_root()).modules, patience=60)
+    assert await checker.test(modules, tests, {}) == []
