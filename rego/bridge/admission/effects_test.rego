@@ -24,7 +24,7 @@ _warned(objects, bound, asked) := found if {
 	kinds_there := kinds.in_force with data.objects as stored
 	found := admission.warnings with input as asked
 		with data.objects as stored
-		with data.index as testing.index(objects)
+		with data.index as testing.stored_index(objects)
 		with data.kinds as kinds_there
 		with admission.sample_bound as bound
 }

@@ -2,18 +2,18 @@ package bridge.attachment
 
 import data.bridge.effective
 import data.bridge.hierarchy
+import data.bridge.index
 import data.bridge.kinds
 import data.bridge.lib.keys
-import data.bridge.lookup
 
 # METADATA
 # description: The policies of a kind (`<group>/<Kind>`) that are attached to a node by an accepted ref.
 attached(policy_kind, node) := {policy |
-	some policy in lookup.naming(policy_kind, node)
+	some policy in index.naming(policy_kind, node)
 	_accepted_at(policy, node)
 } if {
 	not startswith(node, "core/Service/")
-	not lookup.selectors_exist
+	not index.selectors_exist
 	not contains(node, "@")
 	not kinds.frontend_role(policy_kind, keys.type_of(node))
 } else := {policy |
@@ -39,7 +39,7 @@ _refs_to(policy_kind, node) := {[policy, ref] |
 	some ref in named(policy)
 	place(policy_kind, ref.key) == node
 } | {[policy, object_ref(object_key)] |
-	lookup.selectors_exist
+	index.selectors_exist
 	not contains(node, "#")
 	object_key := trim_suffix(node, "@frontend")
 	some policy in selecting(object_key)
@@ -71,14 +71,14 @@ targets(policy_key) := {place(keys.parse(policy_key).type, ref.key) |
 _takes_part(policy_key) if not effective.facts(policy_key).deleting
 
 # A Service port has two spellings, its name and its number (semantics K2).
-_naming_node(policy_kind, node) := lookup.naming(policy_kind, node) if {
+_naming_node(policy_kind, node) := index.naming(policy_kind, node) if {
 	not contains(node, "@")
 	not hierarchy.is_port(node)
-} else := lookup.naming(policy_kind, trim_suffix(node, "@frontend")) if {
-	hierarchy.is_frontend(node)
+} else := index.naming(policy_kind, trim_suffix(node, "@frontend")) if {
+	keys.is_frontend(node)
 } else := {policy |
 	parts := keys.parse(node)
 	some spelling, name in hierarchy.section_spellings(parts.object)
 	name == parts.section
-	some policy in lookup.naming(policy_kind, keys.section(parts.object, spelling))
+	some policy in index.naming(policy_kind, keys.section(parts.object, spelling))
 }

@@ -1,8 +1,8 @@
 package bridge.attachment
 
 import data.bridge.hierarchy
+import data.bridge.index
 import data.bridge.kinds
-import data.bridge.lookup
 
 # METADATA
 # description: |
@@ -25,7 +25,7 @@ limits(policy_kind, node) := {policy: classes |
 # METADATA
 # description: Some policy of a kind has a ref with a className.
 limited(policy_kind) if {
-	count(lookup.limited(policy_kind)) > 0
+	count(index.limited(policy_kind)) > 0
 } else := false
 
 # METADATA

@@ -1,17 +1,17 @@
 package bridge.attachment_test
 
-import data.bridge.attachment
+import data.bridge.index
 import data.bridge.kinds
 import data.bridge.testing
 import data.bridge.v1
 
 _wide_key := "example.com/ColorPolicy/shop/wide"
 
-_wide := testing.color("shop", "wide", 1, [testing.ref("HTTPRoute", "cart")], {"values": {sprintf("a%d", [index]): 1 | some index in numbers.range(1, 30)}})
+_wide := testing.color("shop", "wide", 1, [testing.ref("HTTPRoute", "cart")], {"values": {sprintf("a%d", [number]): 1 | some number in numbers.range(1, 30)}})
 
 _narrow := testing.color("shop", "narrow", 2, [testing.ref("HTTPRoute", "cart")], {"color": "red"})
 
-_many := testing.color("shop", "wide", 1, [testing.ref("HTTPRoute", sprintf("r%d", [index])) | some index in numbers.range(1, 21)], {})
+_many := testing.color("shop", "wide", 1, [testing.ref("HTTPRoute", sprintf("r%d", [number])) | some number in numbers.range(1, 21)], {})
 
 _bounds := {"leaves": 20, "targetRefs": 20}
 
@@ -19,10 +19,10 @@ _bounds := {"leaves": 20, "targetRefs": 20}
 _both_ways(query, asked, objects) := [stored, changed] if {
 	all_objects := array.concat(testing.world, objects)
 	kinds_there := kinds.in_force with data.objects as testing.stored(all_objects)
-	index := testing.index(all_objects) with data.bridge.bounds as _bounds
+	stored_index := testing.stored_index(all_objects) with data.bridge.bounds as _bounds
 	stored := _query(query) with input as asked
 		with data.objects as testing.stored(all_objects)
-		with data.index as index
+		with data.index as stored_index
 		with data.kinds as kinds_there
 		with data.bridge.bounds as _bounds
 	changed := _query(query) with input as object.union(asked, testing.changed(objects))
@@ -43,12 +43,12 @@ _message := "Policy has 33 leaves; at most 20 are allowed"
 
 # T6
 test_policy_above_a_bound_declares_no_target if {
-	entries := attachment.entries(_wide) with data.bridge.bounds as _bounds
+	entries := index.target_entries(_wide) with data.bridge.bounds as _bounds
 	entries == {{"path": ["oversized", key], "value": _message} | some key in [_wide_key, testing.cart_route]}
 }
 
 test_index_names_a_policy_above_a_bound_at_few_of_its_targets if {
-	entries := attachment.entries(_many) with data.bridge.bounds as _bounds
+	entries := index.target_entries(_many) with data.bridge.bounds as _bounds
 	count(entries) == 17
 	{entry.value | some entry in entries} == {"Policy has 21 targetRefs; at most 20 are allowed"}
 }

@@ -1,8 +1,8 @@
 package bridge.attachment
 
 import data.bridge.effective
+import data.bridge.index
 import data.bridge.lib.keys
-import data.bridge.lookup
 import data.bridge.policy
 
 # METADATA
@@ -22,7 +22,7 @@ refused(policy_kind, node) := {told |
 	told := object.union({"policy": policy_key, "target": ref.key}, _refusal(policy_key, ref, paths))
 } | {told |
 	some object_key in _objects_on(effective.paths(policy_kind, node))
-	some policy_key in lookup.oversized(object_key)
+	some policy_key in index.oversized(object_key)
 	keys.parse(policy_key).type == policy_kind
 	told := {"policy": policy_key, "target": object_key, "reason": "Invalid", "message": policy.oversized(policy_key)}
 }

@@ -1,32 +1,11 @@
 package bridge.attachment
 
 import data.bridge.hierarchy
+import data.bridge.index
 import data.bridge.kinds
 import data.bridge.lib.keys
+import data.bridge.lib.levels
 import data.bridge.lookup
-
-# METADATA
-# description: |
-#   The selectors of a policy object, `{place, type, text}`: spec.targetSelectors, each of which stands for a ref to every
-#   object of its kind in the policy's own namespace whose labels it selects (semantics T1). `text` is what it selects by,
-#   one text for one meaning. One with a flaw has `{place, flaw}`.
-selectors(policy) := [entry |
-	some index, raw in policy.spec.targetSelectors
-	entry := _selector_entry(sprintf("spec.targetSelectors[%d]", [index]), raw)
-] if {
-	is_array(policy.spec.targetSelectors)
-} else := []
-
-_selector_entry(place, raw) := {"place": place, "flaw": message} if {
-	message := selector_flaw(place, raw)
-} else := {"place": place, "type": type, "text": text} if {
-	said := {field: value | some field, value in raw; value != null}
-	type := concat("/", [keys.group_name(object.get(said, "group", "")), said.kind])
-	text := json.marshal({
-		"matchLabels": object.get(said, "matchLabels", {}),
-		"matchExpressions": object.get(said, "matchExpressions", []),
-	})
-}
 
 # METADATA
 # description: |
@@ -63,13 +42,13 @@ _labels(type, name, written) := hierarchy.namespace_labels(name) if {
 selecting(object_key) := {policy |
 	parts := keys.parse(object_key)
 	labels := _labels(parts.type, parts.name, object.get(lookup.get(object_key).metadata, "labels", {}))
-	some [policy, text] in lookup.selecting(parts.namespace, parts.type)
+	some [policy, text] in index.selecting(parts.namespace, parts.type)
 	_selects(text, labels)
 }
 
 # METADATA
 # description: The policies of any kind that name an object or a section of it, or select it.
-targeting(object_key) := lookup.targeting(object_key) | selecting(object_key)
+targeting(object_key) := index.targeting(object_key) | selecting(object_key)
 
 # METADATA
 # description: Why a selector of a policy can select nothing, whatever there is (semantics T2, T3).
@@ -80,14 +59,6 @@ selector_invalid(policy_key, type) := sprintf("%s cannot target a %s", [keys.par
 	hierarchy.cluster_scoped(type)
 } else := sprintf("A cluster-scoped policy selects cluster-scoped objects; a %s is in a namespace", [split(type, "/")[1]]) if {
 	keys.parse(policy_key).namespace == "-"
-	hierarchy.levels[type]
+	levels.by_type[type]
 	not hierarchy.cluster_scoped(type)
-}
-
-# METADATA
-# description: What a policy's selectors declare, as entries of `data.index` (see `entries`).
-selector_entries(policy) := {{"path": ["selectors", namespace, selector.type, selector.text], "value": true} |
-	namespace := object.get(policy.metadata, "namespace", "-")
-	some selector in selectors(policy)
-	not selector.flaw
 }

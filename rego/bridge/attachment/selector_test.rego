@@ -1,6 +1,7 @@
 package bridge.attachment_test
 
 import data.bridge.attachment
+import data.bridge.index
 import data.bridge.kinds
 import data.bridge.testing
 
@@ -128,7 +129,7 @@ test_an_invalid_policy_selects_nothing if {
 # T1
 test_a_selector_is_an_entry_of_the_index_by_what_it_selects_by if {
 	text := `{"matchExpressions":[],"matchLabels":{"tier":"front"}}`
-	attachment.entries(_selecting([], [_front, {"kind": 3}])) == {{
+	index.target_entries(_selecting([], [_front, {"kind": 3}])) == {{
 		"path": ["selectors", "shop", "gateway.networking.k8s.io/HTTPRoute", text],
 		"value": true,
 	}}
@@ -138,12 +139,12 @@ test_a_selector_is_an_entry_of_the_index_by_what_it_selects_by if {
 test_stored_and_changed_policies_select_alike if {
 	objects := [_red, _blue, _selecting([], [_front])]
 	stored := attachment.attached("example.com/ColorPolicy", _key("red")) with data.objects as testing.stored(array.concat(testing.world, objects))
-		with data.index as testing.index(array.concat(testing.world, objects))
+		with data.index as testing.stored_index(array.concat(testing.world, objects))
 		with data.kinds as _stored_kinds
 	stored == {_warm_key}
 	change := {"changes": {"upsert": [_selecting([], [_selector({"matchLabels": {"color": "blue"}})])]}}
 	moved := attachment.attached("example.com/ColorPolicy", _key("red")) with data.objects as testing.stored(array.concat(testing.world, objects))
-		with data.index as testing.index(array.concat(testing.world, objects))
+		with data.index as testing.stored_index(array.concat(testing.world, objects))
 		with data.kinds as _stored_kinds
 		with input as change
 	moved == set()

@@ -1,14 +1,15 @@
 package bridge.attachment
 
+import data.bridge.index
 import data.bridge.lib.keys
 import data.bridge.lookup
 
 # The verdicts on a policy's selectors, one for each object that no ref and no selector before it names (semantics T4); a
 # selector that selects nothing, or cannot, has one of its own.
 _verdicts_on_selectors(policy_key) := [heard |
-	all_selectors := selectors(lookup.get(policy_key))
-	some index, selector in all_selectors
-	earlier := array.slice(all_selectors, 0, index)
+	all_selectors := index.target_selectors(lookup.get(policy_key))
+	some position, selector in all_selectors
+	earlier := array.slice(all_selectors, 0, position)
 	some heard in _verdicts_on_selector(policy_key, selector, earlier)
 ]
 

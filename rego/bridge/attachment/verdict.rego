@@ -2,8 +2,10 @@ package bridge.attachment
 
 import data.bridge.effective
 import data.bridge.hierarchy
+import data.bridge.index
 import data.bridge.kinds
 import data.bridge.lib.keys
+import data.bridge.lib.levels
 import data.bridge.lookup
 import data.bridge.policy
 
@@ -21,8 +23,8 @@ verdicts(policy_key) := [_invalid_verdict(policy_key, message)] if {
 } else := [_invalid_verdict(policy_key, invalid(policy_key))]
 
 _verdict_on(policy_key, namespace, written_ref) := object.union({"ref": ref}, verdict(policy_key, ref)) if {
-	ref := _ref(namespace, written_ref.raw)
-} else := _invalid_verdict(policy_key, flaw(written_ref.place, written_ref.raw))
+	ref := index.target_ref(namespace, written_ref.raw)
+} else := _invalid_verdict(policy_key, index.ref_flaw(written_ref.place, written_ref.raw))
 
 _invalid_verdict(policy_key, message) := {"ref": object_ref(policy_key), "reason": "Invalid", "message": message}
 
@@ -65,7 +67,7 @@ made_invalid(policy_key) := effective.made_proper(policy_key).error if {
 	not lookup.get(policy_key).spec.targetSelectors[0]
 }
 
-_names_refs(policy_key) if count(_raw_refs(lookup.get(policy_key))) > 0
+_names_refs(policy_key) if count(index.raw_refs(lookup.get(policy_key))) > 0
 
 # METADATA
 # description: How messages name a declared target, `Kind namespace/name#section`.
@@ -135,7 +137,7 @@ _namespace_invalid(policy_key, ref) := message if {
 	target := keys.parse(ref.object)
 	target.namespace == "-"
 	keys.parse(policy_key).namespace == "-"
-	hierarchy.levels[target.type]
+	levels.by_type[target.type]
 	not hierarchy.cluster_scoped(target.type)
 	message := sprintf("A cluster-scoped policy must name the namespace of %s", [describe(ref)])
 }

@@ -2,8 +2,10 @@ package bridge.effective
 
 import data.bridge.attachment
 import data.bridge.hierarchy
+import data.bridge.index
 import data.bridge.kinds
 import data.bridge.lib.keys
+import data.bridge.lib.levels
 import data.bridge.lookup
 
 # METADATA
@@ -16,7 +18,7 @@ acts_at(policy_kind, node) if {
 } else if {
 	not kinds.acts_at_targets(policy_kind)
 	_has_place(policy_kind, keys.parse(node).object)
-	hierarchy.level(node) == kinds.get(policy_kind).effectiveTarget
+	levels.of(node) == kinds.get(policy_kind).effectiveTarget
 	kinds.acts_on(policy_kind, keys.parse(node).type)
 } else if {
 	kinds.acts_at_targets(policy_kind)
@@ -34,7 +36,7 @@ acts_at(policy_kind, node) if {
 # A section of an object, at which the kind acts. Most that is asked about is one.
 _acts_inside(policy_kind, node) if {
 	[object_key, _] := split(node, "#")
-	hierarchy.facts(object_key).type in traits(policy_kind).actsInside
+	index.facts(object_key).type in traits(policy_kind).actsInside
 }
 
 # METADATA
@@ -48,7 +50,7 @@ kind_of_node(node) := keys.type_of(node) if {
 # A node that a kind acts at stands for itself alone, but where an extension module links objects of one level.
 _stands_alone(policy_kind, node) if {
 	acts_at(policy_kind, node)
-	not lookup.extended_exist
+	not index.extended_exist
 }
 
 _has_place(_, object_key) if hierarchy.has_place(object_key)

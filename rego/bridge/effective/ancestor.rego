@@ -3,6 +3,7 @@ package bridge.effective
 import data.bridge.hierarchy
 import data.bridge.kinds
 import data.bridge.lib.keys
+import data.bridge.lib.levels
 import data.bridge.lookup
 
 # METADATA
@@ -43,7 +44,7 @@ kept_above(policy_kind) if {
 	kind.ancestorLevel != "Target"
 }
 
-_is_ancestor(policy_kind, node) if hierarchy.level(node) == kinds.get(policy_kind).ancestorLevel
+_is_ancestor(policy_kind, node) if levels.of(node) == kinds.get(policy_kind).ancestorLevel
 
 _ancestors_above(policy_kind, node) := {above |
 	some path in hierarchy.paths(node, false)
@@ -57,7 +58,7 @@ _foreign(policy_kind, path) if {
 	kinds.get(policy_kind).gatewayControllers
 	kinds.get(policy_kind).ancestorLevel != "Target"
 	some node in path
-	hierarchy.level(node) == "Gateway"
+	levels.of(node) == "Gateway"
 	not _is_of_controllers(policy_kind, node)
 }
 
@@ -96,7 +97,7 @@ _names(nodes) := [node_name(section)] if {
 ]
 
 _step_name(node, next) := [] if {
-	hierarchy.level(node) in {"GatewayClass", "Namespace"}
+	levels.of(node) in {"GatewayClass", "Namespace"}
 } else := [] if {
 	_is_section_of(next, node)
 } else := [node_name(node)]
@@ -118,5 +119,5 @@ node_name(node) := concat("", [_kind_name(group, kind), " ", namespace, "/", res
 _kind_name(group, kind) := kind if {
 	group == "core"
 } else := kind if {
-	group == hierarchy.gateway_api
+	group == keys.gateway_api
 } else := concat(".", [kind, group])

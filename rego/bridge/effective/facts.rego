@@ -1,6 +1,7 @@
 package bridge.effective
 
 import data.bridge.attachment
+import data.bridge.index
 import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.lookup
@@ -45,7 +46,7 @@ made(policy_key) := object.union(
 	_said(policy_key, made_proper(policy_key)),
 ]) if {
 	kinds.of_policy(policy_key)
-	refs := attachment.refs(lookup.get(policy_key))
+	refs := index.target_refs(lookup.get(policy_key))
 }
 
 _said(_, proper_made) := {"error": proper_made.error} if proper_made.error

@@ -1,7 +1,9 @@
 package bridge.effective
 
 import data.bridge.hierarchy
+import data.bridge.index
 import data.bridge.lib.keys
+import data.bridge.lib.levels
 
 # METADATA
 # description: |
@@ -25,17 +27,17 @@ held_at(fanout, _, _) := set() if fanout != "EffectiveTargets"
 #   The places that can tell of a node, `[object, place]`: a listener's own status by its name; a route's status for each
 #   parentRef that leads to `above`, by that parentRef as JSON; of all else the object itself, "".
 places(node, above) := {[parts.object, parts.section]} if {
-	hierarchy.level(node) == "Listener"
+	levels.of(node) == "Listener"
 	parts := keys.parse(node)
 } else := _places_of_route(route, above) if {
 	route := keys.parse(node).object
-	hierarchy.level(route) == "Route"
+	levels.of(route) == "Route"
 } else := {[keys.parse(node).object, ""]}
 
 # The same for all rules of a route.
 _places_of_route(route, above) := {[route, ref.text] |
 	[object_key, section] := split(above, "#")
-	some ref in hierarchy.facts(route).parents
+	some ref in index.facts(route).parents
 	ref.object == object_key
 	ref.section in {"", section}
 	hierarchy.has_port(above, ref.port)
@@ -47,14 +49,14 @@ _places_of_route(route, above) := {[route, ref.text] |
 # description: The node directly above the route of a path to a node, without Namespaces; empty where the path has none.
 above_route(node, path) := _lowest(array.slice(path, length - 4, length - 2)) if {
 	length := count(path)
-	hierarchy.levels[keys.type_of(node)].section == "Rule"
+	levels.by_type[keys.type_of(node)].section == "Rule"
 	contains(node, "#")
-} else := _lowest(array.slice(path, index - 2, index)) if {
-	some index, route in path
-	hierarchy.level(route) == "Route"
+} else := _lowest(array.slice(path, position - 2, position)) if {
+	some position, route in path
+	levels.of(route) == "Route"
 } else := ""
 
 # The lowest of the two nodes above a route that is no Namespace.
-_lowest(nodes) := [node | some node in array.reverse(nodes); hierarchy.level(node) != "Namespace"][0] if {
+_lowest(nodes) := [node | some node in array.reverse(nodes); levels.of(node) != "Namespace"][0] if {
 	true
 } else := ""

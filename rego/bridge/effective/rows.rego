@@ -1,6 +1,7 @@
 package bridge.effective
 
 import data.bridge.hierarchy
+import data.bridge.index
 import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.lookup
@@ -24,7 +25,7 @@ rows(policy_kind, node) := [object.union(told, {"ancestor": ancestor, "scope": s
 
 # A path that was cut says so (semantics P7).
 _cut(path) := sprintf(" (cut: links of an extension lead back to %s)", [node]) if {
-	lookup.extended_exist
+	index.extended_exist
 	node := hierarchy.cut(path)
 } else := ""
 

@@ -2,20 +2,20 @@ package bridge.effective
 
 import data.bridge.attachment
 import data.bridge.hierarchy
+import data.bridge.index
 import data.bridge.kinds
 import data.bridge.lib.keys
-import data.bridge.lookup
 
 # METADATA
 # description: |
 #   The effective targets of a policy kind that are a node or lie below it, by declared links: what is to be computed
 #   anew when the node's object changes, and what a person means who names a Gateway or a route.
 scopes(policy_kind, node) := {node} if {
-	not lookup.extended_exist
+	not index.extended_exist
 	[object_key, _] := split(node, "#")
-	hierarchy.facts(object_key).type in traits(policy_kind).actsInside
+	index.facts(object_key).type in traits(policy_kind).actsInside
 } else := {node} if {
-	not lookup.extended_exist
+	not index.extended_exist
 	kind_of_node(node) in traits(policy_kind).acts
 	hierarchy.exists(split(node, "#")[0])
 } else := _direct_scopes(policy_kind, node) if {

@@ -2,9 +2,9 @@ package bridge.effective
 
 import data.bridge.attachment
 import data.bridge.hierarchy
+import data.bridge.index
 import data.bridge.kinds
 import data.bridge.lib.keys
-import data.bridge.lookup
 
 # METADATA
 # description: |
@@ -17,7 +17,7 @@ stacks(policy_kind, node, source) := [[array.concat(path, [node]), attached] |
 ] if {
 	[object_key, _] := split(node, "#")
 	_is_straight(policy_kind)
-	not hierarchy.facts(object_key).frontends
+	not index.facts(object_key).frontends
 	own := _at_plain(policy_kind, node)
 } else := [[path, attached] |
 	some path in _paths_for(policy_kind, node, source)
@@ -44,7 +44,7 @@ _acts_at_the_end(_, path, attached) if {
 _is_straight(policy_kind) if {
 	traits(policy_kind).straight
 	not attachment.limited(policy_kind)
-	not lookup.extended_exist
+	not index.extended_exist
 } else := false
 
 # The paths to an object with what stands on them, in their order. Where no frontend and no extension is on them.
@@ -65,7 +65,7 @@ _plainly(policy_kind, nodes) := [entry | some node in nodes; some entry in _at_p
 
 # As `_at_level`, of a node that is no port and no frontend.
 _at_plain(policy_kind, node) := [] if {
-	lookup.unnamed_plainly(policy_kind, node)
+	index.unnamed_plainly(policy_kind, node)
 } else := _at_level(policy_kind, node)
 
 # Most paths have no frontend, and then they are the same for every source.
@@ -93,7 +93,7 @@ _counts_for(_, entry, _) if keys.parse(entry.target).namespace in {"-", keys.par
 sources(policy_kind, node) := [""] if {
 	_is_straight(policy_kind)
 	[object_key, _] := split(node, "#")
-	not hierarchy.facts(object_key).frontends
+	not index.facts(object_key).frontends
 } else := array.concat([""], sort(_consumers(policy_kind, node))) if {
 	_by_source(policy_kind, node)
 } else := [""]

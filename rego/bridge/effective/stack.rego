@@ -2,9 +2,9 @@ package bridge.effective
 
 import data.bridge.attachment
 import data.bridge.hierarchy
+import data.bridge.index
 import data.bridge.kinds
 import data.bridge.lib.keys
-import data.bridge.lookup
 
 # METADATA
 # description: |
@@ -36,7 +36,7 @@ _at_nodes(policy_kind, nodes) := [entry | some node in nodes; some entry in _at_
 
 # The policies at one node, the older first. The same for all paths through it.
 _at_level(policy_kind, node) := [] if {
-	lookup.unnamed(policy_kind, node)
+	index.unnamed(policy_kind, node)
 } else := [{"policy": policy, "target": node} |
 	some policy in _by_age(attachment.attached(policy_kind, node))
 ]

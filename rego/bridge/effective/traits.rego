@@ -1,7 +1,7 @@
 package bridge.effective
 
-import data.bridge.hierarchy
 import data.bridge.kinds
+import data.bridge.lib.levels
 
 # METADATA
 # description: |
@@ -44,7 +44,7 @@ _made_takes(policy_kind) := {text |
 # The same of the nodes that the kind acts at, each for itself.
 _made_acts(policy_kind) := {text |
 	not kinds.acts_at_targets(policy_kind)
-	some type, at in hierarchy.levels
+	some type, at in levels.by_type
 	kinds.acts_on(policy_kind, type)
 	some text in ({type | at.object == kinds.get(policy_kind).effectiveTarget} | {concat("", [type, "#"]) | at.section == kinds.get(policy_kind).effectiveTarget})
 }

@@ -44,5 +44,5 @@ _named_above(node, scope) if {
 # METADATA
 # description: The objects, frontends and Namespaces at and above an effective target by declared links, whether they count or not.
 objects_above(scope) := hierarchy.objects_above(scope) if {
-	hierarchy.is_frontend(scope)
+	keys.is_frontend(scope)
 } else := hierarchy.objects_above(keys.parse(scope).object)

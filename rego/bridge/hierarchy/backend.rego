@@ -1,47 +1,38 @@
 package bridge.hierarchy
 
+import data.bridge.index
 import data.bridge.lib.keys
+import data.bridge.lib.levels
 import data.bridge.lookup
 
 # METADATA
-# description: |
-#   The key of the object that a backendRef of a route in this namespace names (a Service by default). Undefined where such an
-#   object cannot exist.
-backend_key(ref, namespace) := keys.named(
-	object.get(ref, "group", ""),
-	object.get(ref, "kind", "Service"),
-	object.get(ref, "namespace", namespace),
-	ref.name,
-)
-
-# METADATA
 # description: The ports of a Service, in its order.
-ports(service_key) := lookup.get(service_key).spec.ports if levels[keys.parse(service_key).type].section == "Port"
+ports(service_key) := lookup.get(service_key).spec.ports if levels.by_type[keys.parse(service_key).type].section == "Port"
 
 # METADATA
 # description: |
 #   The section names of a Service's ports, in its order, each its name or, where it has none, its number (semantics K2).
 port_names(service_key) := [name |
-	some index, port in ports(service_key)
-	name := section_name(port, _port_number(port, index))
+	some position, port in ports(service_key)
+	name := index.section_name(port, _port_number(port, position))
 ]
 
 # What has no number either, which only manifests can have, goes by its place.
-_port_number(port, index) := sprintf("%v", [port.port]) if {
+_port_number(port, position) := sprintf("%v", [port.port]) if {
 	is_number(port.port)
-} else := sprintf("[%d]", [index])
+} else := sprintf("[%d]", [position])
 
 # METADATA
 # description: The backends that each rule of a route may use, rule node > backend key > set of port numbers.
 rule_backends(route_key) := {node: backends |
 	namespace := keys.parse(route_key).namespace
-	some index, rule in lookup.get(route_key).spec.rules
-	node := keys.section(route_key, section_names(route_key)[index])
+	some position, rule in lookup.get(route_key).spec.rules
+	node := keys.section(route_key, section_names(route_key)[position])
 	backends := {key: numbers |
 		some ref in rule.backendRefs
-		key := backend_key(ref, namespace)
+		key := index.backend_key(ref, namespace)
 		backend_permitted(route_key, key)
-		numbers := {other.port | some other in rule.backendRefs; backend_key(other, namespace) == key}
+		numbers := {other.port | some other in rule.backendRefs; index.backend_key(other, namespace) == key}
 	}
 }
 
@@ -52,7 +43,7 @@ backend_permitted(route_key, backend) if keys.parse(route_key).namespace == keys
 backend_permitted(route_key, backend) if granted(route_key, backend)
 
 _object_parents("Backend", backend) := {rule |
-	some route_key in lookup.declared_parents(backend)
+	some route_key in index.declared_parents(backend)
 	some rule, backends in rule_backends(route_key)
 	backends[backend]
 }
@@ -74,13 +65,13 @@ is_port(node) if {
 
 # What an extension module links to a Service leads to all its ports.
 _reaches_port(above, node) if {
-	lookup.extended_exist
+	index.extended_exist
 	some parent in array.slice(above, count(above) - 3, count(above))
 	parent in extension_parents(keys.parse(node).object)
 }
 
 _port_numbers(node) := {port.port |
 	parts := keys.parse(node)
-	some index, port in ports(parts.object)
-	port_names(parts.object)[index] == parts.section
+	some position, port in ports(parts.object)
+	port_names(parts.object)[position] == parts.section
 }

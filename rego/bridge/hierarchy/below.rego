@@ -1,6 +1,8 @@
 package bridge.hierarchy
 
+import data.bridge.index
 import data.bridge.lib.keys
+import data.bridge.lib.levels
 import data.bridge.lookup
 
 # METADATA
@@ -23,7 +25,7 @@ objects_below(object_key) := union({zero, one, two, three, four, five, six, seve
 
 _directly_below(object_keys) := {child |
 	some key in object_keys
-	some child in lookup.declared_children(key)
+	some child in index.declared_children(key)
 } | {child |
 	some key in object_keys
 	parts := keys.parse(key)
@@ -32,18 +34,18 @@ _directly_below(object_keys) := {child |
 }
 
 # An object, and the frontend that it is where a route says so.
-_both_roles(object_key) := {object_key, frontend(object_key)} if {
-	level(object_key) == "Backend"
-	count(lookup.declared_children(frontend(object_key))) > 0
+_both_roles(object_key) := {object_key, keys.frontend(object_key)} if {
+	levels.of(object_key) == "Backend"
+	count(index.declared_children(keys.frontend(object_key))) > 0
 } else := {object_key}
 
 # The objects of a namespace that have a place in the hierarchy, and so a Namespace above them.
 _held_by(namespace) := {key |
-	some type, at in levels
+	some type, at in levels.by_type
 	not at.object in {"GatewayClass", "Namespace"}
 	some name, _ in lookup.objects_in(type, namespace)
 	some key in _both_roles(concat("/", [type, namespace, name]))
-} | {key | some object_key in lookup.held(namespace); some key in _both_roles(object_key)}
+} | {key | some object_key in index.held(namespace); some key in _both_roles(object_key)}
 
 # METADATA
 # description: |
@@ -60,16 +62,16 @@ objects_above(key) := (above | objects) | {keys.format("", "Namespace", "", name
 
 # What `_held_by` names, asked for one object.
 _is_held(object_key, _) if {
-	not levels[keys.parse(object_key).type].object in {"GatewayClass", "Namespace"}
-	levels[keys.parse(object_key).type]
+	not levels.by_type[keys.parse(object_key).type].object in {"GatewayClass", "Namespace"}
+	levels.by_type[keys.parse(object_key).type]
 	lookup.get(object_key)
 }
 
-_is_held(object_key, namespace) if object_key in lookup.held(namespace)
+_is_held(object_key, namespace) if object_key in index.held(namespace)
 
 # METADATA
 # description: What stands directly below an object by declared links, and below a ListenerSet among that; see `objects_below`.
-step_below(object_key) := next | _directly_below({key | some key in next; level(key) == "ListenerSet"}) if {
+step_below(object_key) := next | _directly_below({key | some key in next; levels.of(key) == "ListenerSet"}) if {
 	next := _directly_below(_both_roles(object_key))
 }
 

@@ -20,7 +20,7 @@ test_below_a_namespace_is_what_it_holds if {
 
 test_below_a_stored_namespace_is_what_it_holds_and_what_that_declares if {
 	below := hierarchy.objects_below("core/Namespace/-/infra") with data.objects as testing.stored(testing.world)
-		with data.index as testing.index(testing.world)
+		with data.index as testing.stored_index(testing.world)
 	below == {"core/Namespace/-/infra", _gateway_key, testing.cart_route, "core/Service/shop/cart"}
 }
 

@@ -1,16 +1,17 @@
 package bridge.hierarchy
 
+import data.bridge.index
 import data.bridge.lib.keys
-import data.bridge.lookup
+import data.bridge.lib.levels
 
 # METADATA
 # description: |
 #   The nodes directly below a node by links that count: the sections of an object, and what has the node among its
 #   `parents`. Without the objects of a Namespace (see `members`).
-children(node) := union({_sections_below(node), _backends_below(node), object.get(_linked_below(_whole_key(node)), node, set())})
+children(node) := union({_sections_below(node), _backends_below(node), object.get(_linked_below(keys.whole(node)), node, set())})
 
 _sections_below(node) := sections(node) if {
-	levels[keys.type_of(node)].section
+	levels.by_type[keys.type_of(node)].section
 	not regex.match(`[#@]`, node)
 	exists(node)
 } else := set()
@@ -18,16 +19,16 @@ _sections_below(node) := sections(node) if {
 # The rules of a route say themselves what is below them.
 _backends_below(node) := {backend | some backend, _ in rule_backends(keys.parse(node).object)[node]; exists(backend)} if {
 	contains(node, "#")
-	level(node) == "Rule"
+	levels.of(node) == "Rule"
 } else := set()
 
 # What names an object as standing above it, by the node of the object that it stands below: judged once for all of them.
 _linked_below(object_key) := {} if {
-	level(object_key) == "Route"
-	not lookup.extended_exist
+	levels.of(object_key) == "Route"
+	not index.extended_exist
 } else := {parent: below |
 	parents_of := {child: _parents_within(object_key, child) |
-		some declared in lookup.declared_children(object_key)
+		some declared in index.declared_children(object_key)
 		some child in _both_roles(declared)
 		exists(trim_suffix(child, "@frontend"))
 	}
@@ -35,8 +36,8 @@ _linked_below(object_key) := {} if {
 	below := {child | some child, above in parents_of; parent in above}
 }
 
-_parents_within(object_key, child) := {parent | some parent in parents(child); _whole_key(parent) == object_key} if {
-	level(object_key) != "Route"
+_parents_within(object_key, child) := {parent | some parent in parents(child); keys.whole(parent) == object_key} if {
+	levels.of(object_key) != "Route"
 } else := extension_parents(child)
 
 # METADATA

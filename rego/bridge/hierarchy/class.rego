@@ -1,6 +1,7 @@
 package bridge.hierarchy
 
 import data.bridge.lib.keys
+import data.bridge.lib.levels
 import data.bridge.lookup
 
 # METADATA
@@ -9,7 +10,7 @@ import data.bridge.lookup
 #   exists (semantics P2) and stands on the path or not.
 classes(path) := {keys.parse(node).name |
 	some node in path
-	level(node) == "GatewayClass"
+	levels.of(node) == "GatewayClass"
 } | {class |
 	some node in path
 	keys.parse(node).type == "gateway.networking.k8s.io/Gateway"

@@ -1,7 +1,8 @@
 package bridge.hierarchy
 
+import data.bridge.index
 import data.bridge.lib.keys
-import data.bridge.lookup
+import data.bridge.lib.levels
 
 # METADATA
 # description: |
@@ -24,9 +25,9 @@ consumers(path) := {namespace |
 
 # The frontends of a path, each with the route below it; there may be a Namespace between them.
 _through_frontends(path) := {[node, route_key] |
-	some index, node in path
-	is_frontend(node)
-	route_key := [below | some below in array.slice(path, index + 1, index + 3); level(below) == "Route"][0]
+	some position, node in path
+	keys.is_frontend(node)
+	route_key := [below | some below in array.slice(path, position + 1, position + 3); levels.of(below) == "Route"][0]
 }
 
 _route_counts(frontend_node, route_key, source) if {
@@ -39,7 +40,7 @@ _route_counts(_, route_key, source) if keys.parse(route_key).namespace == source
 # A namespace has a consumer route that counts for a frontend.
 _consumes(frontend_node, source) if {
 	source != keys.parse(frontend_node).namespace
-	some route_key in lookup.declared_children(frontend_node)
+	some route_key in index.declared_children(frontend_node)
 	keys.parse(route_key).namespace == source
 	frontend_node in parents(route_key)
 }

@@ -2,6 +2,7 @@ package bridge.hierarchy
 
 import data.bridge.kinds
 import data.bridge.lib.keys
+import data.bridge.lib.levels
 import data.bridge.lookup
 
 # METADATA
@@ -20,7 +21,7 @@ exists(object_key) if {
 #   (semantics T2).
 virtual(type) if type in _virtual_types
 
-_virtual_types contains type if some type in extension_virtual
+_virtual_types contains type if some type in levels.virtual
 
 _virtual_types contains concat("/", [target.group, target.kind]) if {
 	some name in kinds.names

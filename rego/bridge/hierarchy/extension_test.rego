@@ -1,7 +1,8 @@
 package bridge.hierarchy_test
 
 import data.bridge.hierarchy
-import data.bridge.lookup
+import data.bridge.index
+import data.bridge.lib.levels
 import data.bridge.testing
 import data.bridge.v1
 
@@ -14,11 +15,11 @@ _edge := testing.resource("acme.io/v1", "Edge", "infra", "north")
 _module(fields) := {"acme": object.union({"levels": _edge_levels}, fields)}
 
 test_a_module_places_further_kinds if {
-	levels := [level |
+	found := [level |
 		some node in [_edge_key, "acme.io/Bucket/shop/files", "acme.io/Bucket/shop/files#x", "core/Service/shop/cart#http"]
-		level := hierarchy.level(node) with data.bridge.extensions.hierarchy as _module({})
+		level := levels.of(node) with data.bridge.extensions.hierarchy as _module({})
 	]
-	levels == ["Edge", "Backend", "Port", "Port"]
+	found == ["Edge", "Backend", "Port", "Port"]
 }
 
 test_a_modules_link_counts_where_both_ends_exist if {
@@ -33,7 +34,7 @@ test_a_modules_link_counts_where_both_ends_exist if {
 
 test_a_modules_links_are_stored_like_all_and_with_their_sections if {
 	links := {[testing.listener_http, "core/Service/shop/cart"], [testing.listener_http, "core/Service/shop/other@frontend"]}
-	entries := hierarchy.links(testing.resource("acme.io/v1", "Plan", "ops", "p")) with data.bridge.extensions.hierarchy as _module({"links": links})
+	entries := index.links(testing.resource("acme.io/v1", "Plan", "ops", "p")) with data.bridge.extensions.hierarchy as _module({"links": links})
 	{entry | some entry in entries} == {
 		{"path": ["children", _gateway_key], "value": ["core/Service/shop/cart", "core/Service/shop/other@frontend"]},
 		{"path": ["parents", "core/Service/shop/cart"], "value": [_gateway_key]},
@@ -49,11 +50,11 @@ test_a_stored_link_of_a_module_counts if {
 	objects := array.concat(testing.world, [_edge])
 	extended := {"extended": {_gateway_key: {_gateway_key: [_edge_key]}}}
 	paths := hierarchy.paths(testing.listener_http, false) with data.objects as testing.stored(objects)
-		with data.index as object.union(testing.index(objects), extended)
+		with data.index as object.union(testing.stored_index(objects), extended)
 		with data.bridge.extensions.hierarchy as _module({})
 	paths == {[_class_key, _gateway_key, testing.listener_http], [_edge_key, _gateway_key, testing.listener_http]}
-	lookup.extended_exist with data.index as extended
-	not lookup.extended_exist
+	index.extended_exist with data.index as extended
+	not index.extended_exist
 }
 
 # P3
@@ -118,11 +119,11 @@ test_what_a_module_gives_in_another_shape_is_ignored_and_told if {
 		"two": {"levels": {"acme.io/D": {"object": "Edge"}}},
 	}
 	asked := {"objects": [testing.resource("v1", "Namespace", "", "infra")]}
-	level := hierarchy.level("acme.io/D/shop/x") with data.bridge.extensions.hierarchy as modules
+	level := levels.of("acme.io/D/shop/x") with data.bridge.extensions.hierarchy as modules
 	level == "Backend"
-	service := hierarchy.levels["core/Service"] with data.bridge.extensions.hierarchy as modules
+	service := levels.by_type["core/Service"] with data.bridge.extensions.hierarchy as modules
 	service == {"object": "Backend", "section": "Port"}
-	entries := hierarchy.links(asked.objects[0]) with data.bridge.extensions.hierarchy as modules
+	entries := index.links(asked.objects[0]) with data.bridge.extensions.hierarchy as modules
 	entries == []
 	problems := v1.extension_problems with data.bridge.extensions.hierarchy as modules with input as asked
 	shape := "not {object: a level, section: Listener, Rule or Port}"
@@ -154,7 +155,7 @@ test_the_problems_of_no_modules_are_none_and_of_no_objects_an_error if {
 test_a_backend_of_another_kind_is_below_its_namespace if {
 	files := testing.resource("acme.io/v1", "Bucket", "shop", "files")
 	route := testing.route("files", [], [{"backendRefs": [{"group": "acme.io", "kind": "Bucket", "name": "files", "namespace": "far"}]}])
-	{"path": ["held", "far"], "value": ["acme.io/Bucket/far/files"]} in hierarchy.links(route)
+	{"path": ["held", "far"], "value": ["acme.io/Bucket/far/files"]} in index.links(route)
 	below := hierarchy.objects_below("core/Namespace/-/far") with input as testing.changed([files, route])
 	"acme.io/Bucket/far/files" in below
 }

@@ -4,16 +4,6 @@ import data.bridge.lib.keys
 
 # METADATA
 # description: |
-#   A node is a mesh frontend: a Service, or another object that routes can lead to, as a route's parent. It is another
-#   node than the same object as a backend (semantics K4).
-is_frontend(node) if endswith(node, "@frontend")
-
-# METADATA
-# description: The frontend that an object is.
-frontend(object_key) := concat("", [object_key, "@frontend"])
-
-# METADATA
-# description: |
 #   Why the object that a parentRef names is no frontend of a route, as a reason of the route's Accepted condition (Gateway
 #   API, ParentReference); empty where it is one. A port or sectionName of a Service must be one of its ports; of other
 #   kinds nobody here knows what they mean.

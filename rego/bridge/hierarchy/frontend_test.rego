@@ -1,7 +1,8 @@
 package bridge.hierarchy_test
 
 import data.bridge.hierarchy
-import data.bridge.lookup
+import data.bridge.index
+import data.bridge.lib.levels
 import data.bridge.testing
 
 _catalog := "core/Service/shop/catalog"
@@ -62,7 +63,7 @@ test_an_object_of_another_kind_is_a_frontend_too if {
 	route := testing.route("mesh", [{"group": "acme.io", "kind": "Bucket", "name": "files", "port": 3}], [])
 	parents := hierarchy.parents(_mesh_key) with input as {"changes": {"upsert": [bucket, route]}}
 	parents == {"acme.io/Bucket/shop/files@frontend"}
-	hierarchy.level("acme.io/Bucket/shop/files@frontend") == "Frontend"
+	levels.of("acme.io/Bucket/shop/files@frontend") == "Frontend"
 }
 
 test_neither_a_class_nor_a_namespace_nor_a_route_is_a_parent_of_a_route if {
@@ -79,10 +80,10 @@ test_neither_a_class_nor_a_namespace_nor_a_route_is_a_parent_of_a_route if {
 
 # K4
 test_a_frontend_is_in_the_index_as_such if {
-	links := hierarchy.links(_mesh({}))
+	links := index.links(_mesh({}))
 	{"path": ["children", _catalog_frontend], "value": [_mesh_key]} in links
 	{"path": ["parents", _mesh_key], "value": [_catalog_frontend]} in links
-	backends := lookup.declared_parents(_catalog) with input as _mesh_world({})
+	backends := index.declared_parents(_catalog) with input as _mesh_world({})
 	backends == set()
 }
 

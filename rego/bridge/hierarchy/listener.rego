@@ -1,6 +1,7 @@
 package bridge.hierarchy
 
 import data.bridge.lib.keys
+import data.bridge.lib.levels
 import data.bridge.lookup
 
 # METADATA
@@ -9,7 +10,7 @@ import data.bridge.lookup
 #   routes of a type from a namespace, name > hostname in lower case. The same for all such routes, so OPA computes it
 #   once for them.
 admitting(object_key, type, namespace, section_name, port) := {listener.name: lower(object.get(listener, "hostname", "")) |
-	object_level(keys.parse(object_key).type) in {"Gateway", "ListenerSet"}
+	levels.of_type(keys.parse(object_key).type) in {"Gateway", "ListenerSet"}
 	some listener in listeners(object_key)
 	section_name in {"", listener.name}
 	port in {0, listener.port}
@@ -40,7 +41,7 @@ _types_by_protocol := {
 _kind_allowed(listener, type) if {
 	count(object.get(listener, ["allowedRoutes", "kinds"], [])) > 0
 	some kind in listener.allowedRoutes.kinds
-	type == concat("/", [keys.group_name(object.get(kind, "group", gateway_api)), kind.kind])
+	type == concat("/", [keys.group_name(object.get(kind, "group", keys.gateway_api)), kind.kind])
 	_compatible(listener, type)
 } else if {
 	count(object.get(listener, ["allowedRoutes", "kinds"], [])) == 0

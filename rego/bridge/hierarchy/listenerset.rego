@@ -1,16 +1,13 @@
 package bridge.hierarchy
 
+import data.bridge.index
 import data.bridge.lib.keys
+import data.bridge.lib.levels
 import data.bridge.lookup
-
-# The Gateway of a ListenerSet stands above it.
-_named_above("ListenerSet", obj) := {_gateway_of(obj)}
-
-_gateway_of(listener_set) := _parent_key(listener_set.spec.parentRef, listener_set.metadata.namespace)
 
 # Only a Gateway that allows it stands above a ListenerSet.
 _object_parents("ListenerSet", listener_set) := {gateway |
-	gateway := _gateway_of(lookup.get(listener_set))
+	gateway := index.gateway_of(lookup.get(listener_set))
 	listener_set_refusal(listener_set, gateway) == ""
 }
 
@@ -25,7 +22,7 @@ listener_set_refusal(listener_set, gateway) := "ParentNotFound" if {
 } else := ""
 
 _takes_listener_set(listener_set, gateway) if {
-	object_level(keys.parse(gateway).type) == "Gateway"
+	levels.of_type(keys.parse(gateway).type) == "Gateway"
 	allowed := object.get(lookup.get(gateway).spec, ["allowedListeners", "namespaces"], {})
 	namespaces_admit(allowed, "None", keys.parse(gateway).namespace, keys.parse(listener_set).namespace)
 }

@@ -1,6 +1,7 @@
 package bridge.hierarchy_test
 
 import data.bridge.hierarchy
+import data.bridge.lib.levels
 import data.bridge.testing
 
 _class_key := "gateway.networking.k8s.io/GatewayClass/-/example"
@@ -123,9 +124,9 @@ test_below_a_gateway_is_what_its_listener_sets_hold if {
 }
 
 test_sections_of_a_listener_set_are_its_listeners if {
-	hierarchy.has_sections("gateway.networking.k8s.io/ListenerSet")
-	hierarchy.level(_set_key) == "ListenerSet"
-	hierarchy.level(_set_listener) == "Listener"
+	levels.has_sections("gateway.networking.k8s.io/ListenerSet")
+	levels.of(_set_key) == "ListenerSet"
+	levels.of(_set_listener) == "Listener"
 	node := hierarchy.canonical(_set_listener) with input as _around([_listener_set("infra")])
 	node == _set_listener
 }

@@ -1,5 +1,6 @@
 package bridge.hierarchy
 
+import data.bridge.index
 import data.bridge.lib.keys
 import data.bridge.lookup
 
@@ -13,7 +14,7 @@ parent_refs(route_key, above) := {ref | some ref in lookup.get(route_key).spec.p
 	parts := keys.parse(above)
 	namespace := keys.parse(route_key).namespace
 	some ref in lookup.get(route_key).spec.parentRefs
-	_parent_key(ref, namespace) == parts.object
+	index.parent_key(ref, namespace) == parts.object
 	object.get(ref, "sectionName", "") in {"", parts.section}
 	_has_port(above, object.get(ref, "port", 0))
 }

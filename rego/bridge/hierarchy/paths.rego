@@ -1,7 +1,8 @@
 package bridge.hierarchy
 
+import data.bridge.index
 import data.bridge.lib.keys
-import data.bridge.lookup
+import data.bridge.lib.levels
 
 # METADATA
 # description: |
@@ -9,14 +10,14 @@ import data.bridge.lookup
 parents(node) := {object_key} if {
 	[object_key, _] := split(node, "#")
 } else := _listeners_above(node) | _frontends_above(node) if {
-	facts(node).endings
-	not lookup.extended_exist
-} else := _object_parents(level(node), node) if {
-	not lookup.extended_exist
-} else := _object_parents(level(node), node) | extension_parents(node) if {
+	index.facts(node).endings
+	not index.extended_exist
+} else := _object_parents(levels.of(node), node) if {
+	not index.extended_exist
+} else := _object_parents(levels.of(node), node) | extension_parents(node) if {
 	true
 } else := extension_parents(node) if {
-	lookup.extended_exist
+	index.extended_exist
 } else := set()
 
 # METADATA
@@ -34,18 +35,18 @@ path_bound_mark := "…"
 #   out (P2). With `held`, the Namespace of a Gateway, ListenerSet, route, frontend or backend stands directly above it (P3).
 #   One function a step, because Rego has no recursion; OPA computes each step once for all targets.
 paths(node, held) := {array.concat(above, [node]) | some above in _paths_to_object(object_key, held)} if {
-	not lookup.extended_exist
+	not index.extended_exist
 	[object_key, _] := split(node, "#")
 	not startswith(node, "core/Service/")
 } else := _paths_16(node, held) if {
-	not lookup.extended_exist
+	not index.extended_exist
 } else := _walked_held(node, held) if {
 	not is_port(node)
 } else := _extend(_walked_held(keys.parse(node).object, held), node, held)
 
 # Of a Gateway, above which there is its class and nothing else, without a search.
-_paths_to_object(object_key, held) := {array.concat([class | some class in facts(object_key).class; exists(class)], _step(object_key, held))} if {
-	facts(object_key).class[0]
+_paths_to_object(object_key, held) := {array.concat([class | some class in index.facts(object_key).class; exists(class)], _step(object_key, held))} if {
+	index.facts(object_key).class[0]
 } else := _paths_15(object_key, held)
 
 _walked_held(node, held) := {[at | some on in path; some at in _step(on, held)] | some path in walked(node)}
@@ -120,7 +121,7 @@ _step(node, held) := [node] if {
 
 # The Namespace of a ListenerSet stands above its Gateway already where that is in the same one.
 _same_namespace_above(node) if {
-	level(node) == "ListenerSet"
+	levels.of(node) == "ListenerSet"
 	some gateway in parents(node)
 	keys.parse(gateway).namespace == keys.parse(node).namespace
 }

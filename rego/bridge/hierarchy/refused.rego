@@ -1,6 +1,8 @@
 package bridge.hierarchy
 
+import data.bridge.index
 import data.bridge.lib.keys
+import data.bridge.lib.levels
 import data.bridge.lookup
 
 # METADATA
@@ -21,7 +23,7 @@ refused_links(node) := [object.union(link, {"message": message}) |
 refused_above(child) := {object.union(link, {"message": _refusal_message(link)}) | some link in _refused(child)}
 
 _start(node) := node if {
-	is_frontend(node)
+	keys.is_frontend(node)
 } else := keys.parse(node).object
 
 # The objects above by declaration, and the object itself. Bounded like `objects_below`.
@@ -39,16 +41,16 @@ _declared_upward(object_key) := union({{object_key}, one, two, three, four, five
 
 _directly_above(object_keys) := {parent |
 	some key in object_keys
-	some parent in lookup.declared_parents(key)
+	some parent in index.declared_parents(key)
 }
 
 _refused(child) := {link |
-	some link in (_refused_at(level(child), child) | _refused_extended(child))
+	some link in (_refused_at(levels.of(child), child) | _refused_extended(child))
 	link.reason != ""
 }
 
 _refused_extended(child) := {_refusal_of(parent, child, _extended_refusal(parent, child)) |
-	some parent in lookup.extended(child)
+	some parent in index.extended(child)
 }
 
 _extended_refusal(parent, child) := "ParentNotFound" if {
@@ -56,27 +58,27 @@ _extended_refusal(parent, child) := "ParentNotFound" if {
 } else := "ChildNotFound" if {
 	not canonical(child)
 } else := "Cycle" if {
-	child in _declared_upward(_whole_key(parent))
+	child in _declared_upward(keys.whole(parent))
 } else := ""
 
 _refused_at("Gateway", gateway) := {_refusal_of(class, gateway, _missing(class)) |
-	some class in lookup.declared_parents(gateway)
-	level(class) == "GatewayClass"
+	some class in index.declared_parents(gateway)
+	levels.of(class) == "GatewayClass"
 }
 
 _refused_at("ListenerSet", listener_set) := {_refusal_of(gateway, listener_set, listener_set_refusal(listener_set, gateway)) |
-	gateway := _gateway_of(lookup.get(listener_set))
+	gateway := index.gateway_of(lookup.get(listener_set))
 }
 
 _refused_at("Backend", backend) := {_refusal_of(route_key, backend, _backend_refusal(route_key, backend)) |
-	some route_key in lookup.declared_parents(backend)
-	level(route_key) == "Route"
+	some route_key in index.declared_parents(backend)
+	levels.of(route_key) == "Route"
 }
 
 _refused_at("Route", route_key) := {link |
 	namespace := keys.parse(route_key).namespace
 	some ref in lookup.get(route_key).spec.parentRefs
-	node := _parent_node(ref, namespace)
+	node := index.parent_node(ref, namespace)
 	some parent, reason in _parent_refusals(node, route_key, object.get(ref, "sectionName", ""), object.get(ref, "port", 0))
 	link := _refusal_of(parent, route_key, reason)
 }

@@ -1,6 +1,7 @@
 package bridge.hierarchy
 
-import data.bridge.lookup
+import data.bridge.index
+import data.bridge.lib.levels
 
 # METADATA
 # description: |
@@ -19,7 +20,7 @@ refusals_by(object_key) := {link |
 }
 
 _refused_backends(route_key) := {_refusal_of(route_key, backend, _backend_refusal(route_key, backend)) |
-	level(route_key) == "Route"
-	some backend in lookup.declared_children(route_key)
-	level(backend) == "Backend"
+	levels.of(route_key) == "Route"
+	some backend in index.declared_children(route_key)
+	levels.of(backend) == "Backend"
 }

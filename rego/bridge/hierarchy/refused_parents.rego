@@ -5,11 +5,11 @@ import data.bridge.lookup
 
 # Of what a parentRef names each node with the reason why it does not take the route, empty where it does.
 _parent_refusals(node, _, section, port) := {node: frontend_refusal(trim_suffix(node, "@frontend"), section, port)} if {
-	is_frontend(node)
+	keys.is_frontend(node)
 }
 
 _parent_refusals(node, _, _, _) := {node: "ParentNotFound"} if {
-	not is_frontend(node)
+	not keys.is_frontend(node)
 	not exists(node)
 }
 
@@ -17,13 +17,13 @@ _parent_refusals(node, route_key, section, port) := {keys.section(node, name): r
 	some name, listener in _selected(node, section, port)
 	reason := _listener_refusal(node, listener, route_key)
 } if {
-	not is_frontend(node)
+	not keys.is_frontend(node)
 	exists(node)
 	count(_selected(node, section, port)) > 0
 }
 
 _parent_refusals(node, _, section, port) := {node: "NoMatchingParent"} if {
-	not is_frontend(node)
+	not keys.is_frontend(node)
 	exists(node)
 	count(_selected(node, section, port)) == 0
 }

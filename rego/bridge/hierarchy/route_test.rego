@@ -44,18 +44,18 @@ test_a_malformed_parent_ref_is_left_out if {
 
 # K3
 test_an_unnamed_rule_is_named_by_its_place if {
-	names := hierarchy.rule_names(testing.cart_route) with input as testing.changed([])
+	names := hierarchy.section_names(testing.cart_route) with input as testing.changed([])
 	names == ["pay", "[1]"]
 }
 
 test_the_second_rule_of_one_name_has_none if {
 	route := testing.route("cart", [], [{"name": "a"}, {"name": "a"}, {"name": "x#y"}, {"name": ""}, {"name": "b"}])
-	names := hierarchy.rule_names(testing.cart_route) with input as {"changes": {"upsert": [route]}}
+	names := hierarchy.section_names(testing.cart_route) with input as {"changes": {"upsert": [route]}}
 	names == ["a", "[1]", "[2]", "[3]", "b"]
 }
 
 test_a_route_whose_rules_are_null_has_no_rules if {
 	route := testing.with_spec(testing.resource("gateway.networking.k8s.io/v1", "HTTPRoute", "shop", "cart"), {"rules": null})
-	names := hierarchy.rule_names(testing.cart_route) with input as {"changes": {"upsert": [route]}}
+	names := hierarchy.section_names(testing.cart_route) with input as {"changes": {"upsert": [route]}}
 	names == []
 }

@@ -1,13 +1,8 @@
 package bridge.hierarchy
 
+import data.bridge.index
 import data.bridge.lib.keys
-import data.bridge.lookup
-
-# METADATA
-# description: The name of a part of an object where that can name a section, else what stands for it.
-section_name(part, fallback) := part.name if {
-	regex.match(`^[^#@/\[\]]+$`, part.name)
-} else := fallback
+import data.bridge.lib.levels
 
 # METADATA
 # description: The nodes of an object's sections (listeners, route rules, Service ports).
@@ -15,10 +10,10 @@ sections(object_key) := {keys.section(object_key, name) | some name in section_n
 
 # METADATA
 # description: The section names of an object, in the object's order.
-section_names(object_key) := facts(object_key).sections if {
+section_names(object_key) := index.facts(object_key).sections if {
 	not startswith(object_key, "core/Service/")
 } else := port_names(object_key) if {
-	levels[keys.type_of(object_key)].section == "Port"
+	levels.by_type[keys.type_of(object_key)].section == "Port"
 }
 
 # METADATA
@@ -27,7 +22,7 @@ section_names(object_key) := facts(object_key).sections if {
 #   Undefined where the object or the section does not exist.
 canonical(key) := key if {
 	[object_key, section] := split(key, "#")
-	section in facts(object_key).sections
+	section in index.facts(object_key).sections
 } else := key if {
 	not regex.match(`[#@]`, key)
 	exists(key)
@@ -36,7 +31,7 @@ canonical(key) := key if {
 	section in section_names(object_key)
 } else := key if {
 	# A frontend is whole: a route that names a port of it is still a route of it.
-	level(key) == "Frontend"
+	levels.of(key) == "Frontend"
 	exists(trim_suffix(key, "@frontend"))
 } else := keys.section(parts.object, name) if {
 	parts := keys.parse(key)
@@ -46,22 +41,22 @@ canonical(key) := key if {
 	# Of an object that nobody holds any section may be named.
 	parts := keys.parse(key)
 	parts.role == ""
-	has_sections(parts.type)
+	levels.has_sections(parts.type)
 	virtual(parts.type)
 }
 
 # METADATA
 # description: What may be written for each section of an object, spelling > name. Names win over the other spellings.
 section_spellings(object_key) := object.union(others, {name: name | some name in section_names(object_key)}) if {
-	others := _other_spellings(object_level(keys.parse(object_key).type), object_key)
+	others := _other_spellings(levels.of_type(keys.parse(object_key).type), object_key)
 }
 
-_other_spellings("Route", object_key) := {sprintf("[%d]", [index]): name | some index, name in section_names(object_key)}
+_other_spellings("Route", object_key) := {sprintf("[%d]", [position]): name | some position, name in section_names(object_key)}
 
 # Two ports may share a number, one for TCP and one for UDP; then the number means the first.
 _other_spellings("Backend", object_key) := {number: names[0] |
 	some number in {sprintf("%d", [port.port]) | some port in ports(object_key)}
-	names := [port_names(object_key)[index] | some index, port in ports(object_key); sprintf("%d", [port.port]) == number]
+	names := [port_names(object_key)[position] | some position, port in ports(object_key); sprintf("%d", [port.port]) == number]
 }
 
 _other_spellings(level_name, _) := {} if not level_name in {"Route", "Backend"}
@@ -71,13 +66,13 @@ _other_spellings(level_name, _) := {} if not level_name in {"Route", "Backend"}
 #   The nodes of one object, or of one frontend, at a level, itself or its sections. One that does not exist has none
 #   (semantics P2).
 nodes_at(object_key, level_name) := {object_key} if {
-	level(object_key) == level_name
+	levels.of(object_key) == level_name
 	has_place(object_key)
 }
 
 nodes_at(object_key, level_name) := sections(object_key) if {
-	levels[keys.parse(object_key).type].section == level_name
-	not is_frontend(object_key)
+	levels.by_type[keys.parse(object_key).type].section == level_name
+	not keys.is_frontend(object_key)
 }
 
 # METADATA
@@ -85,12 +80,12 @@ nodes_at(object_key, level_name) := sections(object_key) if {
 #   An object exists (semantics P2) and stands in the hierarchy. One of a type that is not listed is a backend only where
 #   something names it as one.
 has_place(object_key) if {
-	levels[keys.parse(object_key).type]
+	levels.by_type[keys.parse(object_key).type]
 	exists(object_key)
 }
 
 has_place(object_key) if {
-	not levels[keys.parse(object_key).type]
+	not levels.by_type[keys.parse(object_key).type]
 	exists(object_key)
-	count(lookup.declared_parents(object_key)) > 0
+	count(index.declared_parents(object_key)) > 0
 }

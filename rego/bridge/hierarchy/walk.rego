@@ -1,5 +1,7 @@
 package bridge.hierarchy
 
+import data.bridge.lib.levels
+
 # METADATA
 # description: |
 #   The paths to an object or frontend where extension modules make links, without Namespaces: as `paths`, but each way is
@@ -50,7 +52,7 @@ _nothing_new_above(path) if cut(path)
 #   The node at which a path was cut because extension modules make a cycle: it stands above the path's start, and on the
 #   path. Undefined where the path is whole.
 cut(path) := repeated[0] if {
-	start := [node | some node in array.slice(path, 0, 2); level(node) != "Namespace"][0]
+	start := [node | some node in array.slice(path, 0, 2); levels.of(node) != "Namespace"][0]
 	repeated := sort([parent | some parent in parents(start); parent in path])
 	count(repeated) > 0
 }

@@ -1,7 +1,7 @@
 package bridge.kinds
 
-import data.bridge.hierarchy
 import data.bridge.lib.keys
+import data.bridge.lib.levels
 import data.bridge.merge
 
 # METADATA
@@ -58,7 +58,7 @@ _effective_kinds(spec) := of_level if {
 		some target in spec.targets
 		object.get(target, "role", "Backend") == "Backend"
 		type := concat("/", [keys.group_name(object.get(target, "group", "")), target.kind])
-		spec.effectiveTarget in ({hierarchy.object_level(type)} | {level | level := hierarchy.levels[type].section})
+		spec.effectiveTarget in ({levels.of_type(type)} | {level | level := levels.by_type[type].section})
 	}
 	count(of_level) > 0
 }

@@ -1,6 +1,7 @@
 package bridge.kinds
 
-import data.bridge.hierarchy
+import data.bridge.lib.keys
+import data.bridge.lib.levels
 
 # METADATA
 # description: |
@@ -43,8 +44,8 @@ _group_of(type, kind) := groups[0] if {
 	count(groups) == 1
 } else := "core" if {
 	kind == "Service"
-} else := hierarchy.gateway_api if {
-	hierarchy.levels[concat("/", [hierarchy.gateway_api, kind])]
+} else := keys.gateway_api if {
+	levels.by_type[concat("/", [keys.gateway_api, kind])]
 }
 
 _has_section_name(type) if {

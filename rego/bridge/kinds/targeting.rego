@@ -1,6 +1,6 @@
 package bridge.kinds
 
-import data.bridge.hierarchy
+import data.bridge.lib.levels
 
 # Functions here take the policy kind's name and no more, so that OPA can keep their results. Those that are asked for every
 # node and path say false in so many words, because OPA keeps no result of a function that has none.
@@ -14,14 +14,14 @@ may_target(policy_kind, type) if _target_entry(policy_kind, type)
 # METADATA
 # description: A policy kind's declared targets may be sections of objects of a type.
 may_target_sections(policy_kind, type) if {
-	hierarchy.has_sections(type)
+	levels.has_sections(type)
 	not get(policy_kind).targets
 	not get(policy_kind).targetSections == false
 	not frontend_role(policy_kind, type)
 }
 
 may_target_sections(policy_kind, type) if {
-	hierarchy.has_sections(type)
+	levels.has_sections(type)
 	_target_entry(policy_kind, type).sections
 	not frontend_role(policy_kind, type)
 }
@@ -31,7 +31,7 @@ may_target_sections(policy_kind, type) if {
 #   A policy kind means objects of a type as mesh frontends, by the `role` of its target entry or, where that says none,
 #   because it acts above backends (semantics K4). A frontend has no sections.
 frontend_role(policy_kind, type) if {
-	hierarchy.object_level(type) == "Backend"
+	levels.of_type(type) == "Backend"
 	_role(policy_kind, type) == "Frontend"
 }
 
@@ -69,7 +69,7 @@ backend_types(policy_kind) := {type |
 	get(policy_kind).effectiveTarget == "Backend"
 	some target in get(policy_kind).targets
 	type := concat("/", [target.group, target.kind])
-	not hierarchy.levels[type]
+	not levels.by_type[type]
 	object.get(target, "role", "Backend") == "Backend"
 	acts_on(policy_kind, type)
 }

@@ -1,6 +1,6 @@
 package bridge.kinds
 
-import data.bridge.hierarchy
+import data.bridge.lib.levels
 import data.bridge.merge
 
 _value_problems(spec) := [message |
@@ -14,7 +14,7 @@ _value_problems(spec) := [message |
 _values := {
 	"class": ["Inherited", "Direct"],
 	"mode": ["Observe", "Manage"],
-	"effectiveTarget": hierarchy.level_names,
+	"effectiveTarget": levels.names,
 	"crossNamespace": ["Forbidden", "ReferenceGrant", "Consumer"],
 	"sameLevel": ["OlderEstablished", "OldestWins", "Conflict", "ConflictOnOverlap"],
 	"strategyFrom": ["Established", "Challenger"],
@@ -23,7 +23,7 @@ _values := {
 	"wrappers": ["One", "Both"],
 	"conditions": ["Programmed", "Enforced"],
 	"statusShape": ["Conditions", "Ancestors"],
-	"ancestorLevel": hierarchy.level_names,
+	"ancestorLevel": levels.names,
 	"fanout": ["EffectiveTargets", "DeclaredTargets", "None"],
 	"defaultStrategy": sort(object.keys(merge.strategies)),
 }

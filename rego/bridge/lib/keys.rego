@@ -4,6 +4,10 @@
 package bridge.lib.keys
 
 # METADATA
+# description: The API group of Gateway API.
+gateway_api := "gateway.networking.k8s.io"
+
+# METADATA
 # description: The parts of a key. `object` is the key of the whole object, `type` is `<group>/<Kind>`.
 parse(key) := {
 	"group": group,
@@ -56,6 +60,10 @@ type_of(key) := concat("/", array.slice(split(key, "/"), 0, 2))
 object_of(node) := split(split(node, "#")[0], "@")[0]
 
 # METADATA
+# description: The object or frontend that a node is, or is a section of.
+whole(node) := split(node, "#")[0]
+
+# METADATA
 # description: Where the object of a key lives, `<group>/<Kind>/<namespace>`; entries of the index stand together by it.
 home(key) := concat("/", array.slice(split(key, "/"), 0, 3))
 
@@ -97,3 +105,13 @@ short(key) := parts.name if {
 } else := concat("/", [parts.namespace, parts.name]) if {
 	parts := parse(key)
 }
+
+# METADATA
+# description: |
+#   A node is a mesh frontend: a Service, or another object that routes can lead to, as the parent of a route. It is not the
+#   same node as that object as a backend (semantics K4).
+is_frontend(node) if endswith(node, "@frontend")
+
+# METADATA
+# description: The frontend of an object.
+frontend(object_key) := concat("", [object_key, "@frontend"])

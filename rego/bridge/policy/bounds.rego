@@ -3,66 +3,13 @@
 # description: What one policy says by itself, whatever else exists.
 package bridge.policy
 
+import data.bridge.index
 import data.bridge.lookup
 
 # METADATA
-# description: |
-#   How large a policy may be, `{leaves, depth, targetRefs, size}` (semantics T6): the settings `policy_max_…`, which travel
-#   in the bundle as `data.bridge.bounds`.
-bounds := object.union(default_bounds, data.bridge.bounds) if {
-	true
-} else := default_bounds
-
-# METADATA
-# description: The bounds where no setting says otherwise.
-default_bounds := {"leaves": 12000, "depth": 64, "targetRefs": 256, "size": 262144}
-
-# METADATA
-# description: How many entries `spec.targetSelectors` may have. Each is compared with those before it.
-selector_bound := 16
-
-# METADATA
 # description: The bound that the policy of a key is above, as a message; undefined where it is above none.
-oversized(policy_key) := excess(lookup.get(policy_key)) if {
+oversized(policy_key) := index.excess(lookup.get(policy_key)) if {
 	policy_key in lookup.touched
-} else := lookup.excess(policy_key) if {
+} else := index.stored_excess(policy_key) if {
 	not policy_key in lookup.touched
-}
-
-# METADATA
-# description: |
-#   The bound that a policy object is above, with its count, as a message; undefined where it is above none (semantics T6).
-#   Each step is linear in the JSON text and enters no value, because the object is as large as a tenant makes it.
-excess(policy) := _message("targetRefs", count(policy.spec.targetRefs), bounds.targetRefs) if {
-	is_array(policy.spec.targetRefs)
-	count(policy.spec.targetRefs) > bounds.targetRefs
-} else := _message("targetSelectors", count(policy.spec.targetSelectors), selector_bound) if {
-	is_array(policy.spec.targetSelectors)
-	count(policy.spec.targetSelectors) > selector_bound
-} else := _message("characters of JSON", count(_text(policy)), bounds.size) if {
-	count(_text(policy)) > bounds.size
-} else := _message("leaves", _leaves(_text(policy)), bounds.leaves) if {
-	strings.count(_text(policy), ",") >= bounds.leaves
-	_leaves(_text(policy)) > bounds.leaves
-} else := sprintf("Policy is nested deeper than %d levels, the bound on a policy's depth", [bounds.depth]) if {
-	_brackets(_text(policy)) > bounds.depth
-	_deeper(object.remove(policy, _not_counted), bounds.depth)
-}
-
-_message(what, number, bound) := sprintf("Policy has %d %s; at most %d are allowed", [number, what, bound])
-
-# The spec alone; metadata and status are not what a policy asks for.
-_not_counted := ["apiVersion", "kind", "metadata", "status"]
-
-_text(policy) := json.marshal(object.remove(policy, _not_counted))
-
-# In JSON there is one value more than there are commas, counted without the objects and lists that hold others.
-_leaves(text) := strings.count(regex.replace(text, `"(?:[^"\\]|\\.)*"`, ""), ",") + 1
-
-_brackets(text) := strings.count(text, "{") + strings.count(text, "[")
-
-# OPA stops at the first path that is too long.
-_deeper(value, bound) if {
-	walk(value, [path, _])
-	count(path) > bound
 }

@@ -8,6 +8,7 @@ import data.bridge.effective
 import data.bridge.hierarchy
 import data.bridge.kinds
 import data.bridge.lib.keys
+import data.bridge.lib.levels
 import data.bridge.lookup
 import data.bridge.status as reporting
 
@@ -44,7 +45,7 @@ _fate(key) := {_problem(key, key, condition.reason, condition.message) |
 }
 
 _links(key) := {_problem(key, _other(link, key), link.reason, link.message) |
-	hierarchy.levels[keys.parse(key).type]
+	levels.by_type[keys.parse(key).type]
 	some link in hierarchy.refused_by(key)
 }
 

@@ -1,6 +1,7 @@
 package bridge.request
 
 import data.bridge.hierarchy
+import data.bridge.index
 import data.bridge.lib.keys
 import data.bridge.lookup
 
@@ -9,7 +10,7 @@ import data.bridge.lookup
 #   Where a rule sends requests, in its order: `{backend, target, port, weight, filters, problem}`, null for what is not
 #   there. `target` is the port's node where the backend has such a one; `problem` says why requests fail there. `backend` and
 #   `target` are null where the ref names an object that cannot exist.
-backends(route_key, index) := [object.union(
+backends(route_key, position) := [object.union(
 	{
 		"port": object.get(ref, "port", null),
 		"weight": object.get(ref, "weight", 1),
@@ -17,7 +18,7 @@ backends(route_key, index) := [object.union(
 	},
 	_destination(route_key, ref, place),
 ) |
-	some place, ref in lookup.get(route_key).spec.rules[index].backendRefs
+	some place, ref in lookup.get(route_key).spec.rules[position].backendRefs
 ]
 
 _destination(route_key, ref, place) := {
@@ -25,7 +26,7 @@ _destination(route_key, ref, place) := {
 	"target": _target(key, object.get(ref, "port", 0)),
 	"problem": hierarchy.refused_backend(route_key, key),
 } if {
-	key := hierarchy.backend_key(ref, keys.parse(route_key).namespace)
+	key := index.backend_key(ref, keys.parse(route_key).namespace)
 } else := {"backend": null, "target": null, "problem": {"reason": "BackendNotFound", "message": message}} if {
 	message := sprintf("backendRefs[%d] names an object that cannot exist", [place])
 }
@@ -38,15 +39,15 @@ _target(key, port) := hierarchy.canonical(keys.section(key, sprintf("%d", [port]
 # description: |
 #   The nodes that requests may reach behind a rule, each backend that is there and its port.
 behind(told) := [node |
-	some index, backend in told
+	some position, backend in told
 	backend.problem == null
 	some place, node in [backend.backend, backend.target]
 	not node in array.slice([backend.backend], 0, place)
-	not node in {other | some earlier in array.slice(told, 0, index); some other in [earlier.backend, earlier.target]}
+	not node in {other | some earlier in array.slice(told, 0, position); some other in [earlier.backend, earlier.target]}
 ]
 
 # METADATA
 # description: The filters of a rule, as its route writes them.
-filters(route_key, index) := found if {
-	found := lookup.get(route_key).spec.rules[index].filters
+filters(route_key, position) := found if {
+	found := lookup.get(route_key).spec.rules[position].filters
 } else := []

@@ -1,7 +1,7 @@
 package bridge.request
 
-import data.bridge.hierarchy
 import data.bridge.lib.keys
+import data.bridge.lib.levels
 
 # METADATA
 # description: What is wrong with a request's input, in a sentence that says what would be right. Undefined where nothing is.
@@ -56,5 +56,5 @@ _is_value(one) if {
 
 _takes_requests(key) if {
 	keys.parse(key).section == ""
-	hierarchy.level(key) in {"Gateway", "Frontend"}
+	levels.of(key) in {"Gateway", "Frontend"}
 }

@@ -75,7 +75,7 @@ _covers(node) if hostname(node) in covering(asked.host)
 #   Where the request may come in: of each Gateway and port the one listener with the most specific hostname (Gateway API,
 #   GatewaySpec.listeners, "Listeners that are distinct only by Hostname"), or a frontend. By specificity, HTTPS first.
 entry_points := [input.gateway] if {
-	hierarchy.is_frontend(input.gateway)
+	keys.is_frontend(input.gateway)
 } else := [node |
 	best := {[gateway, listener(node).port]: order |
 		some gateway in gateways
@@ -98,5 +98,5 @@ _orders[[gateway, port]] contains [specificity(hostname(node)), rank, node] if {
 # METADATA
 # description: The Gateway of an entry point, or the frontend that it is.
 gateway_of(entry) := entry if {
-	hierarchy.is_frontend(entry)
+	keys.is_frontend(entry)
 } else := [gateway | some gateway in gateways; entry in listeners_of(gateway)][0]

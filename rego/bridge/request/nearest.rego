@@ -1,8 +1,8 @@
 package bridge.request
 
 import data.bridge.hierarchy
+import data.bridge.index
 import data.bridge.lib.keys
-import data.bridge.lookup
 
 _told := 5 # candidates
 
@@ -89,8 +89,8 @@ _why_not(entry, route_key) := told[0] if {
 _of_other_hosts(entry) := [{"node": route_key, "reason": "HostnameDiffers", "message": message} |
 	not _any_host(entry)
 	some name in _similar_names(entry)
-	some path in lookup.some_served_paths(_parent(entry), name, "", 1)
-	route_key := sort(lookup.serving(_parent(entry), name, path))[0]
+	some path in index.some_served_paths(_parent(entry), name, "", 1)
+	route_key := sort(index.serving(_parent(entry), name, path))[0]
 	message := sprintf("serves %s", [_host_named(name)])
 ]
 
@@ -98,9 +98,9 @@ _of_other_hosts(entry) := [{"node": route_key, "reason": "HostnameDiffers", "mes
 _similar_names(entry) := same if {
 	labels := split(asked.host, ".")
 	domain := concat(".", array.slice(labels, max([count(labels) - 2, 0]), count(labels)))
-	same := lookup.some_served_names(_parent(entry), domain, _told)
+	same := index.some_served_names(_parent(entry), domain, _told)
 	count(same) > 0
-} else := lookup.some_served_names(_parent(entry), "", _told)
+} else := index.some_served_names(_parent(entry), "", _told)
 
 _short(node) := sprintf("%s %s%s", [parts.kind, keys.short(node), section]) if {
 	parts := keys.parse(node)

@@ -1,8 +1,8 @@
 package bridge.status
 
-import data.bridge.hierarchy
 import data.bridge.kinds
 import data.bridge.lib.keys
+import data.bridge.lib.levels
 
 # METADATA
 # description: |
@@ -64,7 +64,7 @@ _listeners_part(object_key, told) := {"listeners": {listener.name: conditions |
 	some index, listener in _list(object_key, ["status", "listeners"])
 	conditions := _within(object_key, ["status", "listeners", index], _at(told, listener.name))
 }} if {
-	hierarchy.levels[keys.parse(object_key).type].section == "Listener"
+	levels.by_type[keys.parse(object_key).type].section == "Listener"
 } else := {}
 
 _parents_part("parents", object_key, told) := {"parents": array.slice(entries, 0, max([0, parent_bound - others]))} if {

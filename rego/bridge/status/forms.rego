@@ -1,7 +1,7 @@
 package bridge.status
 
-import data.bridge.hierarchy
 import data.bridge.lib.keys
+import data.bridge.lib.levels
 import data.bridge.lookup
 
 # METADATA
@@ -9,7 +9,7 @@ import data.bridge.lookup
 #   In what form objects of a type can show that they are affected (GEP-713, "Target object status"): "parents" for a route,
 #   "conditions" where there is status.conditions, else "annotations".
 form(type) := "parents" if {
-	hierarchy.object_level(type) == "Route"
+	levels.of_type(type) == "Route"
 } else := "conditions" if {
 	type in _with_conditions
 } else := "conditions" if {
@@ -38,7 +38,7 @@ _conditions_schemas[type] contains schema if {
 
 # How many conditions an object of a type may have.
 _bound(type) := 8 if {
-	startswith(type, concat("", [hierarchy.gateway_api, "/"]))
+	startswith(type, concat("", [keys.gateway_api, "/"]))
 } else := min({schema.maxItems | some schema in _conditions_schemas[type]}) if {
 	true
 } else := 1000000

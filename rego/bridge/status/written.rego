@@ -1,7 +1,8 @@
 package bridge.status
 
-import data.bridge.hierarchy
 import data.bridge.kinds
+import data.bridge.lib.keys
+import data.bridge.lib.levels
 
 # METADATA
 # description: |
@@ -31,7 +32,7 @@ _marked(replicated) := {type |
 # Where a kind does not list its targets: what has a place in the hierarchy, and what is replicated beside Gateway API.
 _declared(kind, replicated) := {concat("/", [target.group, target.kind]) | some target in kind.targets} if {
 	kind.targets
-} else := {type | some type, _ in hierarchy.levels} | {type | some type in replicated; not _gateway_apis(type)}
+} else := {type | some type, _ in levels.by_type} | {type | some type in replicated; not _gateway_apis(type)}
 
 _acted_on(kind, replicated) := {type |
 	some type in _at_level(kind.effectiveTarget, kind, replicated)
@@ -48,8 +49,8 @@ _counts(kind, _) if not kind.effectiveKinds
 _at_level("Target", kind, replicated) := _declared(kind, replicated)
 
 _at_level(level, kind, replicated) := {type |
-	some type in ({type | some type, _ in hierarchy.levels} | _backends(kind, replicated))
-	level in ({hierarchy.object_level(type)} | {section | section := hierarchy.levels[type].section})
+	some type in ({type | some type, _ in levels.by_type} | _backends(kind, replicated))
+	level in ({levels.of_type(type)} | {section | section := levels.by_type[type].section})
 } if {
 	level != "Target"
 }
@@ -62,5 +63,5 @@ _backends(kind, replicated) := {type | some type in _declared(kind, replicated)}
 
 # What is always replicated besides what policies act on.
 _gateway_apis(type) if {
-	split(type, "/")[0] in {hierarchy.gateway_api, "policybridge.io", "apiextensions.k8s.io"}
+	split(type, "/")[0] in {keys.gateway_api, "policybridge.io", "apiextensions.k8s.io"}
 }

@@ -3,7 +3,7 @@
 # description: A small world that tests share, as a change (`input`) or as stored (`data`). Objects are data, made by functions.
 package bridge.testing
 
-import data.bridge.hierarchy
+import data.bridge.index
 import data.bridge.lib.keys
 
 gateway_api := "gateway.networking.k8s.io/v1"
@@ -142,9 +142,9 @@ stored(objects) := object.union_n([{group: {kind: {namespace: {name: obj}}}} |
 	[group, kind, namespace, name] := split(keys.of(obj), "/")
 ])
 
-index(objects) := object.union_n([nested |
+stored_index(objects) := object.union_n([nested |
 	some obj in objects
-	some entry in hierarchy.links(obj)
+	some entry in index.links(obj)
 	nested := _nested(_place(entry.path, keys.of(obj)), entry.value)
 ])
 

@@ -2,8 +2,10 @@ package bridge.topology
 
 import data.bridge.attachment
 import data.bridge.hierarchy
+import data.bridge.index
 import data.bridge.kinds
-import data.bridge.lookup
+import data.bridge.lib.keys
+import data.bridge.lib.levels
 
 # METADATA
 # description: |
@@ -12,7 +14,7 @@ import data.bridge.lookup
 #   picture even where nothing leads to it. Nothing in it grows with what others declare of the object. Undefined for what has
 #   no place there.
 entry(object_key) := {
-	"nodes": {node: {"level": hierarchy.level(node), "policies": _policies(node, kinds.names)} | some node in nodes},
+	"nodes": {node: {"level": levels.of(node), "policies": _policies(node, kinds.names)} | some node in nodes},
 	"edges": sort(_edges(nodes)),
 	"refused": sort(_refused(object_key)),
 	"alone": _alone(object_key),
@@ -31,18 +33,18 @@ _pictured(object_key) if {
 }
 
 _stands_as_frontend(object_key) if {
-	node := hierarchy.frontend(object_key)
+	node := keys.frontend(object_key)
 	_stands(node)
 }
 
 _nodes(object_key) := ({object_key} | hierarchy.sections(object_key)) | {node |
-	node := hierarchy.frontend(object_key)
+	node := keys.frontend(object_key)
 	_stands(node)
 }
 
 _edges(nodes) := {[parent, node] | some node in nodes; some parent in _above(node)} | {[rule, backend] |
 	some node in nodes
-	hierarchy.level(node) == "Route"
+	levels.of(node) == "Route"
 	some rule, backends in hierarchy.rule_backends(node)
 	some backend, _ in backends
 	hierarchy.exists(backend)
@@ -50,9 +52,9 @@ _edges(nodes) := {[parent, node] | some node in nodes; some parent in _above(nod
 
 # Any number of rules may lead to a backend: they tell of it, so that a change of one of them costs that one.
 _above(node) := hierarchy.parents(node) if {
-	hierarchy.level(node) != "Backend"
+	levels.of(node) != "Backend"
 } else := hierarchy.extension_parents(node) if {
-	lookup.extended_exist
+	index.extended_exist
 } else := set()
 
 _refused(object_key) := {link |
@@ -62,14 +64,14 @@ _refused(object_key) := {link |
 	_asks_refused(object_key)
 } else := set()
 
-_asks_refused(object_key) if hierarchy.level(object_key) != "Backend"
+_asks_refused(object_key) if levels.of(object_key) != "Backend"
 
-_asks_refused(_) if lookup.extended_exist
+_asks_refused(_) if index.extended_exist
 
-_tells_refused(object_key, _) if hierarchy.level(object_key) != "Backend"
+_tells_refused(object_key, _) if levels.of(object_key) != "Backend"
 
-_tells_refused(_, link) if hierarchy.level(link.parent) != "Route"
+_tells_refused(_, link) if levels.of(link.parent) != "Route"
 
 _alone(object_key) if {
-	hierarchy.level(object_key) in {"GatewayClass", "Gateway", "Route", "ListenerSet"}
+	levels.of(object_key) in {"GatewayClass", "Gateway", "Route", "ListenerSet"}
 } else := false

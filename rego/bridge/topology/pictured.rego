@@ -2,8 +2,9 @@ package bridge.topology
 
 import data.bridge.attachment
 import data.bridge.effective
-import data.bridge.hierarchy
+import data.bridge.index
 import data.bridge.kinds
+import data.bridge.lib.levels
 import data.bridge.lookup
 
 # METADATA
@@ -15,16 +16,16 @@ pictured := array.concat(
 	[sort(_of_further_levels | _targets)],
 )
 
-_of_level(name) := {key | some type, at in hierarchy.levels; at.object == name; some key in lookup.keys_of(type)}
+_of_level(name) := {key | some type, at in levels.by_type; at.object == name; some key in lookup.keys_of(type)}
 
 _of_further_levels := {key |
-	some type, at in hierarchy.levels
+	some type, at in levels.by_type
 	not at.object in {"GatewayClass", "Gateway", "ListenerSet", "Route", "Backend", "Namespace"}
 	some key in lookup.keys_of(type)
 }
 
-_targets := lookup.targeted | {ref.object |
-	lookup.selectors_exist
+_targets := index.targeted | {ref.object |
+	index.selectors_exist
 	some policy_kind in kinds.names
 	some policy in effective.policies(policy_kind)
 	some ref in attachment.declared(policy)

@@ -2,6 +2,7 @@ package bridge.topology
 
 import data.bridge.attachment
 import data.bridge.hierarchy
+import data.bridge.index
 import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.lookup
@@ -23,17 +24,17 @@ _told_by(object_key, was) := {key |
 	some key in _led_to(object_key, path)
 }
 
-_paths_of(object_key) := {entry.path | some entry in hierarchy.links(lookup.get(object_key))}
+_paths_of(object_key) := {entry.path | some entry in index.links(lookup.get(object_key))}
 
 _led_to(_, ["extended", child]) := {trim_suffix(child, "@frontend")}
 
-_led_to(_, ["children", parent]) := {trim_suffix(parent, "@frontend")} if hierarchy.is_frontend(parent)
+_led_to(_, ["children", parent]) := {trim_suffix(parent, "@frontend")} if keys.is_frontend(parent)
 
 _led_to(_, ["targeted", target]) := {target}
 
 _led_to(policy, ["selectors", _, type, text]) := {ref.object | some ref in attachment.selected_refs(policy, type, text)}
 
-_naming(object_key) := lookup.declared_parents(object_key)
+_naming(object_key) := index.declared_parents(object_key)
 
 # Whose links and refs the object decides on: what stands directly below it, what is in a Namespace, what needs a grant.
 _judged_by(object_key) := (_directly_judged(object_key) | {key |
@@ -43,7 +44,7 @@ _judged_by(object_key) := (_directly_judged(object_key) | {key |
 	key := ref.object
 }) | {ref.object |
 	some policy_kind in kinds.names
-	some policy in lookup.limited(policy_kind)
+	some policy in index.limited(policy_kind)
 	some ref in attachment.named(policy)
 	ref.class
 	ref.object in hierarchy.objects_below(object_key)
@@ -51,5 +52,5 @@ _judged_by(object_key) := (_directly_judged(object_key) | {key |
 
 _directly_judged(object_key) := {trim_suffix(key, "@frontend") | some key in hierarchy.step_below(object_key)} | {key |
 	keys.parse(object_key).type == "gateway.networking.k8s.io/ReferenceGrant"
-	some key in lookup.referrers(keys.parse(object_key).namespace)
+	some key in index.referrers(keys.parse(object_key).namespace)
 }

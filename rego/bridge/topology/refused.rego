@@ -1,8 +1,8 @@
 package bridge.topology
 
 import data.bridge.hierarchy
+import data.bridge.index
 import data.bridge.lib.keys
-import data.bridge.lookup
 
 # METADATA
 # description: |
@@ -17,7 +17,7 @@ refused(nodes) := sort({link |
 	not _taken_elsewhere(link)
 })
 
-_declared_below(objects) := {child | some object_key in objects; some child in lookup.declared_children(object_key)}
+_declared_below(objects) := {child | some object_key in objects; some child in index.declared_children(object_key)}
 
 _joins(link, objects) if link.child in objects
 
@@ -36,5 +36,5 @@ _taken_elsewhere(link) if {
 
 # The object of a node in the role that the node has.
 _whole(node) := concat("", [trim_suffix(keys.parse(node).object, "@frontend"), "@frontend"]) if {
-	hierarchy.is_frontend(node)
+	keys.is_frontend(node)
 } else := keys.parse(node).object

@@ -6,8 +6,10 @@ package bridge.topology
 import data.bridge.attachment
 import data.bridge.effective
 import data.bridge.hierarchy
+import data.bridge.index
 import data.bridge.kinds
 import data.bridge.lib.keys
+import data.bridge.lib.levels
 import data.bridge.lookup
 
 # METADATA
@@ -15,12 +17,12 @@ import data.bridge.lookup
 #   A node as the tree tells it: `{level, children, policies}`, with `namespace` for one above which a Namespace with
 #   policies stands (semantics P3). `policies` name or select the node, `{policy, policyKind, accepted, reason?}`.
 node(key, policy_kinds) := object.union(
-	{"level": hierarchy.level(key), "children": _children(key), "policies": _policies(key, policy_kinds)},
+	{"level": levels.of(key), "children": _children(key), "policies": _policies(key, policy_kinds)},
 	{"namespace": namespace | namespace := _namespace(key, policy_kinds)},
 )
 
 _children(key) := sort(hierarchy.children(key)) if {
-	hierarchy.level(key) != "Namespace"
+	levels.of(key) != "Namespace"
 } else := sort(hierarchy.members(keys.parse(key).name))
 
 _namespace(key, policy_kinds) := namespace if {
@@ -58,10 +60,10 @@ roots(policy_kinds) := {key |
 }
 
 _placed contains key if {
-	some type, at in hierarchy.levels
+	some type, at in levels.by_type
 	not at.object == "Namespace"
 	some object_key in lookup.keys_of(type)
-	some key in {object_key, hierarchy.frontend(object_key)}
+	some key in {object_key, keys.frontend(object_key)}
 	_stands(key)
 }
 
@@ -70,18 +72,18 @@ _placed contains key if {
 	some policy_kind in kinds.names
 	some policy in effective.policies(policy_kind)
 	some target in attachment.targets(policy)
-	hierarchy.level(target) != "Namespace"
+	levels.of(target) != "Namespace"
 	key := keys.parse(target).object
 }
 
-_stands(key) if not hierarchy.is_frontend(key)
+_stands(key) if not keys.is_frontend(key)
 
 _stands(key) if {
-	hierarchy.is_frontend(key)
-	count(lookup.declared_children(key)) > 0
+	keys.is_frontend(key)
+	count(index.declared_children(key)) > 0
 }
 
-_tells(key, _) if hierarchy.level(key) in {"GatewayClass", "Gateway", "Route", "ListenerSet"}
+_tells(key, _) if levels.of(key) in {"GatewayClass", "Gateway", "Route", "ListenerSet"}
 
 _tells(key, _) if count(hierarchy.children(key) - hierarchy.sections(key)) > 0
 

@@ -18,7 +18,7 @@ _told_in(objects, asked) := found if {
 	kinds_there := kinds.in_force with data.objects as testing.stored(all_objects)
 	found := v1.admission with input as asked
 		with data.objects as testing.stored(all_objects)
-		with data.index as testing.index(all_objects)
+		with data.index as testing.stored_index(all_objects)
 		with data.kinds as kinds_there
 }
 

@@ -3,6 +3,7 @@ package bridge.v1
 import data.bridge.attachment
 import data.bridge.effective as engine
 import data.bridge.hierarchy
+import data.bridge.index
 import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.lookup
@@ -77,7 +78,7 @@ _concerned_scopes[kind] contains scope if {
 _concerned_scopes[kind] contains scope if {
 	some kind in kinds.names
 	kinds.direct(kind)
-	some policy in lookup.limited(kind)
+	some policy in index.limited(kind)
 	some ref in attachment.named(policy)
 	ref.class
 	some object_key in _concerned_objects
@@ -88,7 +89,7 @@ _concerned_scopes[kind] contains scope if {
 # A ref may name a section that is gone; then its object is asked.
 _node(kind, key) := attachment.place(kind, key) if {
 	true
-} else := hierarchy.frontend(keys.parse(key).object) if {
+} else := keys.frontend(keys.parse(key).object) if {
 	kinds.frontend_role(kind, keys.parse(key).type)
 } else := keys.parse(key).object
 
@@ -103,27 +104,27 @@ _concerned_objects contains child if some ["parents", child] in _old_paths
 _concerned_objects contains referrer if {
 	some key in input.keys
 	keys.parse(key).type == "gateway.networking.k8s.io/ReferenceGrant"
-	some referrer in lookup.referrers(keys.parse(key).namespace)
+	some referrer in index.referrers(keys.parse(key).namespace)
 }
 
 # Frontends whose object changed, and those of a consumer route that changed or is gone: it replaces the others' routes
 # for its namespace (semantics P6).
 _concerned_frontends contains frontend if {
 	some key in _concerned_objects
-	frontend := hierarchy.frontend(key)
-	count(lookup.declared_children(frontend)) > 0
+	frontend := keys.frontend(key)
+	count(index.declared_children(frontend)) > 0
 }
 
 _concerned_frontends contains frontend if {
 	some key in _concerned_objects
-	some frontend in lookup.declared_parents(key)
-	hierarchy.is_frontend(frontend)
+	some frontend in index.declared_parents(key)
+	keys.is_frontend(frontend)
 	keys.parse(frontend).namespace != keys.parse(key).namespace
 }
 
 _concerned_frontends contains frontend if {
 	some ["children", frontend] in _old_paths
-	hierarchy.is_frontend(frontend)
+	keys.is_frontend(frontend)
 }
 
 _concerned_policies := {key | some key in _concerned_objects; kinds.of_policy(key)}

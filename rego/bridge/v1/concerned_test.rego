@@ -69,7 +69,7 @@ test_a_gateway_concerns_what_keeps_its_status_for_gateways_above_it if {
 		{"targetRefs": [testing.service_ref("cart")]},
 	)
 	found := v1.concerned with data.objects as testing.stored([policy])
-		with data.index as testing.index([policy])
+		with data.index as testing.stored_index([policy])
 		with input as _asked([kind], {"keys": ["gateway.networking.k8s.io/Gateway/infra/public"], "was": {}})
 	found.scopes["acme.io/TlsPolicy"] == ["core/Service/shop/cart"]
 }

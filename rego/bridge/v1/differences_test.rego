@@ -9,7 +9,7 @@ _differences(fields) := found if {
 	kinds := v1.kinds_in_force with data.objects as testing.stored(_stored_world)
 	found := v1.differences with input as fields
 		with data.objects as testing.stored(_stored_world)
-		with data.index as testing.index(_stored_world)
+		with data.index as testing.stored_index(_stored_world)
 		with data.kinds as kinds
 }
 

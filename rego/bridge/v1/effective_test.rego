@@ -47,7 +47,7 @@ test_effective_answers_from_what_is_stored_as_from_a_change if {
 	kinds := v1.kinds_in_force with data.objects as testing.stored(objects)
 	found := v1.effective with input as {"targets": [testing.cart_pay]}
 		with data.objects as testing.stored(objects)
-		with data.index as testing.index(objects)
+		with data.index as testing.stored_index(objects)
 		with data.kinds as kinds
 	found == [_told(testing.cart_pay)]
 }

@@ -1,6 +1,6 @@
 package bridge.v1
 
-import data.bridge.hierarchy
+import data.bridge.index
 import data.bridge.lib.keys
 
 # METADATA
@@ -11,10 +11,10 @@ import data.bridge.lib.keys
 extension_problems := _error("InvalidInput", "objects must be a list of objects with apiVersion, kind and metadata.name") if {
 	input.objects
 	not _is_list("objects")
-} else := [{"module": pair[0], "message": pair[1]} | some pair in sort(hierarchy.extension_problems | _link_problems)]
+} else := [{"module": pair[0], "message": pair[1]} | some pair in sort(index.extension_problems | _link_problems)]
 
 _link_problems := {problem |
 	some obj in object.get(input, "objects", [])
-	some problem in hierarchy.extension_link_problems(obj)
+	some problem in index.extension_link_problems(obj)
 	keys.of(obj)
 }

@@ -1,7 +1,7 @@
 package bridge.v1
 
 import data.bridge.effective as engine
-import data.bridge.hierarchy
+import data.bridge.index
 import data.bridge.kinds
 import data.bridge.lookup
 
@@ -11,7 +11,7 @@ import data.bridge.lookup
 # entrypoint: true
 facts := object.union(
 	{key: made | some key in input.policies; made := engine.made(key)},
-	{key: made | some key in input.objects; made := hierarchy.facts_of(lookup.get(key))},
+	{key: made | some key in input.objects; made := index.facts_of(lookup.get(key))},
 )
 
 # METADATA

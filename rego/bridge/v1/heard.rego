@@ -1,6 +1,7 @@
 package bridge.v1
 
 import data.bridge.attachment
+import data.bridge.index
 import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.lookup
@@ -31,7 +32,7 @@ _heard contains policy if {
 _heard contains policy if {
 	some key in input.keys
 	parts := keys.parse(key)
-	some [policy, _] in lookup.selecting(parts.namespace, parts.type)
+	some [policy, _] in index.selecting(parts.namespace, parts.type)
 	kinds.of_policy(policy)
 }
 

@@ -1,6 +1,6 @@
 package bridge.v1
 
-import data.bridge.hierarchy
+import data.bridge.index
 import data.bridge.lib.keys
 
 # METADATA
@@ -15,7 +15,7 @@ links := _error("InvalidInput", "objects must be a list of objects with apiVersi
 } else := {key: entries |
 	some obj in input.objects
 	key := keys.of(obj)
-	entries := hierarchy.links(obj)
+	entries := index.links(obj)
 	count(entries) > 0
 }
 
@@ -25,4 +25,4 @@ links := _error("InvalidInput", "objects must be a list of objects with apiVersi
 #   of `{"with": pointer}` is read whole, without its status and other metadata. Null while modules of admins make links or
 #   place kinds.
 # entrypoint: true
-links_read := hierarchy.links_read
+links_read := index.links_read

@@ -1,6 +1,7 @@
 package bridge.v1
 
 import data.bridge.hierarchy
+import data.bridge.lib.keys
 import data.bridge.request as requests
 
 # METADATA
@@ -57,7 +58,7 @@ _served := object.union(_entered[0], {
 }
 
 _listener_or_null(entry) := null if {
-	hierarchy.is_frontend(entry)
+	keys.is_frontend(entry)
 } else := entry
 
 _request_problem := _error("InvalidInput", requests.input_problem) if {

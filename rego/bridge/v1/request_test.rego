@@ -30,7 +30,7 @@ test_request_tells_the_way_and_what_holds_there if {
 # The index as it is stored gives the same as one that is made of changes.
 test_request_is_the_same_of_what_is_stored_and_of_changes if {
 	asked := {"host": "www.example.com", "port": 80}
-	stored := v1.request with input as asked with data.objects as testing.stored(testing.world) with data.index as testing.index(testing.world)
+	stored := v1.request with input as asked with data.objects as testing.stored(testing.world) with data.index as testing.stored_index(testing.world)
 	stored == _asked(asked, [])
 }
 

@@ -1,4 +1,4 @@
-package bridge.attachment
+package bridge.index
 
 # METADATA
 # description: |
@@ -7,7 +7,7 @@ package bridge.attachment
 #   the policy's own namespace: it has neither sectionName nor namespace (semantics T1, T2).
 selector_flaw(place, raw) := sprintf("%s is no object", [place]) if {
 	not is_object(raw)
-} else := flaw(place, object.union(raw, {"name": "-"})) if {
+} else := ref_flaw(place, object.union(raw, {"name": "-"})) if {
 	true
 } else := sprintf("%s.%s: a selector has only %s", [place, unknown[0], concat(", ", _selector_fields)]) if {
 	unknown := sort([field | some field, value in raw; value != null; not field in _selector_fields])

@@ -1,7 +1,7 @@
-package bridge.hierarchy
+package bridge.index
 
-import data.bridge.attachment
 import data.bridge.lib.keys
+import data.bridge.lib.levels
 
 # METADATA
 # description: |
@@ -9,28 +9,28 @@ import data.bridge.lib.keys
 #   replicator stores the value at this object's own key. A function of the object alone, never whether a link counts.
 #   A first fill asks for those of every object: what is the same for many of them is a function of that alone, which OPA
 #   makes once a query.
-links(obj) := array.concat(_links_of(object_level(type), type, obj), [entry | some entry in attachment.entries(obj)]) if {
-	count(_link_modules) == 0
+links(obj) := array.concat(_links_of(levels.of_type(type), type, obj), [entry | some entry in target_entries(obj)]) if {
+	count(link_modules) == 0
 	type := keys.type(obj.apiVersion, obj.kind)
 } else := [entry | some entry in union({
-	_edge_entries(keys.of(obj), declared_edges(obj) | _link_edges(obj)),
+	_edge_entries(keys.of(obj), declared_edges(obj) | {[keys.whole(parent), child] | some [parent, child] in extension_links(obj)}),
 	_extended_entries(extension_links(obj)),
 	{entry | some entry in _served_of(keys.type(obj.apiVersion, obj.kind), obj)},
-	attachment.entries(obj),
+	target_entries(obj),
 })]
 
 # What the object's level lets it declare. Each level's file has what it names above and below it.
 default _links_of(_, _, _) := []
 
-_links_of("Gateway", _, obj) := _entries(keys.of(obj), _named_above("Gateway", obj), set())
+_links_of("Gateway", _, obj) := _entries(keys.of(obj), named_above("Gateway", obj), set())
 
-_links_of("ListenerSet", _, obj) := _entries(keys.of(obj), _named_above("ListenerSet", obj), set())
+_links_of("ListenerSet", _, obj) := _entries(keys.of(obj), named_above("ListenerSet", obj), set())
 
 _links_of("Route", type, obj) := array.concat(
-	_entries(keys.of(obj), above, _named_below("Route", obj)),
+	_entries(keys.of(obj), above, named_below("Route", obj)),
 	served_entries(type, obj.spec, above),
 ) if {
-	above := _named_above("Route", obj)
+	above := named_above("Route", obj)
 }
 
 # Every edge begins or ends at the object itself, which spares looking through all edges for each.
@@ -48,8 +48,8 @@ _sorted(ends) := sort(ends)
 
 _outer_entries(namespace, ends) := [entry | some entry in (_referrer_entries(namespace, ends) | _held_entries(ends))]
 
-_served_of(type, obj) := served_entries(type, obj.spec, _named_above("Route", obj)) if {
-	object_level(type) == "Route"
+_served_of(type, obj) := served_entries(type, obj.spec, named_above("Route", obj)) if {
+	levels.of_type(type) == "Route"
 } else := []
 
 # What extension modules link stands apart too, with its sections, because nothing in the objects says it again.
@@ -69,14 +69,10 @@ _edge_entries(self, edges) := union({
 
 # METADATA
 # description: The pairs [parent, child] of whole objects that an object declares.
-declared_edges(obj) := {[parent, self] | some parent in _named_above(at, obj)} | {[self, child] | some child in _named_below(at, obj)} if {
+declared_edges(obj) := {[parent, self] | some parent in named_above(at, obj)} | {[self, child] | some child in named_below(at, obj)} if {
 	self := keys.of(obj)
-	at := object_level(keys.type_of(self))
+	at := levels.of_type(keys.type_of(self))
 }
-
-default _named_above(_, _) := set()
-
-default _named_below(_, _) := set()
 
 _children_entries(edges) := {{"path": ["children", parent], "value": value} |
 	some [parent, _] in edges
@@ -97,7 +93,7 @@ _held_entries(ends) := {{"path": ["held", namespace], "value": value} |
 	unlisted := {keys.parse(end).object |
 		some end in ends
 		not strings.any_prefix_match(end, ["gateway.networking.k8s.io/", "core/"])
-		not levels[keys.type_of(end)]
+		not levels.by_type[keys.type_of(end)]
 	}
 	some namespace in {split(end, "/")[2] | some end in unlisted}
 	value := sort([end | some end in unlisted; split(end, "/")[2] == namespace])

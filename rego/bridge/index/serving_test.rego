@@ -1,6 +1,6 @@
-package bridge.lookup_test
+package bridge.index_test
 
-import data.bridge.lookup
+import data.bridge.index
 
 _parent := "gateway.networking.k8s.io/Gateway/infra/public"
 
@@ -25,37 +25,37 @@ _added := {
 }
 
 test_routes_are_found_by_parent_hostname_and_path if {
-	found := lookup.serving(_parent, "shop.example.com", "/cart") with data.index.served as _served
+	found := index.serving(_parent, "shop.example.com", "/cart") with data.index.served as _served
 	found == {_route("b")}
-	nothing := lookup.serving("core/Service/shop/cart@frontend", "*", "*") with data.index.served as _served
+	nothing := index.serving("core/Service/shop/cart@frontend", "*", "*") with data.index.served as _served
 	nothing == set()
 }
 
 test_a_changed_route_is_found_where_it_would_be if {
-	was := lookup.serving(_parent, "shop.example.com", "/cart") with data.index.served as _served
+	was := index.serving(_parent, "shop.example.com", "/cart") with data.index.served as _served
 		with input as {"changes": {"upsert": [_added]}}
-	is := lookup.serving(_parent, "blog.example.com", "/posts") with data.index.served as _served
+	is := index.serving(_parent, "blog.example.com", "/posts") with data.index.served as _served
 		with input as {"changes": {"upsert": [_added]}}
 	[was, is] == [set(), {_route("b")}]
-	names := lookup.served_names(_parent) with data.index.served as _served with input as {"changes": {"upsert": [_added]}}
+	names := index.served_names(_parent) with data.index.served as _served with input as {"changes": {"upsert": [_added]}}
 	names == {"*", "blog.example.com", "shop.example.com"}
-	paths := lookup.some_served_paths(_parent, "blog.example.com", "/p", 5) with data.index.served as _served
+	paths := index.some_served_paths(_parent, "blog.example.com", "/p", 5) with data.index.served as _served
 		with input as {"changes": {"upsert": [_added]}}
 	paths == ["/posts"]
 }
 
 test_hostnames_are_found_by_their_ending_and_paths_by_their_beginning if {
-	names := lookup.some_served_names(_parent, "example.com", 5) with data.index.served as _served
+	names := index.some_served_names(_parent, "example.com", 5) with data.index.served as _served
 	names == ["shop.example.com"]
-	paths := lookup.some_served_paths(_parent, "shop.example.com", "/c", 5) with data.index.served as _served
+	paths := index.some_served_paths(_parent, "shop.example.com", "/c", 5) with data.index.served as _served
 	paths == [`/c+\E`, "/cart"]
-	one := lookup.some_served_paths(_parent, "shop.example.com", "", 1) with data.index.served as _served
+	one := index.some_served_paths(_parent, "shop.example.com", "", 1) with data.index.served as _served
 	one == ["/"]
 }
 
 test_what_is_looked_for_is_no_pattern if {
 	every pair in [[".", []], ["/c+", [`/c+\E`]], [`/c+\E`, [`/c+\E`]], ["(", []]] {
-		found := lookup.some_served_paths(_parent, "shop.example.com", pair[0], 5) with data.index.served as _served
+		found := index.some_served_paths(_parent, "shop.example.com", pair[0], 5) with data.index.served as _served
 		found == pair[1]
 	}
 }

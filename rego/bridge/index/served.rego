@@ -1,4 +1,4 @@
-package bridge.hierarchy
+package bridge.index
 
 _paths_told := 16 # of a route with more, the first segments are told
 

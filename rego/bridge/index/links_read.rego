@@ -1,4 +1,6 @@
-package bridge.hierarchy
+package bridge.index
+
+import data.bridge.lib.levels
 
 # METADATA
 # description: |
@@ -7,9 +9,9 @@ package bridge.hierarchy
 #   changes no links, and whoever asks for an object's links may leave them out. Null while extension modules make links or
 #   place kinds: nobody knows what theirs read, nor when they change.
 links_read := null if {
-	count(_link_modules) > 0
+	count(link_modules) > 0
 } else := null if {
-	count(extension_levels) > 0
+	count(levels.extended) > 0
 } else := array.flatten([
 	_fields_read, [concat("/", [place, field]) |
 		some place in ["/spec/parentRef", "/spec/parentRefs/*", "/spec/rules/*/backendRefs/*"]

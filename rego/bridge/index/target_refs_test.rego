@@ -1,17 +1,17 @@
-package bridge.attachment_test
+package bridge.index_test
 
-import data.bridge.attachment
+import data.bridge.index
 import data.bridge.testing
 
 _gateway_key := "gateway.networking.k8s.io/Gateway/shop/public"
 
 _policy(spec) := testing.with_spec(testing.resource("example.com/v1", "ColorPolicy", "shop", "warm"), spec)
 
-_refs(spec) := [ref.key | some ref in attachment.refs(_policy(spec))]
+_refs(spec) := [ref.key | some ref in index.target_refs(_policy(spec))]
 
 # T1
 test_a_ref_is_its_object_and_section if {
-	attachment.refs(_policy({"targetRefs": [testing.section_ref("Gateway", "public", "http")]})) == [{
+	index.target_refs(_policy({"targetRefs": [testing.section_ref("Gateway", "public", "http")]})) == [{
 		"object": _gateway_key,
 		"section": "http",
 		"key": sprintf("%s#http", [_gateway_key]),
@@ -72,12 +72,12 @@ test_a_policy_without_spec_or_with_an_odd_one_has_no_refs if {
 	every spec in [{}, null, [], "x", {"targetRefs": "x"}, {"targetRefs": 3}, {"targetRef": "x"}] {
 		_refs(spec) == []
 	}
-	attachment.refs(testing.resource("example.com/v1", "ColorPolicy", "shop", "warm")) == []
+	index.target_refs(testing.resource("example.com/v1", "ColorPolicy", "shop", "warm")) == []
 }
 
 test_a_policy_in_another_namespace_than_its_target_refers_there if {
 	policy := _policy({"targetRefs": [testing.far_ref("Gateway", "infra", "public")]})
-	attachment.entries(policy) == {
+	index.target_entries(policy) == {
 		{"path": ["attached", "example.com/ColorPolicy", "gateway.networking.k8s.io/Gateway/infra/public"], "value": true},
 		{"path": ["targeted", "gateway.networking.k8s.io/Gateway/infra/public"], "value": true},
 		{"path": ["referrers", "infra"], "value": true},

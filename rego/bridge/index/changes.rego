@@ -1,0 +1,20 @@
+package bridge.index
+
+import data.bridge.lookup
+
+# METADATA
+# description: |
+#   What the objects that `changes` creates or replaces declare, by part of the index, first key, and the further keys joined by newlines: a
+#   set. A complete rule, so that OPA makes it once a query.
+changed := _changed_entries
+
+_changed_entries[path[0]][path[1]][concat("\n", array.slice(path, 2, 4))] contains value if {
+	some declarer, obj in lookup.upserts
+	some entry in links(obj)
+	path := entry.path
+	some value in _values(path[0], declarer, entry.value)
+}
+
+_values(_, _, value) := value if is_array(value)
+
+_values(_, declarer, value) := [declarer] if not is_array(value)

@@ -1,0 +1,35 @@
+package bridge.index
+
+import data.bridge.lib.keys
+
+# Extension modules are packages `bridge.extensions.hierarchy.<name>` that an admin writes (design, "Hierarchy"): `levels`
+# names kinds and their places, `virtual` kinds that no API server knows, `links` what one object declares. Values of
+# another shape are left out, and `extension_problems` reports them.
+
+# METADATA
+# description: |
+#   The links that extension modules make of one object, `[parent, child]`, nodes. The parent may be a section; the child
+#   is an object or a frontend.
+extension_links(obj) := {link |
+	some name in link_modules
+	some link in data.bridge.extensions.hierarchy[name].links with input as {"object": obj}
+	is_link(link)
+}
+
+# METADATA
+# description: The names of the extension modules that make links.
+link_modules := {name | data.bridge.extensions.hierarchy[name].links}
+
+# METADATA
+# description: A link of a module has the right shape.
+is_link(link) if {
+	is_array(link)
+	[parent, child] := link
+	keys.parse(parent).role in {"", "frontend"}
+	_whole(keys.parse(child))
+}
+
+_whole(parts) if {
+	parts.section == ""
+	parts.role in {"", "frontend"}
+}

@@ -1,0 +1,19 @@
+package bridge.index
+
+import data.bridge.lib.keys
+import data.bridge.lib.levels
+import data.bridge.lookup
+
+# METADATA
+# description: |
+#   The facts of a Gateway, ListenerSet or route: what follows from that object alone, in the form that queries need. The
+#   replicator stores them in `data.facts`; for objects that `changes` touch they are made in the query.
+facts(object_key) := lookup.stored(object_key) if {
+	true
+} else := facts_of(lookup.get(object_key))
+
+# METADATA
+# description: The facts of an object, made from the object. Undefined for an object without listeners or rules.
+facts_of(obj) := facts_at(levels.by_type[type].section, type, obj) if {
+	type := keys.type(obj.apiVersion, obj.kind)
+}

@@ -1,0 +1,48 @@
+package bridge.index
+
+import data.bridge.lib.keys
+import data.bridge.lib.levels
+
+# METADATA
+# description: |
+#   The facts of a Gateway or ListenerSet: `listeners`, `sections` (their names), `nodes` (by the ending of their hostname
+#   `[node, name, port, namespaces, listener]`, where `listener` has what decides on the kinds of routes), `type` and `class`
+#   (the key of the GatewayClass).
+facts_at("Listener", type, obj) := {
+	"listeners": named,
+	"sections": [listener.name | some listener in named],
+	"nodes": {ending: entries |
+		some listener in named
+		ending := hostname_ending(lower(object.get(listener, "hostname", "")))
+		entries := [_entry_of(self, other) | some other in named; hostname_ending(lower(object.get(other, "hostname", ""))) == ending]
+	},
+	"type": type,
+	"class": [keys.format(keys.gateway_api, "GatewayClass", "", obj.spec.gatewayClassName) | levels.of_type(type) == "Gateway"],
+} if {
+	self := keys.of(obj)
+	named := named_listeners(object.get(obj.spec, "listeners", []))
+}
+
+_entry_of(self, listener) := [
+	keys.section(self, listener.name),
+	listener.name,
+	object.get(listener, "port", 0),
+	object.get(listener, ["allowedRoutes", "namespaces"], {}),
+	{
+		"protocol": object.get(listener, "protocol", ""),
+		"tls": {"mode": object.get(listener, ["tls", "mode"], "Terminate")},
+		"allowedRoutes": {"kinds": object.get(listener, ["allowedRoutes", "kinds"], [])},
+	},
+]
+
+# METADATA
+# description: |
+#   A listener's hostname as an ending: a route's hostname, written after a slash, has this ending if the two share a name.
+hostname_ending("") := ""
+
+hostname_ending(hostname) := trim_prefix(hostname, "*") if startswith(hostname, "*.")
+
+hostname_ending(hostname) := concat("", ["/", hostname]) if {
+	hostname != ""
+	not startswith(hostname, "*.")
+}

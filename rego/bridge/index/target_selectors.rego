@@ -1,0 +1,26 @@
+package bridge.index
+
+import data.bridge.lib.keys
+
+# METADATA
+# description: |
+#   The selectors of a policy object, `{place, type, text}`: spec.targetSelectors, each of which stands for a ref to every
+#   object of its kind in the policy's own namespace whose labels it selects (semantics T1). `text` is what it selects by,
+#   one text for one meaning. One with a flaw has `{place, flaw}`.
+target_selectors(policy) := [entry |
+	some number, raw in policy.spec.targetSelectors
+	entry := _selector_entry(sprintf("spec.targetSelectors[%d]", [number]), raw)
+] if {
+	is_array(policy.spec.targetSelectors)
+} else := []
+
+_selector_entry(place, raw) := {"place": place, "flaw": message} if {
+	message := selector_flaw(place, raw)
+} else := {"place": place, "type": type, "text": text} if {
+	said := {field: value | some field, value in raw; value != null}
+	type := concat("/", [keys.group_name(object.get(said, "group", "")), said.kind])
+	text := json.marshal({
+		"matchLabels": object.get(said, "matchLabels", {}),
+		"matchExpressions": object.get(said, "matchExpressions", []),
+	})
+}

@@ -1,0 +1,100 @@
+# METADATA
+# title: Levels
+# description: |
+#   `GatewayClass > Gateway > Listener (or ListenerSet > its listener) > xRoute > rule > backend > port`.
+#   GEP-713, "Hierarchy of target kinds". Extension modules give levels to further types.
+package bridge.lib.levels
+
+import data.bridge.lib.keys
+
+# METADATA
+# description: |
+#   The level of a type's objects, and that of their sections, `{object, section?}`. A type that is not listed is a backend.
+by_type := shipped if {
+	count(extended) == 0
+} else := object.union(object.remove(extended, object.keys(shipped)), shipped)
+
+# METADATA
+# description: The same of the types that the bridge knows itself.
+shipped := {
+	"gateway.networking.k8s.io/GatewayClass": {"object": "GatewayClass"},
+	"gateway.networking.k8s.io/Gateway": {"object": "Gateway", "section": "Listener"},
+	"gateway.networking.k8s.io/ListenerSet": {"object": "ListenerSet", "section": "Listener"},
+	"gateway.networking.k8s.io/HTTPRoute": {"object": "Route", "section": "Rule"},
+	"gateway.networking.k8s.io/GRPCRoute": {"object": "Route", "section": "Rule"},
+	"gateway.networking.k8s.io/TLSRoute": {"object": "Route", "section": "Rule"},
+	"gateway.networking.k8s.io/TCPRoute": {"object": "Route", "section": "Rule"},
+	"gateway.networking.k8s.io/UDPRoute": {"object": "Route", "section": "Rule"},
+	"core/Namespace": {"object": "Namespace"},
+	"core/Service": {"object": "Backend", "section": "Port"},
+}
+
+# METADATA
+# description: |
+#   The same of the types to which extension modules give a level. Of two modules that list one type the first by name
+#   decides; the levels of shipped types cannot change.
+extended := {type: _claims(type)[0] |
+	some levels in by_module
+	some type, _ in levels
+	is_type(type)
+	count(_claims(type)) > 0
+}
+
+_claims(type) := [level |
+	some name in sort(object.keys(by_module))
+	level := by_module[name][type]
+	is_level(level)
+]
+
+# METADATA
+# description: The `levels` of each extension module, as the module has them, by its name.
+by_module := {name: levels |
+	levels := data.bridge.extensions.hierarchy[name].levels
+	is_object(levels)
+}
+
+# METADATA
+# description: The types of which every name exists, by extension modules.
+virtual := {type |
+	some type in data.bridge.extensions.hierarchy[_].virtual
+	is_type(type)
+}
+
+# METADATA
+# description: A text names a type, `<group>/<Kind>`.
+is_type(text) if regex.match(`^[^/#@]+/[^/#@]+$`, text)
+
+# METADATA
+# description: |
+#   A module may give this level to a type: `object` is the level of its objects, a shipped level or a new one, `section`
+#   that of their sections.
+is_level(level) if {
+	is_object(level)
+	regex.match(`^[A-Z][A-Za-z]*$`, level.object)
+	not level.object in {"Listener", "Rule", "Port", "Frontend", "Target", "Namespace"}
+	object.get(level, "section", "Port") in {"Listener", "Rule", "Port"}
+}
+
+# METADATA
+# description: The levels that a policy kind may have as its effectiveTarget.
+names := ["GatewayClass", "Gateway", "Listener", "Route", "Rule", "Backend", "Port", "Target"]
+
+# METADATA
+# description: The level of a node.
+of(node) := of_type(keys.type_of(node)) if {
+	not regex.match(`[#@]`, node)
+} else := by_type[keys.type_of(node)].section if {
+	not contains(node, "@")
+} else := "Frontend" if {
+	keys.is_frontend(node)
+	not contains(node, "#")
+	of_type(keys.type_of(node)) == "Backend"
+}
+
+# METADATA
+# description: The level of the objects of a type.
+of_type(type) := object.get(by_type, [type, "object"], "Backend")
+
+# METADATA
+# description: Objects of the type have sections that a sectionName can name.
+has_sections(type) if by_type[type].section
