@@ -2,7 +2,7 @@
 
 An entry is a path that the query `links` gives (`[part, key…]`), and the key of the object that declares it. In the
 parts that nearly every object has entries in, it stands below the home (`<group>/<Kind>/<namespace>`) of the key, and
-below that of its declarer; what an object declares of itself has a part of its own. `data.bridge.lookup` reads it.
+below that of its declarer; what an object declares of itself has a part of its own. `data.bridge.index` reads it.
 """
 
 from __future__ import annotations
