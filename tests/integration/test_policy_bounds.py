@@ -97,7 +97,7 @@ async def test_defaults_of_the_settings_are_those_of_the_rego(opa_path: Path) ->
     found = shipped(rego_root())
     plain = build_bundle(found.modules, found.data, found.roots)
     async with ManagedOpa(opa_path, {}, bundle=plain) as managed, Opa(managed.url) as opa:
-        assert await opa.get("bridge/policy/bounds") == Settings().policy_bounds
+        assert await opa.get("bridge/index/bounds") == Settings().policy_bounds
 
 
 async def test_read_commands_take_the_bounds_from_the_environment(
@@ -106,4 +106,4 @@ async def test_read_commands_take_the_bounds_from_the_environment(
     monkeypatch.setenv("BRIDGE_POLICY_MAX_LEAVES", "7")
     settled = await settle_manifests([])
     async with ManagedOpa(opa_path, {}, bundle=settled.bundle) as managed, Opa(managed.url) as opa:
-        assert await opa.get("bridge/policy/bounds") == {**Settings().policy_bounds, "leaves": 7}
+        assert await opa.get("bridge/index/bounds") == {**Settings().policy_bounds, "leaves": 7}
