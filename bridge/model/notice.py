@@ -15,7 +15,8 @@ class Notice:
     `keys` are the objects that declare something else than before; of those in `reported` only the status differs.
     `was` holds, by key, the index paths that an object had before. With `refilled` OPA was filled anew, so everything
     that was derived from it is to be derived again, and `keys` is empty. `refilling` comes before that, when OPA holds
-    something else than was told: until it is refilled, nothing may be concluded from what it answers.
+    something else than was told: until it is refilled, nothing may be concluded from what it answers. With `kinds`
+    the stored policy kinds may differ from before.
     """
 
     keys: tuple[Key, ...] = ()
@@ -23,6 +24,7 @@ class Notice:
     was: Mapping[Key, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
     refilled: bool = False
     refilling: bool = False
+    kinds: bool = False
 
 
 Listener = Callable[[Notice], None]

@@ -8,11 +8,19 @@ from typing import Any
 
 from bridge.model.notice import Notice
 from bridge.opa.client import Opa
+from bridge.opa.errors import OpaRejected
 from bridge.opa.parts import batches, in_parts
-from bridge.remediator.ledger import Dirty, Ledger
+from bridge.remediator.ledger import Dirty, Ledger, Tallies
 from bridge.remediator.sink import Names
 
 TARGETS_BATCH = 1_000  # effective targets a query
+SMALL = 100  # effective targets that the query `remediation` computes together with all that follows from them
+
+Item = tuple[str, str]  # ("policy" or "object", key)
+Report = Mapping[str, Any]  # what an item should show and does show, as the query `reports` gives it; without `wanted`
+# there is nothing to show
+_Scopes = dict[str, set[str]]  # effective targets by policy kind
+_Place = tuple[str, str]  # (policy kind, effective target)
 
 
 class Computing:
@@ -24,25 +32,39 @@ class Computing:
         self._kinds: Mapping[str, Any] = {}  # those that are counted, as the ledger's rows were computed from them
         self.computed: Counter[str] = Counter()  # effective targets that were computed, by policy kind
         self.former: list[Names] = []  # of kinds that were: their conditions may still be shown somewhere
-        self.observes = False  # whether kinds in mode Observe are counted too, which are written nowhere
+        self._observes = False
+        self._kinds_differ = True  # whether the kinds to count may be others
 
-    async def settle(self, notice: Notice, dirty: Dirty) -> None:
+    @property
+    def observes(self) -> bool:
+        """Whether kinds in mode Observe are counted too, which are written nowhere."""
+        return self._observes
+
+    @observes.setter
+    def observes(self, value: bool) -> None:
+        self._kinds_differ |= value != self._observes
+        self._observes = value
+
+    async def settle(self, notice: Notice, dirty: Dirty) -> dict[Item, Report]:
         """Compute what a change concerns; puts the policies and objects whose status may differ now into `dirty`.
 
-        After an error it is to be called again with both: what was computed until then is in `dirty` already.
+        Returns the reports that OPA gave with the computation. After an error it is to be called again with both: what
+        was computed until then is in `dirty` already.
         """
-        kinds = await self._kinds_in_force()
+        self._kinds_differ |= notice.kinds or notice.refilled
+        kinds = await self._kinds_in_force() if self._kinds_differ else self._kinds
         self._retire(kinds)
+        reports: dict[Item, Report] = {}
         if notice.refilled:
             await self._everything(kinds, dirty)
         else:
             dirty.note(map(str, (*notice.keys, *notice.reported)))
             scopes = await self._described_anew(kinds, dirty)
             if notice.keys:
-                for kind, targets in (await self._concerned(notice, dirty)).items():
-                    scopes.setdefault(kind, set()).update(targets)
+                reports = await self._remediate(notice, kinds, scopes, dirty)
             await self._compute(kinds, scopes, dirty)
-        self._kinds = kinds
+        self._kinds, self._kinds_differ = kinds, False
+        return reports
 
     def names(self) -> list[Names]:
         """Under which names objects may be marked: those of the kinds in force, and of those that were."""
@@ -70,9 +92,9 @@ class Computing:
         dirty.objects.update(await self._opa.query("marked", {"former": self.former}))
         await self._compute(kinds, await self._opa.query("scopes", {}), dirty)
 
-    async def _described_anew(self, kinds: Mapping[str, Any], dirty: Dirty) -> dict[str, set[str]]:
+    async def _described_anew(self, kinds: Mapping[str, Any], dirty: Dirty) -> _Scopes:
         """Forget what policy kinds came to that are described otherwise now; the scopes to compute for them."""
-        scopes: dict[str, set[str]] = {}
+        scopes: _Scopes = {}
         differing = {kind for kind in self._kinds.keys() | kinds.keys() if self._kinds.get(kind) != kinds.get(kind)}
         if differing:
             # What was marked when it was described otherwise.
@@ -84,16 +106,60 @@ class Computing:
                 scopes[kind] = set((await self._opa.query("scopes", {"policyKind": kind}))[kind])
         return scopes
 
-    async def _concerned(self, notice: Notice, dirty: Dirty) -> dict[str, set[str]]:
-        keys = [str(key) for key in notice.keys]
-        was = {str(key): paths for key, paths in notice.was.items()}
-        concerned = await self._opa.query("concerned", {"keys": keys, "was": was})
-        dirty.policies.update(concerned["policies"])
-        scopes = {kind: set(targets) for kind, targets in concerned["scopes"].items()}
-        for key in concerned["objects"]:
+    async def _remediate(
+        self, notice: Notice, kinds: Mapping[str, Any], scopes: _Scopes, dirty: Dirty
+    ) -> dict[Item, Report]:
+        """Compute a small change in one query, and return the reports that come with it.
+
+        Adds what is still to be computed to `scopes`: everything that a large change concerns.
+        """
+        before = {place for key in notice.keys for place in self._ledger.targets_of(str(key))}
+        kept = self._ledger.tallies_without(before) if len(before) <= SMALL and not scopes else None
+        found = await self._ask(notice, before, kept)
+        dirty.policies.update(found["policies"])
+        for kind, targets in found["scopes"].items():
+            scopes.setdefault(kind, set()).update(targets)
+        for key in found["objects"]:
             for kind, target in self._ledger.targets_of(key):
                 scopes.setdefault(kind, set()).add(target)
-        return scopes
+        if kept is None or "outcomes" not in found:
+            return {}
+        computed = {(kind, target) for kind, targets in found["scopes"].items() if kind in kinds for target in targets}
+        computed |= before
+        # What was kept of these policies' tallies has the old rows at targets that were computed now.
+        outdated = {policy for kind, target in computed - before for policy in self._ledger.policies_at(kind, target)}
+        outdated &= kept.keys()
+        for kind, target in sorted(computed):
+            self.computed[kind] += 1
+            scopes.get(kind, set()).discard(target)
+            dirty.update(self._ledger.replace(kind, target, found["outcomes"].get(kind, {}).get(target, ())))
+        if any(scopes[kind] for kind in scopes.keys() & kinds.keys()):
+            return {}  # other rows of these policies may differ, too
+        reports = {(report["item"][0], report["item"][1]): report for report in found["reports"]}
+        return {item: report for item, report in reports.items() if item[0] == "object" or item[1] not in outdated}
+
+    async def _ask(self, notice: Notice, before: Iterable[_Place], kept: Tallies | None) -> dict[str, Any]:
+        """What a change concerns; for a small one (`kept` is not None) with all that follows from it."""
+        keys = [str(key) for key in notice.keys]
+        change = {"keys": keys, "was": {str(key): paths for key, paths in notice.was.items()}}
+        found: dict[str, Any]
+        if kept is not None:
+            targets: _Scopes = {}
+            for kind, target in before:
+                targets.setdefault(kind, set()).add(target)
+            known = {"targets": targets, "kept": kept, "former": self.former}
+            try:
+                found = await self._opa.query(
+                    "remediation", {**change, **known, "observed": self.observes, "most": SMALL}
+                )
+            except OpaRejected as error:
+                if not error.in_evaluation:
+                    raise
+            else:
+                return found
+        # In parts, so that a target that cannot be computed keeps no other one out.
+        found = await self._opa.query("concerned", change)
+        return found
 
     async def _compute(self, kinds: Mapping[str, Any], scopes: Mapping[str, Iterable[str]], dirty: Dirty) -> None:
         for kind in scopes.keys() & kinds.keys():

@@ -16,6 +16,7 @@ from sortedcontainers import SortedList
 Row = Mapping[str, Any]  # {policy, targets, ancestor, outcome, by, scope, marks}
 Place = tuple[str, str]  # an object's key, and a place in its status that the bridge need not understand
 Marks = dict[str, dict[str, list[str]]]  # by policy kind and place: policies
+Tallies = dict[str, list[dict[str, Any]]]  # by policy, as the query `status` takes them
 EXAMPLES = 3  # of scopes, for a message
 
 
@@ -120,16 +121,28 @@ class Ledger:
     def tallies(self, policy: str) -> list[dict[str, Any]]:
         """A policy's counts as the query `status` takes them, in a stable order."""
         return [
-            {
-                "ancestor": group.ancestor,
-                "targets": list(group.targets),
-                "outcome": group.outcome,
-                "by": list(group.by),
-                "count": len(scopes),
-                "examples": list(scopes[:EXAMPLES]),
-            }
+            _tally(group, len(scopes), scopes[:EXAMPLES])
             for group, scopes in sorted(self._tallies.get(policy, {}).items())
         ]
+
+    def tallies_without(self, places: Iterable[tuple[str, str]]) -> Tallies:
+        """The counts of each policy with rows at these (policy kind, target) pairs, as if these rows did not exist."""
+        left_out: defaultdict[str, defaultdict[_Group, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
+        for place in places:
+            for row in self._rows.get(place, ()):
+                left_out[row.policy][row.group][row.scope] += 1
+        kept: Tallies = {}
+        for policy, groups in left_out.items():
+            kept[policy] = []
+            for group, scopes in sorted(self._tallies[policy].items()):
+                without = groups.get(group, Counter())
+                if count := len(scopes) - without.total():
+                    kept[policy].append(_tally(group, count, _first_without(scopes, without)))
+        return kept
+
+    def policies_at(self, policy_kind: str, target: str) -> set[str]:
+        """The policies with rows at an effective target."""
+        return {row.policy for row in self._rows.get((policy_kind, target), ())}
 
     def acting(self, object_key: str) -> Marks:
         """The policies that affect an object, by policy kind and place, as the query `affected` takes them."""
@@ -195,6 +208,30 @@ class Ledger:
             if not marks:
                 del self._marks[holder]
         return changed
+
+
+def _tally(group: _Group, count: int, examples: Sequence[str]) -> dict[str, Any]:
+    return {
+        "ancestor": group.ancestor,
+        "targets": list(group.targets),
+        "outcome": group.outcome,
+        "by": list(group.by),
+        "count": count,
+        "examples": list(examples),
+    }
+
+
+def _first_without(scopes: Iterable[str], without: Counter[str]) -> list[str]:
+    """The first scopes, as many as are examples, after each in `without` is left out as often as it counts there."""
+    left, first = Counter(without), list[str]()
+    for scope in scopes:
+        if left[scope] > 0:
+            left[scope] -= 1
+            continue
+        first.append(scope)
+        if len(first) == EXAMPLES:
+            break
+    return first
 
 
 def _kept(row: Row) -> _Kept:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Any
 
 import structlog
@@ -14,16 +15,14 @@ from bridge.model.notice import Notice
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError
 from bridge.opa.parts import in_parts
-from bridge.remediator.computing import Computing
+from bridge.remediator.computing import Computing, Item, Report
 from bridge.remediator.ledger import Dirty, Ledger
 from bridge.remediator.plan import Patch, plan_affected, plan_policy
 from bridge.remediator.queue import Budget, RetryQueue
 from bridge.remediator.sink import StatusSink
 from bridge.remediator.writing import write_one
 
-Item = tuple[str, str]  # ("policy" or "object", key)
 Follower = Callable[[frozenset[str]], None]
-Plan = Callable[[Mapping[str, Any], Mapping[str, Any], str], Patch | None]
 
 log = structlog.get_logger(__name__)
 
@@ -49,6 +48,7 @@ class Remediator:
         self._computing = Computing(opa, self._ledger)
         self._queue: RetryQueue[Item] = RetryQueue()
         self._notices: list[Notice] = []
+        self._reported: dict[Item, Report] = {}  # of items in the queue, from the query that computed the change
         self._followers: list[Follower] = []
         self._wake = asyncio.Event()
         self._busy = 0
@@ -60,6 +60,7 @@ class Remediator:
         """A listener of the replicator."""
         if notice.refilling:
             self._filling += 1
+            self._reported.clear()
         if notice.refilling or notice.refilled:
             self._notices.clear()
         if not notice.refilling:
@@ -125,15 +126,15 @@ class Remediator:
                 notice, filling = _joined(self._notices), self._filling
                 self._notices = []
                 try:
-                    await self._computing.settle(notice, dirty)
+                    reports = await self._computing.settle(notice, dirty)
                 except OpaError as error:
                     log.info("effective policies wait for OPA", why=str(error))
                     if filling == self._filling:
                         self._notices.insert(0, notice)
                     await asyncio.sleep(AWAY_DELAY)
                 else:
-                    self._queue.add(("policy", key) for key in sorted(dirty.policies))
-                    self._queue.add(("object", key) for key in sorted(dirty.objects))
+                    self._add((("policy", key) for key in sorted(dirty.policies)), reports)
+                    self._add((("object", key) for key in sorted(dirty.objects)), reports)
                     for follower in self._followers:
                         follower(frozenset(dirty.policies))
                     dirty = Dirty()
@@ -152,6 +153,7 @@ class Remediator:
                 await self._write_batch(batch, limit)
             else:
                 # Another bridge writes, or OPA is being filled. What differs is kept, to go on from there.
+                self._reported.clear()
                 await asyncio.sleep(AWAY_DELAY)
                 self._queue.add(batch)
             self._busy -= 1
@@ -170,7 +172,7 @@ class Remediator:
                     log.info("marks of former policy kinds wait for OPA", why=str(error))
                 else:
                     self._sink.remember(self._computing.names())
-                    self._queue.add(("object", key) for key in sorted(dirty.objects))
+                    self._add(("object", key) for key in sorted(dirty.objects))
                 self._busy -= 1
                 self._note_idle()
             await asyncio.sleep(REMEMBER_PERIOD)
@@ -204,46 +206,55 @@ class Remediator:
                 self._sink.remember(self._computing.names())
             self._idle.set()
 
-    async def _plan(self, batch: Iterable[Item]) -> dict[Item, tuple[Patch, str]]:
+    async def _plan(self, batch: Sequence[Item]) -> dict[Item, tuple[Patch, str]]:
         """What differs, by item: the patch of the object, and the version that it was computed from."""
-        policies = [key for what, key in batch if what == "policy"]
-        objects = [key for what, key in batch if what == "object"]
-        wanted = await self._wanted_of_policies(policies)
-        affected = await self._wanted_of_objects(objects)
-        shown = await self._opa.query("shown", {"objects": [*policies, *objects]})
+        reports = await self._reports(batch)
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         planned: dict[Item, tuple[Patch, str]] = {}
-
-        def add(item: Item, plan: Plan, entry: Mapping[str, Any]) -> None:
-            if item[1] in shown:
-                seen = self._sink.overlay(parse_key(item[1]), _mappings(shown[item[1]]))
-                patch = plan(seen, entry, now)
+        again: set[Item] = set()  # which were reported before it was known for which policies they have to speak
+        for what, key in batch:
+            if what == "policy":
+                report = reports.get((what, key))
+                unreported = report["wanted"].get("unreported", ()) if report and "wanted" in report else ()
+                again |= {
+                    ("object", key) for key in self._ledger.report(parse_key(key).type_id, key, unreported).objects
+                }
+        self._add(sorted(again))
+        for item, report in reports.items():
+            if "wanted" in report and item not in again:
+                what, key = item
+                seen = self._sink.overlay(parse_key(key), _mappings(report["shown"]))
+                patch = (plan_policy if what == "policy" else plan_affected)(seen, report["wanted"], now)
                 if patch is not None:
-                    planned[item] = (patch, shown[item[1]]["resourceVersion"])
-
-        for entry in wanted:
-            add(("policy", entry["policy"]), plan_policy, entry)
-        for entry in affected:
-            add(("object", entry["object"]), plan_affected, entry)
+                    planned[item] = (patch, report["shown"]["resourceVersion"])
         return planned
 
-    async def _wanted_of_policies(self, policies: list[str]) -> list[dict[str, Any]]:
-        tallies = {key: self._ledger.tallies(key) for key in policies}
-        answers = await in_parts(self._opa, "status", "policies", policies, {"tallies": tallies})
-        entries = {entry["policy"]: entry for entry in _entries(answers) if entry["mode"] == "Manage"}
-        for key in policies:
-            unreported = entries[key].get("unreported", ()) if key in entries else ()
-            dirty = self._ledger.report(parse_key(key).type_id, key, unreported)
-            self._queue.add(("object", key) for key in sorted(dirty.objects))
-        return list(entries.values())
-
-    async def _wanted_of_objects(self, objects: list[str]) -> list[dict[str, Any]]:
+    async def _reports(self, batch: Sequence[Item]) -> dict[Item, Report]:
+        """What each item should show and does show, as far as it was not reported with the change already."""
+        reports = {item: self._reported.pop(item) for item in batch if item in self._reported}
+        # That query knows nothing of places that a policy has no room for.
+        missing = [item for item in batch if item not in reports or self._ledger.unreported(item[1])]
+        if not missing:
+            return reports
+        objects = [key for what, key in missing if what == "object"]
         told = {
+            "tallies": {key: self._ledger.tallies(key) for what, key in missing if what == "policy"},
             "acting": {key: self._ledger.acting(key) for key in objects},
             "unreported": {key: self._ledger.unreported(key) for key in objects},
             "former": self._computing.former,
         }
-        return list(_entries(await in_parts(self._opa, "affected", "objects", objects, told)))
+        for _, answer in await in_parts(self._opa, "reports", "items", missing, told, " ".join):
+            reports |= {(report["item"][0], report["item"][1]): report for report in answer}
+        return reports
+
+    def _add(self, items: Iterable[Item], reports: Mapping[Item, Report] = MappingProxyType({})) -> None:
+        """Have these items written as they should be now. What was reported of them before does not count any more."""
+        for item in items:
+            if item in reports:
+                self._reported[item] = reports[item]
+            else:
+                self._reported.pop(item, None)
+            self._queue.add([item])
 
     async def _write_one(self, item: Item, patch: Patch, resource_version: str, limit: asyncio.Semaphore) -> None:
         await self._budget.spend()
@@ -256,11 +267,6 @@ class Remediator:
                 log.debug("status written", object=item[1], what=item[0])
 
 
-def _entries(answers: Iterable[tuple[Any, list[dict[str, Any]]]]) -> Iterator[dict[str, Any]]:
-    for _, entries in answers:
-        yield from entries
-
-
 def _joined(notices: list[Notice]) -> Notice:
     """Several notices as one; the oldest `was` of a key counts, since that is what was computed last."""
     if any(notice.refilled for notice in notices):
@@ -271,7 +277,7 @@ def _joined(notices: list[Notice]) -> Notice:
             was[key] = tuple(dict.fromkeys((*was.get(key, ()), *paths)))
     keys = dict.fromkeys(key for notice in notices for key in notice.keys)
     reported = dict.fromkeys(key for notice in notices for key in notice.reported if key not in keys)
-    return Notice(tuple(keys), tuple(reported), was)
+    return Notice(tuple(keys), tuple(reported), was, kinds=any(notice.kinds for notice in notices))
 
 
 def _mappings(shown: Mapping[str, Any]) -> dict[str, Any]:

@@ -257,12 +257,13 @@ class Replicator:
         written = await self._writer.write(self._intake.take_out(BATCH, BATCH_BYTES))
         self.counted.in_opa(self._intake.pending.arrivals)
         keys = [key for key, before in written.items() if before.essence != self._writer.documents.essence(key)]
-        if any(key.type_id in DESCRIBING for key in keys):
+        kinds = any(key.type_id in DESCRIBING for key in keys)
+        if kinds:
             await self._describing.describe()
         if written:
             was = {key: written[key].paths for key in keys if written[key].paths}
             reported = written.keys() - set(keys)
-            self._tell(Notice(tuple(keys), tuple(reported), was))
+            self._tell(Notice(tuple(keys), tuple(reported), was, kinds=kinds))
 
     def _tell(self, notice: Notice) -> None:
         for listener in self._listeners:

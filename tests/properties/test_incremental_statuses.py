@@ -16,6 +16,7 @@ from bridge.model.changes import Object
 from bridge.modules.shipped import shipped_bundle
 from bridge.opa.client import Opa
 from bridge.opa.managed import ManagedOpa
+from bridge.opa.measuring import Requests
 from bridge.remediator.ledger import Ledger
 from bridge.remediator.queue import Budget
 from bridge.remediator.remediator import Remediator
@@ -52,10 +53,10 @@ class Bridge:
 
 
 @asynccontextmanager
-async def at_work(opa_url: str, objects: Iterable[Object]) -> AsyncIterator[Bridge]:
-    """A bridge that has taken these objects in."""
+async def at_work(opa_url: str, objects: Iterable[Object], requests: Requests | None = None) -> AsyncIterator[Bridge]:
+    """A bridge that has taken these objects in, and counts its `requests`."""
     source = ScriptedSource(objects)
-    async with Opa(opa_url) as opa:
+    async with Opa(opa_url, requests=requests) as opa:
         replicator = Replicator(source, opa, (*ALWAYS, THING, BARRIER))
         sink = ScriptedSink(source)
         remediator = Remediator(opa, sink, Budget(1e6, 1_000_000))

@@ -14,9 +14,13 @@ outcomes := _input_problem if {
 	not input.policyKind
 } else := _keys_problem("targets") if {
 	_keys_problem("targets")
-} else := {target: rows |
-	some target in input.targets
+} else := rows_at(input.policyKind, input.targets)
+
+# METADATA
+# description: The rows of a policy kind at each of these targets that is an effective target of it now.
+rows_at(policy_kind, targets) := {target: rows |
+	some target in targets
 	hierarchy.canonical(target) == target
-	engine.acts_at(input.policyKind, target)
-	rows := engine.rows(input.policyKind, target)
+	engine.acts_at(policy_kind, target)
+	rows := engine.rows(policy_kind, target)
 }

@@ -9,14 +9,7 @@ import data.bridge.status as reporting
 # entrypoint: true
 shown := _keys_problem("objects") if {
 	_keys_problem("objects")
-} else := {key: {
-	"status": object.get(obj, "status", {}),
-	"annotations": object.get(obj.metadata, "annotations", {}),
-	"resourceVersion": object.get(obj.metadata, "resourceVersion", ""),
-} |
-	some key in input.objects
-	obj := lookup.get(key)
-}
+} else := {key: seen(lookup.get(key)) | some key in input.objects}
 
 # METADATA
 # description: |

@@ -16,23 +16,25 @@ status := _input_problem if {
 	_input_problem
 } else := _keys_problem("policies") if {
 	_keys_problem("policies")
-} else := array.concat(
-	[reporting.of_policy(policy, _tallies(policy)) |
-		some policy in input.policies
-		kinds.of_policy(policy)
-		_alive(policy)
-	],
-	[{"policy": key, "policyKind": kinds.policykind_type, "mode": "Manage", "conditions": [condition], "types": ["Accepted"]} |
-		some key in input.policies
-		keys.parse(key).type == kinds.policykind_type
-		_alive(key)
-		condition := reporting.observed(key, object.union(kinds.verdict(key), {"type": "Accepted"}))
-	],
-)
+} else := [wanted |
+	some policy in input.policies
+	wanted := status_of(policy, _tallies(policy))
+]
 
 _tallies(policy) := object.get(input.tallies, policy, []) if input.tallies
 
 _tallies(policy) := engine.tallies(policy) if not input.tallies
+
+# METADATA
+# description: What a policy or a PolicyKind should show. Undefined for one that is gone or being deleted.
+status_of(policy, tallies) := reporting.of_policy(policy, tallies) if {
+	_alive(policy)
+	kinds.of_policy(policy)
+} else := {"policy": policy, "policyKind": kinds.policykind_type, "mode": "Manage", "conditions": [condition], "types": ["Accepted"]} if {
+	keys.parse(policy).type == kinds.policykind_type
+	_alive(policy)
+	condition := reporting.observed(policy, object.union(kinds.verdict(policy), {"type": "Accepted"}))
+}
 
 _alive(key) if {
 	obj := lookup.get(key)

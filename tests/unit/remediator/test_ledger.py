@@ -57,6 +57,19 @@ def test_counts_and_marks_equal_a_recount_and_whoever_changed_is_named(
     assert ledger.tallies("x/P/n/1") == []
 
 
+@given(STEPS, st.sets(st.tuples(KINDS, TARGETS)))
+def test_tallies_without_targets_equal_those_of_a_ledger_without_them(
+    steps: list[tuple[str, str, list[dict[str, Any]]]], left_out: set[tuple[str, str]]
+) -> None:
+    ledger, without = Ledger(), Ledger()
+    for kind, target, rows in steps:
+        ledger.replace(kind, target, rows)
+        if (kind, target) not in left_out:
+            without.replace(kind, target, rows)
+    policies = {policy for kind, target in left_out for policy in ledger.policies_at(kind, target)}
+    assert ledger.tallies_without(left_out) == {policy: without.tallies(policy) for policy in policies}
+
+
 def _differing(before: dict[str, Any], after: dict[str, Any]) -> set[str]:
     return {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
 

@@ -54,7 +54,7 @@ class Answers(Opa):
         if error := self.failing(name, input_document):
             raise error
         match name:
-            case "concerned":
+            case "concerned" | "remediation":
                 return {"scopes": {KIND: ["g/R/n/a", "g/R/n/b"]}, "objects": [], "policies": []}
             case "outcomes":
                 return {target: [ROW] for target in input_document["targets"]}
@@ -62,11 +62,11 @@ class Answers(Opa):
                 return {KIND: ["g/R/n/a", "g/R/n/b"]}
             case "policies":
                 return [f"{POLICY}{number}" for number in range(20)]
-            case "status":
-                return self.status
-            case "shown":
+            case "reports":
                 seen = {"status": {}, "annotations": {}, "resourceVersion": "1"}
-                return dict.fromkeys(input_document["objects"], seen)
+                wanted = {entry["policy"]: entry for entry in self.status}
+                items = [item for item in input_document["items"] if item[0] == "policy" and item[1] in wanted]
+                return [{"item": item, "wanted": wanted[item[1]], "shown": seen} for item in items]
             case _:
                 return []
 
