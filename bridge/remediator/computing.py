@@ -113,7 +113,8 @@ class Computing:
 
         Adds what is still to be computed to `scopes`: everything that a large change concerns.
         """
-        before = {place for key in notice.keys for place in self._ledger.targets_of(str(key))}
+        near = {str(key) for key in notice.keys} | _targeted_before(notice)
+        before = {place for key in near for place in self._ledger.targets_of(key)}
         kept = self._ledger.tallies_without(before) if len(before) <= SMALL and not scopes else None
         found = await self._ask(notice, before, kept)
         dirty.policies.update(found["policies"])
@@ -169,6 +170,11 @@ class Computing:
                 for computed, rows in await in_parts(self._opa, "outcomes", "targets", targets, {"policyKind": kind}):
                     for target in computed:
                         dirty.update(self._ledger.replace(kind, target, rows.get(target, ())))
+
+
+def _targeted_before(notice: Notice) -> set[str]:
+    """The objects that changed policies targeted: other policies' rows there may differ too."""
+    return {path[1] for paths in notice.was.values() for path in paths if path[0] == "targeted"}
 
 
 def _names(kind: Mapping[str, Any]) -> Names:

@@ -36,6 +36,8 @@ async def settled_shop(opa_path: Path) -> AsyncIterator[tuple[Bridge, Callable[[
         ManagedOpa(opa_path, {}, bundle=shipped_bundle(rego_root())) as managed,
         at_work(managed.url, objects, requests) as bridge,
     ):
+        while not bridge.sink.recall():  # noqa: ASYNC110 - written once a second, with queries of its own
+            await asyncio.sleep(0.02)
         await bridge.settled()
         yield bridge, lambda: Counter({name: taken.count for name, taken in requests.seconds.items()})
 

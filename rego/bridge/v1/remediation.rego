@@ -85,6 +85,8 @@ _is_covered_ref(ref) if ref.object in concerned.objects
 
 _is_covered_ref(ref) if ref.key in _declared_keys
 
+_is_covered_ref(ref) if ref.object in _declared_keys
+
 _declared_keys := {ref.key | some policy in _changed_policies; some ref in attachment.declared(policy)}
 
 _changed_policies := {key | some key in input.keys; kinds.of_policy(key)}
