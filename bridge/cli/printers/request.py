@@ -67,6 +67,8 @@ def _backends(backends: Sequence[Entry]) -> Table:
 
 
 def _not_served(nearest: Entry) -> str:
+    if nearest["reason"] == "CannotTell":
+        return f"{nearest['message']}."
     return f"No rule serves it. {nearest['message']}."
 
 

@@ -111,11 +111,11 @@ function served({ gateway, listener, route, rule, backends, filters, policies, a
   ];
 }
 
-function missed({ gateway, listener, nearest }) {
+function missed({ gateway, listener, nearest, undecided }) {
   return [
     h("p", { class: "verdict bad" }, h("span", { "aria-hidden": "true" }, "✕ "), h("strong", {}, nearest.reason), ` – ${nearest.message}`),
     gateway && trail([gateway, listener].filter(Boolean)),
-    nearest.candidates.length > 0 && h("h4", {}, "Nearest"),
+    nearest.candidates.length > 0 && h("h4", {}, undecided.length > 0 ? "May serve it" : "Nearest"),
     nearest.candidates.map(({ node, reason, message }) =>
       h("p", { class: "refused" }, parts(node).name && nodeLink(node), ": ", h("strong", {}, reason), ` – ${message}`)),
   ];

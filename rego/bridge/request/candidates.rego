@@ -5,8 +5,9 @@ import data.bridge.lib.keys
 
 _group := "gateway.networking.k8s.io"
 
-# The kinds of routes that may serve the request, those that are asked first in front. What is gRPC is HTTP too.
-_types := [sprintf("%s/%s", [_group, kind]) | some kind in kinds] if {
+# METADATA
+# description: The types of routes that may serve the request, the first choice in front. What is gRPC is HTTP too.
+types := [sprintf("%s/%s", [_group, kind]) | some kind in kinds] if {
 	kinds := {
 		"HTTP": ["HTTPRoute"],
 		"GRPC": ["GRPCRoute", "HTTPRoute"],

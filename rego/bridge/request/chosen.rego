@@ -10,24 +10,60 @@ _looked_at := 16 # routes whose attachment is judged at first; mostly the best m
 # description: |
 #   The rule that serves the request at an entry point, `[route, rule, place]`, the rule as a node and by its place.
 #   Undefined where none does. Of gRPC requests those that no GRPCRoute takes may be an HTTPRoute's.
-chosen(entry) := [route_key, keys.section(route_key, hierarchy.section_names(route_key)[index]), index] if {
-	[route_key, index] := _first_of(entry, _types[0])
-} else := [route_key, keys.section(route_key, hierarchy.section_names(route_key)[index]), index] if {
-	[route_key, index] := _first_of(entry, _types[1])
+chosen(entry) := [route_key, rule_node(route_key, index), index] if {
+	[_, route_key, index] := _first_of(entry, types[0])
+} else := [route_key, rule_node(route_key, index), index] if {
+	[_, route_key, index] := _first_of(entry, types[1])
+}
+
+# METADATA
+# description: A rule of a route as a node, by its place.
+rule_node(route_key, index) := keys.section(route_key, hierarchy.section_names(route_key)[index])
+
+# METADATA
+# description: |
+#   The rules that would serve the request instead of the chosen one if their patterns match, which are not compiled (see
+#   `patterns.rego`): `{node, message}`, those that come first in front. While there are any, nobody can tell what serves it.
+undecided(entry) := [told | some [_, told] in array.slice(sort(best), 0, 5)] if {
+	open := {[number, rank, route_key, index, message] |
+		some number, type in types
+		not _taken_before(entry, number)
+		some [rank, route_key, index, message] in _open_rules(entry, type)
+		not _outranked(entry, type, rank)
+		is_attached(entry, route_key)
+	}
+	best := {[order, {"node": node, "message": message}] |
+		some node in {rule_node(route_key, index) | some [_, _, route_key, index, _] in open}
+		[number, rank, message] := sort({[number, rank, message] |
+			some [number, rank, route_key, index, message] in open
+			rule_node(route_key, index) == node
+		})[0]
+		order := [number, rank]
+	}
+}
+
+_outranked(entry, type, rank) if _first_of(entry, type)[0] < rank
+
+_taken_before(entry, number) if {
+	number > 0
+	_first_of(entry, types[0])
 }
 
 _first_of(entry, type) := attached[0] if {
 	ranked := array.slice(_ranked(entry, type), 0, _looked_at)
-	attached := [[route_key, index] | some [_, route_key, index] in ranked; _is_attached(entry, route_key)]
+	attached := [found | some found in ranked; is_attached(entry, found[1])]
 	count(attached) > 0
 } else := attached[0] if {
 	ranked := array.slice(_ranked(entry, type), _looked_at, count(_ranked(entry, type)))
-	attached := [[route_key, index] | some [_, route_key, index] in ranked; _is_attached(entry, route_key)]
+	attached := [found | some found in ranked; is_attached(entry, found[1])]
 	count(attached) > 0
 }
 
-# Of a frontend's routes only the source's own, or the producer's, count (semantics P6).
-_is_attached(entry, route_key) if {
+# METADATA
+# description: |
+#   A route is attached to an entry point. Of a frontend's routes only the source's own, or the producer's, count (semantics
+#   P6).
+is_attached(entry, route_key) if {
 	entry in hierarchy.parents(route_key)
 	hierarchy.counts_for([entry, route_key], object.get(input, "sourceNamespace", ""))
 }
@@ -35,14 +71,65 @@ _is_attached(entry, route_key) if {
 # All matches, the best first: by the hostname in common, by the match, by the route's age, by its name, by the rule's place
 # (HTTPRouteSpec.hostnames, HTTPRouteRule.matches).
 _ranked(entry, type) := sort({[rank, route_key, index] |
+	some [rank, route_key, index, found] in _regarded_rules(entry, type)
+	every one in found {
+		not too_heavy(one.pattern)
+		wholly(one.pattern, one.text)
+	}
+})
+
+# Those of which a pattern is not compiled, and the others match, each with the reason.
+_open_rules(entry, type) := {[rank, route_key, index, message] |
+	some [rank, route_key, index, found] in _regarded_rules(entry, type)
+	heavy := {one | some one in found; too_heavy(one.pattern)}
+	count(heavy) > 0
+	every one in found - heavy {
+		wholly(one.pattern, one.text)
+	}
+	message := sort({heavy_message(one) | some one in heavy})[0]
+} | {[rank, route_key, index, "the patterns of the routes for this request are too many to compile, and those of this route weigh most"] |
+	some [rank, route_key, index, found] in _possible(entry, type)
+	count(found) > 0
+	route_key in _left_out(entry, type)
+}
+
+_regarded_rules(entry, type) := _possible(entry, type) if {
+	count(_overweight(entry, type)) == 0
+} else := {possible |
+	some possible in _possible(entry, type)
+	is_attached(entry, possible[1])
+	not possible[1] in _left_out(entry, type)
+}
+
+# Routes that are not attached take nothing of the bound.
+_left_out(entry, type) := set() if {
+	count(_overweight(entry, type)) == 0
+} else := overweight({route_key: found |
+	some route_key, found in _patterns_by_route(entry, type)
+	is_attached(entry, route_key)
+})
+
+_overweight(entry, type) := overweight(_patterns_by_route(entry, type))
+
+_patterns_by_route(entry, type) := {route_key: found |
+	some route_key in {route_key | some [_, route_key, _, found] in _possible(entry, type); count(found) > 0}
+	found := {one.pattern |
+		some [_, other, _, ones] in _possible(entry, type)
+		other == route_key
+		some one in ones
+	}
+}
+
+# All rules that match if their patterns do, with their ranks.
+_possible(entry, type) := {[rank, route_key, index, found] |
 	some [name, route_key] in candidates(entry, type)
-	some [own, index] in matching_rules(type, route_key)
+	some [own, index, found] in possible_rules(type, route_key)
 	rank := array.flatten([
 		_host_rank(entry, name),
 		own,
 		[lookup.age(route_key), keys.alphabetical(route_key), index],
 	])
-})
+}
 
 _host_rank(entry, name) := specificity(intersected(name, hostname(entry))) if {
 	not _any_host(entry)

@@ -4,21 +4,22 @@ import data.bridge.lookup
 
 # METADATA
 # description: |
-#   The rules of a route that match the request, `[rank, rule]`, the better the lower: for an HTTPRoute by an exact path,
-#   the longest prefix, a regular expression (which Gateway API leaves open: the longest), then a method, the most headers,
-#   the most query parameters (HTTPRouteRule.matches).
-matching_rules("gateway.networking.k8s.io/HTTPRoute", route_key) := {[rank, index] |
+#   The rules of a route that match the request if their patterns do, `[rank, rule, patterns]`, the better the lower: for an
+#   HTTPRoute by an exact path, the longest prefix, a regular expression (which Gateway API leaves open: the longest), then a
+#   method, the most headers, the most query parameters (HTTPRouteRule.matches).
+possible_rules("gateway.networking.k8s.io/HTTPRoute", route_key) := {[rank, index, patterns("gateway.networking.k8s.io/HTTPRoute", match)] |
 	some index, rule in lookup.get(route_key).spec.rules
-	some match in _matches(rule)
-	count(http_misses(match)) == 0
+	some match in matches(rule)
+	count(plain_misses("gateway.networking.k8s.io/HTTPRoute", match)) == 0
 	path := path_of(match)
 	rank := [
-		_path_ranks[path.type], 0 - count(trim_right(path.value, "/")), count({1 | not match.method}), 0 - count(_distinct(object.get(match, "headers", []), true)), 0 - count(_distinct(object.get(match, "queryParams", []), false)),
+		_path_ranks[path.type], 0 - count(trim_right(path.value, "/")), count({1 | not match.method}), 0 - count(distinct(object.get(match, "headers", []), true)), 0 - count(distinct(object.get(match, "queryParams", []), false)),
 	]
 }
 
-# A rule without matches matches all.
-_matches(rule) := rule.matches if {
+# METADATA
+# description: The matches of a rule. A rule without matches matches all.
+matches(rule) := rule.matches if {
 	count(rule.matches) > 0
 } else := [{}]
 
@@ -32,23 +33,32 @@ path_of(match) := {
 }
 
 # METADATA
-# description: What of the request an HTTPRoute's match does not take, `[part, message]`; none where it matches.
-http_misses(match) := union({
+# description: |
+#   What of the request a match of a route's type does not take, `[part, message]`, without its patterns; none where it matches.
+plain_misses("gateway.networking.k8s.io/HTTPRoute", match) := union({
 	_path_misses(path_of(match)),
 	{["method", sprintf("method is %s, not %s", [asked.method, match.method])] | match.method != asked.method},
-	value_misses("header", _distinct(object.get(match, "headers", []), true), asked.headers),
-	value_misses("query parameter", _distinct(object.get(match, "queryParams", []), false), asked.query),
+	value_misses("header", distinct(object.get(match, "headers", []), true), asked.headers),
+	value_misses("query parameter", distinct(object.get(match, "queryParams", []), false), asked.query),
 })
 
-_path_misses(path) := ({["path", sprintf("path %s is not exactly %s", [asked.path, path.value])] |
+# METADATA
+# description: The patterns of a match of a route's type that decide whether it takes the request (see `value_patterns`).
+patterns("gateway.networking.k8s.io/HTTPRoute", match) := union({
+	{{"part": "path", "pattern": path.value, "text": asked.path, "says": sprintf("path %s", [asked.path])} |
+		path := path_of(match)
+		path.type == "RegularExpression"
+	},
+	value_patterns("header", distinct(object.get(match, "headers", []), true), asked.headers),
+	value_patterns("query parameter", distinct(object.get(match, "queryParams", []), false), asked.query),
+})
+
+_path_misses(path) := {["path", sprintf("path %s is not exactly %s", [asked.path, path.value])] |
 	path.type == "Exact"
 	path.value != asked.path
 } | {["path", sprintf("path %s is not %s nor below it", [asked.path, path.value])] |
 	path.type == "PathPrefix"
 	not _below(asked.path, trim_right(path.value, "/"))
-}) | {["path", sprintf("path %s does not match %s", [asked.path, path.value])] |
-	path.type == "RegularExpression"
-	not _wholly(path.value, asked.path)
 }
 
 # A prefix is one of whole segments (HTTPPathMatch).

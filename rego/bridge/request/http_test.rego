@@ -3,7 +3,14 @@ package bridge.request_test
 import data.bridge.request
 
 _parts(match, asked) := {miss[0] | some miss in misses} if {
-	misses := request.http_misses(match) with input as asked
+	misses := _misses(match) with input as asked
+}
+
+_http := "gateway.networking.k8s.io/HTTPRoute"
+
+_misses(match) := request.plain_misses(_http, match) | {[one.part, one.says] |
+	some one in request.patterns(_http, match)
+	not request.wholly(one.pattern, one.text)
 }
 
 test_an_exact_path_a_prefix_and_a_pattern if {
@@ -30,7 +37,7 @@ test_every_part_that_does_not_match_is_told if {
 		"queryParams": [{"name": "b", "value": "2", "type": "RegularExpression"}],
 	}
 	asked := {"path": "/x", "method": "POST", "headers": {"x-a": "2"}}
-	misses := request.http_misses(match) with input as asked
+	misses := _misses(match) with input as asked
 	{message | some [_, message] in misses} == {
 		"path /x is not /a nor below it",
 		"method is POST, not GET",

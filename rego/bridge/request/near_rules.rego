@@ -12,11 +12,11 @@ _no_rule(entry) := {
 	"candidates": array.slice([told | some [_, told] in sort(misses)], 0, _told),
 } if {
 	misses := {[[count(parts), rank], told] |
-		some type in _types
+		some type in types
 		some route_key in hosted(entry, type)
-		_is_attached(entry, route_key)
+		is_attached(entry, route_key)
 		some index, rule in lookup.get(route_key).spec.rules
-		[parts, rank] := _best_miss(type, rule)
+		[parts, rank] := _best_miss(type, rule, route_key in _not_compared(entry, type))
 		node := keys.section(route_key, hierarchy.section_names(route_key)[index])
 		told := {"node": node, "reason": "NoMatch", "message": concat("; ", [message | some [_, message] in parts])}
 	}
@@ -24,17 +24,35 @@ _no_rule(entry) := {
 }
 
 # Of a rule's matches the one that misses least; a path that is the same for longer is nearer.
-_best_miss(type, rule) := [sort(parts), rank] if {
+_best_miss(type, rule, uncompared) := [sort(parts), rank] if {
 	[_, rank, parts] := sort({[count(parts), rank, parts] |
-		some match in _matches(rule)
-		parts := _misses(type, match)
+		some match in matches(rule)
+		parts := plain_misses(type, match) | {[one.part, message] |
+			some one in patterns(type, match)
+			message := _pattern_miss(one, uncompared)
+		}
 		rank := 0 - _common(asked.path, path_of(match).value)
 	})[0]
 }
 
-_misses("gateway.networking.k8s.io/HTTPRoute", match) := http_misses(match)
+_pattern_miss(one, uncompared) := heavy_message(one) if {
+	too_heavy(one.pattern)
+} else := sprintf("%s is not compared with %s: the patterns of the routes for this host are too many", [one.part, shortened(one.pattern)]) if {
+	uncompared
+} else := sprintf("%s does not match %s", [one.says, one.pattern]) if {
+	not wholly(one.pattern, one.text)
+}
 
-_misses("gateway.networking.k8s.io/GRPCRoute", match) := grpc_misses(match)
+# Routes whose patterns are too many to be compiled together with those of the others.
+_not_compared(entry, type) := overweight({route_key: found |
+	some route_key in hosted(entry, type)
+	found := {one.pattern |
+		some rule in lookup.get(route_key).spec.rules
+		some match in matches(rule)
+		some one in patterns(type, match)
+	}
+	count(found) > 0
+})
 
 _common(one, other) := count([index |
 	some index in numbers.range(0, min([count(one), count(other)]))

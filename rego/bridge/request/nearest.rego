@@ -18,6 +18,15 @@ nearest := {"reached": "Nothing", "reason": "NoGateway", "message": "There is no
 	found := [no_rule | some entry in entry_points; no_rule := _no_rule(entry)][0]
 } else := _no_route(entry_points[0])
 
+# METADATA
+# description: The same where rules are undecided, so that nobody can tell what serves the request.
+cannot_tell(rules) := {
+	"reached": "Route",
+	"reason": "CannotTell",
+	"message": sprintf("Cannot tell: %s may serve it, and its pattern is not compiled", [_short(rules[0].node)]),
+	"candidates": [object.union(rule, {"reason": "PatternNotCompiled"}) | some rule in rules],
+}
+
 _no_listener := {
 	"reached": "Gateway",
 	"reason": "NoListener",
@@ -72,7 +81,7 @@ _refused_at(entry) := array.concat(
 )
 
 _hosted_at(entry) := [{"node": route_key, "reason": told[0], "message": told[1]} |
-	some type in _types
+	some type in types
 	some route_key in array.slice(sort(hosted(entry, type)), 0, _told)
 	told := _why_not(entry, route_key)
 ]

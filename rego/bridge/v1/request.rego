@@ -7,8 +7,8 @@ import data.bridge.request as requests
 # METADATA
 # description: |
 #   `request`: which rule serves a request, by Gateway API's precedence, where it leads, and every policy kind's effective
-#   policies there: `{gateway, listener, route, rule, backends, filters, policies, also, nearest}`. What does not match is
-#   null, and then `nearest` tells how far it got. `also` has the other listeners that take such a request, where `gateway` or
+#   policies there: `{gateway, listener, route, rule, backends, filters, policies, also, nearest, undecided}`. What does not match
+#   is null, and then `nearest` tells how far it got; so it is where `undecided` names rules of which nobody can tell. `also` has the other listeners that take such a request, where `gateway` or
 #   `port` leave that open.
 # entrypoint: true
 request := _input_problem if {
@@ -22,22 +22,41 @@ request := _input_problem if {
 	"filters": [],
 	"policies": [],
 	"also": array.slice(_entered, 1, count(_entered)),
-	"nearest": requests.nearest,
+	"nearest": _nearest,
+	"undecided": _undecided,
 })
+
+_nearest := requests.cannot_tell(_undecided) if {
+	count(_undecided) > 0
+} else := requests.nearest
+
+# The rules that might serve the request at the first entry point where one does.
+_undecided := requests.undecided(_first_entry) if {
+	_first_entry
+} else := []
 
 _nowhere := _entered[0] if {
 	true
 } else := {"gateway": null, "listener": null, "route": null, "rule": null}
 
 # The entry points, those where a rule serves the request in front, the most specific listener first.
-_entered := array.concat([at | some at in _at_each; at.rule != null], [at | some at in _at_each; at.rule == null])
+_entered := [_at(entry) | some entry in _ways_in]
 
-_at_each := [object.union(place, _by_rule(entry)) |
-	some entry in requests.entry_points
-	place := {"gateway": requests.gateway_of(entry), "listener": _listener_or_null(entry)}
-]
+_first_entry := _ways_in[0]
+
+_ways_in := array.concat(
+	[entry | some entry in requests.entry_points; _may_serve(entry)],
+	[entry | some entry in requests.entry_points; not _may_serve(entry)],
+)
+
+_may_serve(entry) if requests.chosen(entry)
+
+_may_serve(entry) if count(requests.undecided(entry)) > 0
+
+_at(entry) := object.union({"gateway": requests.gateway_of(entry), "listener": _listener_or_null(entry)}, _by_rule(entry))
 
 _by_rule(entry) := {"route": route, "rule": rule} if {
+	count(requests.undecided(entry)) == 0
 	[route, rule, _] := requests.chosen(entry)
 } else := {"route": null, "rule": null}
 
@@ -47,12 +66,10 @@ _served := object.union(_entered[0], {
 	"policies": requests.policies(entry, rule, requests.behind(backends)),
 	"also": array.slice(_entered, 1, count(_entered)),
 	"nearest": null,
+	"undecided": [],
 }) if {
-	entry := [entry |
-		some entry in requests.entry_points
-		requests.gateway_of(entry) == _entered[0].gateway
-		_listener_or_null(entry) == _entered[0].listener
-	][0]
+	count(_undecided) == 0
+	entry := _first_entry
 	[route, rule, index] := requests.chosen(entry)
 	backends := requests.backends(route, index)
 }

@@ -93,3 +93,78 @@ test_request_shows_a_backend_with_a_bad_name_as_failing if {
 		["core/Service/shop/cart", "core/Service/shop/cart#http", 1, null],
 	]
 }
+
+_heavy := "[a-k1]{1000}"
+
+_pattern_route(name, created, paths) := object.union(
+	testing.route(name, [{"name": "public", "namespace": "infra"}], [{"name": "only", "matches": [{"path": {"type": "RegularExpression", "value": path}} | some path in paths]}]),
+	{"metadata": {"creationTimestamp": created}},
+)
+
+_of_patterns(asked, routes) := answer if {
+	world := [obj | some obj in testing.world; obj.kind != "HTTPRoute"]
+	answer := v1.request with input as object.union({"host": "a", "port": 80, "changes": {"upsert": array.concat(world, routes)}}, asked)
+}
+
+test_request_that_a_heavy_pattern_might_take_is_undecided if {
+	route := _pattern_route("heavy", "2026-01-01T00:00:00Z", [_heavy])
+	answer := _of_patterns({"path": "/aaa"}, [route])
+	answer.rule == null
+	answer.route == null
+	answer.undecided == [{
+		"node": "gateway.networking.k8s.io/HTTPRoute/shop/heavy#only",
+		"message": "path is not compared with [a-k1]{1000}: the pattern weighs 2012, at most 2000 is compiled",
+	}]
+	answer.nearest.reason == "CannotTell"
+	answer.nearest.message == "Cannot tell: HTTPRoute shop/heavy#only may serve it, and its pattern is not compiled"
+	[one.reason | some one in answer.nearest.candidates] == ["PatternNotCompiled"]
+}
+
+test_request_that_a_better_match_takes_is_decided if {
+	exact := testing.route("exact", [{"name": "public", "namespace": "infra"}], [{"name": "only", "matches": [{"path": {"type": "Exact", "value": "/aaa"}}]}])
+	heavy := _pattern_route("heavy", "2026-01-01T00:00:00Z", [_heavy])
+	answer := _of_patterns({"path": "/aaa"}, [heavy, exact])
+	answer.rule == "gateway.networking.k8s.io/HTTPRoute/shop/exact#only"
+	answer.undecided == []
+}
+
+test_heavy_pattern_of_a_route_that_is_not_attached_leaves_requests_decided if {
+	other := object.union(_pattern_route("heavy", "2026-01-01T00:00:00Z", [_heavy]), {"spec": {"parentRefs": [{"name": "public", "namespace": "infra", "sectionName": "alt"}]}})
+	plain := _pattern_route("plain", "2026-01-01T00:00:00Z", ["/a+"])
+	answer := _of_patterns({"path": "/aaa"}, [other, plain])
+	answer.rule == "gateway.networking.k8s.io/HTTPRoute/shop/plain#only"
+	answer.undecided == []
+}
+
+test_heavy_pattern_that_another_part_of_the_match_excludes_leaves_requests_decided if {
+	heavy := testing.route("heavy", [{"name": "public", "namespace": "infra"}], [{"name": "only", "matches": [{
+		"path": {"type": "RegularExpression", "value": _heavy},
+		"method": "PUT",
+	}]}])
+	answer := _of_patterns({"path": "/aaa"}, [heavy])
+	answer.undecided == []
+	answer.nearest.reason == "NoMatchingRule"
+}
+
+test_routes_with_too_many_patterns_are_undecided_and_the_others_are_not if {
+	many := [sprintf("/[a-k]{200}%d", [index]) | some index in numbers.range(1, 600)]
+	hostile := _pattern_route("hostile", "2026-01-02T00:00:00Z", many)
+	plain := _pattern_route("plain", "2026-01-01T00:00:00Z", ["/a{1,30}"])
+	answer := _of_patterns({"path": "/aaa"}, [hostile, plain])
+	[one.node | some one in answer.undecided] == ["gateway.networking.k8s.io/HTTPRoute/shop/hostile#only"]
+	prefix := testing.route("prefix", [{"name": "public", "namespace": "infra"}], [{"name": "only", "matches": [{"path": {"value": "/aaa"}}]}])
+	taken := _of_patterns({"path": "/aaa"}, [hostile, plain, prefix])
+	taken.rule == "gateway.networking.k8s.io/HTTPRoute/shop/prefix#only"
+}
+
+test_grpc_methods_and_headers_are_bounded_alike if {
+	route := object.union(
+		testing.resource("gateway.networking.k8s.io/v1", "GRPCRoute", "shop", "calls"),
+		{"spec": {"parentRefs": [{"name": "public", "namespace": "infra"}], "rules": [{"name": "only", "matches": [{
+			"method": {"type": "RegularExpression", "service": _heavy},
+			"headers": [{"name": "X-A", "type": "RegularExpression", "value": _heavy}],
+		}]}]}},
+	)
+	answer := _of_patterns({"grpc": {"service": "s", "method": "m"}, "headers": {"x-a": "1"}}, [route])
+	[one.node | some one in answer.undecided] == ["gateway.networking.k8s.io/GRPCRoute/shop/calls#only"]
+}

@@ -1,0 +1,91 @@
+package bridge.request
+
+# Compiling a regular expression takes memory that its length does not show: `[a-k1]{1000}` has a thousand classes. Routes come
+# from tenants, so patterns are weighed by their text alone, and only those within the bounds are compiled.
+
+# METADATA
+# description: The characters that a pattern may have, and what it may weigh; about 70 bytes of OPA's memory are one unit.
+pattern_bounds := {"length": 1024, "weight": 2000}
+
+# METADATA
+# description: What the patterns that one query compiles may weigh together.
+query_bound := 200000
+
+# METADATA
+# description: |
+#   About how many instructions a regular expression compiles to, by its text alone: its characters, each repeated part as often
+#   as it is repeated at most, all of it as often as groups are repeated, and more for classes, above all those of Unicode, which
+#   are long tables.
+pattern_weight(pattern) := ((count(pattern) + repeated) * groups) * _table_factor(pattern) if {
+	repeated := sum([weight |
+		some [_, atom, least, _, most] in regex.find_all_string_submatch_n(_repeated_atom, pattern, -1)
+		weight := (1 + floor(count(atom) / 4)) * _most(least, most) # a class of many ranges is longer
+	])
+	groups := product([_most(least, most) |
+		some [_, least, _, most] in regex.find_all_string_submatch_n(_repeated_group, pattern, -1)
+	])
+}
+
+_repetition := `\{([0-9]+)(,([0-9]*))?\}`
+
+# A class, an escape or a character before a repetition.
+_repeated_atom := concat("", [`(\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]|\\[pPx]\{[^}]*\}|\\[pP].|\\.|[^)])`, _repetition])
+
+_repeated_group := concat("", [`\)`, _repetition])
+
+# Two at least, because what is optional costs an instruction more. RE2 repeats no more than 1,000 times.
+_most(least, most) := max([2, min([to_number(least), 1001]), min([to_number(more), 1001])]) if {
+	more := [text | some text in [most, "0"]; text != ""][0]
+}
+
+_table_factor(pattern) := 20 if {
+	regex.match(`\\[pP]`, pattern)
+} else := 2 if {
+	regex.match(`\(\?[a-zA-Z]*i`, pattern)
+} else := 1
+
+# METADATA
+# description: A pattern is compiled by nobody, however few others there are.
+too_heavy(pattern) if {
+	count(pattern) > pattern_bounds.length
+} else if {
+	pattern_weight(pattern) > pattern_bounds.weight
+} else := false
+
+# METADATA
+# description: What a message says of a pattern that is too heavy to be compiled.
+heavy_message(one) := sprintf("%s is not compared with %s: the pattern has %d characters, at most %d are compiled", [
+	one.part, shortened(one.pattern), count(one.pattern), pattern_bounds.length,
+]) if {
+	count(one.pattern) > pattern_bounds.length
+} else := sprintf("%s is not compared with %s: the pattern weighs %d, at most %d is compiled", [
+	one.part, shortened(one.pattern), pattern_weight(one.pattern), pattern_bounds.weight,
+])
+
+# METADATA
+# description: A pattern as messages have it.
+shortened(pattern) := pattern if {
+	count(pattern) <= 80
+} else := concat("", [substring(pattern, 0, 80), "…"])
+
+# METADATA
+# description: |
+#   Of routes with the patterns that are to be compiled for each (`{route: {patterns}}`), those whose patterns are too many. The
+#   routes whose patterns weigh least are kept, so that one route cannot take the bound from all others.
+overweight(patterns_by_route) := set() if {
+	sum([weight | some weight in _weights(patterns_by_route)]) <= query_bound
+} else := {route | some route, weight in _weights(patterns_by_route); weight > _limit(_weights(patterns_by_route))}
+
+_weights(patterns_by_route) := {route: weight |
+	some route, patterns in patterns_by_route
+	weight := sum([pattern_weight(pattern) | some pattern in patterns; not too_heavy(pattern)])
+}
+
+_limit(weights) := max({0} | {limit |
+	some exponent in numbers.range(0, 17)
+	limit := bits.lsh(1, exponent)
+	sum([weight | some weight in weights; weight <= limit]) <= query_bound
+})
+
+# Which dialect a regular expression is of is the implementation's to say; here it is RE2's, and means the whole text.
+wholly(pattern, text) if regex.match(sprintf("^(?:%s)$", [pattern]), text)
