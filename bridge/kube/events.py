@@ -11,7 +11,9 @@ from typing import Any
 import msgspec
 
 from bridge.kube.errors import Garbled, one_line
-from bridge.model.changes import Object
+from bridge.model.changes import Object, Rejected
+from bridge.model.keys import key_of
+from bridge.model.nesting import MAX_DEPTH, MAX_MESSAGE_DEPTH, Decoded, NestingError, cut, decode, exceeds
 from bridge.model.types import ResourceType
 
 Fields = dict[str, msgspec.Raw]  # an object's fields by name, as JSON text
@@ -34,7 +36,7 @@ class Event(msgspec.Struct):
 
     def status(self) -> dict[str, Any]:
         """The Status object of an ERROR event."""
-        return {name: msgspec.json.decode(value) for name, value in self.object.items()}
+        return {name: decode(value) for name, value in self.object.items()}
 
 
 class _Metadata(msgspec.Struct, omit_defaults=True):
@@ -55,6 +57,15 @@ class _Metadata(msgspec.Struct, omit_defaults=True):
     finalizers: list[str] | None = None
 
 
+class _Names(msgspec.Struct, omit_defaults=True):
+    """What identifies an object, of metadata that are otherwise not as they should be."""
+
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resourceVersion: str = ""  # noqa: N815
+
+
 class _ListMetadata(msgspec.Struct):
     resource_version: str = msgspec.field(name="resourceVersion")
     token: str | None = msgspec.field(name="continue", default=None)
@@ -70,44 +81,77 @@ class Page(msgspec.Struct):
 _EVENT = msgspec.json.Decoder(Event)
 _PAGE = msgspec.json.Decoder(Page)
 _METADATA = msgspec.json.Decoder(_Metadata)
+_NAMES = msgspec.json.Decoder(_Names)
 
 
 def read_event(line: bytes) -> Event:
-    """One line of a watch. Raises Garbled for what is no event."""
+    """Decode one line of a watch. Raises Garbled for a line that is not an event."""
     try:
-        return _EVENT.decode(line)
+        return _decoded(line, _EVENT)
     except msgspec.DecodeError as error:
-        raise Garbled(f"a watch said something that is no event: {one_line(error)}") from error
+        raise Garbled(f"a line of a watch is not an event: {one_line(error)}") from error
 
 
 def read_page(body: bytes, path: str) -> Page:
-    """One page of a list. Raises Garbled for what is none; `path` is named in the text."""
+    """Decode one page of a list. Raises Garbled for a body that is not a list; `path` is named in the text."""
     try:
-        return _PAGE.decode(body)
+        return _decoded(body, _PAGE)
     except msgspec.DecodeError as error:
-        raise Garbled(f"the answer to {path} is no list: {one_line(error)}") from error
+        raise Garbled(f"the answer to {path} is not a list: {one_line(error)}") from error
 
 
-def object_of(fields: Fields, resource: ResourceType) -> Object:
-    """An object with its apiVersion and kind, which the items of lists of built-in types lack.
+def _decoded(text: bytes | msgspec.Raw, decoder: msgspec.json.Decoder[Decoded]) -> Decoded:
+    """Decode a message with objects. One that is too deep for Python is cut, and still too deep for `read_object`."""
+    try:
+        return decode(text, decoder)
+    except NestingError:
+        return decode(cut(bytes(text), MAX_MESSAGE_DEPTH), decoder)
 
-    Raises Garbled for one without a name.
+
+def read_object(fields: Fields, resource: ResourceType) -> Object | Rejected:
+    """Return an object with its apiVersion and kind, which the items of lists of built-in types lack.
+
+    An object that the bridge cannot take is Rejected, so that it does not affect the others of its page or watch.
     """
-    metadata = metadata_of(fields)
+    try:
+        metadata = metadata_of(fields)
+    except Garbled as error:
+        return _rejected(_names_of(fields), resource, str(error))
     if not metadata.get("name"):
-        raise Garbled(f"{resource.path} told of an object without a name")
-    return {**fields, "apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata}
+        return _rejected(metadata, resource, "it has no name")
+    # managedFields nest deeper than the object, and are not kept: metadata does not count.
+    if any(exceeds(bytes(value), MAX_DEPTH - 1) for name, value in fields.items() if name != "metadata"):
+        return _rejected(metadata, resource, str(NestingError(MAX_DEPTH)))
+    return {**fields, **_type_of(resource), "metadata": metadata}
+
+
+def _rejected(metadata: dict[str, Any], resource: ResourceType, reason: str) -> Rejected:
+    identity = {**_type_of(resource), "metadata": {"name": "", **metadata}}
+    return Rejected(resource.id, key_of(identity), identity, reason)
+
+
+def _type_of(resource: ResourceType) -> dict[str, str]:
+    return {"apiVersion": resource.api_version, "kind": resource.kind}
 
 
 def metadata_of(fields: Fields) -> dict[str, Any]:
     """The metadata of an object, or of a bookmark. Raises Garbled."""
     try:
-        found: dict[str, Any] = msgspec.to_builtins(_METADATA.decode(fields["metadata"]))
+        found: dict[str, Any] = msgspec.to_builtins(_decoded(fields["metadata"], _METADATA))
     except (msgspec.DecodeError, KeyError) as error:
-        raise Garbled(f"an object's metadata is none: {one_line(error)}") from error
+        raise Garbled(f"its metadata cannot be read: {one_line(error)}") from error
+    return found
+
+
+def _names_of(fields: Fields) -> dict[str, Any]:
+    """What identifies an object whose metadata cannot be read; empty where that cannot be read either."""
+    try:
+        found: dict[str, Any] = msgspec.to_builtins(_decoded(fields["metadata"], _NAMES))
+    except (msgspec.DecodeError, KeyError):
+        return {}
     return found
 
 
 def ends_initial_events(event: Event) -> bool:
-    """Whether everything that was there when the watch began has been told now."""
+    """Whether everything that existed when the watch began has been delivered."""
     return event.type == BOOKMARK and _INITIAL_EVENTS_END in (metadata_of(event.object).get("annotations") or {})

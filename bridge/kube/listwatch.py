@@ -34,14 +34,14 @@ from bridge.kube.events import (
     Event,
     ends_initial_events,
     metadata_of,
-    object_of,
     read_event,
+    read_object,
     read_page,
 )
 from bridge.kube.explaining import explain
 from bridge.kube.lines import LineSplitter
 from bridge.kube.pace import Backoff, Pace
-from bridge.model.changes import Change, Deleted, Listed, Listing, Object, Trouble, Upserted
+from bridge.model.changes import Change, Deleted, Listed, Listing, Object, Rejected, Trouble, Upserted
 from bridge.model.keys import key_of
 from bridge.model.selection import EVERYTHING, Selection
 from bridge.model.types import ResourceType
@@ -180,8 +180,12 @@ async def _list(target: _Target, position: _Position) -> AsyncGenerator[Change |
         page = read_page(body, target.path)
         if "continue" not in params:
             yield _listing(target, position)
-        if page.items:
-            yield Upserted(resource.id, tuple(object_of(item, resource) for item in page.items))
+        items = [read_object(item, resource) for item in page.items or ()]
+        if objects := tuple(item for item in items if not isinstance(item, Rejected)):
+            yield Upserted(resource.id, objects)
+        for item in items:
+            if isinstance(item, Rejected):
+                yield item
         if not page.metadata.token:
             position.version = page.metadata.resource_version
             yield Listed(resource.id, target.namespace)
@@ -241,29 +245,37 @@ def _changes(
     upserted: dict[tuple[str | None, str], Object] = {}
     version = position.version
     listing = not version
+    event = None
     for event in events:
-        if event.type in {ADDED, MODIFIED}:
-            obj = object_of(event.object, resource)
-            metadata = obj["metadata"]
-            upserted[metadata.get("namespace"), metadata["name"]] = obj
-        else:
-            if upserted and event.type != BOOKMARK:
-                yield Upserted(resource.id, tuple(upserted.values()))
-                upserted = {}
-            if event.type == ERROR:
-                position.version = version
-                raise status_error(event.status())
+        if event.type == ERROR:
+            break
+        if event.type == BOOKMARK:
             metadata = metadata_of(event.object)
-            if event.type == DELETED:
-                yield Deleted(resource.id, key_of(object_of(event.object, resource)))
-            elif listing and ends_initial_events(event):
-                if upserted:
-                    yield Upserted(resource.id, tuple(upserted.values()))
-                    upserted = {}
+            if listing and ends_initial_events(event):
+                yield from _taken(upserted, resource)
                 listing = False
                 yield Listed(resource.id, namespace)
+        else:
+            found = read_object(event.object, resource)
+            obj = found.identity if isinstance(found, Rejected) else found
+            metadata = obj["metadata"]
+            if event.type == DELETED:
+                yield from _taken(upserted, resource)
+                yield Deleted(resource.id, key_of(obj))
+            elif isinstance(found, Rejected):
+                yield from _taken(upserted, resource)
+                yield found
+            elif event.type in {ADDED, MODIFIED}:
+                upserted[metadata.get("namespace"), metadata["name"]] = found
         if not listing:
             version = metadata.get("resourceVersion") or version
+    yield from _taken(upserted, resource)
+    position.version = version
+    if event is not None and event.type == ERROR:
+        raise status_error(event.status())
+
+
+def _taken(upserted: dict[tuple[str | None, str], Object], resource: ResourceType) -> Iterator[Upserted]:
     if upserted:
         yield Upserted(resource.id, tuple(upserted.values()))
-    position.version = version
+        upserted.clear()

@@ -4,7 +4,8 @@
 
 What a source has not upserted between a `Listing` and its `Listed` is gone. Both may be about one namespace only,
 within the listing of the whole type or after it. `Trouble` says why a type (or a file) delivers nothing at present; the
-type's next event ends it, and `Mended` ends one of a file.
+type's next event ends it, and `Mended` ends one of a file. `Rejected` says that the source shows an object that the
+bridge does not take; the next `Upserted` or `Deleted` of the object ends that.
 """
 
 from __future__ import annotations
@@ -44,6 +45,19 @@ class Deleted:
 
 
 @dataclass(frozen=True, slots=True)
+class Rejected:
+    """One object that the source shows and OPA must not hold, with the reason. `key` is the object's.
+
+    `identity` has its apiVersion, kind and metadata. The name is empty where the object has none that can be read.
+    """
+
+    type_id: str
+    key: Key
+    identity: Object
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Listed:
     """The whole present state of one type has been told, in all namespaces or in one."""
 
@@ -74,4 +88,4 @@ class Mended:
     subject: str
 
 
-Change = Listing | Upserted | Deleted | Listed | Trouble | Mended
+Change = Listing | Upserted | Deleted | Rejected | Listed | Trouble | Mended

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import structlog
 
-from bridge.model.changes import Change, Deleted, Listed, Listing, Mended, Object, Trouble, Upserted
+from bridge.model.changes import Change, Deleted, Listed, Listing, Object, Rejected, Trouble, Upserted
 from bridge.model.keys import Key, key_of
 from bridge.modules.config_maps import CONFIG_MAP, read_config_map
 from bridge.modules.readings import Reading, field_of
@@ -133,8 +133,7 @@ class Authors:
         """Take note of one change of a source; changes of other types may be among them."""
         match change:
             case Listing(type_id, namespace) if type_id in self.types:
-                known = {key for key in self.known if key.type_id == type_id and namespace in {"", key.namespace}}
-                self._unseen[type_id, namespace] = known
+                self._expect(type_id, namespace)
             case Upserted(type_id, objects) if type_id in self.types:
                 for obj in objects:
                     self._take(key_of(obj), obj)
@@ -147,12 +146,19 @@ class Authors:
                     self._is_listed(type_id)
             case Trouble(type_id) if type_id in self.types:
                 self._has_trouble(change)
-            case Listing() | Upserted() | Deleted() | Listed() | Trouble() | Mended():
-                pass
+            case Rejected(_, key):
+                self._see(key)  # what it said before stays loaded
 
-    def _take(self, key: Key, obj: Object) -> None:
+    def _expect(self, type_id: str, namespace: str) -> None:
+        known = {key for key in self.known if key.type_id == type_id and namespace in {"", key.namespace}}
+        self._unseen[type_id, namespace] = known
+
+    def _see(self, key: Key) -> None:
         for unseen in self._unseen.values():
             unseen.discard(key)
+
+    def _take(self, key: Key, obj: Object) -> None:
+        self._see(key)
         reading = self._read(key, obj)
         if reading is None:
             self._drop(key, obj)

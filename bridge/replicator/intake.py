@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 
-from bridge.model.changes import Change, Deleted, Listed, Mended, Object, Trouble, Upserted
+from bridge.model.changes import Change, Deleted, Listed, Mended, Object, Rejected, Trouble, Upserted
 from bridge.model.keys import Key
+from bridge.model.recording import Record, record_nothing
 from bridge.replicator.counted import Counted
 from bridge.replicator.linking import BATCH
 from bridge.replicator.listings import Listings
 from bridge.replicator.pending import Pending
+from bridge.replicator.rejections import Rejections
 from bridge.replicator.troubles import Troubles
 from bridge.sources.base import Source
 
@@ -22,14 +24,23 @@ class Intake:
     """Follows a source into `pending`.
 
     What is taken out is `counted`. `asked` are types that somebody has named: that one of them is not served is a
-    warning. `wake` is set when there is something to do, `more` when links of more objects can be asked (many have
-    come, a listing has ended, some were taken out). `exhausted`: the source has told all that it ever will.
+    warning. `record` gets a warning for each object that is rejected. `wake` is set when there is something to do,
+    `more` when links of more objects can be asked (many have come, a listing has ended, some were taken out).
+    `exhausted`: the source has told all that it ever will.
     """
 
-    def __init__(self, source: Source, pending: Pending, counted: Counted, asked: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        source: Source,
+        pending: Pending,
+        counted: Counted,
+        asked: Iterable[str] = (),
+        record: Record = record_nothing,
+    ) -> None:
         self.pending = pending
         self.listings = Listings()
         self.troubles = Troubles()
+        self.rejections = Rejections(record)
         self.wanted: frozenset[str] = frozenset()
         self.wake = asyncio.Event()
         self.more = asyncio.Event()
@@ -51,7 +62,7 @@ class Intake:
         async for change in self._source.changes():
             self._note(change)
             # After everything was asked for anew, what comes before a type's listing is left over from before.
-            if not isinstance(change, Upserted | Deleted | Listed) or change.type_id in self.listings.begun:
+            if not isinstance(change, Upserted | Deleted | Rejected | Listed) or change.type_id in self.listings.begun:
                 self.pending.take_in(change)
             self._count(change)
             self.wake.set()
@@ -61,6 +72,7 @@ class Intake:
         # A folder that is not followed has told all there is.
         self.exhausted = True
         self.troubles.tell()
+        self.rejections.report()
         self.listings.expect_nothing()
         self.wake.set()
 
@@ -97,6 +109,7 @@ class Intake:
 
     def _note(self, change: Change) -> None:
         self.listings.note(change)
+        self.rejections.note(change)
         match change:
             case Trouble(subject, message, absent=absent):
                 self.troubles.begins(subject, message, warning=not absent or subject in self._asked)

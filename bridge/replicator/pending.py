@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from bridge.model.changes import Change, Deleted, Listed, Listing, Mended, Object, Trouble, Upserted
+from bridge.model.changes import Change, Deleted, Listed, Listing, Mended, Object, Rejected, Trouble, Upserted
 from bridge.model.keys import Key, key_of
 from bridge.replicator.pruning import prune
 
@@ -49,7 +49,7 @@ class Pending:
                     self._put(key, self.prune(obj))
                     for keys in seen:
                         keys.add(key)
-            case Deleted(_, key):
+            case Deleted(_, key) | Rejected(_, key):
                 self._put(key, None)
             case Listed(type_id, namespace):
                 for key in self._known(type_id, namespace) - self._seen.pop((type_id, namespace), set()):

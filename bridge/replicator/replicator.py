@@ -9,6 +9,7 @@ import structlog
 
 from bridge.model.changes import Object
 from bridge.model.notice import Listener, Notice
+from bridge.model.recording import Record, record_nothing
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError
 from bridge.replicator.claim import Claim, Lost
@@ -44,10 +45,10 @@ class Replicator:
     what the documents are made from (which cluster, by which Rego): what OPA has of the same content is gone on with.
     `rules` names what links are made by besides, None while OPA does not have the modules that it is to have.
     `asked` are types that somebody has named: that one of them is not served is a warning. `prune` takes off what OPA
-    shall not have.
+    shall not have. `record` gets a warning for each object that OPA must not hold.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each says another thing of what is replicated
         self,
         source: Source,
         opa: Opa,
@@ -58,13 +59,15 @@ class Replicator:
         asked: Iterable[str] = (),
         prune: Callable[[Object], Object] = prune,
         rules: Callable[[], str | None] = lambda: "",
+        record: Record = record_nothing,
     ) -> None:
         self.filled = asyncio.Event()
         self.counted = Counted()
         self._opa = opa
         self._types = frozenset(types)
         self._writer = Writer(opa, Claim(opa, owner, content, self._waits_for_opa))
-        self._intake = Intake(source, Pending(self._writer.documents.keys_of, prune=prune), self.counted, asked)
+        pending = Pending(self._writer.documents.keys_of, prune=prune)
+        self._intake = Intake(source, pending, self.counted, asked, record)
         self._describing = Describing(self._writer, self._intake, self._types)
         self._filling = Filling(self._writer, self._intake, self._describing)
         self._rules = rules
@@ -94,6 +97,11 @@ class Replicator:
     def troubles(self) -> Troubles:
         """What the source has in trouble now."""
         return self._intake.troubles
+
+    @property
+    def rejected(self) -> Mapping[str, int]:
+        """How many objects of the source OPA must not hold, by type."""
+        return self._intake.rejections.counts
 
     @property
     def waiting(self) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from bridge.model.changes import Change, Trouble
+from bridge.model.changes import Change, Rejected, Trouble
 from bridge.model.keys import Key
 from bridge.opa.address import TlsFiles
 from bridge.opa.bundle import Bundle
@@ -116,7 +116,7 @@ async def _filled_from(
 
 
 class _Told:
-    """A source that remembers why a type delivers nothing, but for types that the API server does not serve."""
+    """A source that remembers why it delivers nothing of a type that the API server serves, or rejects an object."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -140,4 +140,6 @@ class _Told:
         async for change in self._source.changes():
             if isinstance(change, Trouble) and not change.absent:
                 self._troubles[change.subject] = change
+            elif isinstance(change, Rejected):
+                self._troubles[str(change.key)] = Trouble(str(change.key), change.reason)
             yield change

@@ -61,6 +61,7 @@ def measure_admission(metrics: Metrics, webhook: Webhook) -> None:
 def _measure_replicator(metrics: Metrics, replicator: Replicator) -> None:
     counted = replicator.counted
     metrics.read("replicated_objects", lambda: replicator.objects)
+    metrics.read("rejected_objects", lambda: replicator.rejected)
     metrics.read("types_without_delivery", lambda: len(replicator.troubles.serious))
     metrics.read("replication_lag_seconds", lambda: counted.lag)
     metrics.read("replication_batch_objects", lambda: counted.batch_objects)

@@ -42,6 +42,12 @@ FAMILIES = (
     Family("ready", "gauge", "Whether a check of /readyz is ready.", ("check",)),
     Family("replicated_objects", "gauge", "Objects in OPA, by type (group/Kind).", ("type",)),
     Family(
+        "rejected_objects",
+        "gauge",
+        "Objects that OPA must not hold, such as too deep ones, by type (group/Kind).",
+        ("type",),
+    ),
+    Family(
         "types_without_delivery",
         "gauge",
         "Types and files that deliver nothing, where somebody has named them.",

@@ -215,6 +215,7 @@ def _replicator(settings: Settings, world: World, loading: PolicyLoading, opa: O
         asked=asked,
         prune=pruning({one.type: one.fields for one in settings.selected_types if _shapes(one)}),
         rules=loading.loader.links,
+        record=world.record,
     )
     loading.loader.before_rules_change(replicator.rules_change)
     return replicator

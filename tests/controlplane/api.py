@@ -35,7 +35,7 @@ class ApiServer:
     context: ssl.SSLContext
 
     def get(self, path: str) -> Any:
-        """The object or list at a path; text where it is no JSON."""
+        """The object or list at a path; text where it is not JSON, or too deep."""
         return self.request("GET", path)
 
     def request(self, method: str, path: str, body: Any = None, content_type: str = "application/json") -> Any:
@@ -113,5 +113,5 @@ def _encode(body: Any) -> bytes:
 def _decode(raw: bytes) -> Any:
     try:
         return json.loads(raw)
-    except ValueError:
+    except (ValueError, RecursionError):
         return raw.decode("utf-8", "replace")

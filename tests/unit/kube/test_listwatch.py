@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridge.kube.errors import Expired, Garbled
-from bridge.kube.events import read_event
+from bridge.kube.events import read_event, read_object, read_page
 from bridge.kube.listwatch import _changes, _Position
-from bridge.model.changes import Change, Deleted, Listed, Upserted
+from bridge.model.changes import Change, Deleted, Listed, Rejected, Upserted
 from bridge.model.keys import key_of
 from bridge.model.types import ResourceType
 
@@ -57,7 +57,7 @@ def test_an_error_comes_after_the_changes_before_it() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [b"{", b"[]", b'"text"', b'{"type": "ADDED"}', b'{"type": "ADDED", "object": {}}', b'{"type": 1, "object": {}}'],
+    [b"{", b"[]", b'"text"', b'{"type": "ADDED"}', b'{"type": 1, "object": {}}'],
 )
 def test_what_is_no_event_is_said_to_be_none(text: bytes) -> None:
     with pytest.raises(Garbled):
@@ -121,3 +121,61 @@ def test_of_an_object_only_the_metadata_is_parsed_and_managed_fields_are_left_ou
     assert isinstance(obj["spec"], msgspec.Raw)
     assert msgspec.json.decode(msgspec.json.encode(obj))["spec"] == {"a": [1]}
     assert msgspec.json.decode(msgspec.json.encode(obj))["data"] is None
+
+
+def deep(depth: int) -> bytes:
+    return b'{"a":' * depth + b"1" + b"}" * depth
+
+
+BAD_OBJECTS = {
+    "too deep": (b'{"metadata":{"name":"bad"},"spec":%s}' % deep(200), "bad", "more than 200 levels"),
+    "too deep for Python": (b'{"metadata":{"name":"bad"},"spec":%s}' % deep(9_000), "bad", "more than 200 levels"),
+    "too deep in metadata": (
+        b'{"metadata":{"name":"bad","managedFields":%s},"spec":%s}' % (deep(9_000), deep(9_000)),
+        "bad",
+        "more than 200 levels",
+    ),
+    "labels of another type": (b'{"metadata":{"name":"bad","labels":3}}', "bad", "metadata cannot be read"),
+    "not UTF-8": (b'{"metadata":{"name":"bad","labels":{"a":"\xff"}}}', "bad", "not UTF-8"),
+    "no name": (b'{"metadata":{}}', "", "no name"),
+    "no metadata": (b"{}", "", "metadata cannot be read"),
+}
+
+
+@pytest.mark.parametrize(("body", "name", "reason"), BAD_OBJECTS.values(), ids=BAD_OBJECTS.keys())
+def test_bad_object_is_rejected_alone(body: bytes, name: str, reason: str) -> None:
+    good = msgspec.json.encode({"metadata": {"name": "good", "resourceVersion": "7"}, "spec": {"a": 1}})
+    bodies = (good, body, good)
+    page = read_page(b'{"metadata":{"resourceVersion":"9"},"items":[%s]}' % b",".join(bodies), "/things")
+    watched = [read_event(b'{"type":"ADDED","object":%s}' % one).object for one in bodies]
+    for items in (page.items or [], watched):
+        first, bad, last = (read_object(item, THINGS) for item in items)
+        assert isinstance(first, dict)
+        assert first == last
+        assert isinstance(bad, Rejected)
+        assert (bad.key.type_id, bad.key.name) == (THINGS.id, name)
+        assert reason in bad.reason
+
+
+def test_deleted_object_is_deleted_however_deep_it_is() -> None:
+    position = _Position("1")
+    lines = [b'{"type":"DELETED","object":{"metadata":{"name":"a","resourceVersion":"5"},"spec":%s}}' % deep(9_000)]
+    [found] = changes(lines, position)
+    assert isinstance(found, Deleted)
+    assert (found.key.name, position.version) == ("a", "5")
+
+
+def test_rejection_comes_after_what_the_object_was_before() -> None:
+    position = _Position("1")
+    bad = b'{"type":"MODIFIED","object":{"metadata":{"name":"a","namespace":"shop","resourceVersion":"3"},"spec":%s}}'
+    before, after = changes([line("ADDED", "a", 2), bad % deep(970)], position)
+    assert isinstance(before, Upserted)
+    assert isinstance(after, Rejected)
+    assert after.key == key_of(before.objects[0])
+    assert position.version == "3"
+
+
+def test_managed_fields_of_an_object_at_the_bound_do_not_count() -> None:
+    body = b'{"metadata":{"name":"a","managedFields":[%s]},"spec":%s}' % (deep(203), deep(199))
+    [found] = changes([b'{"type":"ADDED","object":%s}' % body], _Position("1"))
+    assert isinstance(found, Upserted)
