@@ -1,10 +1,10 @@
 package bridge.attachment
 
-import data.bridge.effective
 import data.bridge.hierarchy
 import data.bridge.index
 import data.bridge.kinds
 import data.bridge.lib.keys
+import data.bridge.policy as policies
 
 # METADATA
 # description: The policies of a kind (`<group>/<Kind>`) that are attached to a node by an accepted ref.
@@ -22,9 +22,9 @@ attached(policy_kind, node) := {policy |
 }
 
 _accepted_at(policy, node) if {
-	effective.facts(policy).near[node]
+	policies.facts(policy).near[node]
 } else if {
-	known := effective.facts(policy)
+	known := policies.facts(policy)
 	not known.deleting
 	some ref in known.refs
 	ref.key == node
@@ -68,7 +68,7 @@ targets(policy_key) := {place(keys.parse(policy_key).type, ref.key) |
 }
 
 # A policy with a deletionTimestamp takes no part (semantics T5).
-_takes_part(policy_key) if not effective.facts(policy_key).deleting
+_takes_part(policy_key) if not policies.facts(policy_key).deleting
 
 # A Service port has two spellings, its name and its number (semantics K2).
 _naming_node(policy_kind, node) := index.naming(policy_kind, node) if {

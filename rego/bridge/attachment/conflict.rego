@@ -1,8 +1,8 @@
 package bridge.attachment
 
-import data.bridge.effective
 import data.bridge.kinds
 import data.bridge.lib.keys
+import data.bridge.policy as policies
 
 # METADATA
 # description: |
@@ -41,7 +41,7 @@ _in_the_way(policy_key, ref) := [holder | some holder in contenders; holder in h
 # The policies of a kind that would be accepted at a node if they were alone there, the oldest first. `source`: those that
 # count for the same requests.
 _contenders(policy_kind, node, source) := [policy |
-	some [_, _, policy] in sort({effective.facts(policy).order |
+	some [_, _, policy] in sort({policies.facts(policy).order |
 		some [policy, ref] in _refs_to(policy_kind, node)
 		_requests_from(policy, node) == source
 		own_verdict(policy, ref).reason == "Accepted"

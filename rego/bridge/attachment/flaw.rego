@@ -7,8 +7,8 @@ import data.bridge.lookup
 # description: |
 #   Why a policy's fields that hold refs are Invalid as a whole, whatever the refs; undefined where they are not.
 #   GEP-713 has targetRef in place of targetRefs, so a policy that has both does not say which it means.
-stanza_flaw(policy_key) := sprintf("%s is no list", [lists[0]]) if {
-	spec := lookup.get(policy_key).spec
+stanza_flaw(obj) := sprintf("%s is no list", [lists[0]]) if {
+	spec := obj.spec
 	lists := [place |
 		some field in ["targetRefs", "targetSelectors"]
 		not is_array(object.get(spec, field, []))
@@ -17,7 +17,7 @@ stanza_flaw(policy_key) := sprintf("%s is no list", [lists[0]]) if {
 	]
 	count(lists) > 0
 } else := "Policy has both spec.targetRef and spec.targetRefs: one of them must go" if {
-	spec := lookup.get(policy_key).spec
+	spec := obj.spec
 	count(spec.targetRefs) > 0
 	spec.targetRef != null
 }

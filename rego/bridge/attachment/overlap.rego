@@ -1,7 +1,5 @@
 package bridge.attachment
 
-import data.bridge.effective
-
 # METADATA
 # description: |
 #   The first pointer at which the specs proper of two policies overlap, whatever the values: a leaf of one is, or contains,
@@ -15,15 +13,15 @@ _nothing_taken := {"policies": set(), "leaves": set(), "containers": set()}
 
 _taken_with(taken, policy) := {
 	"policies": (taken.policies | {policy}),
-	"leaves": (taken.leaves | effective.proper(policy).pointers),
+	"leaves": (taken.leaves | data.bridge.policy.pointers(policy)),
 	"containers": (taken.containers | _containers(policy)),
 }
 
-_overlaps(taken, policy) := (taken.leaves & _containers(policy)) | (taken.containers & effective.proper(policy).pointers)
+_overlaps(taken, policy) := (taken.leaves & _containers(policy)) | (taken.containers & data.bridge.policy.pointers(policy))
 
 # The leaves of a policy's spec and all that contains them, up to the whole spec (``).
 _containers(policy) := {container |
-	some pointer in effective.proper(policy).pointers
+	some pointer in data.bridge.policy.pointers(policy)
 	parts := split(pointer, "/")
 	some length in numbers.range(1, count(parts))
 	container := concat("/", array.slice(parts, 0, length))

@@ -5,14 +5,13 @@
 #   stanza"); whether a ref is accepted is decided per ref (semantics T1 to T5).
 package bridge.attachment
 
-import data.bridge.effective
 import data.bridge.index
 import data.bridge.lookup
 import data.bridge.policy
 
 # METADATA
 # description: The refs by name of a replicated policy; see `target_refs`. None of a policy above a bound (semantics T6).
-named(policy_key) := effective.facts(policy_key).refs if {
+named(policy_key) := policy.facts(policy_key).refs if {
 	true
 } else := [] if {
 	policy.oversized(policy_key)

@@ -1,12 +1,10 @@
 package bridge.attachment
 
-import data.bridge.effective
 import data.bridge.hierarchy
 import data.bridge.index
 import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.lib.levels
-import data.bridge.lookup
 import data.bridge.policy
 
 # METADATA
@@ -54,20 +52,18 @@ _not_found(policy_key, ref) := sprintf("Target %s is not found, or no ReferenceG
 
 # METADATA
 # description: Why a policy is Invalid as a whole; undefined where it is not.
-invalid(policy_key) := effective.facts(policy_key).invalid
+invalid(policy_key) := policy.facts(policy_key).invalid
 
 # METADATA
-# description: The same, made anew.
-made_invalid(policy_key) := effective.made_proper(policy_key).error if {
-	true
-} else := stanza_flaw(policy_key) if {
+# description: Why a policy object is Invalid by its target refs as a whole; undefined where it is not.
+stanza_problem(obj) := stanza_flaw(obj) if {
 	true
 } else := "Policy names no target: spec.targetRefs is missing or empty" if {
-	not _names_refs(policy_key)
-	not lookup.get(policy_key).spec.targetSelectors[0]
+	not _names_refs(obj)
+	not obj.spec.targetSelectors[0]
 }
 
-_names_refs(policy_key) if count(index.raw_refs(lookup.get(policy_key))) > 0
+_names_refs(obj) if count(index.raw_refs(obj)) > 0
 
 # METADATA
 # description: How messages name a declared target, `Kind namespace/name#section`.
@@ -97,14 +93,6 @@ _ref_invalid(policy_key, ref) := message if {
 is_near(policy_key, ref) if {
 	_in_own_namespace(policy_key, ref.object)
 	not _ref_invalid(policy_key, ref)
-}
-
-# METADATA
-# description: A valid policy that takes part, of a kind of which none takes a target away from another.
-may_be_near(policy_key) if {
-	not lookup.get(policy_key).metadata.deletionTimestamp
-	not kinds.of_policy(policy_key).sameLevel in {"Conflict", "ConflictOnOverlap"}
-	not made_invalid(policy_key)
 }
 
 _in_own_namespace(policy_key, object_key) if {

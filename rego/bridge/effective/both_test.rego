@@ -62,7 +62,7 @@ test_a_pointer_that_both_parts_of_a_policy_set_is_one_leaf if {
 		{"x": 1, "w": 3, "v": 3, "y": {"z": 1}},
 		{"/x": "high", "/w": "low", "/v": "low", "/y/z": "high"},
 		{"high": "PartiallyProgrammed", "low": "PartiallyProgrammed"},
-		{"high": ["shop/low (Patch defaults)"], "low": ["shop/high (Patch defaults)"]},
+		{"high": ["shop/low (Patch defaults)"], "low": ["shop/high (Patch overrides)"]},
 	]
 }
 
@@ -89,35 +89,4 @@ test_what_both_parts_of_a_policy_append_stays_overrides_first if {
 	held[0] == {"log": [1, 3, 2]}
 	held[1] == {"/log/0": "high", "/log/1": "low", "/log/2": "high"}
 	held[2] == {"high": "Programmed", "low": "Programmed"}
-}
-
-# F6, T2
-test_a_wrapper_of_no_object_and_fields_beside_wrappers_are_errors if {
-	every row in [
-		[{"override": "x", "default": {}}, "/spec/override is no object"],
-		[{"override": {}, "default": [1]}, "/spec/default is no object"],
-		[{"override": {}, "x": 1}, "Fields beside /spec/override: x. A policy has its wrappers and nothing beside them"],
-	] {
-		proper := effective.proper(_hue("a")) with input as _both_world([["a", 1, "route", row[0]]])
-		proper == {"error": row[1]}
-	}
-	bare := object.union(object.remove(testing.color("shop", "a", 1, [], {}), ["spec"]), {"kind": "HuePolicy"})
-	proper := effective.proper(_hue("a")) with input as testing.changed([testing.policykind(_both_kind), bare])
-	proper == {"error": "Policy has no spec"}
-}
-
-# F6
-test_two_wrappers_of_one_direction_are_an_error if {
-	twice := object.union(_both_kind, {"specPaths": array.concat(_both_fields.specPaths, [{"path": "/spec/overrides", "strategy": "PatchOverrides"}])})
-	policy := object.union(testing.color("shop", "a", 1, [], {"override": {}, "overrides": {}}), {"kind": "HuePolicy"})
-	proper := effective.proper(_hue("a")) with input as testing.changed([testing.policykind(twice), policy])
-	proper == {"error": "/spec/override and /spec/overrides say the same: a policy has one of them"}
-}
-
-test_the_strategy_told_of_a_policy_is_that_of_its_strongest_part if {
-	strategies := [proper.strategy |
-		some spec in [{"override": {}, "default": {}}, {"default": {}}, {"x": 1}]
-		proper := effective.proper(_hue("a")) with input as _both_world([["a", 1, "route", spec]])
-	]
-	strategies == ["PatchOverrides", "PatchDefaults", "PatchDefaults"]
 }

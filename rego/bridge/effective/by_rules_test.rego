@@ -34,7 +34,7 @@ test_who_appends_to_a_list_is_whole if {
 		"spec": {"audit": [{"to": "a", "at": null}, {"to": "b"}, {"to": "a"}], "limits": {"x": {"n": 2}}},
 		"origins": {"/audit/0": "high", "/audit/1": "low", "/audit/2": "low", "/limits/x": "rule"},
 		"outcomes": {"high": "Programmed", "low": "PartiallyProgrammed", "rule": "PartiallyProgrammed"},
-		"by": {"low": ["shop/rule (Patch defaults)"], "rule": ["shop/high (Patch defaults)", "shop/low (Patch defaults)"]},
+		"by": {"low": ["shop/rule (Patch defaults)"]},
 	}
 }
 
@@ -50,15 +50,15 @@ test_a_tombstone_in_an_item_takes_a_field_of_that_item_away if {
 	held.outcomes == {"high": "PartiallyProgrammed", "low": "Programmed"}
 }
 
-# F7: the rules of the deciding one's strategy replace the kind's, for both specs of the pair.
-test_a_strategys_own_rules_replace_the_kinds if {
+# F7: the rules of a strategy replace the kind's at the seam that its join makes, here between the Gateway's and the route's.
+test_rules_of_a_strategy_replace_those_of_the_kind if {
 	policies := [
 		["high", 1, "gateway", {"defaults": {"rules": [{"id": "a"}], "audit": [1], "strategy": "plain"}}],
 		["low", 2, "route", _patch({"rules": [{"id": "b"}]})],
 		["rule", 3, "rule", _patch({"rules": [{"id": "c"}], "audit": [3]})],
 	]
 	held := _held(_rules_kind, policies)
-	held.spec == {"rules": [{"id": "c"}, {"id": "b"}], "audit": [3]}
-	held.origins == {"/rules": ["low", "rule"], "/audit": "rule"}
-	held.outcomes == {"high": "Overridden", "low": "PartiallyProgrammed", "rule": "PartiallyProgrammed"}
+	held.spec == {"rules": [{"id": "c"}, {"id": "b"}], "audit": [1, 3]}
+	held.origins == {"/rules/0/id": "rule", "/rules/1/id": "low", "/audit/0": "high", "/audit/1": "rule"}
+	held.outcomes == {"high": "PartiallyProgrammed", "low": "Programmed", "rule": "Programmed"}
 }

@@ -1,6 +1,7 @@
 package bridge.effective_test
 
 import data.bridge.effective
+import data.bridge.policy as policies
 import data.bridge.testing
 
 _rates_kind := testing.policykind(object.union(
@@ -43,7 +44,8 @@ test_a_wrong_answer_of_custom_is_an_error_for_its_path if {
 
 # F7
 test_custom_is_a_strategy_only_where_the_kind_has_one if {
-	with_one := effective.proper(_hue("low")) with input as _rates_world([["low", 1, "route", {"strategy": "Custom"}]])
-	with_one.strategy == "Custom"
-	_proper({"strategy": "Custom"}).error
+	with_one := policies.strategy_of(_hue("low")) with input as _rates_world([["low", 1, "route", {"strategy": "Custom"}]])
+	with_one == "Custom"
+	invalid := policies.facts(_key("low")).invalid with input as testing.changed([testing.color("shop", "low", 1, [_cart_ref], {"strategy": "Custom"})])
+	startswith(invalid, "Strategy Custom is unknown")
 }

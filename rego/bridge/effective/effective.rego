@@ -2,6 +2,8 @@ package bridge.effective
 
 import data.bridge.hierarchy
 import data.bridge.lib.keys
+import data.bridge.merge
+import data.bridge.policy as policies
 
 # METADATA
 # description: |
@@ -10,41 +12,78 @@ import data.bridge.lib.keys
 #   own, gives `{path, error, policies}`.
 at(policy_kind, node, source) := [entry |
 	some [path, attached] in stacks(policy_kind, node, source)
-	entry := _entry(path, attached)
+	entry := entry_of(path, attached)
 ]
 
-_entry(path, attached) := object.union({"path": path}, _merged(attached)) if {
-	_foldable(attached, path[0])
+# METADATA
+# description: The effective policy of a stack at a path, as `at` has it.
+entry_of(path, attached) := object.union({"path": path}, _result(attached)) if {
+	within_bounds(attached, path[0])
 } else := {
 	"path": path,
-	"error": {"code": "BoundExceeded", "message": _bound_message(attached, path[0])},
+	"error": {"code": "BoundExceeded", "message": bound_message(attached, path[0])},
 	"policies": _unmerged(attached),
 }
 
-_foldable(attached, root) if {
+# METADATA
+# description: How many policies a stack may hold. A longer one is an error for its path, never a silent cut.
+stack_bound := 512
+
+# METADATA
+# description: A stack and its path are within their bounds. `root` is the first node of the path.
+within_bounds(attached, root) if {
 	root != hierarchy.path_bound_mark
-	count(attached) <= fold_bound
+	count(attached) <= stack_bound
 }
 
-_unmerged(attached) := [object.union(entry, {"strategy": strategy_of(entry.policy)}) | some entry in attached]
+# METADATA
+# description: How messages say that a stack, or its path, is above its bound.
+bound_message(attached, root) := sprintf("%d policies meet here; at most %d can be merged", [count(attached), stack_bound]) if {
+	root != hierarchy.path_bound_mark
+} else := "The hierarchy above this target is deeper than paths can be"
 
-# A function of the stack alone, so that OPA merges once for all targets that share it.
-_merged(attached) := {"spec": result.spec, "origins": result.origins, "policies": policies} if {
-	plain(_kind_of(attached))
-	keys_attached := [entry.policy | some entry in attached]
-	result := united(layers(keys_attached))
-	policies := [object.union(entry, _fate_in(entry.policy, result.origins)) | some entry in _listed_once(attached)]
-} else := {"error": merged.error, "policies": _unmerged(attached)} if {
-	merged := folded(fold_ops(_kind_of(attached), attached))
-	merged.error
-} else := {"spec": result.spec, "origins": result.origins, "policies": policies} if {
-	policy_kind := _kind_of(attached)
-	merged := _by_policies(policy_kind, folded(fold_ops(policy_kind, attached)))
-	result := finished(merged)
-	once := _listed_once(attached)
-	fate := _fate([entry.policy | some entry in once], merged)
-	policies := [object.union_n([entry, {"strategy": strategy_of(entry.policy)}, fate[entry.policy]]) | some entry in once]
+_unmerged(attached) := [object.union(entry, {"strategy": policies.strategy_of(entry.policy)}) | some entry in attached]
+
+_result(attached) := {"error": found.error, "policies": _unmerged(attached)} if {
+	found := merged(attached)
+	found.error
+} else := {"spec": found.spec, "origins": found.origins, "policies": [object.union_n([entry, {"strategy": policies.strategy_of(entry.policy)}, outcome(attached, entry.policy)]) |
+	some entry in _listed_once(attached)
+]} if {
+	found := merged(attached)
 }
+
+# METADATA
+# description: |
+#   The policies of a stack as one, `{spec, origins, side}`, or `{error}`. `side` has items of lists by their keys where the kind has
+#   merge rules. A function of the stack alone, so that OPA merges once for all targets that share it.
+merged(attached) := {"spec": plain_side.spec, "origins": plain_side.origins, "side": plain_side} if {
+	plain(kind_of(attached))
+	joined_order := order(joins(kind_of(attached), attached))
+	found := applied(joined_order, {})
+	plain_side := _without_tombstones(found, joined_order.elements)
+} else := {"error": joined_order.error} if {
+	joined_order := joined(joins(kind_of(attached), attached), ranks(kind_of(attached), attached))
+	joined_order.error
+} else := object.union(merge.finished(found), {"side": found}) if {
+	policy_kind := kind_of(attached)
+	ranked := ranks(policy_kind, attached)
+	found := _by_policies(policy_kind, applied(joined(joins(policy_kind, attached), ranked), ranked))
+}
+
+# Most specs have no null.
+_without_tombstones(found, elements) := merge.finished(found) if {
+	some element in elements
+	policies.facts(element).tombstones
+} else := found
+
+_by_policies(policy_kind, found) := without_parts(found) if {
+	both(policy_kind)
+} else := found
+
+# METADATA
+# description: The policy kind of a stack.
+kind_of(attached) := keys.type_of(attached[0].policy)
 
 # A policy that is attached at two places of the path stands here at the first (semantics P4).
 _listed_once(attached) := attached if {
@@ -53,25 +92,3 @@ _listed_once(attached) := attached if {
 	some index, entry in attached
 	not entry.policy in {earlier.policy | some earlier in array.slice(attached, 0, index)}
 ]
-
-# As `outcomes`, of one policy, with its strategy.
-_fate_in(policy, origins) := {"strategy": known.strategy, "outcome": "Programmed", "overriddenBy": []} if {
-	known := facts(policy)
-	object.subset(origins, known.side.origins)
-} else := object.union({"strategy": strategy_of(policy)}, _fate_of(policy, pointers, object.filter(origins, pointers), origins)) if {
-	pointers := object.keys(facts(policy).side.origins)
-}
-
-_by_policies(policy_kind, side) := without_parts(side) if {
-	both(policy_kind)
-} else := side
-
-_fate(policies, merged) := outcomes(policies, merged.origins) if {
-	plain(keys.type_of(policies[0]))
-} else := outcomes_by_rules(policies, merged)
-
-_kind_of(attached) := keys.type_of(attached[0].policy)
-
-_bound_message(attached, root) := sprintf("%d policies meet here; at most %d can be merged", [count(attached), fold_bound]) if {
-	root != hierarchy.path_bound_mark
-} else := "The hierarchy above this target is deeper than paths can be"

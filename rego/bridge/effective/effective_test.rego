@@ -78,7 +78,7 @@ test_a_path_above_the_bound_is_an_error_for_that_path if {
 }
 
 test_a_stack_above_the_bound_is_an_error_for_that_path if {
-	attached := [{"policy": _key("warm"), "target": testing.cart_route} | some _ in numbers.range(0, effective.fold_bound)]
+	attached := [{"policy": _key("warm"), "target": testing.cart_route} | some _ in numbers.range(0, effective.stack_bound)]
 	policy := testing.color("shop", "warm", 1, [_cart_ref], {"a": 1})
 	entries := effective.at("example.com/ColorPolicy", testing.cart_pay, "") with input as testing.changed([policy])
 		with effective.stacks as [[testing.cart_pay_path, attached]]

@@ -4,52 +4,70 @@ import data.bridge.merge
 
 # METADATA
 # description: |
-#   What `at` tells of an effective target, with the steps by which each spec was made, in their order:
-#   `{established, challenger, strategy, winner, result}`. The sides are named by the policies that were merged into them,
-#   the established ones first; `winner` is Established, Challenger or Both; `result` is the spec after the step, with the nulls that still take fields away (GEP-713,
-#   "Abstract process for calculating effective policies"; semantics F3). One policy alone takes no step.
-explained(policy_kind, node, source) := [object.union(entry, {"steps": _steps(policy_kind, attached, path[0])}) |
+#   The effective policies of a target as `at` has them, with the steps by which each spec was made, in their order:
+#   `{established, challenger, strategy, winner, result}`. The sides are named by their policies, the established ones first;
+#   `winner` is Established, Challenger or Both; `result` is the spec after the step, with the nulls that still remove fields
+#   (GEP-713, "Abstract process for calculating effective policies"; semantics F3). One policy alone takes no step.
+explained(policy_kind, node, source) := [object.union(entry_of(path, attached), {"steps": _steps(attached, path[0])}) |
 	some [path, attached] in stacks(policy_kind, node, source)
-	entry := _entry(path, attached)
 ]
 
-_steps(policy_kind, attached, root) := _fold_512({}, ops).steps if {
-	_foldable(attached, root)
-	ops := [object.union(op, {"told": true}) | some op in level_ops(policy_kind, attached)]
+_steps(attached, root) := array.flatten([_steps_of(attached, index) | some index, _ in _joins_explained(attached)]) if {
+	within_bounds(attached, root)
 } else := []
 
-# METADATA
-# description: |
-#   The history of a fold after one of its operations, `{steps, members, joining}`: the steps so far, the policies of what
-#   is merged, and those of the level that is being merged.
-with_steps(acc, op, level, next) := {
-	"steps": array.concat(
-		object.get(acc, "steps", []),
-		array.concat(_step_within(op, joining, level), _step_across(op, members, joined, next)),
-	),
-	"members": _members_after(op.across, members, joined),
-	"joining": [policy | some policy in joined; count(op.across) == 0],
-} if {
-	members := object.get(acc, "members", [])
-	joining := object.get(acc, "joining", [])
-	joined := array.concat([op.policy], joining)
+# The joins of a stack with what each says of itself.
+_joins_explained(attached) := joins(kind_of(attached), attached) if {
+	not plain(kind_of(attached))
+} else := joins_of_sides(kind_of(attached), sides(kind_of(attached), attached), {})
+
+# The steps within a side, then the one that joins it to those before it.
+_steps_of(attached, index) := array.concat(
+	[step |
+		level := joins_of_level(found[index].policies)
+		some number in numbers.range(1, count(level) - 1)
+		step := _step(
+			[policy | some policy in level[number].policies],
+			[level[other].policies[0] | some other in numbers.range(number - 1, 0)],
+			level[number],
+			joined(array.slice(level, 0, number + 1), ranked),
+			ranked,
+		)
+		count(level) > 1
+	],
+	[step |
+		index > 0
+		[established, challenger] := _sides_of_join(found, index)
+		step := _step(established, challenger, found[index], joined(array.slice(found, 0, index + 1), ranked), ranked)
+	],
+) if {
+	found := _joins_explained(attached)
+	ranked := ranks(kind_of(attached), attached)
 }
 
-_step_within(op, joining, level) := [_step_told([op.policy], joining, how, level) | some how in op.within]
+# The policies that are joined at a step, the established ones first.
+_sides_of_join(found, index) := [own, before] if {
+	found[index].upward
+	own := found[index].policies
+	before := _in_stack_order(array.slice(found, 0, index))
+} else := [before, own] if {
+	own := found[index].policies
+	before := _in_stack_order(array.slice(found, 0, index))
+}
 
-_step_across(op, members, joined, next) := [told |
-	count(members) > 0
-	some how in op.across
-	told := _step_told(_first(how.upward, joined, members), _first(how.upward, members, joined), how, next.side)
-]
-
-_step_told(established, challenger, how, side) := object.union(
-	{"established": established, "challenger": challenger, "strategy": how.strategy, "winner": _winners[how.strategy]},
-	_result(side),
+# What was joined upward last is at the top.
+_in_stack_order(found) := array.concat(
+	[policy | some join in array.reverse([join | some join in found; join.upward]); some policy in join.policies],
+	[policy | some join in found; not join.upward; some policy in join.policies],
 )
 
-# Whose values stay where both sides have one. Under None only the more specific of the two has a say (semantics C2).
-_winners := {
+_step(established, challenger, way, ordered, ranked) := object.union(
+	{"established": established, "challenger": challenger, "strategy": way.strategy, "winner": _winner_of[way.strategy]},
+	_outcome_of_step(ordered, ranked),
+)
+
+# Whose values remain where both sides have one. Under None only the more specific of the two has a say (semantics C2).
+_winner_of := {
 	"None": "Challenger",
 	"AtomicDefaults": "Challenger",
 	"PatchDefaults": "Challenger",
@@ -58,14 +76,6 @@ _winners := {
 	"Custom": "Both",
 }
 
-_result(side) := {"error": side.error} if side.error
+_outcome_of_step(ordered, _) := {"error": ordered.error} if ordered.error
 
-_result(side) := {"result": merge.listed(side).spec} if not side.error
-
-_first(true, one, _) := one
-
-_first(false, _, other) := other
-
-_members_after([], members, _) := members
-
-_members_after([how], members, joined) := array.concat(_first(how.upward, joined, members), _first(how.upward, members, joined))
+_outcome_of_step(ordered, ranked) := {"result": merge.listed(applied(ordered, ranked)).spec} if not ordered.error

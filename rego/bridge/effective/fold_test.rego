@@ -5,11 +5,14 @@ import data.bridge.testing
 
 _key(name) := sprintf("example.com/ColorPolicy/shop/%s", [name])
 
+_cart_ref := testing.ref("HTTPRoute", "cart")
+
 # The fold of policies [name, spec], the established ones first.
 _folded(policies) := folded if {
 	objects := [testing.color("shop", policy[0], 1, [_cart_ref], policy[1]) | some policy in policies]
-	order := [_key(policy[0]) | some policy in policies]
-	folded := effective.finished(effective.folded(array.reverse(order))) with input as testing.changed(objects)
+	attached := [{"policy": _key(policy[0]), "target": testing.cart_route} | some policy in policies]
+	merged := effective.merged(attached) with input as testing.changed(objects)
+	folded := {"spec": merged.spec, "origins": merged.origins}
 }
 
 test_one_policy_is_its_own_effective_policy if {
@@ -72,16 +75,4 @@ test_a_policy_that_sets_nothing_changes_no_patch_result if {
 		["c", {"y": null}],
 	])
 	without == with_empty
-}
-
-test_a_stack_of_the_bound_is_folded_and_one_above_it_is_not if {
-	objects := [testing.color("shop", name, 1, [_cart_ref], {"defaults": {name: 1, "strategy": "patch"}}) | some name in ["a", "b", "c"]]
-	document := testing.changed(objects)
-	middle := [_key("b") | some _ in numbers.range(1, effective.fold_bound - 2)]
-	order := array.concat(array.concat([_key("a")], middle), [_key("c")])
-	folded := effective.finished(effective.folded(array.reverse(order))) with input as document
-	short := effective.finished(effective.folded(array.concat([_key("c")], array.slice(array.reverse(order), 472, 512)))) with input as document
-	expected := {"spec": {"a": 1, "b": 1, "c": 1}, "origins": {"/a": _key("a"), "/b": _key("b"), "/c": _key("c")}}
-	[folded, short] == [expected, expected]
-	not effective.folded(array.concat(order, [_key("c")])) with input as document
 }

@@ -13,7 +13,7 @@ on_paths(policy_kind, paths_to_node, source) := [entry |
 	attached := [placed | some placed in stack(policy_kind, path); _counts_on(policy_kind, placed, source)]
 	count(attached) > 0
 	_acts_at_the_end(policy_kind, path, attached)
-	entry := _entry(path, attached)
+	entry := entry_of(path, attached)
 ]
 
 _counts_on(policy_kind, _, _) if not kinds.for_consumers(policy_kind)

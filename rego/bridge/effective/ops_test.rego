@@ -152,6 +152,6 @@ test_a_namespace_that_holds_two_neighbours_on_a_path_is_two_levels if {
 		{"policy": "q", "target": "namespace"},
 		{"policy": "r", "target": "namespace"},
 	]
-	sides := effective._sides("a kind", attached) with data.kinds as {"a kind": {"sameLevel": "OldestWins"}}
+	sides := effective.all_sides("a kind", attached) with data.kinds as {"a kind": {"sameLevel": "OldestWins"}}
 	sides == [["a"], ["q", "r"], ["q", "r"]]
 }

@@ -1,40 +1,28 @@
 package bridge.effective
 
-import data.bridge.lib.keys
 import data.bridge.merge
+import data.bridge.policy as policies
 
 # METADATA
 # description: |
-#   What became of each policy of a stack at its path: `{outcome, overriddenBy}` by policy. All its leaves survive:
-#   Programmed; some: PartiallyProgrammed; none: Overridden (semantics O1 to O3).
-outcomes(policies, origins) := {policy: fate |
-	some policy in policies
-	pointers := proper(policy).pointers
-	fate := _fate_of(policy, pointers, object.filter(origins, pointers), origins)
+#   What became of one policy of a stack at its path, `{outcome, overriddenBy}`: all its leaves survive: Programmed; some:
+#   PartiallyProgrammed; none: Overridden (semantics O1 to O3). Most policies keep all.
+outcome(attached, policy) := {"outcome": "Programmed", "overriddenBy": []} if {
+	object.subset(_origins(attached, policy), _kept_whole(policy))
+} else := {"outcome": _outcome(policy, lost, origins), "overriddenBy": _overridden_by(attached, policy, lost, origins)} if {
+	origins := _origins(attached, policy)
+	lost := {pointer | some pointer, _ in policies.facts(policy).origins; object.get(origins, [pointer], "") != policy}
 }
 
-# Most policies keep all, or lose each leaf to one other: only what a kind's own rules merge has other origins. `kept` are
-# the origins at the policy's own pointers.
-_fate_of(policy, pointers, kept, origins) := {"outcome": "Programmed", "overriddenBy": []} if {
-	count(kept) == count(pointers)
-	{origin | some origin in kept} == {policy}
-} else := {"outcome": "Overridden", "overriddenBy": sort(winners)} if {
-	count(kept) == count(pointers)
-	winners := {origin | some origin in kept}
-	count(winners) > 0
-	not policy in winners
-	plain(keys.type_of(policy))
-} else := {"outcome": _outcome(policy, lost, origins), "overriddenBy": _overridden_by(policy, lost, origins)} if {
-	lost := {pointer | some pointer in pointers; object.get(kept, [pointer], "") != policy}
-}
+# The origins of a stack, in the form in which the rules of a policy's own strategy have leaves: items of lists by their
+# keys and not by their places (semantics F8).
+_origins(attached, policy) := merged(attached).origins if {
+	plain(policies.kind_of(policy))
+} else := merge.under(merged(attached).side, policies.facts(policy).rules).origins
 
-# METADATA
-# description: |
-#   The same for a side that was merged by rules: a policy's leaves are those that its own strategy's rules make of its spec
-#   and of the result, items of lists by their keys and not by their places (semantics F8).
-outcomes_by_rules(policies, side) := object.union_n([outcomes([policy], merge.under(side, merge_rules(policy)).origins) |
-	some policy in {policy | some policy in policies}
-])
+_kept_whole(policy) := {pointer: policy | some pointer, _ in policies.facts(policy).origins} if {
+	both(policies.kind_of(policy))
+} else := policies.facts(policy).origins
 
 _outcome(_, lost, _) := "Programmed" if count(lost) == 0
 
@@ -45,36 +33,44 @@ _outcome(policy, lost, origins) := "PartiallyProgrammed" if {
 	count(lost) > 0
 }
 
-_has_a_part(policy, lost, _) if count(lost) < count(proper(policy).pointers)
+_has_a_part(policy, lost, _) if count(lost) < count(policies.facts(policy).origins)
 
-# A leaf that several made together is nobody's whole, and in part each one's (semantics F9).
+# A leaf that several made together belongs to none of them as a whole, and in part to each (semantics F9).
 _has_a_part(policy, _, origins) if {
 	some origin in origins
 	is_array(origin)
 	policy in origin
 }
 
-# The origins at and below the lost pointers; where there are none, all who contributed (semantics O3).
-_overridden_by(_, lost, _) := [] if count(lost) == 0
+# The origins at and below the lost pointers; where there are none, all that contributed; of both those that can win
+# (semantics O3).
+_overridden_by(_, _, lost, _) := [] if count(lost) == 0
 
-_overridden_by(policy, lost, origins) := sort(winners) if {
+_overridden_by(attached, policy, lost, origins) := sort(winners) if {
 	count(lost) > 0
-	winners := {winner |
-		some pointer in lost
-		some winner in _owners(origins[pointer])
-		winner != policy
-	} | {winner |
-		some pointer in lost
-		not origins[pointer]
-		strings.any_prefix_match(object.keys(origins), concat("", [pointer, "/"]))
-		some place, origin in origins
-		startswith(place, concat("", [pointer, "/"]))
-		some winner in _owners(origin)
-		winner != policy
-	}
+	winners := _winners(attached, policy, _owners_at(lost, origins)) | _joint_owners(policy, origins)
 	count(winners) > 0
-} else := sort({winner | some origin in origins; some winner in _owners(origin); winner != policy}) if {
+} else := sort(_winners(attached, policy, {owner | some origin in origins; some owner in _owners(origin)})) if {
 	count(lost) > 0
+}
+
+_winners(attached, policy, owners) := {winner | some winner in owners; winning_strategy(attached, winner, policy)}
+
+_owners_at(lost, origins) := {owner | some pointer in lost; some owner in _owners(origins[pointer])} | {owner |
+	some pointer in lost
+	not origins[pointer]
+	strings.any_prefix_match(object.keys(origins), concat("", [pointer, "/"]))
+	some place, origin in origins
+	startswith(place, concat("", [pointer, "/"]))
+	some owner in _owners(origin)
+}
+
+_joint_owners(policy, origins) := {owner |
+	some origin in origins
+	is_array(origin)
+	policy in origin
+	some owner in origin
+	owner != policy
 }
 
 _owners(origin) := [origin] if is_string(origin)

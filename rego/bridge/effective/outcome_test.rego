@@ -3,15 +3,19 @@ package bridge.effective_test
 import data.bridge.effective
 import data.bridge.testing
 
-_outcomes(specs, origins) := outcomes if {
-	objects := [testing.color("shop", name, 1, [_cart_ref], spec) | some name, spec in specs]
-	outcomes := effective.outcomes([_key(name) | some name, _ in specs], origins) with input as testing.changed(objects)
+# What became of policies [name, spec], the established ones first, where their stack has these origins.
+_outcomes(stack, origins) := {policy: fate |
+	objects := [testing.color("shop", name, 1, [_cart_ref], spec) | some [name, spec] in stack]
+	attached := [{"policy": _key(name), "target": testing.cart_route} | some [name, _] in stack]
+	some policy in [entry.policy | some entry in attached]
+	fate := effective.outcome(attached, policy) with input as testing.changed(objects)
+		with effective.merged as {"origins": origins}
 }
 
 # O3
-test_a_policy_is_programmed_in_part_or_overridden_by_what_became_of_its_leaves if {
+test_outcome_of_a_policy_follows_from_its_surviving_leaves if {
 	_outcomes(
-		{"a": {"x": 1, "y": 1}, "b": {"y": 2}, "c": {"y": 3}},
+		[["c", {"y": 3}], ["a", {"x": 1, "y": 1}], ["b", {"y": 2}]],
 		{"/x": _key("a"), "/y": _key("b")},
 	) == {
 		_key("a"): {"outcome": "PartiallyProgrammed", "overriddenBy": [_key("b")]},
@@ -21,8 +25,8 @@ test_a_policy_is_programmed_in_part_or_overridden_by_what_became_of_its_leaves i
 }
 
 # O3
-test_what_stands_below_a_lost_leaf_overrides_it if {
-	_outcomes({"a": {"x": 1}, "b": {"x": {"y": 1}}, "c": {"z": 1}}, {"/x/y": _key("b"), "/z": _key("c")}) == {
+test_leaves_below_a_lost_leaf_override_it if {
+	_outcomes([["a", {"x": 1}], ["b", {"x": {"y": 1}}], ["c", {"z": 1}]], {"/x/y": _key("b"), "/z": _key("c")}) == {
 		_key("a"): {"outcome": "Overridden", "overriddenBy": [_key("b")]},
 		_key("b"): {"outcome": "Programmed", "overriddenBy": []},
 		_key("c"): {"outcome": "Programmed", "overriddenBy": []},
@@ -30,20 +34,26 @@ test_what_stands_below_a_lost_leaf_overrides_it if {
 }
 
 # O3
-test_where_nothing_stands_in_place_of_a_lost_leaf_all_contributors_override_it if {
-	_outcomes({"a": {"x": 1}, "b": {"y": 1}, "c": {"z": 1}}, {"/y": _key("b"), "/z": _key("c")})[_key("a")] == {
+test_all_contributors_that_can_win_override_a_leaf_that_nothing_replaces if {
+	stack := [["d", {"w": 1}], ["a", {"x": 1}], ["b", {"y": 1}], ["c", {"z": 1}]]
+	_outcomes(stack, {"/w": _key("d"), "/y": _key("b"), "/z": _key("c")})[_key("a")] == {
 		"outcome": "Overridden",
 		"overriddenBy": [_key("b"), _key("c")],
 	}
 }
 
 # O3
-test_an_empty_atomic_winner_is_programmed_and_an_empty_patch_overridden if {
-	_outcomes({"a": {}, "b": {"x": 1}}, {"": _key("a")}) == {
+test_default_of_a_higher_policy_never_overrides if {
+	_outcomes([["a", {"x": 1}], ["b", {"x": 2}]], {"/x": _key("a")})[_key("b")] == {"outcome": "Overridden", "overriddenBy": []}
+}
+
+# O3
+test_empty_atomic_winner_is_programmed_and_empty_patch_is_overridden if {
+	_outcomes([["b", {"x": 1}], ["a", {}]], {"": _key("a")}) == {
 		_key("a"): {"outcome": "Programmed", "overriddenBy": []},
 		_key("b"): {"outcome": "Overridden", "overriddenBy": [_key("a")]},
 	}
-	_outcomes({"a": {}, "b": {"x": 1}}, {"/x": _key("b")}) == {
+	_outcomes([["a", {}], ["b", {"x": 1}]], {"/x": _key("b")}) == {
 		_key("a"): {"outcome": "Overridden", "overriddenBy": [_key("b")]},
 		_key("b"): {"outcome": "Programmed", "overriddenBy": []},
 	}

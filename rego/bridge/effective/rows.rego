@@ -35,8 +35,8 @@ _from(source) := sprintf(" from namespace %s", [source]) if source != ""
 
 # What a row says of each policy of a stack, whatever path it is on. `root` tells a path that was cut at its bound.
 _told(attached, root) := _told_merged(attached) if {
-	_foldable(attached, root)
-	not _merged(attached).error
+	within_bounds(attached, root)
+	not merged(attached).error
 } else := [told |
 	some policy in {placed.policy | some placed in attached}
 	told := {
@@ -48,14 +48,13 @@ _told(attached, root) := _told_merged(attached) if {
 ]
 
 _told_merged(attached) := [{
-	"policy": placed.policy,
-	"targets": all_targets[placed.policy],
-	"outcome": placed.outcome,
-	"by": deciders(policy_kind, attached, placed),
+	"policy": policy,
+	"targets": targets,
+	"outcome": fate.outcome,
+	"by": deciders(attached, policy, fate.overriddenBy),
 } |
-	policy_kind := _kind_of(attached)
-	all_targets := _targets_by_policy(attached)
-	some placed in _merged(attached).policies
+	some policy, targets in _targets_by_policy(attached)
+	fate := outcome(attached, policy)
 ]
 
 _targets_by_policy(attached) := {entry.policy: [entry.target] | some entry in attached} if {
@@ -65,9 +64,9 @@ _targets_by_policy(attached) := {entry.policy: [entry.target] | some entry in at
 # A policy may be attached at two places of a path (semantics P4).
 _targets_on(attached, policy) := [placed.target | some placed in attached; placed.policy == policy]
 
-_failure(attached, root) := _merged(attached).error.message if {
-	_foldable(attached, root)
-} else := _bound_message(attached, root)
+_failure(attached, root) := merged(attached).error.message if {
+	within_bounds(attached, root)
+} else := bound_message(attached, root)
 
 # METADATA
 # description: |

@@ -36,12 +36,12 @@ test_rows_tell_what_became_of_each_policy_and_who_decided if {
 }
 
 test_a_policy_whose_path_is_an_error_failed_there if {
-	attached := [{"policy": _key("low"), "target": testing.cart_route} | some _ in numbers.range(0, effective.fold_bound)]
+	attached := [{"policy": _key("low"), "target": testing.cart_route} | some _ in numbers.range(0, effective.stack_bound)]
 	rows := effective.rows("example.com/ColorPolicy", testing.cart_pay) with input as testing.changed([_low])
 		with effective.stacks as [[testing.cart_pay_path, attached]]
 	{row | some row in rows} == {{
 		"policy": _key("low"),
-		"targets": [testing.cart_route | some _ in numbers.range(0, effective.fold_bound)],
+		"targets": [testing.cart_route | some _ in numbers.range(0, effective.stack_bound)],
 		"ancestor": "",
 		"outcome": "Failed",
 		"by": ["513 policies meet here; at most 512 can be merged"],

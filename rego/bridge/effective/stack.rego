@@ -5,6 +5,7 @@ import data.bridge.hierarchy
 import data.bridge.index
 import data.bridge.kinds
 import data.bridge.lib.keys
+import data.bridge.policy as policies
 
 # METADATA
 # description: |
@@ -41,10 +42,10 @@ _at_level(policy_kind, node) := [] if {
 	some policy in _by_age(attachment.attached(policy_kind, node))
 ]
 
-_by_age(policies) := [policy | some policy in policies] if {
-	count(policies) < 2
+_by_age(attached) := [policy | some policy in attached] if {
+	count(attached) < 2
 } else := [policy |
-	some [_, _, policy] in sort([facts(policy).order | some policy in policies])
+	some [_, _, policy] in sort([policies.facts(policy).order | some policy in attached])
 ]
 
 # Some policies are limited to paths through classes where they are attached (semantics T1).

@@ -38,10 +38,12 @@ changed if {
 # METADATA
 # description: |
 #   All policy kinds in force, by `<group>/<Kind>`. One that makes no sense with its PolicyKind is what it is without it, or
-#   without what its CRD says: a layer that makes no sense changes nothing. `layers` names those that count.
-in_force[type] := object.union(normal(type, merged(layers)), {"layers": [layer.name | some layer in layers]}) if {
+#   without what its CRD says: a layer that makes no sense changes nothing. `layers` names those that count, `by` is a hash of
+#   the description (see `stamp`).
+in_force[type] := object.union(description, {"layers": [layer.name | some layer in layers], "by": _hash(description)}) if {
 	some type in _types
 	layers := [candidate | some candidate in _candidates(type); not problem(merged(candidate))][0]
+	description := normal(type, merged(layers))
 }
 
 _declared := {type: lookup.get(claims[0][2]).spec | some type, claims in _claims}

@@ -4,6 +4,10 @@ package bridge.lookup
 # description: |
 #   Nanoseconds since 1970 of an object's creation. One that has no creationTimestamp (or null, or no time: manifests
 #   have all of these) is not created yet, so it is younger than all that are.
-age(key) := time.parse_rfc3339_ns(get(key).metadata.creationTimestamp) if {
+age(key) := age_of(get(key))
+
+# METADATA
+# description: The same of an object.
+age_of(obj) := time.parse_rfc3339_ns(obj.metadata.creationTimestamp) if {
 	true
 } else := 9223372036854775807

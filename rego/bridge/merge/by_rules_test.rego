@@ -10,19 +10,13 @@ _rules := merge.rules({
 
 _keyed(name, spec) := merge.keyed(spec, {"": name}, _rules)
 
-_defaults(established, challenger) := _defaults_by(established, challenger, _rules)
+_applied(lower, upper, rules, ranks) := merge.patched_by_rules([lower, upper], [rules], ranks)
 
-_defaults_by(established, challenger, rules) := merge.listed(merge.combined(
-	{"strategy": "PatchDefaults", "rules": rules},
-	_keyed("e", established),
-	_keyed("c", challenger),
-))
+_ranks := {"e": 0, "c": 1}
 
-_overrides(established, challenger) := merge.listed(merge.combined(
-	{"strategy": "PatchOverrides", "rules": _rules},
-	_keyed("e", established),
-	_keyed("c", challenger),
-))
+_defaults(established, challenger) := merge.listed(_applied(_keyed("e", established), _keyed("c", challenger), _rules, _ranks))
+
+_overrides(established, challenger) := merge.listed(_applied(_keyed("c", challenger), _keyed("e", established), _rules, _ranks))
 
 # F8
 test_a_unit_is_taken_whole_from_one if {
@@ -97,9 +91,8 @@ test_appended_lists_have_the_established_ones_items_first_under_both_directions 
 
 # F8: a policy at two places of a path (P4).
 test_a_policys_appended_items_are_there_once if {
-	how := {"strategy": "PatchDefaults", "rules": _rules}
-	once := merge.combined(how, _keyed("e", {"audit": [1, 1]}), _keyed("c", {"audit": [2]}))
-	merge.listed(merge.combined(how, _keyed("c", {"audit": [2]}), once)).spec == {"audit": [2, 1, 1]}
+	sides := [_keyed("c", {"audit": [2]}), _keyed("e", {"audit": [1, 1]}), _keyed("c", {"audit": [2]})]
+	merge.listed(merge.patched_by_rules(sides, [_rules, _rules], {"c": 0, "e": 1})).spec == {"audit": [2, 1, 1]}
 }
 
 # F8
@@ -125,13 +118,13 @@ test_a_list_without_items_takes_none_away if {
 
 # F7, F8: what was merged by other rules.
 test_sides_of_other_rules_are_read_anew if {
-	acc := merge.combined({"strategy": "PatchDefaults", "rules": _rules}, _keyed("e", _high), _keyed("c", _low))
+	acc := _applied(_keyed("e", _high), _keyed("c", _low), _rules, _ranks)
 	merge.under(acc, []).origins == {"/rules": ["c", "e"]}
 	back := merge.under(merge.under(acc, []), _rules)
 	back.spec == acc.spec
 	back.lists == acc.lists
 	back.origins["/rules/\"x\"/rate"] == ["c", "e"]
-	patched := merge.combined({"strategy": "PatchOverrides", "rules": []}, _keyed("e", {"rules": [1]}), acc)
+	patched := _applied(acc, _keyed("e", {"rules": [1]}), [], _ranks)
 	patched == {"spec": {"rules": [1]}, "origins": {"/rules": "e"}}
 }
 
@@ -157,4 +150,23 @@ test_a_spec_of_1000_leaves_and_30_levels_merges_by_rules_too if {
 	merged := _defaults({"deep": deep, "wide": wide}, {"rules": rules})
 	merged.spec == {"deep": deep, "wide": wide, "rules": rules}
 	count(merged.origins) == 1001
+}
+
+# F3, F8
+test_items_that_a_null_removed_stay_removed if {
+	sides := [
+		_keyed("a", {"rules": [{"id": 1}], "audit": [1]}),
+		_keyed("b", {"rules": null, "audit": 5}),
+		_keyed("c", {"rules": [{"id": 2}], "audit": [3]}),
+	]
+	merge.listed(merge.patched_by_rules(sides, [_rules, _rules], {"a": 0, "b": 1, "c": 2})) == {
+		"spec": {"rules": [{"id": 2}], "audit": [3]},
+		"origins": {"/rules/0/id": "c", "/audit/0": "c"},
+	}
+}
+
+# F8: appended items go by rank, whatever the precedence.
+test_appended_items_of_three_stand_by_rank if {
+	sides := [_keyed(name, {"audit": [name]}) | some name in ["b", "c", "a"]]
+	merge.listed(merge.patched_by_rules(sides, [_rules, _rules], {"a": 0, "b": 1, "c": 2})).spec == {"audit": ["a", "b", "c"]}
 }

@@ -3,8 +3,8 @@ package bridge.merge_test
 import data.bridge.merge
 
 _by_custom(answer, rules) := merged if {
-	merged := merge.combined(
-		{"strategy": "Custom", "rules": rules, "custom": ["acme", "acme.io/RatePolicy"]},
+	merged := merge.custom(
+		{"rules": rules, "custom": ["acme", "acme.io/RatePolicy"]},
 		_side("e", {"a": 1, "b": 2, "c": {"d": 1}}),
 		_side("c", {"a": 3, "b": 2}),
 	) with data.bridge.strategies as {"acme": {"result": answer}}
@@ -43,20 +43,19 @@ test_a_wrong_answer_is_an_error_for_the_pair if {
 
 # F9
 test_a_package_that_is_missing_is_an_error_for_the_pair if {
-	how := {"strategy": "Custom", "rules": [], "custom": ["none", "acme.io/RatePolicy"]}
-	failed := merge.combined(how, _established, _challenger)
+	how := {"rules": [], "custom": ["none", "acme.io/RatePolicy"]}
+	failed := merge.custom(how, _side("e", {}), _side("c", {}))
 	failed == {"error": {
 		"code": "CustomStrategy",
 		"message": "data.bridge.strategies.none.result is undefined for this pair, or there is no such package",
 	}}
-	merge.combined({"strategy": "AtomicOverrides", "rules": []}, _established, failed) == failed
 }
 
 # F8, F9: what the rules merge by key is compared by key.
 test_custom_goes_by_the_keys_of_lists_too if {
 	rules := merge.rules({"listKeys": {"/l": "id"}, "append": ["/m"]})
-	how := {"strategy": "Custom", "rules": rules, "custom": ["acme", "acme.io/RatePolicy"]}
-	merged := merge.combined(
+	how := {"rules": rules, "custom": ["acme", "acme.io/RatePolicy"]}
+	merged := merge.custom(
 		how,
 		merge.keyed({"l": [{"id": 1, "v": 1}], "m": [1]}, {"": "e"}, rules),
 		merge.keyed({"l": [{"id": 2, "v": 2}]}, {"": "c"}, rules),

@@ -4,24 +4,38 @@ import data.bridge.lib.leaves
 
 # METADATA
 # description: |
-#   RFC 7386's MergePatch of two sides, except that a null stays in the result as a tombstone until the fold ends
-#   (semantics F3), which makes it the union of nested objects. A leaf of the result came from the patch if the patch has
-#   a leaf there, an equal one too, else from the target (semantics O2). A patch that is empty sets nothing, not even an
-#   empty spec (semantics O3).
-patched(target, patch) := target if {
-	patch.spec == {}
-} else := {"spec": object.union(target.spec, patch.spec), "origins": object.union(target.origins, patch.origins)} if {
-	_no_leaf_in_place_of_others(object.keys(target.origins), object.keys(patch.origins))
-} else := {"spec": spec, "origins": origins} if {
-	spec := object.union(target.spec, patch.spec)
-	origins := {pointer: object.get(patch.origins, pointer, object.get(target.origins, pointer, null)) |
-		some pointer in leaves.pointers(spec)
-	}
+#   Sides applied one after the other as RFC 7386 patches, the lowest precedence first, except that a null stays in the
+#   result as a tombstone (semantics F3). `object.union_n` is that left fold: a null, a scalar or an array in the middle
+#   replaces what earlier specs have there, and an object that follows replaces it in turn.
+#   A leaf of the result belongs to the last side that has a leaf there, with an equal value too (semantics O2). A side
+#   without fields sets nothing; of sides that all have none the first remains (semantics O3).
+patched(sides) := _patched([side | some side in sides; side.spec != {}], sides)
+
+_patched([], sides) := sides[0]
+
+_patched([side], _) := side
+
+_patched(sides, _) := {"spec": spec, "origins": _leaf_origins(spec, object.union_n([side.origins | some side in sides]))} if {
+	count(sides) > 1
+	spec := object.union_n([side.spec | some side in sides])
 }
 
-# Where one side has all leaves of the other, the result has the same leaves, and nobody need look for them.
-_no_leaf_in_place_of_others(target, patch) if {
-	count(target - patch) == 0
-} else if {
-	count(patch - target) == 0
+# The origins of the leaves of a spec, of those that its sides have. Where no leaf is within another, these are all.
+_leaf_origins(spec, origins) := origins if {
+	_no_leaf_within_another(object.keys(origins))
+} else := object.filter(origins, leaves.pointers(spec))
+
+# No pointer is the beginning of another. A few builtins compare a set of any size.
+_no_leaf_within_another(pointers) if {
+	text := concat("\n", pointers)
+	not strings.any_prefix_match(pointers, split(concat("", [replace(text, "\n", "/\n"), "/"]), "\n"))
+	count(split(text, "\n")) == count(pointers)
+}
+
+# METADATA
+# description: A merged side as answers have it, without tombstones, which stay in its origins (semantics F3).
+finished(side) := {"spec": leaves.without_nulls(side.spec), "origins": side.origins} if {
+	not side.rules
+} else := {"spec": plain.spec, "origins": plain.origins} if {
+	plain := listed(object.union(object.remove(side, ["spec"]), {"spec": leaves.without_nulls(side.spec)}))
 }

@@ -4,12 +4,35 @@ import data.bridge.lib.leaves
 
 # METADATA
 # description: |
-#   Two keyed sides of the same rules, patched (semantics F8): a list merged by key has the patch's items first, an appended
-#   one the established one's (`first`). Where one side has such a list and the other an object, the patch's stands. A patch
-#   that is empty sets nothing, not even an empty spec (semantics O3).
-patched_by_rules(target, patch, first) := target if {
-	patch.spec == {}
-} else := {
+#   As `patched`, of sides that merge rules apply to (semantics F7, F8). `seams` has the rules by which each side but the first
+#   is applied to those before it. `ranks` has by origin its place in the order of appended items.
+patched_by_rules(sides, seams, ranks) := sides[0] if {
+	count(sides) == 1
+} else := patched([under(side, []) | some side in sides]) if {
+	every rules in seams {
+		rules == []
+	}
+} else := _applied_512(sides[0], [{"side": side, "rules": seams[index], "ranks": ranks} |
+	some index, side in array.slice(sides, 1, count(sides))
+])
+
+# METADATA
+# description: A side in the form in which these rules merge it; without rules every list is a leaf.
+under(side, merge_rules) := side if {
+	object.get(side, "rules", []) == merge_rules
+} else := keyed(plain.spec, plain.origins, merge_rules) if {
+	plain := listed(side)
+}
+
+_applied(target, step) := patched([under(target, []), under(step.side, [])]) if {
+	step.rules == []
+} else := _applied_by_key(under(target, step.rules), under(step.side, step.rules), step.ranks)
+
+# A list merged by key has the patch's items first, an appended one those of the first rank. Where one side has such a
+# list and the other an object, the patch's value stays. A patch without fields sets nothing.
+_applied_by_key(target, patch, _) := target if patch.spec == {}
+
+_applied_by_key(target, patch, ranks) := {
 	"spec": spec,
 	"origins": {pointer: object.get(patch.origins, pointer, object.get(target.origins, pointer, null)) |
 		some pointer in leaves.pointers(spec)
@@ -17,12 +40,14 @@ patched_by_rules(target, patch, first) := target if {
 	"lists": {pointer: list |
 		some pointer in (object.keys(target.lists) | object.keys(patch.lists))
 		not pointer in replaced
-		list := _joined(pointer, target.lists, patch.lists, first)
-		is_object(object.get(spec, leaves.segments(pointer), null))
+		items := object.get(spec, leaves.segments(pointer), null)
+		is_object(items)
+		list := _list_of(_joined(pointer, target.lists, patch.lists), object.keys(items), ranks)
 	},
 	"units": (target.units | patch.units),
 	"rules": patch.rules,
 } if {
+	patch.spec != {}
 	replaced := {pointer |
 		some pointer, _ in target.lists
 		not patch.lists[pointer]
@@ -36,18 +61,75 @@ patched_by_rules(target, patch, first) := target if {
 	spec := object.union(json.remove(target.spec, mixed), patch.spec)
 }
 
-_joined(pointer, target, patch, first) := {"order": _in_order(target[pointer], patch[pointer], first), "append": patch[pointer].append}
+_joined(pointer, target, patch) := {"order": _followed(patch[pointer].order, target[pointer].order), "append": patch[pointer].append}
 
-_joined(pointer, target, patch, _) := patch[pointer] if not target[pointer]
+_joined(pointer, target, patch) := patch[pointer] if not target[pointer]
 
-_joined(pointer, target, patch, _) := target[pointer] if not patch[pointer]
-
-_in_order(target, patch, _) := _followed(patch.order, target.order) if not patch.append
-
-_in_order(target, patch, "patch") := _followed(patch.order, target.order) if patch.append
-
-_in_order(target, patch, "target") := _followed(target.order, patch.order) if patch.append
+_joined(pointer, target, patch) := target[pointer] if not patch[pointer]
 
 _followed(names, others) := array.concat(names, [name | some name in others; not name in first]) if {
 	first := {name | some name in names}
 }
+
+# Only items that are left: a null or another value may have removed earlier ones.
+_list_of(list, names, _) := {"order": [name | some name in list.order; name in names], "append": false} if not list.append
+
+_list_of(list, names, ranks) := {"order": order, "append": true} if {
+	list.append
+	order := [name |
+		some [_, _, name] in sort([[_rank(parts[0], ranks), to_number(parts[1]), name] |
+			some name in list.order
+			name in names
+			parts := split(name, "#")
+		])
+	]
+}
+
+# Several policies may have made an item together (semantics F9).
+_rank(owner, ranks) := ranks[owner] if {
+	true
+} else := min([ranks[part] | some part in split(owner, " ")])
+
+# Rego has no loop that carries a value, so the steps are written out, eight of eight of eight.
+_applied_512(side, steps) := _applied_64(side, steps) if count(steps) <= 64
+
+_applied_512(side, steps) := h if {
+	count(steps) > 64
+	a := _applied_64(side, array.slice(steps, 0, 64))
+	b := _applied_64(a, array.slice(steps, 64, 128))
+	c := _applied_64(b, array.slice(steps, 128, 192))
+	d := _applied_64(c, array.slice(steps, 192, 256))
+	e := _applied_64(d, array.slice(steps, 256, 320))
+	f := _applied_64(e, array.slice(steps, 320, 384))
+	g := _applied_64(f, array.slice(steps, 384, 448))
+	h := _applied_64(g, array.slice(steps, 448, 512))
+}
+
+_applied_64(side, steps) := _applied_8(side, steps) if count(steps) <= 8
+
+_applied_64(side, steps) := h if {
+	count(steps) > 8
+	a := _applied_8(side, array.slice(steps, 0, 8))
+	b := _applied_8(a, array.slice(steps, 8, 16))
+	c := _applied_8(b, array.slice(steps, 16, 24))
+	d := _applied_8(c, array.slice(steps, 24, 32))
+	e := _applied_8(d, array.slice(steps, 32, 40))
+	f := _applied_8(e, array.slice(steps, 40, 48))
+	g := _applied_8(f, array.slice(steps, 48, 56))
+	h := _applied_8(g, array.slice(steps, 56, 64))
+}
+
+_applied_8(side, steps) := h if {
+	a := _applied_at(side, steps, 0)
+	b := _applied_at(a, steps, 1)
+	c := _applied_at(b, steps, 2)
+	d := _applied_at(c, steps, 3)
+	e := _applied_at(d, steps, 4)
+	f := _applied_at(e, steps, 5)
+	g := _applied_at(f, steps, 6)
+	h := _applied_at(g, steps, 7)
+}
+
+_applied_at(side, steps, index) := side if index >= count(steps)
+
+_applied_at(side, steps, index) := _applied(side, steps[index]) if index < count(steps)

@@ -1,14 +1,21 @@
-package bridge.effective_test
+package bridge.policy_test
 
-import data.bridge.effective
+import data.bridge.policy as policies
 import data.bridge.testing
 
 _warm := "example.com/ColorPolicy/shop/warm"
 
 _cart_ref := testing.ref("HTTPRoute", "cart")
 
+# What facts say of a spec proper, in short: `{spec, strategy, pointers}` or `{error}`.
+_said(key) := {"error": policies.facts(key).invalid} if {
+	policies.facts(key).invalid
+} else := {"spec": known.spec, "strategy": known.strategy, "pointers": object.keys(known.origins)} if {
+	known := policies.facts(key)
+}
+
 _proper(spec) := proper if {
-	proper := effective.proper(_warm) with input as testing.changed([testing.color("shop", "warm", 1, [_cart_ref], spec)])
+	proper := _said(_warm) with input as testing.changed([testing.color("shop", "warm", 1, [_cart_ref], spec)])
 }
 
 test_a_bare_spec_is_what_is_left_without_targets_and_strategy if {
@@ -62,7 +69,7 @@ test_two_wrappers_are_an_error_where_the_kind_has_no_bare_spec if {
 	wrapped := object.union(testing.color_kind, {"specPaths": array.slice(testing.color_kind.specPaths, 0, 2)})
 	kind := testing.created(testing.policykind(object.union(wrapped, {"kind": "HuePolicy"})), 0)
 	policy := object.union(testing.color("shop", "warm", 1, [_cart_ref], {"overrides": {}, "defaults": {}}), {"kind": "HuePolicy"})
-	proper := effective.proper("example.com/HuePolicy/shop/warm") with input as testing.changed([kind, policy])
+	proper := _said("example.com/HuePolicy/shop/warm") with input as testing.changed([kind, policy])
 	proper == {"error": "Fields beside /spec/overrides: /spec/defaults. A policy has one wrapper and nothing beside it"}
 }
 
@@ -81,7 +88,7 @@ test_a_null_wrapper_is_no_tombstone_of_a_bare_spec if {
 test_a_spec_that_is_no_object_is_an_error if {
 	_proper({"overrides": ["dark"]}) == {"error": "/spec/overrides is no object"}
 	odd := testing.with_spec(testing.resource("example.com/v1", "ColorPolicy", "shop", "warm"), ["dark"])
-	proper := effective.proper(_warm) with input as testing.changed([odd])
+	proper := _said(_warm) with input as testing.changed([odd])
 	proper == {"error": "/spec is no object"}
 }
 
@@ -90,7 +97,7 @@ test_a_policy_without_spec_is_an_error if {
 		testing.resource("example.com/v1", "ColorPolicy", "shop", "warm"),
 		testing.with_spec(testing.resource("example.com/v1", "ColorPolicy", "shop", "warm"), null),
 	] {
-		proper := effective.proper(_warm) with input as testing.changed([policy])
+		proper := _said(_warm) with input as testing.changed([policy])
 		proper == {"error": "Policy has no spec"}
 	}
 }

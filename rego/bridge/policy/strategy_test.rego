@@ -1,6 +1,5 @@
-package bridge.effective_test
+package bridge.policy_test
 
-import data.bridge.effective
 import data.bridge.testing
 
 # F7
@@ -35,7 +34,7 @@ test_an_unknown_strategy_is_an_error_and_so_is_none_of_an_inherited_kind if {
 test_a_granularity_alone_takes_the_direction_of_the_kinds_default if {
 	kind := testing.policykind(object.union(testing.color_kind, {"kind": "HuePolicy", "defaultStrategy": "AtomicOverrides"}))
 	policy := object.union(testing.color("shop", "warm", 1, [_cart_ref], {"strategy": "patch"}), {"kind": "HuePolicy"})
-	proper := effective.proper("example.com/HuePolicy/shop/warm") with input as testing.changed([kind, policy])
+	proper := _said("example.com/HuePolicy/shop/warm") with input as testing.changed([kind, policy])
 	proper == {"spec": {}, "strategy": "PatchOverrides", "pointers": {""}}
 }
 
@@ -46,7 +45,7 @@ test_a_direct_policy_names_no_strategy_but_none if {
 	proper := [found |
 		some strategy in ["None", "PatchOverrides", "Atomic"]
 		policy := testing.timeout("slow", 1, [testing.service_ref("cart")], {"strategy": strategy})
-		found := effective.proper("example.com/TimeoutPolicy/shop/slow") with input as {"changes": {"upsert": array.concat(others, [kind, policy])}}
+		found := _said("example.com/TimeoutPolicy/shop/slow") with input as {"changes": {"upsert": array.concat(others, [kind, policy])}}
 	]
 	proper == [
 		{"spec": {}, "strategy": "None", "pointers": {""}},

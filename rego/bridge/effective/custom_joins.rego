@@ -1,0 +1,90 @@
+package bridge.effective
+
+import data.bridge.merge
+
+# METADATA
+# description: |
+#   The order of precedence of joins, also where one of them is Custom: there the two sides are applied, an admin's rule makes one
+#   spec of them, and that is an element of the order like any other (semantics F9). `{error}` where the rule fails.
+joined(found, ranked) := order(found) if {
+	every join in found {
+		join.place != "Custom"
+	}
+} else := _joined_512(_started(found[0]), [object.union(join, {"ranks": ranked}) | some join in array.slice(found, 1, count(found))])
+
+_started(join) := {"error": join.error} if {
+	join.error
+} else := {"elements": join.elements, "seams": join.seams}
+
+_joined_one(acc, _) := acc if acc.error
+
+_joined_one(acc, join) := {"error": join.error} if {
+	not acc.error
+	join.error
+}
+
+_joined_one(acc, join) := _by_rule(merge.custom(join, established, challenger)) if {
+	join.place == "Custom"
+	not acc.error
+	not join.error
+	own := applied({"elements": join.elements, "seams": join.seams}, join.ranks)
+	others := applied(acc, join.ranks)
+	[established, challenger] := {true: [own, others], false: [others, own]}[join.upward]
+}
+
+_joined_one(acc, join) := order([
+	object.union(acc, {"place": "Alone", "rules": []}),
+	join,
+]) if {
+	join.place != "Custom"
+	not acc.error
+	not join.error
+}
+
+_by_rule(made) := {"error": made.error} if {
+	made.error
+} else := {"elements": [made], "seams": []}
+
+_joined_at(acc, found, index) := acc if index >= count(found)
+
+_joined_at(acc, found, index) := _joined_one(acc, found[index]) if index < count(found)
+
+# Rego has no loop that carries a value, so the steps are written out, eight of eight of eight.
+_joined_512(acc, found) := _joined_64(acc, found) if count(found) <= 64
+
+_joined_512(acc, found) := h if {
+	count(found) > 64
+	a := _joined_64(acc, array.slice(found, 0, 64))
+	b := _joined_64(a, array.slice(found, 64, 128))
+	c := _joined_64(b, array.slice(found, 128, 192))
+	d := _joined_64(c, array.slice(found, 192, 256))
+	e := _joined_64(d, array.slice(found, 256, 320))
+	f := _joined_64(e, array.slice(found, 320, 384))
+	g := _joined_64(f, array.slice(found, 384, 448))
+	h := _joined_64(g, array.slice(found, 448, 512))
+}
+
+_joined_64(acc, found) := _joined_8(acc, found) if count(found) <= 8
+
+_joined_64(acc, found) := h if {
+	count(found) > 8
+	a := _joined_8(acc, array.slice(found, 0, 8))
+	b := _joined_8(a, array.slice(found, 8, 16))
+	c := _joined_8(b, array.slice(found, 16, 24))
+	d := _joined_8(c, array.slice(found, 24, 32))
+	e := _joined_8(d, array.slice(found, 32, 40))
+	f := _joined_8(e, array.slice(found, 40, 48))
+	g := _joined_8(f, array.slice(found, 48, 56))
+	h := _joined_8(g, array.slice(found, 56, 64))
+}
+
+_joined_8(acc, found) := h if {
+	a := _joined_at(acc, found, 0)
+	b := _joined_at(a, found, 1)
+	c := _joined_at(b, found, 2)
+	d := _joined_at(c, found, 3)
+	e := _joined_at(d, found, 4)
+	f := _joined_at(e, found, 5)
+	g := _joined_at(f, found, 6)
+	h := _joined_at(g, found, 7)
+}

@@ -1,0 +1,53 @@
+package bridge.effective
+
+import data.bridge.merge
+
+# METADATA
+# description: |
+#   The order of precedence of policies on a path, lowest first (semantics F2), from `joins`, the sides in the order in which they
+#   are joined; the first one starts. Each has `elements`, an order of its own, and `place`, where its join puts it: `Below` or
+#   `Above` the order so far, `Alone` in place of it, `Out`. In closed form: the last side that was put alone, or the first one, with
+#   the sides that were put below it since, the last one lowest, and those that were put above it, the last one highest.
+#   `seams` has the merge rules between each two elements, those of the join that brought them together (semantics F7).
+order(joins) := {
+	"elements": [element | some join in array.concat(array.reverse(below), array.concat([joins[base]], above)); some element in join.elements],
+	"seams": array.concat(
+		[rules | some join in array.reverse(below); some rules in array.concat(join.seams, [join.rules])],
+		array.concat(joins[base].seams, [rules | some join in above; some rules in array.concat([join.rules], join.seams)]),
+	),
+} if {
+	base := max(array.concat([0], [index | some index, join in joins; join.place == "Alone"]))
+	later := array.slice(joins, base + 1, count(joins))
+	below := [join | some join in later; join.place == "Below"]
+	above := [join | some join in later; join.place == "Above"]
+}
+
+# METADATA
+# description: Where a fold that goes up puts a side by the strategy of that side, which is the established one.
+place_upward := {
+	"None": "Out",
+	"AtomicDefaults": "Out",
+	"AtomicOverrides": "Alone",
+	"PatchDefaults": "Below",
+	"PatchOverrides": "Above",
+	"Custom": "Custom",
+}
+
+# METADATA
+# description: Where a fold that goes down puts a side, which is the challenger, by the strategy of the pair.
+place_downward := {
+	"None": "Alone",
+	"AtomicDefaults": "Alone",
+	"AtomicOverrides": "Out",
+	"PatchDefaults": "Above",
+	"PatchOverrides": "Below",
+	"Custom": "Custom",
+}
+
+# METADATA
+# description: |
+#   The specs of an order applied one after the other, as one side. `ranks` has by policy its place in the order of appended
+#   items, of a kind with merge rules.
+applied(ordered, ranks) := merge.patched([side(element) | some element in ordered.elements]) if {
+	ranks == {}
+} else := merge.patched_by_rules([side(element) | some element in ordered.elements], ordered.seams, ranks)

@@ -1,0 +1,80 @@
+package bridge.effective
+
+import data.bridge.kinds
+import data.bridge.merge
+import data.bridge.policy as policies
+
+# METADATA
+# description: |
+#   The sides that a kind joins, the established ones first; each a list of policies, the older first. Under OldestWins a level
+#   is one side (semantics F5), and so are the disjoint specs of one target under ConflictOnOverlap (C2). Under Closest these are
+#   the last two (F4, mergesWith).
+sides(policy_kind, attached) := all_sides(policy_kind, attached) if {
+	kinds.get(policy_kind).mergesWith == "All"
+} else := array.slice(found, max([0, count(found) - 2]), count(found)) if {
+	found := all_sides(policy_kind, attached)
+}
+
+# METADATA
+# description: As `sides`, with those that `mergesWith` leaves out.
+all_sides(policy_kind, attached) := [[entry.policy] | some entry in attached] if {
+	not by_level(policy_kind)
+} else := [[entry.policy | some entry in array.slice(attached, start, end)] |
+	starts := [index | some index, entry in attached; _begins_a_level(attached, index, entry)]
+	some number, start in starts
+	end := array.concat(starts, [count(attached)])[number + 1]
+]
+
+_begins_a_level(attached, index, entry) if attached[index - 1].target != entry.target
+
+# The first of a level; a Namespace can stand at two levels of a path, one directly after the other (semantics P4).
+_begins_a_level(attached, _, entry) if {
+	entry.policy == [other.policy | some other in attached; other.target == entry.target][0]
+}
+
+# METADATA
+# description: The policies of one level are one side.
+by_level(policy_kind) if {
+	kinds.get(policy_kind).sameLevel == "OldestWins"
+} else if {
+	kinds.direct(policy_kind)
+	kinds.get(policy_kind).sameLevel == "ConflictOnOverlap"
+} else if {
+	# A consumer's policy and a producer's do not conflict, and meet where both count (semantics P6).
+	kinds.direct(policy_kind)
+	kinds.for_consumers(policy_kind)
+} else := false
+
+# METADATA
+# description: The fold goes from the bottom up (semantics F2), and not from the top down (F4, strategyFrom and Stack).
+upward(policy_kind) if {
+	kinds.get(policy_kind).strategyFrom == "Established"
+	kinds.get(policy_kind).fold == "BottomUp"
+} else := false
+
+# METADATA
+# description: |
+#   The strategy by which a policy and a younger one of its level are merged where the oldest of a level wins: the
+#   granularity of its own, always in its favor (semantics F5). Of a Direct kind's disjoint specs both stay (semantics
+#   C2); else the older one stays whole, over one that conflicts with it only for requests of its namespace (P6).
+strategy_within_level(policy) := replace(policies.strategy_of(policy), "Defaults", "Overrides") if {
+	not kinds.direct(policies.kind_of(policy))
+} else := "PatchOverrides" if {
+	kinds.of_policy(policy).sameLevel == "ConflictOnOverlap"
+} else := "AtomicOverrides"
+
+# METADATA
+# description: |
+#   A policy, or `<policy> <part>` where both wrappers count, as a side of a merge, in the form that its rules make of it. What an
+#   admin's rule made is a side already.
+side(element) := element if {
+	is_object(element)
+} else := {"spec": known.spec, "origins": known.origins} if {
+	known := policies.facts(element)
+	known.rules == []
+} else := merge.keyed(known.spec, {"": element}, known.rules) if {
+	known := policies.facts(element)
+} else := merge.keyed(known.parts[part], {"": element}, known.rules) if {
+	[policy, part] := split(element, " ")
+	known := policies.facts(policy)
+}

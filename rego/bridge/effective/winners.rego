@@ -1,0 +1,102 @@
+package bridge.effective
+
+import data.bridge.kinds
+import data.bridge.lib.keys
+import data.bridge.merge
+import data.bridge.policy as policies
+
+# METADATA
+# description: |
+#   The strategy by which one policy of a stack can win over another (semantics O3): of a pair the established one can, where the
+#   strategy that joins the two is an override, the challenger where it is a default, both where it is Custom. `Closest` where the
+#   other is too far up to be joined. Undefined where the one cannot win over the other.
+winning_strategy(attached, winner, loser) := _of_parts(attached, winner, loser) if {
+	both(kind_of(attached))
+} else := "Closest" if {
+	# Under Closest a policy that is left out loses to those that are joined (semantics F4).
+	kinds.get(kind_of(attached)).mergesWith == "Closest"
+	not _places(attached)[loser]
+	_places(attached)[winner]
+} else := [strategy |
+	places := _places(attached)
+	some upper in places[winner]
+	some lower in places[loser]
+	upper < lower
+	strategy := _strategy_of_pair(attached, upper, lower)
+	strategy in {"AtomicOverrides", "PatchOverrides", "Custom"}
+][0] if {
+	winner != loser
+} else := [strategy |
+	places := _places(attached)
+	some lower in places[winner]
+	some upper in places[loser]
+	upper < lower
+	strategy := _strategy_of_pair(attached, upper, lower)
+	strategy in {"AtomicDefaults", "PatchDefaults", "Custom", "None"}
+][0] if {
+	winner != loser
+}
+
+# By policy its places among the sides that are joined, `[side, place within]`, from the top.
+_places(attached) := {policy: [[number, within]] | some number, side_policies in found; some within, policy in side_policies} if {
+	found := sides(kind_of(attached), attached)
+	count(_joined_policies(attached)) == sum([count(side_policies) | some side_policies in found])
+} else := {policy: [[number, within] | some number, side_policies in found; some within, other in side_policies; other == policy] |
+	found := sides(kind_of(attached), attached)
+	some policy in _joined_policies(attached)
+}
+
+# The established one decides, under strategyFrom the challenger, under Stack the side directly above the challenger; of a side
+# of several its oldest policy.
+_strategy_of_pair(attached, upper, lower) := strategy_within_level(found[upper[0]][upper[1]]) if {
+	upper[0] == lower[0]
+	found := sides(kind_of(attached), attached)
+} else := policies.strategy_of(found[_deciding(kind_of(attached), upper[0], lower[0])][0]) if {
+	found := sides(kind_of(attached), attached)
+}
+
+_deciding(policy_kind, upper, _) := upper if upward(policy_kind)
+
+_deciding(policy_kind, _, lower) := lower if kinds.get(policy_kind).strategyFrom == "Challenger"
+
+_deciding(policy_kind, _, lower) := lower - 1 if kinds.get(policy_kind).fold == "Stack"
+
+# With both wrappers a policy can win if one of its parts has a higher precedence than one of the other's.
+_of_parts(attached, winner, loser) := "Closest" if {
+	not loser in _joined_policies(attached)
+	winner in _joined_policies(attached)
+} else := "PatchOverrides" if {
+	some element in _parts_below(attached, policies.part_origin(winner, "override"), loser)
+	count(object.keys(side(element).origins) & object.keys(side(policies.part_origin(winner, "override")).origins)) > 0
+} else := [strategy |
+	some [strategy, part] in [["PatchDefaults", "default"], ["PatchOverrides", "override"]]
+	count(_parts_below(attached, policies.part_origin(winner, part), loser)) > 0
+][0] if {
+	winner != loser
+}
+
+# The parts of a policy that have a lower precedence than an element of the order.
+_parts_below(attached, element, policy) := [other |
+	elements := order(joins(kind_of(attached), attached)).elements
+	some place, at_place in elements
+	at_place == element
+	some other in array.slice(elements, 0, place)
+	startswith(other, concat("", [policy, " "]))
+]
+
+_joined_policies(attached) := {policy | some side_policies in sides(kind_of(attached), attached); some policy in side_policies}
+
+# METADATA
+# description: |
+#   The policies that override a policy at its path, in the words of messages, with what decided: GEP-713's name of the strategy
+#   that merged the two (semantics S1).
+deciders(attached, policy, overridden_by) := [concat("", [keys.short(winner), _reason(winning_strategy(attached, winner, policy))]) |
+	some winner in overridden_by
+]
+
+_reason("Closest") := ", which is closer"
+
+# Under None only one that names the section wins over another (semantics C2); that says more than its name.
+_reason("None") := ", which names the section"
+
+_reason(strategy) := sprintf(" (%s)", [merge.strategies[strategy]]) if not strategy in {"Closest", "None"}

@@ -1,0 +1,18 @@
+package bridge.kinds
+
+import data.bridge.lib.levels
+
+# METADATA
+# description: |
+#   What the facts of a kind's policies are made from besides the policy: a hash of the kind's description (`by`), and one of the
+#   levels that extension modules add. Stored facts with another stamp do not count.
+stamp(type) := _described(type) if {
+	count(levels.extended) == 0
+} else := concat(" ", [_described(type), crypto.md5(json.marshal(levels.extended))])
+
+_described(type) := get(type).by if {
+	true
+} else := _hash(get(type))
+
+# The hash of a kind's description, with the bounds on policies.
+_hash(description) := crypto.md5(json.marshal([description, {bounds | bounds := data.bridge.bounds}]))

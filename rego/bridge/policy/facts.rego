@@ -1,0 +1,98 @@
+package bridge.policy
+
+import data.bridge.attachment
+import data.bridge.index
+import data.bridge.kinds
+import data.bridge.lib.keys
+import data.bridge.lookup
+
+# METADATA
+# description: |
+#   The facts of a policy: what follows from the policy and its kind alone. The replicator stores them in `data.facts` with the
+#   policy. Those count while `by` is what facts of the kind are made from now; else they are made in the query, as they are
+#   for a policy that `changes` touch. Undefined for an object of no policy kind.
+facts(key) := stored if {
+	stored := lookup.stored(key)
+	stored.by == kinds.stamp(keys.type_of(key))
+} else := _facts_above_bound(lookup.get(key), message) if {
+	message := oversized(key)
+} else := _facts_within_bounds(lookup.get(key))
+
+# METADATA
+# description: |
+#   The facts of a policy object:
+#   `by`, see `kinds.stamp`;
+#   `order` `[age, namespace/name, key]`, by which policies of one level are ordered (semantics F1);
+#   `refs`, the targets that it names; `near`, those of them that are accepted wherever the target exists;
+#   `deleting`, whether it has a deletionTimestamp (T5); `invalid`, why it is Invalid as a whole (T2);
+#   of a policy whose spec is valid what `proper` gives, `tombstones` where its spec has a null, and `custom`, what its
+#   Custom strategy goes by. A policy above a bound is not read any further (T6).
+facts_of(obj) := _facts_above_bound(obj, message) if {
+	message := index.excess(obj)
+} else := _facts_within_bounds(obj)
+
+_facts_above_bound(obj, message) := object.union(
+	{"by": kinds.stamp(type), "order": _order(obj), "refs": [], "invalid": message},
+	{"deleting": true | obj.metadata.deletionTimestamp},
+) if {
+	type := keys.type(obj.apiVersion, obj.kind)
+	kinds.get(type)
+}
+
+_facts_within_bounds(obj) := object.union_n([
+	{
+		"by": kinds.stamp(type),
+		"order": _order(obj),
+		"refs": refs,
+	},
+	{"deleting": true | obj.metadata.deletionTimestamp},
+	{"near": {ref.key: true | some ref in refs; attachment.is_near(key, ref)} | _may_be_near(type, obj)},
+	{"invalid": message | message := invalid(type, obj)},
+	_spec_facts(type, proper(type, obj)),
+]) if {
+	type := keys.type(obj.apiVersion, obj.kind)
+	kinds.get(type)
+	key := object_key(obj)
+	refs := index.target_refs(obj)
+}
+
+_order(obj) := [lookup.age_of(obj), keys.alphabetical(key), key] if key := object_key(obj)
+
+_spec_facts(type, said) := object.union_n([
+	said,
+	{"tombstones": true | _has_null(said.spec)},
+	{"custom": [kinds.get(type).custom, type] | said.strategy == "Custom"},
+]) if {
+	not said.error
+} else := {}
+
+# METADATA
+# description: Why a policy is Invalid as a whole; undefined where it is not.
+invalid(type, obj) := proper(type, obj).error if {
+	true
+} else := attachment.stanza_problem(obj)
+
+# A valid policy that takes part, of a kind whose policies do not take targets from each other.
+_may_be_near(type, obj) if {
+	not obj.metadata.deletionTimestamp
+	not kinds.get(type).sameLevel in {"Conflict", "ConflictOnOverlap"}
+	not invalid(type, obj)
+}
+
+_has_null(spec) if walk(spec, [_, null])
+
+# METADATA
+# description: The key of a policy object.
+object_key(obj) := keys.of(obj)
+
+# METADATA
+# description: The strategy of a policy, by its name. Undefined where its spec is invalid.
+strategy_of(key) := facts(key).strategy
+
+# METADATA
+# description: The pointers of the leaves of a policy's spec proper.
+pointers(key) := object.keys(facts(key).origins)
+
+# METADATA
+# description: The kind of a policy, `<group>/<Kind>`.
+kind_of(key) := keys.type_of(key)

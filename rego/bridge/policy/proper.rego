@@ -1,0 +1,95 @@
+package bridge.policy
+
+import data.bridge.kinds
+import data.bridge.lib.leaves
+import data.bridge.merge
+
+# METADATA
+# description: |
+#   A policy's spec proper (its spec without targets and strategy), `{spec, strategy, rules, origins}`: `rules` are the merge
+#   rules of its strategy, `origins` has a key for each leaf. `{error}` where the policy is Invalid (semantics F6, F7, T2).
+proper(type, obj) := {"error": message} if {
+	message := _problem(type, obj)
+} else := proper_of_wrappers(type, obj) if {
+	kinds.get(type).wrappers == "Both"
+} else := {
+	"spec": spec,
+	"strategy": strategy(type, obj).strategy,
+	"rules": merge_rules,
+	"origins": leaf_origins(spec, object_key(obj), merge_rules),
+} if {
+	spec := spec_at(place(type, obj), obj)
+	merge_rules := object.get(strategy(type, obj), "rules", object.get(kinds.get(type), "rules", []))
+}
+
+_problem(type, obj) := wrappers_problem(type, obj) if {
+	kinds.get(type).wrappers == "Both"
+} else := place_problem(type, obj) if {
+	kinds.get(type).wrappers != "Both"
+}
+
+# METADATA
+# description: What is wrong with a policy's spec, of a kind whose policies have one wrapper; undefined where it is valid.
+place_problem(type, obj) := "Policy has no spec" if {
+	not place(type, obj)
+} else := sprintf("%s is no object", [place(type, obj).path]) if {
+	not is_object(value_at(obj, place(type, obj).segments))
+} else := message if {
+	found := place(type, obj)
+	beside := _beside(obj, found)
+	count(beside) > 0
+	message := sprintf("Fields beside %s: %s. A policy has one wrapper and nothing beside it", [
+		found.path,
+		concat(", ", sort(beside)),
+	])
+} else := message if {
+	found := place(type, obj)
+	second := sort(_second_strategies(obj, found))[0]
+	message := sprintf("A strategy at %s does not count beside %s: a policy names one strategy%s", [
+		leaves.pointer(second),
+		found.path,
+		concat("", [sprintf(", at %s", [leaves.pointer(found.strategySegments)]) | count(found.strategySegments) > 0]),
+	])
+} else := strategy(type, obj).error
+
+# METADATA
+# description: The spec proper at a place of a policy, without targets, strategy and wrappers.
+spec_at(found, obj) := json.remove(object.remove(value_at(obj, found.segments), found.drop), found.inner)
+
+# METADATA
+# description: The origin of each leaf of a policy's own spec proper, by pointer; merge rules say what is a leaf (semantics O1, F8).
+leaf_origins(spec, key, []) := {pointer: key | some pointer in leaves.pointers(spec)}
+
+leaf_origins(spec, key, merge_rules) := merge.keyed(spec, {"": key}, merge_rules).origins if merge_rules != []
+
+# METADATA
+# description: The first place where a policy has a value. A null is not set, as the API server takes it.
+place(type, obj) := [found |
+	some found in kinds.get(type).places
+	object.get(obj, found.segments, null) != null
+][0]
+
+# METADATA
+# description: The value at a path of a policy; null where it has none.
+value_at(obj, segments) := object.get(obj, segments, null)
+
+# What a policy has beside its wrapper, a second wrapper (by its path) or fields other than refs and strategy
+# (semantics F6, wrappers: One; T2).
+_beside(obj, found) := {path |
+	some path, segments in found.rivals
+	value_at(obj, segments) != null
+} | fields_beside(obj, found)
+
+# Where a policy names a strategy that would be another place's (GEP-713, "Selecting a merge strategy at runtime"; T2).
+_second_strategies(obj, found) := {segments |
+	some segments in found.otherStrategies
+	value_at(obj, segments) != null
+}
+
+# METADATA
+# description: The fields beside a policy's wrapper that are no wrapper, ref or strategy.
+fields_beside(obj, found) := {field |
+	holder := found.holder
+	some field, value in object.remove(value_at(obj, holder.segments), holder.allowed)
+	value != null
+}
