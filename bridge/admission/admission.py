@@ -27,6 +27,7 @@ log = structlog.get_logger(__name__)
 
 Ask = Callable[[msgspec.Raw], Awaitable[Answer]]
 OURS = "policybridge.io"  # the group of what policies are written in: no policy may lock it
+TOLD_BUDGET = 1.0  # seconds; a client that gives less gets no Event
 OPEN_BUDGET = 1.0  # seconds to insist where no policy exists: then nobody waits long for what is admitted anyway
 
 
@@ -83,11 +84,16 @@ class Admission:
     silence: Callable[[str], str] = lambda _: ""
     counted: Counted = field(default_factory=Counted)
 
-    async def review(self, body: bytes, budget: float) -> bytes:
-        """Answer an AdmissionReview within `budget` seconds. Raises ReviewError for what is none."""
+    async def review(self, body: bytes, budget: float, verified: bool) -> bytes:
+        """Answer an AdmissionReview within `budget` seconds. Raises ReviewError for what is none.
+
+        `verified` says that the client has a verified certificate. Another one may have invented the object, and a
+        tiny budget makes any decision fail: neither leaves an Event.
+        """
         began = time.perf_counter()
         with self.counted.malformed():
             asked = read_review(body)
+        tells = verified and budget >= TOLD_BUDGET and not asked.dry_run
         if self._open_because(asked):
             budget = min(budget, OPEN_BUDGET)
         heard = await self._hear(asked, budget)
@@ -95,7 +101,7 @@ class Admission:
         made = [one.decision for one in heard.values() if one.decision is not None]
         judged = verdict(made, failures, self._open_because(asked))
         audit = _audit(judged, heard, failures)
-        if failures and not asked.dry_run:
+        if failures and tells:
             self._tell(asked, judged, failures)
         took = time.perf_counter() - began
         self.counted.answered(judged.outcome, took)

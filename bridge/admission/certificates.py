@@ -1,16 +1,14 @@
-"""The server's certificate, taken up anew while connections go on.
-
-An `ssl.SSLContext` takes another certificate at any time: connections that stand keep theirs, new ones get the new.
-"""
+"""TLS of the webhook: the server's certificate, and the clients that are accepted. Both may change at any time."""
 
 from __future__ import annotations
 
 import asyncio
 import ssl
 import tempfile
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import structlog
 
@@ -27,31 +25,79 @@ class Pair:
     key: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What a context is made of: `authority` is that of clients, as PEM, empty where they need no certificate."""
+
+    pair: Pair
+    authority: bytes
+
+
 Read = Callable[[], Awaitable[Pair | None]]
 
 
 class CertificateError(Exception):
-    """A certificate and key that cannot be used; the text says why, and where they come from."""
+    """Certificates or a key that cannot be used; the text says why, and where they come from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clients:
+    """Which clients are accepted: those with a certificate of `authority` and one of these common names.
+
+    `authority` is a file of PEM; without one every client is accepted. Without names every certificate of it is.
+    """
+
+    authority: Path | None = None
+    names: tuple[str, ...] = ()
+
+
+ANY_CLIENT = Clients()
 
 
 class Certificates:
-    """Keeps `context` on the newest certificate that `read` gives.
+    """Keeps `context` on the newest certificate that `read` gives, and on the newest authority of `clients`.
 
-    `read` gives None while there is none. `origin` says in messages where they come from.
+    Connections that are open keep the context that they were made with. `read` gives None while there is no
+    certificate. `origin` says in messages where it comes from.
     """
 
-    def __init__(self, read: Read, origin: str) -> None:
-        self.context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-        self.context.minimum_version = ssl.TLSVersion.TLSv1_2
+    def __init__(
+        self,
+        read: Read,
+        origin: str,
+        clients: Clients = ANY_CLIENT,
+        minimum_version: ssl.TLSVersion = ssl.TLSVersion.TLSv1_3,
+    ) -> None:
         self._read = read
         self._origin = origin
-        self._taken: Pair | None = None
-        self._refused: Pair | None = None
+        self._clients = clients
+        self._minimum_version = minimum_version
+        self._context: ssl.SSLContext | None = None
+        self._taken: _Found | None = None
+        self._refused: _Found | None = None
+
+    @property
+    def context(self) -> ssl.SSLContext:
+        """What the next connection is made with. Only once `first` has returned."""
+        if self._context is None:
+            raise RuntimeError("there is no certificate yet")
+        return self._context
+
+    def refusal(self, certificate: Mapping[str, Any] | None) -> str:
+        """Why a client with this certificate, which the context has verified, is refused; empty: it is accepted."""
+        if self._clients.authority is None or not self._clients.names:
+            return ""
+        subject = (certificate or {}).get("subject", ())
+        found = [value for part in subject for name, value in part if name == "commonName"]
+        if set(found) & set(self._clients.names):
+            return ""
+        expected = " or ".join(map(repr, self._clients.names))
+        return f"the common name is {', '.join(map(repr, found)) or 'missing'}, and {expected} is expected"
 
     async def first(self) -> None:
-        """Wait for the first certificate. Raises CertificateError when it cannot be used."""
+        """Wait for the first certificate. Raises CertificateError when it, or the authority, cannot be used."""
         told = False
-        while (found := await self._read()) is None:
+        while (found := await self._look()) is None:
             if not told:
                 log.info("the webhook waits for its certificate", origin=self._origin)
                 told = True
@@ -59,11 +105,11 @@ class Certificates:
         self._take(found)
 
     async def follow(self) -> None:
-        """Take up another certificate when there is one, until cancelled. A bad one is told, and the last one stays."""
+        """Take up what changes, until cancelled. What cannot be used is logged, and the last one stays."""
         while True:
             await asyncio.sleep(LOOK)
             try:
-                found = await self._read()
+                found = await self._look()
                 if found is None or found in (self._taken, self._refused):
                     continue
                 self._take(found)
@@ -71,20 +117,45 @@ class Certificates:
             except CertificateError as error:
                 log.warning("the webhook's new certificate cannot be used, the last one stays", why=str(error))
 
-    def _take(self, found: Pair) -> None:
+    async def _look(self) -> _Found | None:
+        pair = await self._read()
+        return None if pair is None else _Found(pair, self._authority())
+
+    def _authority(self) -> bytes:
+        if self._clients.authority is None:
+            return b""
+        try:
+            return self._clients.authority.read_bytes()
+        except OSError as error:
+            raise CertificateError(f"{error.filename}: {error.strerror}") from error
+
+    def _take(self, found: _Found) -> None:
+        try:
+            self._context = self._make(found)
+        except CertificateError:
+            self._refused = found
+            raise
+        self._taken = found
+
+    def _make(self, found: _Found) -> ssl.SSLContext:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.minimum_version = self._minimum_version
         with tempfile.TemporaryDirectory() as folder:
             certificate, key = Path(folder, "certificate"), Path(folder, "key")
-            certificate.write_bytes(found.certificate)
+            certificate.write_bytes(found.pair.certificate)
             key.touch(mode=0o600)
-            key.write_bytes(found.key)
+            key.write_bytes(found.pair.key)
             try:
-                # A context that refuses a pair has half of it: another one tries it first.
-                ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, lambda: "")
-                self.context.load_cert_chain(certificate, key, lambda: "")
+                context.load_cert_chain(certificate, key, lambda: "")
             except (ssl.SSLError, ValueError) as error:
-                self._refused = found
                 raise CertificateError(f"{self._origin}: no certificate and key that fit: {error}") from error
-        self._taken = found
+        if self._clients.authority is not None:
+            try:
+                context.load_verify_locations(cadata=found.authority.decode("ascii"))
+            except (ssl.SSLError, ValueError) as error:
+                raise CertificateError(f"{self._clients.authority}: no certificates in PEM: {error}") from error
+            context.verify_mode = ssl.CERT_REQUIRED
+        return context
 
 
 def read_files(certificate: Path, key: Path) -> Read:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 from aiohttp import web
@@ -12,39 +13,40 @@ from aiohttp import web
 from bridge.admission.review import ReviewError
 
 PATH = "/admission"
-MOST_HELD = 128 << 20  # bytes of all reviews that are judged at once
+SMALL = 64 << 10  # bytes of a review that always have room
+MOST_LARGE = 96 << 20  # bytes beyond SMALL of all reviews at once
+MOST_LARGE_OF_PEER = MOST_LARGE // 2  # the same of one client address
 LARGEST = 8 << 20  # bytes of a review: an update holds two objects, of at most 3 MiB each in the API server
 _UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}  # of Go's durations
 _DURATION = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(h|ms|us|µs|ns|m|s)")
 _SHARE = 0.9  # of the time that the API server waits is ours; the rest is for the way back
 _LONGEST_WAY = 0.5  # seconds
 
-Review = Callable[[bytes, float], Awaitable[bytes]]
+Review = Callable[[bytes, float, bool], Awaitable[bytes]]
 
 
-def make_app(review: Review, deadline: float) -> web.Application:
+def make_app(review: Review, deadline: Callable[[], float]) -> web.Application:
     """An application that answers AdmissionReviews at PATH.
 
-    `review` gets the body and the seconds that it may take: what is left of the request's own `timeout`, which the API
-    server puts into the query, or of `deadline` where that is shorter or there is none.
+    `review` gets the body, the seconds that it may take, and whether the client has a verified certificate. The time is
+    what is left of the request's own `timeout`, which the API server puts into the query, or of `deadline` where that
+    is shorter or there is none. It begins with the request: a body that is slow leaves less.
     """
     bodies = _Bodies()
 
     async def admit(request: web.Request) -> web.Response:
+        began = asyncio.get_running_loop().time()
         if request.content_type != "application/json":
             return _refusal(415, f"the content type is {request.content_type}: send application/json")
         try:
-            async with bodies.read(request, deadline) as body:
-                return await judged(request, body)
+            given = min(seconds(request.query["timeout"]) if "timeout" in request.query else deadline(), deadline())
+            async with bodies.read(request, began, given) as body:
+                left = began + time_for(given) - asyncio.get_running_loop().time()
+                answer = await review(body, max(left, 0.0), is_verified(request))
+        except RecursionError:
+            return _refusal(400, "the review is nested too deeply")
         except ReviewError as error:
             return _refusal(error.status, str(error))
-
-    async def judged(request: web.Request, body: bytes) -> web.Response:
-        try:
-            given = seconds(request.query["timeout"]) if "timeout" in request.query else deadline
-            answer = await review(body, time_for(min(given, deadline)))
-        except RecursionError as error:
-            raise ReviewError(400, "the review is nested too deeply") from error
         return web.Response(body=answer, content_type="application/json")
 
     app = web.Application(client_max_size=LARGEST)
@@ -52,33 +54,52 @@ def make_app(review: Review, deadline: float) -> web.Application:
     return app
 
 
+def is_verified(request: web.Request) -> bool:
+    """Whether the client has shown a certificate, which is then a verified one."""
+    return bool(request.get_extra_info("peercert"))
+
+
 class _Bodies:
-    """Bodies of requests, of which only so much is in memory at once, however many there are."""
+    """Bodies of requests, of which only so much is in memory at once.
+
+    The first SMALL bytes of each always have room, because the number of connections is limited. What is beyond that is
+    limited by MOST_LARGE, and for clients without a certificate by MOST_LARGE_OF_PEER, so that large reviews never
+    keep small ones out.
+    """
 
     def __init__(self) -> None:
         self._held = 0
+        self._held_of: Counter[str] = Counter()
 
     @contextlib.asynccontextmanager
-    async def read(self, request: web.Request, patience: float) -> AsyncIterator[bytes]:
+    async def read(self, request: web.Request, began: float, patience: float) -> AsyncIterator[bytes]:
         """The body of a request, which counts until the block ends. `patience` is in seconds. Raises ReviewError."""
-        size = 0
+        if (request.content_length or 0) > LARGEST:
+            raise ReviewError(413, f"the review is larger than {LARGEST} bytes")
+        peer = "" if is_verified(request) else request.remote or ""
+        size = counted = 0
+        parts = []
         try:
-            body = b""
-            async for part in self._parts(request, patience):
+            async for part in self._parts(request, began + patience, patience):
                 size += len(part)
-                self._held += len(part)
+                beyond = max(size - SMALL, 0) - counted
+                counted += beyond
+                self._held += beyond
+                self._held_of[peer] += beyond
                 if size > LARGEST:
                     raise ReviewError(413, f"the review is larger than {LARGEST} bytes")
-                if self._held > MOST_HELD:
-                    raise ReviewError(429, f"more than {MOST_HELD >> 20} MiB of reviews wait for an answer")
-                body += part
-            yield body
+                if counted and (self._held > MOST_LARGE or (peer and self._held_of[peer] > MOST_LARGE_OF_PEER)):
+                    raise ReviewError(429, f"too many reviews of more than {SMALL >> 10} KiB wait for an answer")
+                parts.append(part)
+            yield b"".join(parts)
         finally:
-            self._held -= size
+            self._held -= counted
+            self._held_of[peer] -= counted
+            if not self._held_of[peer]:
+                del self._held_of[peer]
 
     @staticmethod
-    async def _parts(request: web.Request, patience: float) -> AsyncIterator[bytes]:
-        until = asyncio.get_running_loop().time() + patience
+    async def _parts(request: web.Request, until: float, patience: float) -> AsyncIterator[bytes]:
         while True:
             try:
                 async with asyncio.timeout_at(until):

@@ -3,7 +3,9 @@
 - The same thing told again within `WINDOW` seconds is one Event with a count (its `series`), written when it happens
   the second time and then once in `HEARTBEAT` seconds.
 - Recording costs its caller nothing and never fails. What is written is bounded: `RATE` requests a second after a
-  `BURST`, and what waits: `ROOM` Events; then the oldest go.
+  `BURST`, and what waits: `ROOM` Events.
+- Events of one namespace and reason are a group. Groups take turns in being written; when there is no room, the largest
+  group loses its oldest Event, so that a flood of one kind takes nothing from the others.
 - An API server that is away is waited for; an Event that could not be written for `PATIENCE` seconds is dropped. That
   RBAC forbids it is told once in the log.
 """
@@ -42,6 +44,7 @@ RESULTS = ("written", "refused", "dropped")
 _LONGEST_WAIT = 30.0  # seconds between attempts
 
 _Identity = tuple[str, ...]
+_Group = tuple[str, str]  # namespace and reason
 
 
 @dataclass(slots=True)
@@ -61,6 +64,11 @@ class _Told:
     wrote: float = 0.0  # when it was written last
     waiting_since: float = field(default=0.0)
 
+    @property
+    def group(self) -> _Group:
+        """What it takes turns with."""
+        return self.regarding.get("namespace", ""), self.reason
+
 
 class Recorder:
     """Writes Events as `component` (a qualified name, such as `policybridge.io/bridge`): `run` it as a task."""
@@ -70,7 +78,7 @@ class Recorder:
         self._component = component
         self._instance = f"{socket.gethostname()}-{os.getpid()}"[:128]
         self._told: OrderedDict[_Identity, _Told] = OrderedDict()
-        self._waiting: OrderedDict[_Identity, None] = OrderedDict()
+        self._waiting: OrderedDict[_Group, dict[_Identity, None]] = OrderedDict()  # the group that is next first
         self._woken = asyncio.Event()
         self._numbers = itertools.count(time.time_ns())
         self._forbidden = False
@@ -80,7 +88,7 @@ class Recorder:
     @property
     def waiting(self) -> int:
         """How many Events wait to be written."""
-        return len(self._waiting)
+        return sum(map(len, self._waiting.values()))
 
     def record(self, regarding: Mapping[str, Any], event_type: EventType, reason: str, message: str) -> None:
         """Tell of an object (apiVersion, kind and metadata are read). Never raises, and returns at once.
@@ -120,33 +128,53 @@ class Recorder:
             told.count += 1
             told.last, told.seen = now, clock
         self._told.move_to_end(identity)
-        if identity not in self._waiting:
+        group = self._waiting.setdefault(told.group, {})
+        if identity not in group:
             told.waiting_since = clock
-            self._waiting[identity] = None
-        self._forget_the_oldest()
+            group[identity] = None
+        self._make_room()
         self._woken.set()
 
-    def _forget_the_oldest(self) -> None:
+    def _make_room(self) -> None:
         while len(self._told) > ROOM:
-            identity, _ = self._told.popitem(last=False)
-            lost = self._waiting.pop(identity, self) is None
-            self.results["dropped"] += lost
-            if lost and not self._dropping:
+            written = self.waiting < len(self._told)
+            if written:
+                identity = next(one for one, told in self._told.items() if not self._waits(one, told))
+            else:
+                largest = max(self._waiting.values(), key=len)
+                identity = next(iter(largest))
+            told = self._told.pop(identity)
+            if written:
+                continue
+            self._stop_waiting(identity, told)
+            self.results["dropped"] += 1
+            if not self._dropping:
                 self._dropping = True
                 log.warning("events are dropped: more are told than are written", a_second=RATE, waiting=ROOM)
 
+    def _waits(self, identity: _Identity, told: _Told) -> bool:
+        return identity in self._waiting.get(told.group, ())
+
+    def _stop_waiting(self, identity: _Identity, told: _Told) -> None:
+        group = self._waiting.get(told.group, {})
+        group.pop(identity, None)
+        if not group:
+            self._waiting.pop(told.group, None)
+
     async def _next(self) -> _Identity:
-        """The next that is due; it stays among those that wait."""
+        """The next that is due, of the group whose turn it is; it stays among those that wait."""
         while True:
             self._woken.clear()
             now = time.monotonic()
             soonest = None
-            for identity in self._waiting:
-                told = self._told[identity]
-                due = told.wrote + HEARTBEAT if told.written > 1 else now
-                if due <= now:
-                    return identity
-                soonest = due if soonest is None else min(soonest, due)
+            for group, identities in self._waiting.items():
+                for identity in identities:
+                    told = self._told[identity]
+                    due = told.wrote + HEARTBEAT if told.written > 1 else now
+                    if due <= now:
+                        self._waiting.move_to_end(group)
+                        return identity
+                    soonest = due if soonest is None else min(soonest, due)
             try:
                 async with asyncio.timeout(None if soonest is None else soonest - now):
                     await self._woken.wait()
@@ -181,7 +209,7 @@ class Recorder:
             self._forbidden = self._dropping = False
             told.written, told.wrote = count, time.monotonic()
         if told.count == count or not told.name:
-            self._waiting.pop(identity, None)
+            self._stop_waiting(identity, told)
         return True
 
     async def _send(self, told: _Told, count: int) -> None:

@@ -1,128 +1,232 @@
-"""What one listener puts up with: so many connections, and none that never says what it wants.
+"""Limits for the connections of one listener. They apply when a connection is accepted, before TLS.
 
-aiohttp has limits for the size of a request's head and body, but none for how long a head may take, and none for how
-many connections there are.
+The rules:
+- At most `connections` are open, and at most `per_peer` of one address. An IPv6 peer is its /64 network, because a host
+  has all of that.
+- When a limit is reached, the connection that has waited longest gives way: one in its handshake, between two requests,
+  or with a body that has not arrived. When all are taken, it is one of the peer that has most of these.
+- A request that is being answered is never cut off. Where every connection has one, the new connection is closed.
+- A connection with a verified client certificate counts for no peer, and gives way last.
 """
 
 from __future__ import annotations
 
 import asyncio
-import socket
-import ssl
-from collections.abc import Callable
+import ipaddress
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 
 from aiohttp import web
 
-MOST_CONNECTIONS = 2000  # twice as many as the streams of the page: OPA and probes must get through beside them
-LONGEST_HEAD = 10.0  # seconds from the connection to the end of its first request's head; and for a TLS handshake
+LONGEST_HEAD = 10.0  # seconds for a TLS handshake, and from the first byte of a request to the end of its head
 LONGEST_IDLE = 120.0  # seconds of silence between two requests; an API server gives a connection up after 90
-_END_OF_HEAD = b"\r\n\r\n"
+QUIET = 0.25  # seconds that a connection has at least before it gives way
+REASONS = ("full", "peer", "displaced", "handshake", "certificate")  # why a connection was closed
+_VERIFIED = ""  # the group of connections with a verified client certificate, in place of their peers
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How many connections a listener has, in all and of one peer; `per_peer` 0: no limit."""
+
+    connections: int = 2000  # twice as many as the streams of the page: OPA and probes must get through beside them
+    per_peer: int = 0
 
 
 class Gate:
-    """Makes protocols of `server` for connections, of which there are at most `most`; others are closed at once."""
+    """Admits connections within `limits` and follows what each is doing. `closed` counts by REASONS."""
 
-    def __init__(self, server: Callable[[], asyncio.Protocol], most: int = MOST_CONNECTIONS) -> None:
-        self._server = server
-        self._most = most
-        self.open = 0
-
-    def __call__(self) -> asyncio.Protocol:
-        """What the event loop calls for each connection."""
-        return _Connection(self, self._server())
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.closed: Counter[str] = Counter()
+        self._held: Counter[str] = Counter()  # connections by group: a peer, or _VERIFIED
+        self._waiting: dict[str, dict[Connection, None]] = {}  # by group, the one that waits longest first
+        self._by_protocol: dict[object, Connection] = {}
 
     @property
-    def full(self) -> bool:
-        """Whether there are as many as there may be."""
-        return self.open >= self._most
+    def open(self) -> int:
+        """The number of connections."""
+        return self._held.total()
+
+    def admit(self, address: str) -> Connection | None:
+        """A connection of a peer, for which another one may give way; None: there is no room."""
+        peer = peer_of(address)
+        reason, group = "", ""
+        if self.limits.per_peer and self._held[peer] >= self.limits.per_peer:
+            reason, group = "peer", peer
+        elif self.open >= self.limits.connections:
+            reason, group = "full", max(self._waiting, key=self._precedence, default=_VERIFIED)
+        if reason and not self._displace(group):
+            self.closed[reason] += 1
+            return None
+        connection = Connection(self, peer)
+        self._held[peer] += 1
+        self.wait(connection)
+        return connection
+
+    @web.middleware
+    async def follow(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Know of a connection's request: an aiohttp middleware."""
+        connection = self._by_protocol.get(request.protocol)
+        if connection is None:  # it came by another listener
+            return await handler(request)
+        connection.begin()
+        self.wait(connection)
+        request.content.on_eof(lambda: self.work(connection) if connection.busy else None)
+        try:
+            return await handler(request)
+        finally:
+            self.wait(connection)
+            connection.busy = False
+
+    def serve(self, connection: Connection, protocol: asyncio.Protocol) -> None:
+        """The connection is made, and this protocol serves it."""
+        self._by_protocol[protocol] = connection
+        self.wait(connection)
+
+    def trust(self, connection: Connection) -> None:
+        """The connection has a verified client certificate."""
+        self.work(connection)
+        self._held[connection.group] -= 1
+        connection.group = _VERIFIED
+        self._held[_VERIFIED] += 1
+        self.wait(connection)
+
+    def wait(self, connection: Connection) -> None:
+        """From now on nothing would be lost if this connection were closed."""
+        if connection.left:
+            return
+        self.work(connection)
+        connection.since = time.monotonic()
+        self._waiting.setdefault(connection.group, {})[connection] = None
+
+    def work(self, connection: Connection) -> None:
+        """From now on a request of this connection is being answered."""
+        waiting = self._waiting.get(connection.group, {})
+        waiting.pop(connection, None)
+        if not waiting:
+            self._waiting.pop(connection.group, None)
+
+    def leave(self, connection: Connection) -> None:
+        """The connection is closed."""
+        if connection.left:
+            return
+        self.work(connection)
+        connection.left = True
+        connection.abort = _nothing  # it refers to what refers to the connection, and TLS buffers are large
+        self._by_protocol.pop(connection.protocol, None)
+        self._held[connection.group] -= 1
+        if not self._held[connection.group]:
+            del self._held[connection.group]
+
+    def _precedence(self, group: str) -> tuple[bool, int]:
+        return group != _VERIFIED, len(self._waiting[group])
+
+    def _displace(self, group: str) -> bool:
+        longest = next(iter(self._waiting.get(group, ())), None)
+        if longest is None or time.monotonic() - longest.since < QUIET:
+            return False
+        self.closed["displaced"] += 1
+        abort = longest.abort
+        self.leave(longest)
+        abort()
+        return True
 
 
-class GatedSite(web.BaseSite):
-    """Listens on a host and port through a Gate, with `::` on all addresses. Of `runner`, which is set up."""
+class Connection(asyncio.Protocol):
+    """One connection; what arrives goes to the `protocol` that it gets when it is made.
 
-    def __init__(
-        self, runner: web.AppRunner, host: str, port: int, context: ssl.SSLContext | None, most: int = MOST_CONNECTIONS
-    ) -> None:
-        super().__init__(runner, ssl_context=context)
-        self._host = host
-        self._port = port
-        self._most = most
+    `abort` closes it, whatever it is doing. `verify` returns, once it is made, whether its client has a verified
+    certificate, and None for a client that is refused.
+    """
 
-    @property
-    def name(self) -> str:
-        """The address, for messages."""
-        return f"{'https' if self._ssl_context else 'http'}://{self._host}:{self._port}"
-
-    async def start(self) -> None:
-        """Listen. Raises OSError."""
-        await super().start()
-        server = self._runner.server
-        if server is None:
-            raise RuntimeError("the runner is not set up")
-        where = {"sock": _everywhere(self._port)} if self._host == "::" else {"host": self._host, "port": self._port}
-        self._server = await asyncio.get_running_loop().create_server(
-            Gate(server, self._most),
-            **where,
-            ssl=self._ssl_context,
-            ssl_handshake_timeout=LONGEST_HEAD if self._ssl_context else None,
-        )
-
-
-def _everywhere(port: int) -> socket.socket:
-    """What listens on all addresses, of IPv4 and of IPv6: asyncio's own `::` leaves the first out. Raises OSError."""
-    if socket.has_dualstack_ipv6():
-        return socket.create_server(("::", port), family=socket.AF_INET6, dualstack_ipv6=True)
-    return socket.create_server(("0.0.0.0", port))  # noqa: S104 - a machine without IPv6
-
-
-class _Connection(asyncio.Protocol):
-    """Passes everything on to aiohttp's protocol, once the gate lets it in."""
-
-    def __init__(self, gate: Gate, protocol: asyncio.Protocol) -> None:
+    def __init__(self, gate: Gate, peer: str) -> None:
+        self.group = peer
+        self.peer = peer
+        self.since = 0.0
+        self.left = False
+        self.busy = False
+        self.protocol: asyncio.Protocol | None = None
+        self.make: Callable[[], asyncio.Protocol] | None = None
+        self.verify: Callable[[asyncio.BaseTransport], bool | None] = lambda _: False
+        self.abort: Callable[[], object] = _nothing
         self._gate = gate
-        self._protocol = protocol
-        self._let_in = False
         self._patience: asyncio.TimerHandle | None = None
-        self._begun = False
-        self._tail = b""  # of what has come of the first head
+
+    def begin(self) -> None:
+        """The head of a request has arrived."""
+        self.busy = True
+        self._stop_waiting()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        if self._gate.full:
-            transport.close()
-            return
-        self._gate.open += 1
-        self._let_in = True
+        """Serve the connection, unless its client is refused."""
         abort = transport.abort if isinstance(transport, asyncio.Transport) else transport.close
-        self._patience = asyncio.get_running_loop().call_later(LONGEST_HEAD, abort)
-        self._protocol.connection_made(transport)
+        verified = self.verify(transport)
+        if self.left or self.make is None or verified is None:
+            abort()
+            return
+        self.abort = abort
+        self.protocol = self.make()
+        self._gate.serve(self, self.protocol)
+        if verified:
+            self._gate.trust(self)
+        self._wait_for_head()
+        self.protocol.connection_made(transport)
 
     def data_received(self, data: bytes) -> None:
-        if not self._let_in:
+        """Pass on what the client sent."""
+        if self.protocol is None:
             return
-        if self._patience is not None:
-            seen = self._tail + data
-            if not self._begun:  # empty lines before a head are none
-                seen = seen.lstrip(b"\r\n")
-                self._begun = bool(seen)
-            if _END_OF_HEAD in seen:
-                self._patience.cancel()
-                self._patience, self._tail = None, b""
-            else:
-                self._tail = seen[-(len(_END_OF_HEAD) - 1) :]
-        self._protocol.data_received(data)
+        if not self.busy and self._patience is None:
+            self._wait_for_head()
+        self.protocol.data_received(data)
 
     def eof_received(self) -> bool | None:
-        return self._protocol.eof_received() if self._let_in else None
+        """Pass on that the client sends no more."""
+        return self.protocol.eof_received() if self.protocol else None
 
     def pause_writing(self) -> None:
-        self._protocol.pause_writing()
+        """Pass on that the client reads slowly."""
+        if self.protocol:
+            self.protocol.pause_writing()
 
     def resume_writing(self) -> None:
-        self._protocol.resume_writing()
+        """Pass on that the client reads again."""
+        if self.protocol:
+            self.protocol.resume_writing()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        """Pass on that the connection is closed."""
+        self._stop_waiting()
+        self._gate.leave(self)
+        if self.protocol:
+            self.protocol.connection_lost(exc)
+
+    def _wait_for_head(self) -> None:
+        self._patience = asyncio.get_running_loop().call_later(LONGEST_HEAD, self.abort)
+
+    def _stop_waiting(self) -> None:
         if self._patience is not None:
             self._patience.cancel()
-        if self._let_in:
-            self._gate.open -= 1
-            self._protocol.connection_lost(exc)
+            self._patience = None
+
+
+def _nothing() -> None:
+    """Nothing is left to close."""
+
+
+def peer_of(address: str) -> str:
+    """What counts as one peer: an IPv4 address, or the /64 network of an IPv6 address."""
+    try:
+        found = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if isinstance(found, ipaddress.IPv4Address):
+        return str(found)
+    if found.ipv4_mapped:
+        return str(found.ipv4_mapped)
+    return str(ipaddress.IPv6Network((found, 64), strict=False))

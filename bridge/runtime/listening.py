@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import os
-import ssl
 from collections.abc import Callable
 from pathlib import Path
 
 from aiohttp import web
 
-from bridge.runtime.gate import LONGEST_IDLE, GatedSite
+from bridge.runtime.acceptor import GatedSite, Tls
+from bridge.runtime.gate import LONGEST_IDLE, Gate, Limits
 from bridge.runtime.http_logs import server_logger
 from bridge.runtime.settings_checks import split_address
+
+_USUAL = Limits()
+GATE = web.AppKey("gate", Gate)  # of an application that is served: the limits of its listener
 
 
 class ServeError(Exception):
     """What keeps the bridge from starting, in one line that says what would mend it."""
 
 
-def new_runner(app: web.Application, shutdown_timeout: float) -> web.AppRunner:
+def new_runner(app: web.Application, shutdown_timeout: float, limits: Limits = _USUAL) -> web.AppRunner:
     """What serves an application, for `listen`; requests have `shutdown_timeout` seconds at its end."""
+    gate = Gate(limits)
+    app[GATE] = gate
+    app.middlewares.insert(0, gate.follow)
     return web.AppRunner(
         app,
         access_log=None,
@@ -29,18 +35,16 @@ def new_runner(app: web.Application, shutdown_timeout: float) -> web.AppRunner:
     )
 
 
-async def listen(
-    runner: web.AppRunner, address: str, option: str, context: ssl.SSLContext | None = None
-) -> tuple[str, int]:
+async def listen(runner: web.AppRunner, address: str, option: str, tls: Tls | None = None) -> tuple[str, int]:
     """Listen on `HOST:PORT` (port 0: a free one) with a runner that is set up; gives host and port.
 
     `option` is the flag by which a person gives another address. Raises ServeError.
     """
     host, port = split_address(address)
     try:
-        await GatedSite(runner, host, port, context).start()
+        await GatedSite(runner, host, port, runner.app[GATE], tls).start()
     except OSError as error:
-        # asyncio puts the address into the text once more; a name that cannot be resolved has a negative number.
+        # A name that cannot be resolved has a negative number.
         reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
         raise ServeError(f"cannot listen on {address}: {reason}; give another {option} HOST:PORT") from error
     return host, runner.addresses[0][1]

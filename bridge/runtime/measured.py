@@ -56,6 +56,8 @@ def measure_admission(metrics: Metrics, webhook: Webhook) -> None:
     """Of admission requests."""
     metrics.read("admission_requests", lambda: webhook.counted.outcomes)
     metrics.read("admission_request_duration_seconds", lambda: webhook.counted.seconds)
+    metrics.read("webhook_connections", lambda: webhook.gate.open if webhook.gate else 0)
+    metrics.read("webhook_connections_closed", lambda: webhook.gate.closed if webhook.gate else {})
 
 
 def _measure_replicator(metrics: Metrics, replicator: Replicator) -> None:

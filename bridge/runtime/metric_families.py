@@ -13,6 +13,7 @@ from bridge.modules.authors import STATES
 from bridge.modules.loader import BUNDLES
 from bridge.opa.measuring import FAILURES
 from bridge.replicator.counted import AUDITS, FILLS
+from bridge.runtime.gate import REASONS
 from bridge.sources.cluster import LISTINGS
 
 PREFIX = "policy_bridge_"
@@ -117,6 +118,15 @@ FAMILIES = (
     Family("events", "counter", "Kubernetes Events, by what became of them.", ("result",), EVENT_RESULTS),
     Family("admission_requests", "counter", "Admission requests, by outcome.", ("outcome",), OUTCOMES),
     Family("admission_request_duration_seconds", "histogram", "Duration of an answer to an admission request."),
+    Family("webhook_connections", "gauge", "Open connections of the webhook."),
+    Family(
+        "webhook_connections_closed",
+        "counter",
+        "Connections of the webhook that the bridge closed, by reason: no room (full), none for that address (peer), "
+        "closed for a new one (displaced), a failed TLS handshake, a missing or wrong client certificate.",
+        ("reason",),
+        REASONS,
+    ),
     Family(
         "settings_reloads",
         "counter",

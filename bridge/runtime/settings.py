@@ -15,6 +15,7 @@ POLICY_BOUNDS = ("policy_max_leaves", "policy_max_depth", "policy_max_target_ref
 POLICY_NAMESPACES = ("opa-policies",)
 LogLevel = Literal["debug", "info", "warning", "error"]
 LogFormat = Literal["console", "json"]
+TlsVersion = Literal["TLSv1.2", "TLSv1.3"]
 
 
 class TypeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
@@ -88,7 +89,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     patches, and `placement_most_patches` those of one object a minute.
 
     `webhook_listen` serves admission over TLS, with the certificate files or else with one of its own, kept in the
-    Secret `lease_namespace/webhook_secret`. `webhook_decision` says where the
+    Secret `lease_namespace/webhook_secret`. With `webhook_client_ca_file` it accepts only clients with a certificate of
+    that authority, and of these only the common names `webhook_client_names` where there are any. It has at most
+    `webhook_connections`, and `webhook_connections_per_peer` of one address without a client certificate (0: any
+    number). `webhook_decision` says where the
     webhook asks otherwise than `decision`: another document, a URL of another OPA's (with `webhook_token_file`), or
     empty for nowhere. `webhook_deadline` is in seconds. The API server reaches it by
     `webhook_service` or `webhook_url`, as the MutatingWebhookConfiguration `webhook_configuration` says.
@@ -135,6 +139,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     webhook_listen: str | None = None
     webhook_cert_file: str | None = None
     webhook_key_file: str | None = None
+    webhook_client_ca_file: str | None = None
+    webhook_client_names: tuple[str, ...] = ()
+    webhook_tls_min_version: TlsVersion = "TLSv1.3"
+    webhook_connections: int = 512
+    webhook_connections_per_peer: int = 256
     webhook_secret: str = "policy-bridge-webhook"  # noqa: S105 - the name of a Secret
     webhook_decision: str | None = None
     webhook_token_file: str | None = None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Coroutine
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,23 +14,25 @@ import structlog
 from aiohttp import web
 
 from bridge.admission.admission import Admission, Ask, Question, read_rules
-from bridge.admission.certificates import CertificateError, Certificates, read_files
+from bridge.admission.certificates import CertificateError, Certificates, Clients, Pair, read_files
 from bridge.admission.counted import Counted
-from bridge.admission.endpoint import make_app, time_for
+from bridge.admission.endpoint import make_app
 from bridge.admission.silence import SPOKEN_OF, Silence
 from bridge.model.notice import Notice
 from bridge.opa.client import Answer, Opa
 from bridge.opa.errors import OpaError
-from bridge.runtime.listening import ServeError, listen, new_runner, token_of
+from bridge.runtime.gate import Gate, Limits
+from bridge.runtime.listening import GATE, ServeError, listen, new_runner, token_of
 from bridge.runtime.opa_access import OpaAccess
 from bridge.runtime.settings import Settings
-from bridge.runtime.webhook_settings import LONGEST_DEADLINE, decision_of, names_of
+from bridge.runtime.webhook_settings import decision_of, names_of
 from bridge.runtime.world import Cluster, World
 
 log = structlog.get_logger(__name__)
 
 Work = Callable[[], Coroutine[None, None, None]]
 _RULES = "bridge/v1/admission"
+TLS_VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 _RELOADED = ("webhook_decision", "webhook_token_file", "webhook_deadline")
 
 
@@ -49,7 +52,7 @@ class Policies:
 class Webhook:
     """Serves admission at the setting `webhook_listen`. `access` is to the OPA that the bridge fills.
 
-    `counted` counts the API server's requests.
+    `counted` counts the API server's requests; `gate`, once it listens, has the connections.
     """
 
     settings: Settings
@@ -57,6 +60,7 @@ class Webhook:
     access: OpaAccess
     policies: Policies
     counted: Counted = field(default_factory=Counted)
+    gate: Gate | None = field(default=None, init=False)
     _trouble: str = field(default="the webhook is not listening yet", init=False)
     _admission: Admission | None = field(default=None, init=False)
     _silence: Silence | None = field(default=None, init=False)
@@ -133,24 +137,27 @@ class Webhook:
         self._admission, self._silence = admission, silence
         return over
 
-    async def _review(self, body: bytes, budget: float) -> bytes:
+    async def _review(self, body: bytes, budget: float, verified: bool) -> bytes:
         assert self._admission is not None  # noqa: S101 - it is there before anything is served
-        return await self._admission.review(body, min(budget, time_for(self.settings.webhook_deadline)))
+        return await self._admission.review(body, budget, verified)
 
     async def _serve(self, certificates: Certificates) -> None:
         try:
             await certificates.first()
         except CertificateError as error:
             raise ServeError(f"the webhook cannot serve: {error}") from error
-        app = make_app(self._review, LONGEST_DEADLINE)
+        settings = self.settings
+        app = make_app(self._review, lambda: self.settings.webhook_deadline)
         app.on_response_prepare.append(self._say_goodbye)
+        limits = Limits(settings.webhook_connections, settings.webhook_connections_per_peer)
         # A request that is under way when serving ends gets its whole time.
-        runner = new_runner(app, shutdown_timeout=self.settings.webhook_deadline)
+        runner = new_runner(app, settings.webhook_deadline, limits)
+        self.gate = app[GATE]
         await runner.setup()
         self._runner = runner
         try:
             address = self.settings.webhook_listen or ""
-            host, port = await listen(runner, address, "--webhook-listen", certificates.context)
+            host, port = await listen(runner, address, "--webhook-listen", certificates)
             url, path = decision_of(self.settings)
             decision = f"{url}/v1/data/{path}" if url else path
             log.info("admission is served", at=f"https://{host}:{port}", decision=decision or "none")
@@ -211,7 +218,7 @@ class Webhook:
         if files[0] and files[1]:
             read = read_files(Path(files[0]), Path(files[1]))
             keep = _keeping(cluster, settings, self.policies, lambda: b"") if cluster else _nothing
-            return Certificates(read, files[0]), keep
+            return self._verifying(read, files[0]), keep
         if cluster is None:
             raise ServeError("a webhook without a cluster needs webhook_cert_file and webhook_key_file")
         from bridge.admission.secret import SharedCertificate
@@ -220,7 +227,13 @@ class Webhook:
             cluster.client, settings.lease_namespace, settings.webhook_secret, names_of(settings), cluster.held
         )
         keep = _keeping(cluster, settings, self.policies, lambda: shared.authority)
-        return Certificates(shared.read, shared.origin), keep
+        return self._verifying(shared.read, shared.origin), keep
+
+    def _verifying(self, read: Callable[[], Awaitable[Pair | None]], origin: str) -> Certificates:
+        settings = self.settings
+        authority = Path(settings.webhook_client_ca_file) if settings.webhook_client_ca_file else None
+        clients = Clients(authority, settings.webhook_client_names)
+        return Certificates(read, origin, clients, TLS_VERSIONS[settings.webhook_tls_min_version])
 
 
 def _unknown(_: str) -> str:

@@ -44,6 +44,12 @@ def check_webhook(settings: Settings) -> None:
     decision_of(settings)
     if bool(settings.webhook_cert_file) != bool(settings.webhook_key_file):
         raise ValueError("webhook_cert_file and webhook_key_file go together")
+    if settings.webhook_client_names and not settings.webhook_client_ca_file:
+        raise ValueError("webhook_client_names needs webhook_client_ca_file, which verifies the certificates")
+    if settings.webhook_connections < 1:
+        raise ValueError("webhook_connections must be at least 1")
+    if settings.webhook_connections_per_peer < 0:
+        raise ValueError("webhook_connections_per_peer must be at least 0, which means no limit")
     if not 0 < settings.webhook_deadline <= LONGEST_DEADLINE:
         raise ValueError(f"webhook_deadline must be above 0 and at most {LONGEST_DEADLINE:g} seconds")
     if settings.webhook_url:

@@ -18,6 +18,7 @@ from tests.bench import (
     requests,
     size,
     stacks,
+    tenants,
     wide,
 )
 from tests.bench.figures import figure, machine, progress
@@ -35,6 +36,7 @@ PARTS = {
     "admission": admission.measure,
     "modules": modules.measure,
     "page": page.measure,
+    "tenants": tenants.measure,
 }
 ALONE = {"size"}  # parts that are measured only when they are named
 

@@ -79,16 +79,28 @@ REVIEW = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Served:
+class Served:
     """A bridge with a webhook: its process, where it serves, and its OPA."""
 
     pid: int
     url: str
     opa_url: str
+    context: ssl.SSLContext
+
+    def connector(self) -> aiohttp.TCPConnector:
+        """Connections for a client of the webhook, any number of them."""
+        return aiohttp.TCPConnector(ssl=self.context, limit=0)
 
 
 async def measure(_: int) -> None:
     """Measure latencies at 1, 16 and 64 clients, and how many requests a second of one processor answers."""
+    async with webhook() as served, aiohttp.ClientSession(connector=served.connector()) as session:
+        await _compare(session, served)
+
+
+@asynccontextmanager
+async def webhook() -> AsyncIterator[Served]:
+    """A bridge whose webhook decides by POLICY."""
     now = dt.datetime.now(dt.UTC)
     authority = new_authority(now)
     context = ssl.create_default_context(cadata=authority.certificate.decode())
@@ -98,10 +110,10 @@ async def measure(_: int) -> None:
         Path(folder, "tls.key").write_bytes(pair.key)
         Path(folder, "objects").mkdir()
         Path(folder, "objects", "policy.json").write_text(json.dumps(_config_map()))
-        connector = aiohttp.TCPConnector(ssl=context, limit=0)
-        async with _serving(Path(folder)) as served, aiohttp.ClientSession(connector=connector) as session:
-            await _in_force(session, served)
-            await _compare(session, served)
+        async with _serving(Path(folder), context) as served:
+            async with aiohttp.ClientSession(connector=served.connector()) as session:
+                await _in_force(session, served)
+            yield served
 
 
 def _config_map() -> dict[str, Any]:
@@ -111,7 +123,7 @@ def _config_map() -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"placement.rego": POLICY}}
 
 
-async def _in_force(session: aiohttp.ClientSession, served: _Served) -> None:
+async def _in_force(session: aiohttp.ClientSession, served: Served) -> None:
     """Wait until the policy decides."""
     async with asyncio.timeout(60):
         while True:
@@ -121,7 +133,7 @@ async def _in_force(session: aiohttp.ClientSession, served: _Served) -> None:
             await asyncio.sleep(0.1)
 
 
-async def _compare(session: aiohttp.ClientSession, served: _Served) -> None:
+async def _compare(session: aiohttp.ClientSession, served: Served) -> None:
     sides: dict[str, Callable[[int], Any]] = {
         "opa": lambda clients: _ask(session, f"{served.opa_url}/v1/data/{DECISION}", {"input": OBJECT}, clients),
         "webhook": lambda clients: _ask(session, f"{served.url}{PATH}?timeout=10s", REVIEW, clients),
@@ -168,7 +180,7 @@ async def _ask(session: aiohttp.ClientSession, url: str, body: Any, clients: int
 
 
 @asynccontextmanager
-async def _serving(folder: Path) -> AsyncIterator[_Served]:
+async def _serving(folder: Path, context: ssl.SSLContext) -> AsyncIterator[Served]:
     settings = {
         "BRIDGE_WEBHOOK_LISTEN": "127.0.0.1:0",
         "BRIDGE_WEBHOOK_CERT_FILE": str(folder / "tls.crt"),
@@ -187,7 +199,7 @@ async def _serving(folder: Path) -> AsyncIterator[_Served]:
     drained: asyncio.Task[None] | None = None
     try:
         async with asyncio.timeout(120):
-            served = await _address(process)
+            served = await _address(process, context)
         drained = asyncio.create_task(_drain(process))
         yield served
     finally:
@@ -197,7 +209,7 @@ async def _serving(folder: Path) -> AsyncIterator[_Served]:
             await asyncio.gather(drained, return_exceptions=True)
 
 
-async def _address(process: asyncio.subprocess.Process) -> _Served:
+async def _address(process: asyncio.subprocess.Process, context: ssl.SSLContext) -> Served:
     told: dict[str, dict[str, Any]] = {}
     if process.stderr is None:
         raise RuntimeError("the bridge's log cannot be read")
@@ -205,7 +217,7 @@ async def _address(process: asyncio.subprocess.Process) -> _Served:
         event = json.loads(line)
         told[event["event"]] = event
         if told.keys() >= {"running", "OPA is filled", "admission is served"}:
-            return _Served(process.pid, told["admission is served"]["at"], told["running"]["opa"])
+            return Served(process.pid, told["admission is served"]["at"], told["running"]["opa"], context)
     raise RuntimeError(f"the bridge ended: {told}")
 
 

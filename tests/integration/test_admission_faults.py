@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
-import io
 import itertools
-import json
-import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,26 +14,16 @@ import pytest
 import pytest_asyncio
 from aiohttp import web
 
-from bridge.admission.issuing import new_authority, new_server
 from bridge.kube.client import KubeClient
 from bridge.kube.recording import Recorder
-from bridge.model.recording import Record, record_nothing
-from bridge.opa.client import Answer
 from bridge.opa.managed import ManagedOpa
-from bridge.remediator.sink import MemorySink
-from bridge.runtime.opa_access import OpaAccess
-from bridge.runtime.settings_loading import load_settings
-from bridge.runtime.tokens import Tokens
-from bridge.runtime.webhook import Policies, Webhook
-from bridge.runtime.world import World
-from bridge.sources.manifests import ManifestSource
 from tests.controlplane.plane import ControlPlane
 from tests.integration.faulty_opa import FaultyOpa, once, refuse
 from tests.integration.objects import fresh_name
+from tests.integration.served_webhook import serving
 from tests.integration.webhook import BUNDLE, PLACEMENT, free_port
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-Ask = Callable[..., Awaitable[dict[str, Any]]]
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -54,58 +40,6 @@ async def proxy(opa: ManagedOpa) -> AsyncIterator[FaultyOpa]:
     """The same OPA behind a proxy."""
     async with FaultyOpa(opa.url).serving() as proxy:
         yield proxy
-
-
-@asynccontextmanager
-async def serving(folder: Path, opa_url: str, record: Record = record_nothing, **settings: Any) -> AsyncIterator[Ask]:
-    """A webhook: gives what asks it about an object."""
-    now = dt.datetime.now(dt.UTC)
-    authority = new_authority(now)
-    pair = new_server(authority, ["127.0.0.1"], now)
-    certificate, key = folder / "tls.crt", folder / "tls.key"
-    certificate.write_bytes(pair.certificate)
-    key.write_bytes(pair.key)
-    address = f"127.0.0.1:{free_port()}"
-    files = {"webhook_cert_file": str(certificate), "webhook_key_file": str(key)}
-    flags = {"webhook_listen": address, "webhook_deadline": 20.0, **files, **settings}
-
-    def distrust(answer: Answer) -> str:
-        return "" if answer.revision == BUNDLE.revision else "OPA has other modules"
-
-    world = World("test", ManifestSource([], follow=False), MemorySink(), nothing, record)
-    configured = load_settings(None, flags, {})
-    access = OpaAccess(opa_url, configured, Tokens(configured.opa_token_file, None))
-    webhook = Webhook(configured, world, access, Policies(lambda: True, distrust))
-    context = ssl.create_default_context(cadata=authority.certificate.decode())
-    task = asyncio.create_task(webhook.run())
-    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=context)) as session:
-        async with asyncio.timeout(30):
-            while webhook.readiness():
-                assert not task.done(), task
-                await asyncio.sleep(0.05)
-
-        async def ask(labels: dict[str, str], name: str = "a", **data: str) -> dict[str, Any]:
-            metadata = {"name": name, "namespace": "default", "labels": labels}
-            obj = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
-            kind = {"group": "", "version": "v1", "kind": "ConfigMap"}
-            request = {"uid": "7", "kind": kind, "operation": "CREATE", "namespace": "default", "object": obj}
-            review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
-            url = f"https://{address}/admission?timeout=20s"
-            body, headers = io.BytesIO(json.dumps(review).encode()), {"Content-Type": "application/json"}
-            async with session.post(url, data=body, headers=headers) as answer:
-                assert answer.status == 200, await answer.text()
-                response: dict[str, Any] = json.loads(await answer.text())["response"]
-                return response
-
-        try:
-            yield ask
-        finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
-
-
-async def nothing() -> None:
-    """Nothing to do meanwhile."""
 
 
 @pytest.mark.parametrize("status", [429, 503])
@@ -165,6 +99,9 @@ async def test_a_failure_is_an_event_on_the_object_that_a_person_sees(
         recording = asyncio.create_task(recorder.run())
         try:
             async with serving(tmp_path, proxy.url, recorder.record) as ask:
+                assert (await ask({"region": "eu"}, fresh_name("map")))["status"]["code"] == 503
+            client_certificate = {"webhook_client_ca_file": str(tmp_path / "ca.crt")}
+            async with serving(tmp_path, proxy.url, recorder.record, **client_certificate) as ask:
                 assert (await ask({"region": "eu"}, name))["status"]["code"] == 503
             async with asyncio.timeout(30):
                 while not (found := await _events(client, name)):  # noqa: ASYNC110 - of another process

@@ -200,7 +200,7 @@ async def test_what_is_told_without_end_is_bounded(
         async with running(client) as recorder:
             for number in range(1000):
                 recorder.record(config_map, "Normal", "Many", str(number))
-            assert len(recorder._told) == len(recorder._waiting) == 20
+            assert len(recorder._told) == recorder.waiting == 20
             found = await until(client, config_map["metadata"]["namespace"], lambda found: len(found) >= 5)
     assert len(found) < 20
     assert [line["event"] for line in logs if "dropped" in line["event"]] == [
@@ -220,3 +220,22 @@ async def test_what_makes_room_while_it_waits_for_its_turn_is_left_out(
         recorder.record(config_map, "Normal", "Last", "the last")
         namespace = config_map["metadata"]["namespace"]
         await until(client, namespace, lambda found: any(event["note"] == "the last" for event in found))
+
+
+async def test_flood_of_one_reason_delays_and_drops_no_event_of_another(
+    control_plane: ControlPlane, client: KubeClient, config_map: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recording, "BURST", 3)
+    monkeypatch.setattr(recording, "ROOM", 20)
+    other = await put_config_map(control_plane.api, await make_namespace(control_plane.api), "other", {})
+    async with running(client) as recorder:
+        recorder.record(other, "Normal", "Real", "told before")
+        for number in range(200):
+            recorder.record(config_map, "Warning", "Flood", str(number))
+        recorder.record(config_map, "Normal", "Real", "told after")
+        assert recorder.waiting == 20
+        # Three requests at once: one of each group.
+        await until(client, other["metadata"]["namespace"], lambda found: len(found) == 1)
+        found = await until(client, config_map["metadata"]["namespace"], lambda found: len(found) >= 2)
+        assert "Real" in {event["reason"] for event in found[:3]}
+        assert recorder.results["dropped"] == 182

@@ -173,10 +173,11 @@ async def webhook_at_work(
     kubectl_path: Path,
     namespace: str,
     bundle: Bundle = BUNDLE,
+    port: int = 0,
     **settings: Any,
 ) -> AsyncIterator[AtWork]:
-    """A webhook that the API server asks for ConfigMaps of one namespace."""
-    port = free_port()
+    """A webhook, at a free port if none is given, that the API server asks for ConfigMaps of one namespace."""
+    port = port or free_port()
     name = f"test-{namespace}"
     flags = {
         "webhook_listen": f"127.0.0.1:{port}",

@@ -38,11 +38,14 @@ def admission(placement: Any, rules: Any = SILENT, *, exist: bool = True, events
     )
 
 
-async def asked(one: Admission, *, group: str = "", **request: Any) -> dict[str, Any]:
+async def asked(
+    one: Admission, *, group: str = "", budget: float = 1.0, verified: bool = True, **request: Any
+) -> dict[str, Any]:
     obj = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}}
     body = {"uid": "7", "kind": {"group": group, "version": "v1", "kind": "Pod"}, "operation": "CREATE", "object": obj}
     review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": body | request}
-    response: dict[str, Any] = json.loads(await one.review(json.dumps(review).encode(), 0.3))["response"]
+    answer = await one.review(json.dumps(review).encode(), budget, verified)
+    response: dict[str, Any] = json.loads(answer)["response"]
     return response
 
 
@@ -109,6 +112,14 @@ async def test_a_failure_denies_while_policies_exist_and_tells_of_the_object() -
     assert len(events) == 1
 
 
+@pytest.mark.parametrize("client", [{"verified": False}, {"budget": 0.9}], ids=["no certificate", "a tiny budget"])
+async def test_no_event_is_written_for_an_unverified_client_or_a_budget_under_a_second(client: dict[str, Any]) -> None:
+    events: list[Any] = []
+    response = await asked(admission(OpaRejected(500, "internal_error", "conflict"), events=events), **client)
+    assert response["auditAnnotations"]["outcome"] == "failed-closed"
+    assert events == []
+
+
 async def test_an_undefined_decision_is_none_only_where_policies_exist() -> None:
     assert not (await asked(admission(msgspec.UNSET)))["allowed"]
     response = await asked(admission(msgspec.UNSET, exist=False))
@@ -143,6 +154,6 @@ async def test_requests_are_counted_by_outcome_and_what_is_none_as_malformed() -
     one = admission({"errors": ["no"]})
     await asked(one)
     with pytest.raises(ReviewError):
-        await one.review(b"{}", 0.3)
+        await one.review(b"{}", 0.3, verified=True)
     assert one.counted.outcomes == {"denied": 1, "malformed": 1}
     assert one.counted.seconds.count == 1

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import datetime as dt
 import ssl
 from collections.abc import AsyncIterator
@@ -8,10 +9,16 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from aiohttp import web
+from structlog.testing import capture_logs
 
 from bridge.admission import certificates as module
-from bridge.admission.certificates import CertificateError, Certificates, Pair, read_files
+from bridge.admission.certificates import CertificateError, Certificates, Clients, Pair, read_files
+from bridge.admission.endpoint import is_verified
 from bridge.admission.issuing import AUTHORITY_DAYS, SERVER_DAYS, new_authority, new_server, serves
+from bridge.runtime import acceptor
+from bridge.runtime.listening import listen, new_runner
+from tests.controlplane.client_certificates import new_client
 
 NOW = dt.datetime.now(dt.UTC)
 AUTHORITY = new_authority(NOW)
@@ -34,22 +41,54 @@ def test_what_is_no_authority_of_ours_signs_nothing() -> None:
 
 @asynccontextmanager
 async def serving(certificates: Certificates) -> AsyncIterator[int]:
-    async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while line := await reader.readline():
-            writer.write(line)
-        writer.close()
+    async def echo(request: web.Request) -> web.StreamResponse:
+        return web.Response(text=f"{is_verified(request)} {request.remote}")
 
-    server = await asyncio.start_server(echo, "127.0.0.1", 0, ssl=certificates.context)
-    async with server:
-        yield server.sockets[0].getsockname()[1]
+    app = web.Application()
+    app.router.add_get("/", echo)
+    runner = new_runner(app, shutdown_timeout=0.1)
+    await runner.setup()
+    _, port = await listen(runner, "127.0.0.1:0", "--webhook-listen", certificates)
+    yield port
+    await runner.cleanup()
 
 
-async def connect(port: int, authority: Pair) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+async def connect(
+    port: int, authority: Pair, own: tuple[Path, Path] | None = None
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     context = ssl.create_default_context(cadata=authority.certificate.decode())
+    if own:
+        context.load_cert_chain(*own)
     return await asyncio.open_connection("127.0.0.1", port, ssl=context)
 
 
+async def ask(streams: tuple[asyncio.StreamReader, asyncio.StreamWriter]) -> str:
+    """What is answered by this connection; empty where it is closed."""
+    reader, writer = streams
+    writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+    try:
+        head = await reader.readuntil(b"\r\n\r\n")
+        length = int(head.lower().partition(b"content-length:")[2].split()[0])
+        return (await reader.readexactly(length)).decode()
+    except (OSError, asyncio.IncompleteReadError):
+        return ""
+
+
+async def answered(port: int, own: tuple[Path, Path] | None = None) -> str:
+    """What a new connection with this client certificate is answered."""
+    try:
+        streams = await connect(port, AUTHORITY, own)
+    except OSError:
+        return ""
+    said = await ask(streams)
+    streams[1].close()
+    with contextlib.suppress(OSError):
+        await streams[1].wait_closed()
+    return said
+
+
 def write(folder: Path, pair: Pair) -> tuple[Path, Path]:
+    folder.mkdir(exist_ok=True)
     (folder / "tls.crt").write_bytes(pair.certificate)
     (folder / "tls.key").write_bytes(pair.key)
     return folder / "tls.crt", folder / "tls.key"
@@ -65,23 +104,22 @@ async def test_another_certificate_is_taken_up_while_connections_go_on(
     await certificates.first()
     following = asyncio.create_task(certificates.follow())
     async with serving(certificates) as port:
-        reader, writer = await connect(port, AUTHORITY)
+        old = await connect(port, AUTHORITY)
         (tmp_path / "tls.key").write_bytes(new_server(other, ["127.0.0.1"], NOW).key)  # a half of the next pair
         await asyncio.sleep(0.2)
-        _, again = await connect(port, AUTHORITY)
+        again = await connect(port, AUTHORITY)
         write(tmp_path, new_server(other, ["127.0.0.1"], NOW))
         async with asyncio.timeout(60):
             while True:
                 try:
-                    _, new = await connect(port, other)
+                    new = await connect(port, other)
                     break
                 except ssl.SSLCertVerificationError:
                     await asyncio.sleep(0.05)
-        writer.write(b"still here\n")
-        assert await reader.readline() == b"still here\n"
-        for one in (writer, again, new):
-            one.close()
-            await one.wait_closed()
+        assert await ask(old) == "False 127.0.0.1"
+        for _, writer in (old, again, new):
+            writer.close()
+            await writer.wait_closed()
     following.cancel()
 
 
@@ -91,3 +129,89 @@ async def test_files_that_cannot_be_used_are_told(tmp_path: Path) -> None:
         await Certificates(read_files(*files), "the files").first()
     with pytest.raises(CertificateError, match=r"gone: No such file"):
         await Certificates(read_files(tmp_path / "gone", files[1]), "the files").first()
+    good = read_files(*write(tmp_path, new_server(AUTHORITY, ["127.0.0.1"], NOW)))
+    (tmp_path / "ca.crt").write_text("nonsense")
+    with pytest.raises(CertificateError, match="no certificates in PEM"):
+        await Certificates(good, "the files", Clients(tmp_path / "ca.crt")).first()
+
+
+def client(folder: Path, authority: Pair, name: str) -> tuple[Path, Path]:
+    """The files of a client's certificate."""
+    return write(folder, new_client(authority, name))
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LOOK", 0.02)
+    monkeypatch.setattr(acceptor, "LOG_PERIOD", 0.0)
+
+
+@pytest.mark.usefixtures("quick")
+async def test_only_clients_with_a_certificate_of_the_authority_and_a_name_are_answered(tmp_path: Path) -> None:
+    server = read_files(*write(tmp_path, new_server(AUTHORITY, ["127.0.0.1"], NOW)))
+    ours, other = new_authority(NOW), new_authority(NOW)
+    (tmp_path / "clients.crt").write_bytes(ours.certificate)
+    certificates = Certificates(server, "the files", Clients(tmp_path / "clients.crt", ("kube-apiserver", "front")))
+    await certificates.first()
+    async with serving(certificates) as port:
+        with capture_logs() as logs:
+            assert await answered(port) == ""
+            assert await answered(port, client(tmp_path / "a", other, "kube-apiserver")) == ""
+            assert await answered(port, client(tmp_path / "b", ours, "kubelet")) == ""
+            assert await answered(port, client(tmp_path / "c", ours, "kube-apiserver")) == "True 127.0.0.1"
+    assert [(line["event"], line["why"]) for line in logs] == [
+        ("client certificate refused", "the client sent no certificate"),
+        ("client certificate refused", "certificate signature failure"),
+        ("client certificate refused", "the common name is 'kubelet', and 'kube-apiserver' or 'front' is expected"),
+    ]
+
+
+@pytest.mark.usefixtures("quick")
+async def test_another_authority_of_clients_is_taken_up(tmp_path: Path) -> None:
+    server = read_files(*write(tmp_path, new_server(AUTHORITY, ["127.0.0.1"], NOW)))
+    before, after = new_authority(NOW), new_authority(NOW)
+    (tmp_path / "clients.crt").write_bytes(before.certificate)
+    certificates = Certificates(server, "the files", Clients(tmp_path / "clients.crt"))
+    await certificates.first()
+    following = asyncio.create_task(certificates.follow())
+    files = client(tmp_path / "a", before, "a"), client(tmp_path / "b", after, "b")
+    async with serving(certificates) as port:
+        assert [bool(await answered(port, one)) for one in files] == [True, False]
+        (tmp_path / "clients.crt").write_bytes(after.certificate)
+        async with asyncio.timeout(30):
+            while not await answered(port, files[1]):  # noqa: ASYNC110 - of a file
+                await asyncio.sleep(0.05)
+        assert not await answered(port, files[0])
+    following.cancel()
+
+
+async def test_refusals_are_logged_now_and_then_with_their_number(tmp_path: Path) -> None:
+    server = read_files(*write(tmp_path, new_server(AUTHORITY, ["127.0.0.1"], NOW)))
+    (tmp_path / "clients.crt").write_bytes(AUTHORITY.certificate)
+    certificates = Certificates(server, "the files", Clients(tmp_path / "clients.crt"))
+    await certificates.first()
+    async with serving(certificates) as port:
+        with capture_logs() as logs:
+            for _ in range(5):
+                assert await answered(port) == ""
+    assert [line["event"] for line in logs] == ["client certificate refused"]
+
+
+async def test_tls_1_3_is_spoken_by_default_and_1_2_where_it_is_set(tmp_path: Path) -> None:
+    server = read_files(*write(tmp_path, new_server(AUTHORITY, ["127.0.0.1"], NOW)))
+    old = ssl.create_default_context(cadata=AUTHORITY.certificate.decode())
+    old.maximum_version = ssl.TLSVersion.TLSv1_2
+    for certificates, spoken in [
+        (Certificates(server, "the files"), False),
+        (Certificates(server, "the files", minimum_version=ssl.TLSVersion.TLSv1_2), True),
+    ]:
+        await certificates.first()
+        async with serving(certificates) as port:
+            try:
+                _, writer = await asyncio.open_connection("127.0.0.1", port, ssl=old)
+            except OSError:
+                assert not spoken
+            else:
+                assert spoken
+                writer.close()
+                await writer.wait_closed()

@@ -1,0 +1,104 @@
+"""A webhook over TLS without an API server, and a client of it."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+import io
+import json
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+from bridge.admission.certificates import Pair
+from bridge.admission.issuing import new_authority, new_server
+from bridge.model.recording import Record, record_nothing
+from bridge.opa.client import Answer
+from bridge.remediator.sink import MemorySink
+from bridge.runtime.opa_access import OpaAccess
+from bridge.runtime.settings_loading import load_settings
+from bridge.runtime.tokens import Tokens
+from bridge.runtime.webhook import Policies, Webhook
+from bridge.runtime.world import World
+from bridge.sources.manifests import ManifestSource
+from tests.controlplane.client_certificates import new_client
+from tests.integration.webhook import BUNDLE, free_port
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A webhook at `port`; `session` has a client certificate of the authority in the file `ca.crt`."""
+
+    port: int
+    context: ssl.SSLContext
+    session: aiohttp.ClientSession
+    webhook: Webhook
+
+    async def __call__(self, labels: dict[str, str], name: str = "a", **data: str) -> dict[str, Any]:
+        """Review a ConfigMap: the response."""
+        url = f"https://127.0.0.1:{self.port}/admission?timeout=20s"
+        body, headers = io.BytesIO(review_of(labels, name, **data)), {"Content-Type": "application/json"}
+        async with self.session.post(url, data=body, headers=headers) as answer:
+            assert answer.status == 200, await answer.text()
+            response: dict[str, Any] = json.loads(await answer.text())["response"]
+            return response
+
+
+def review_of(labels: dict[str, str], name: str = "a", **data: str) -> bytes:
+    """The AdmissionReview of a ConfigMap that is created."""
+    metadata = {"name": name, "namespace": "default", "labels": labels}
+    obj = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
+    kind = {"group": "", "version": "v1", "kind": "ConfigMap"}
+    request = {"uid": "7", "kind": kind, "operation": "CREATE", "namespace": "default", "object": obj}
+    review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
+    return json.dumps(review).encode()
+
+
+@asynccontextmanager
+async def serving(
+    folder: Path, opa_url: str, record: Record = record_nothing, **settings: Any
+) -> AsyncIterator[Served]:
+    """A webhook that asks this OPA."""
+    now = dt.datetime.now(dt.UTC)
+    authority = new_authority(now)
+    _write(folder, "tls", new_server(authority, ["127.0.0.1"], now))
+    _write(folder, "client", new_client(authority, "kube-apiserver"))
+    (folder / "ca.crt").write_bytes(authority.certificate)
+    port = free_port()
+    files = {"webhook_cert_file": str(folder / "tls.crt"), "webhook_key_file": str(folder / "tls.key")}
+    flags = {"webhook_listen": f"127.0.0.1:{port}", "webhook_deadline": 20.0, **files, **settings}
+
+    def distrust(answer: Answer) -> str:
+        return "" if answer.revision == BUNDLE.revision else "OPA has other modules"
+
+    world = World("test", ManifestSource([], follow=False), MemorySink(), _nothing, record)
+    configured = load_settings(None, flags, {})
+    access = OpaAccess(opa_url, configured, Tokens(configured.opa_token_file, None))
+    webhook = Webhook(configured, world, access, Policies(lambda: True, distrust))
+    context = ssl.create_default_context(cadata=authority.certificate.decode())
+    context.load_cert_chain(folder / "client.crt", folder / "client.key")
+    task = asyncio.create_task(webhook.run())
+    try:
+        async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=context)) as session:
+            async with asyncio.timeout(30):
+                while webhook.readiness():
+                    assert not task.done(), task
+                    await asyncio.sleep(0.05)
+            yield Served(port, context, session, webhook)
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+def _write(folder: Path, name: str, pair: Pair) -> None:
+    (folder / f"{name}.crt").write_bytes(pair.certificate)
+    (folder / f"{name}.key").write_bytes(pair.key)
+
+
+async def _nothing() -> None:
+    """Nothing to do meanwhile."""
