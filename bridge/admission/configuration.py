@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -43,6 +43,27 @@ POLICIES_ANYWHERE = (
         ".exists(label, label in one.metadata.labels))"
     ),
 )
+
+POLICIES_WEBHOOK = f"policies.{WEBHOOK}"
+# What a policy of any group looks like (GEP-713): the plural of its kind, and the fields that name its targets.
+A_POLICY = (
+    "a-policy",
+    (
+        "request.resource.resource.endsWith('policies') && object != null && has(object.spec) && "
+        "type(object.spec) == map && "
+        "(has(object.spec.targetRefs) || has(object.spec.targetRef) || has(object.spec.targetSelectors))"
+    ),
+)
+
+
+def not_named(resources: Iterable[str]) -> tuple[str, str]:
+    """Return the condition that leaves out `resources` (`<plural>.<group>`), which another webhook is asked about."""
+    named = []
+    for plural, _, group in (resource.partition(".") for resource in resources):
+        name = plural.partition("/")[0]
+        alone = "" if name == "*" else f" && request.resource.resource == {json.dumps(name)}"
+        named.append(f"(request.resource.group == {json.dumps(group)}{alone})")
+    return "not-named", f"!({' || '.join(named)})"
 
 
 def not_secret(namespace: str, name: str) -> tuple[str, str]:
@@ -94,37 +115,46 @@ def webhook_configuration(
     exempt: Iterable[str],
     timeout: int,
     ca_bundle: bytes = b"",
-    rules: Iterable[Mapping[str, Any]] = (),
+    resources: Sequence[str] = (),
+    policies: bool = True,
     conditions: Iterable[tuple[str, str]] = (),
 ) -> dict[str, Any]:
     """A MutatingWebhookConfiguration.
 
-    `exempt` are namespaces whose objects never come here. `rules` say what does come, without them every object that is
-    made or changed; `conditions` (names and CEL) hold beside CONDITIONS of all that does. failurePolicy is Ignore until
-    a bridge finds that policies exist.
+    `exempt` are namespaces whose objects never come here. `resources` (`<plural>.<group>`) say what does come, without
+    them every object that is made or changed; `policies` adds a second webhook for whatever looks like a policy, of any
+    group. `conditions` (names and CEL) hold beside CONDITIONS of all that does. failurePolicy is Ignore until a bridge
+    finds that policies exist.
     """
     every = {"apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*"], "scope": "*"}
-    asked = [{"operations": ["CREATE", "UPDATE"], **rule} for rule in rules]
+    asked = [{"operations": ["CREATE", "UPDATE"], **rule_for(resource)} for resource in resources]
     left_out = {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": sorted(set(exempt))}
+    all_objects = [{"operations": ["CREATE", "UPDATE"], **every}]
+
+    def webhook(webhook_name: str, rules: list[dict[str, Any]], *more: tuple[str, str]) -> dict[str, Any]:
+        return {
+            "name": webhook_name,
+            "admissionReviewVersions": ["v1"],
+            "clientConfig": target.client_config(ca_bundle),
+            "failurePolicy": "Ignore",
+            "matchPolicy": "Equivalent",
+            "namespaceSelector": {"matchExpressions": [left_out]},
+            "matchConditions": [
+                {"name": name, "expression": expression} for name, expression in (*CONDITIONS, *shared, *more)
+            ],
+            "reinvocationPolicy": "IfNeeded",
+            "rules": rules,
+            "sideEffects": "NoneOnDryRun",
+            "timeoutSeconds": timeout,
+        }
+
+    shared = tuple(conditions)
+    webhooks = [webhook(WEBHOOK, asked or all_objects)]
+    if asked and policies:
+        webhooks.append(webhook(POLICIES_WEBHOOK, all_objects, A_POLICY, not_named(resources)))
     return {
         "apiVersion": API_VERSION,
         "kind": "MutatingWebhookConfiguration",
         "metadata": {"name": name},
-        "webhooks": [
-            {
-                "name": WEBHOOK,
-                "admissionReviewVersions": ["v1"],
-                "clientConfig": target.client_config(ca_bundle),
-                "failurePolicy": "Ignore",
-                "matchPolicy": "Equivalent",
-                "namespaceSelector": {"matchExpressions": [left_out]},
-                "matchConditions": [
-                    {"name": name, "expression": expression} for name, expression in (*CONDITIONS, *conditions)
-                ],
-                "reinvocationPolicy": "IfNeeded",
-                "rules": asked or [{"operations": ["CREATE", "UPDATE"], **every}],
-                "sideEffects": "NoneOnDryRun",
-                "timeoutSeconds": timeout,
-            }
-        ],
+        "webhooks": webhooks,
     }

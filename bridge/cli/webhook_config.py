@@ -36,7 +36,13 @@ _EXAMPLES = (
     "resources",
     metavar="PLURAL.GROUP",
     multiple=True,
-    help="Ask for these alone (deployments.apps, pods). Default: for every object.",
+    help="Ask for these (deployments.apps, pods), and for policies of any group. Default: for every object.",
+)
+@click.option(
+    "--policies/--no-policies",
+    default=True,
+    show_default=True,
+    help="With --resource: also ask for objects that look like policies, so that bounds on them hold at admission.",
 )
 @click.option(
     "--exempt-namespace",
@@ -63,6 +69,7 @@ def webhook_config(
     config: Path | None,
     ca_file: Path | None,
     resources: tuple[str, ...],
+    policies: bool,
     exempt: tuple[str, ...],
     port: int,
     output: str,
@@ -79,7 +86,6 @@ def webhook_config(
         Target,
         namespace_of,
         not_secret,
-        rule_for,
         webhook_configuration,
     )
     from bridge.cli.printers.documents import print_document
@@ -102,7 +108,8 @@ def webhook_config(
         exempt=[*SYSTEM_NAMESPACES, *of_policies, *filter(None, of_opa), own, *exempt],
         timeout=max(1, round(settings.webhook_deadline)),
         ca_bundle=authority,
-        rules=[rule_for(resource) for resource in resources],
+        resources=resources,
+        policies=policies,
         conditions=conditions,
     )
     print_document(output, document)

@@ -10,8 +10,10 @@ import msgspec
 import yaml
 
 from bridge.admission.configuration import (
+    A_POLICY,
     CONDITIONS,
     POLICIES_ANYWHERE,
+    POLICIES_WEBHOOK,
     SYSTEM_NAMESPACES,
     Target,
     not_secret,
@@ -82,6 +84,7 @@ def webhook_part() -> str:
     return _HEADER.format(source="`bridge webhook-config`") + to_yaml(
         {
             "webhook": made,
+            "policies": {"name": POLICIES_WEBHOOK, "condition": _condition(A_POLICY)},
             "exempt": list(SYSTEM_NAMESPACES),
             "conditions": {
                 "always": [_condition(one) for one in CONDITIONS],

@@ -86,7 +86,8 @@ def test_a_rolling_update_leaves_no_request_undecided(
 ) -> None:
     service = Service()
     webhook = one(installed, "MutatingWebhookConfiguration")
-    webhook["webhooks"][0]["clientConfig"] = {"url": f"{service.url}/admission"}
+    for one_webhook in webhook["webhooks"]:
+        one_webhook["clientConfig"] = {"url": f"{service.url}/admission"}
     plane.api.apply(CONFIGURATION, webhook)
     account = plane.write_kubeconfig(tmp_path / "account", _token(plane))
     with service.serving(), _pod(installed, service, account) as old:

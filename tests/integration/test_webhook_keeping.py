@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 import structlog
 
-from bridge.admission.configuration import POLICIES_ANYWHERE, Target, not_secret, rule_for, webhook_configuration
+from bridge.admission.configuration import POLICIES_ANYWHERE, Target, not_secret, webhook_configuration
 from bridge.admission.keeper import Keeper
 from bridge.admission.secret import SharedCertificate
 from bridge.kube.client import KubeClient
 from bridge.kube.errors import KubeError
 from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane
-from tests.integration.objects import fresh_name, make_namespace
+from tests.integration.objects import apply_crd, crd, fresh_name, make_namespace
 
 CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
 
@@ -125,7 +125,8 @@ async def test_what_the_webhook_and_policies_need_can_be_written_while_nobody_an
         Target(url="https://127.0.0.1:1/admission"),
         exempt=["a"],
         timeout=1,
-        rules=[rule_for("secrets"), rule_for("configmaps")],
+        resources=["secrets", "configmaps"],
+        policies=False,
         conditions=[POLICIES_ANYWHERE, not_secret(namespace, "ours")],
     )
     webhook = document["webhooks"][0]
@@ -156,5 +157,45 @@ async def test_what_the_webhook_and_policies_need_can_be_written_while_nobody_an
         # Taking the label off is a way to mend too.
         off = {"metadata": {"labels": {"openpolicyagent.org/policy": None}}}
         await client.patch(f"/api/v1/namespaces/{namespace}/configmaps/policy", off)
+    finally:
+        await client.delete(f"{CONFIGURATIONS}/{name}")
+
+
+async def test_policies_of_any_group_are_asked_about_and_other_objects_are_not(
+    control_plane: ControlPlane, client: KubeClient
+) -> None:
+    name, group = fresh_name("config"), f"{fresh_name('policies')}.example.com"
+    namespace = await make_namespace(control_plane.api)
+    for plural, kind in (("paintpolicies", "PaintPolicy"), ("paints", "Paint")):
+        await apply_crd(control_plane.api, crd(plural, kind, group=group))
+    target = Target(url="https://127.0.0.1:1/admission")
+    named = [f"paintpolicies.{fresh_name('other')}"]
+    document = webhook_configuration(name, target, exempt=["a"], timeout=1, resources=named)
+    for webhook in document["webhooks"]:
+        webhook["failurePolicy"] = "Fail"
+        webhook["namespaceSelector"]["matchExpressions"] = [
+            {"key": "kubernetes.io/metadata.name", "operator": "In", "values": [namespace]}
+        ]
+    await client.post(CONFIGURATIONS, document)
+
+    async def asked(plural: str, kind: str, spec: object) -> bool:
+        obj = {"apiVersion": f"{group}/v1", "kind": kind, "metadata": {"generateName": "one-"}, "spec": spec}
+        try:
+            await client.post(f"/apis/{group}/v1/namespaces/{namespace}/{plural}", obj)
+        except KubeError as error:
+            assert 'failed calling webhook "policies.admission.policybridge.io"' in str(error)  # noqa: PT017
+            return True
+        return False
+
+    refs = [{"group": "", "kind": "Service", "name": "cart"}]
+    try:
+        async with asyncio.timeout(60):
+            while not await asked("paintpolicies", "PaintPolicy", {"targetRefs": refs}):  # noqa: ASYNC110 - the cluster's
+                await asyncio.sleep(0.1)
+        assert await asked("paintpolicies", "PaintPolicy", {"targetRef": refs[0]})
+        assert await asked("paintpolicies", "PaintPolicy", {"targetSelectors": []})
+        for spec in ({"color": "red"}, ["targetRefs"], "targetRefs", None):
+            assert not await asked("paintpolicies", "PaintPolicy", spec), spec
+        assert not await asked("paints", "Paint", {"targetRefs": refs})
     finally:
         await client.delete(f"{CONFIGURATIONS}/{name}")
