@@ -7,9 +7,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+from bridge.answers.errors import AmbiguousNameError, NameNotFoundError
 from bridge.answers.kind_names import match_kinds, resolve_kind
-from bridge.answers.targets import choose, not_found, read_reference, section_not_found
-from bridge.model.keys import FRONTEND, Key, parse_key
+from bridge.answers.targets import (
+    choose,
+    first_of,
+    join_words,
+    not_found,
+    read_reference,
+    section_not_found,
+    short_key,
+)
+from bridge.model.keys import CLUSTER, FRONTEND, Key, parse_key
 from bridge.opa.client import Opa
 from bridge.opa.errors import QueryError
 from bridge.opa.parts import batches
@@ -17,6 +26,7 @@ from bridge.opa.paths import pointer
 
 _PLAIN = re.compile(r"[A-Za-z0-9._:-]+")  # names that OPA takes in a URL; manifests may have others
 _FEW = 50  # objects of a kind that are asked for one by one, not as the whole kind
+_SHOWN = 5  # objects that an error names
 BATCH = 500  # keys a query: large enough to cost little, small enough for an answer of a few MB
 
 Entry = dict[str, Any]
@@ -29,20 +39,36 @@ async def policy_kind(opa: Opa, text: str) -> str:
 
 
 async def target_keys(opa: Opa, texts: Sequence[str], namespace: str | None) -> list[Key]:
-    """The targets that a person means; whether an object has such a section is seen when it is asked for.
+    """The targets that a person means, as `KIND/NAME`, `KIND NAME…` or `KIND` for all objects of a kind.
 
-    Raises CommandError for a text of another form, a kind or an object that does not exist, or an ambiguous one.
+    Whether an object has such a section shows when it is asked for. Raises CommandError for a text of another form, a
+    kind or an object that does not exist, or an ambiguous one.
     """
     types = {name: about["names"] for name, about in (await opa.query("types", {})).items()}
-    found = []
-    for text in texts:
+    found: list[Key] = []
+    for text in join_words(texts):
         reference = read_reference(text, types, namespace)
+        if not reference.name:
+            every = await _names(opa, {"types": list(reference.types)})
+            found += [key for key in every if namespace in {None, key.namespace} or key.namespace == CLUSTER]
+            continue
         asked = {"types": list(reference.types), "name": reference.name}
         key = choose(reference, await _names(opa, asked))
         if key is None:
             raise not_found(reference, await _names(opa, {"types": list(reference.types)}))
         found.append(key)
     return list(dict.fromkeys(found))
+
+
+async def one_target(opa: Opa, texts: Sequence[str], namespace: str | None) -> Key:
+    """The one target that a person means. Raises CommandError where there are several, or none."""
+    found = await target_keys(opa, texts, namespace)
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise NameNotFoundError(f"there are no {texts[0]}" + (f" in namespace {namespace}" if namespace else ""))
+    listed = first_of([short_key(key) for key in found], _SHOWN)
+    raise AmbiguousNameError(f"{' '.join(texts)} means {len(found):,} objects: give one of {listed}")
 
 
 async def entry_gateway(opa: Opa, text: str, namespace: str | None) -> Key:

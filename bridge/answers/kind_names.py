@@ -24,11 +24,20 @@ _SHORT_NAMES = {
     "policybridge.io/PolicyKind": ("pk",),
 }
 
+# One word for all kinds of routes, as people speak of them. The order is the one in which suggestions name them.
+_ROUTES = tuple(
+    f"gateway.networking.k8s.io/{kind}" for kind in ("HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute", "UDPRoute")
+)
+_NEAR = 0.6  # the least likeness of a suggestion, as difflib has it
+_GROUPS = {"routes": _ROUTES, "route": _ROUTES}
+_LIKELY = (*_ROUTES, "gateway.networking.k8s.io/Gateway", "core/Service", "gateway.networking.k8s.io/GatewayClass")
+
 
 def match_kinds(text: str, types: Mapping[str, Sequence[str]]) -> list[str]:
     """The types (`<group>/<Kind>`) that a text may mean; `types` has each with the names that its CRD gives it."""
     wanted = text.lower()
-    return sorted(type_id for type_id, names in types.items() if wanted in _spellings(type_id, names))
+    found = sorted(type_id for type_id, names in types.items() if wanted in _spellings(type_id, names))
+    return found or [type_id for type_id in _GROUPS.get(wanted, ()) if type_id in types]
 
 
 def resolve_kind(text: str, types: Mapping[str, Sequence[str]], what: str) -> str:
@@ -46,18 +55,30 @@ def resolve_kind(text: str, types: Mapping[str, Sequence[str]], what: str) -> st
 
 
 def suggest_kinds(text: str, types: Mapping[str, Sequence[str]]) -> str:
-    """The end of a message: near matches or, of few kinds, all."""
-    by_spelling: dict[str, str] = {}
-    for type_id, names in types.items():
-        for spelling in _spellings(type_id, names):
-            by_spelling.setdefault(spelling, type_id)
-    near = difflib.get_close_matches(text.lower(), by_spelling, n=6)
-    kinds = list(dict.fromkeys(by_spelling[spelling] for spelling in near))[:3]
+    """The end of a message: the most similar kinds first or, of few kinds, all."""
+    wanted = text.lower()
+    likeness = {
+        type_id: max(_likeness(wanted, spelling) for spelling in _spellings(type_id, names))
+        for type_id, names in types.items()
+    }
+    near = [type_id for type_id, found in likeness.items() if found >= _NEAR]
+    kinds = sorted(near, key=lambda type_id: (-likeness[type_id], _likely(type_id), type_id))[:3]
     if kinds:
         return f"; did you mean {either(_shortest(kinds, types))}?"
     if not types:
         return "; there are none at all"
     return f"; there are {', '.join(_shortest(sorted(types), types))}" if len(types) <= 6 else ""
+
+
+def _likeness(wanted: str, spelling: str) -> float:
+    """How similar two spellings are, from 0 to 1; a word that is part of a kind's name counts as nearly the same."""
+    if len(wanted) > 3 and wanted in spelling:
+        return 0.95
+    return difflib.SequenceMatcher(None, wanted, spelling).ratio()
+
+
+def _likely(type_id: str) -> int:
+    return _LIKELY.index(type_id) if type_id in _LIKELY else len(_LIKELY)
 
 
 def either(names: Sequence[str]) -> str:

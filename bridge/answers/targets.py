@@ -11,6 +11,7 @@ from bridge.answers.kind_names import either, match_kinds, suggest_kinds
 from bridge.model.keys import CLUSTER, FRONTEND, Key
 
 _NEAR = 3  # suggestions
+_FORMS = "write KIND/NAME[#SECTION], KIND NAME, KIND/NAMESPACE/NAME or a full key"
 _CANDIDATES = 10  # what an ambiguous name lists
 
 
@@ -26,18 +27,43 @@ class Reference:
     role: str = ""
 
 
+def join_words(words: Sequence[str]) -> list[str]:
+    """The references of a command line: `KIND/NAME…`, or `KIND NAME…` as kubectl also takes it.
+
+    A kind without a name means all objects of the kind. Raises CommandError for a mixture of both forms.
+    """
+    if not words or "/" in words[0]:
+        bare = [word for word in words if "/" not in word]
+        if bare:
+            raise CommandError(f"{bare[0]!r} has no kind: write KIND/NAME for each, or KIND NAME1 NAME2")
+        return list(words)
+    kind, *names = words
+    for name in names:
+        if "/" in name and "/" in name.partition("#")[0]:
+            raise CommandError(
+                f"{name!r} stands after the kind {kind!r}: write KIND/NAMESPACE/NAME, or KIND NAME -n NAMESPACE"
+            )
+    return [f"{kind}/{name}" for name in names] or [kind]
+
+
 def read_reference(text: str, types: Mapping[str, Sequence[str]], namespace: str | None = None) -> Reference:
     """Read `[GROUP/]KIND/[NAMESPACE/]NAME[#SECTION][@frontend]`; `namespace` is for one that has none itself.
+
+    A kind alone gives a reference without a name, which means all objects of the kind.
 
     Raises CommandError for another form, NameNotFoundError for a kind that is not in `types` (as `match_kinds` takes).
     """
     body, _, role = text.partition("@")
     body, _, section = body.partition("#")
     parts = body.split("/")
-    if not 2 <= len(parts) <= 4 or not all(parts) or role not in {"", FRONTEND}:
-        raise CommandError(f"{text!r} is no target: write KIND/NAME[#SECTION], KIND/NAMESPACE/NAME or a full key")
+    if len(parts) == 1 and parts[0] and text == body:
+        parts.append("")
+    elif not 2 <= len(parts) <= 4 or not all(parts) or role not in {"", FRONTEND}:
+        raise CommandError(f"{text!r} is not a target: {_FORMS}")
     kind, space, name = _read_parts(parts, types)
     found = match_kinds(kind, types)
+    if not found and not name:
+        raise CommandError(f"{text!r} is not a kind: {_FORMS}{suggest_kinds(kind, types)}")
     if not found:
         raise NameNotFoundError(f"{text}: there is no kind {kind!r}{suggest_kinds(kind, types)}")
     return Reference(text, tuple(found), space or namespace, name, section, role)

@@ -30,11 +30,14 @@ def config() -> None:
 
 
 @config.command(cls=ExampleCommand, examples=_CHECK, short_help="What is wrong with settings files")
-@click.argument("files", metavar="FILE…", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("files", metavar="[FILE]...", nargs=-1, type=click.Path(path_type=Path))
+@click.option(
+    "--config", "named", metavar="FILE", multiple=True, type=click.Path(path_type=Path), help="The same as FILE."
+)
 @debug_option
 @click.pass_context
-def check(ctx: click.Context, files: tuple[Path, ...]) -> None:
-    """Tell all that is wrong with settings files, each alone, with file and line; 1 if anything is.
+def check(ctx: click.Context, files: tuple[Path, ...], named: tuple[Path, ...]) -> None:
+    """Report every mistake in settings files, each alone, with file and line; exit with 1 if there are any.
 
     The environment does not count here, but a variable of it that is no setting is told. Nothing that a file names is
     looked for.
@@ -42,9 +45,11 @@ def check(ctx: click.Context, files: tuple[Path, ...]) -> None:
     from bridge.runtime.settings_files import SettingsError
     from bridge.runtime.settings_loading import load_settings
 
+    if not files and not named:
+        raise click.UsageError("give a settings file: `bridge config check FILE`")
     _tell_variables()
     wrong = False
-    for file in files:
+    for file in (*files, *named):
         try:
             load_settings(file, environ={})
         except SettingsError as error:

@@ -59,9 +59,9 @@ def effective(
 ) -> None:
     """Show effective policies: which spec holds at a target, and which policies it comes from.
 
-    TARGET is an object or a section of it: KIND/NAME, KIND/NAMESPACE/NAME, KIND/NAME#SECTION or a full key. A target
-    above the level at which a policy kind acts stands for everything below it. Without TARGET: all that a policy
-    reaches.
+    TARGET is an object or a section of it: KIND NAME, KIND/NAME, KIND/NAMESPACE/NAME, KIND/NAME#SECTION or a full key;
+    KIND alone stands for all objects of the kind. A target above the level at which a policy kind acts stands for
+    everything below it. Without TARGET: all that a policy reaches.
     """
     from bridge.cli.printers import print_answer
     from bridge.cli.printers.effective import effective_tables

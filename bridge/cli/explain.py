@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bridge.cli.completing import TARGETS
+from bridge.cli.completing import OBJECTS
 from bridge.cli.help_text import ExampleCommand, debug_option
 from bridge.cli.options import (
     FORMATS,
@@ -20,6 +20,8 @@ from bridge.cli.options import (
 
 if TYPE_CHECKING:
     from bridge.answers.asking import Entry
+    from bridge.answers.description import Description
+    from bridge.cli.printers.table import Table
     from bridge.runtime.engine import Engine
 
 _EXAMPLES = (
@@ -36,7 +38,7 @@ _EXAMPLES = (
 
 
 @click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="Why a target has the spec that it has")
-@click.argument("target", metavar="TARGET", shell_complete=TARGETS)
+@click.argument("targets", metavar="TARGET...", nargs=-1, required=True, shell_complete=OBJECTS)
 @kind_option("Only this policy kind: ColorPolicy, colorpolicies.example.com, …")
 @namespace_options(only="The namespace of TARGET where it is given without one.")
 @source_namespace_option
@@ -46,7 +48,7 @@ _EXAMPLES = (
 @click.pass_context
 def explain(
     ctx: click.Context,
-    target: str,
+    targets: tuple[str, ...],
     kind: str | None,
     namespace: str | None,
     source_namespace: str | None,
@@ -59,20 +61,43 @@ def explain(
     policy that each field comes from. Then what does not count there, policies and links of the hierarchy, with the
     reason.
 
-    TARGET is an object or a section of it: KIND/NAME, KIND/NAMESPACE/NAME, KIND/NAME#SECTION or a full key. One above
-    the level at which a policy kind acts stands for everything below it.
+    TARGET is an object or a section of it: KIND NAME, KIND/NAME, KIND/NAMESPACE/NAME, KIND/NAME#SECTION or a full key.
+    One above the level at which a policy kind acts stands for everything below it. If TARGET is a policy: its status,
+    what it reaches, and what would change without it.
     """
     from bridge.cli.printers import print_answer
-    from bridge.cli.printers.explain import explanation
     from bridge.cli.reading import read
 
-    async def ask(engine: Engine) -> list[Entry]:
+    async def ask(engine: Engine) -> list[Entry | Description]:
         from bridge.answers.asking import explained_at, policy_kind, target_keys
+        from bridge.answers.description import describe as described
 
         chosen = await policy_kind(engine.opa, kind) if kind else None
-        (key,) = await target_keys(engine.opa, [target], namespace)
-        return await explained_at(engine.opa, key, chosen, source_namespace)
+        keys = await target_keys(engine.opa, targets, namespace)
+        kinds = await engine.opa.query("kinds_in_force", {})
+        policies = [key for key in keys if key.type_id in kinds]
+        if policies:
+            return [await described(engine.opa, key, await engine.events(key)) for key in policies]
+        return [entry for key in keys for entry in await explained_at(engine.opa, key, chosen, source_namespace)]
 
     answer, code = read(source, ask)
-    print_answer(output, answer, explanation, f"No policy, and nothing that keeps one away, at {target}.")
+    print_answer(
+        output,
+        answer,
+        _blocks,
+        f"No policy applies at {' '.join(targets)}, and none is kept from it.",
+        document=lambda found: [one if isinstance(one, dict) else one.document() for one in found],
+        names=lambda found: [one["target"] if isinstance(one, dict) else str(one.key) for one in found],
+    )
     ctx.exit(code)
+
+
+def _blocks(found: list[Entry | Description], wide: bool) -> list[Table | str]:
+    from bridge.cli.printers.description import description
+    from bridge.cli.printers.explain import explanation
+
+    blocks = explanation([one for one in found if isinstance(one, dict)], wide)
+    for one in found:
+        if not isinstance(one, dict):
+            blocks += description(one, wide)
+    return blocks

@@ -1,4 +1,4 @@
-"""`bridge get`: lists of policies, policy kinds and effective targets."""
+"""`bridge get`: lists of policies, policy kinds, effective targets, admins' modules, and objects of any kind."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bridge.answers.errors import CommandError
+from bridge.cli.completing import OBJECTS
+from bridge.cli.getting import LIST_OF
 from bridge.cli.help_text import ExampleCommand, debug_option
 from bridge.cli.options import (
     FORMATS,
@@ -15,47 +18,43 @@ from bridge.cli.options import (
     kind_option,
     namespace_options,
     output_option,
+    selector_option,
     watch_option,
 )
 
 if TYPE_CHECKING:
-    from bridge.answers.asking import Entry
+    from bridge.cli.getting import Listing
     from bridge.runtime.engine import Engine
 
 _EXAMPLES = (
-    ("All policies, with what became of them", "bridge get policies --manifests examples/shop"),
-    ("Those of a namespace with a label, by name alone", "bridge get policies -n shop -l team=web -o name"),
-    ("Policy kinds, and who describes them", "bridge get policykinds"),
-    ("What one kind's policies reach", "bridge get targets --kind ColorPolicy"),
+    ("All policies and their outcomes", "bridge get policies --manifests examples/shop"),
+    ("The policies of a namespace with a label, by name alone", "bridge get policies -n shop -l team=web -o name"),
+    ("Gateways, routes or Services with their policies", "bridge get routes -n shop --manifests examples/shop"),
+    ("Policy kinds and their sources", "bridge get policykinds"),
+    ("The targets of one policy kind", "bridge get targets --kind ColorPolicy"),
+    ("Admins' Rego and whether OPA has it", "bridge get modules"),
 )
-# As with kubectl, one or several, and short.
-_NAMES = {
-    "policies": ("policies", "policy", "pol"),
-    "policykinds": ("policykinds", "policykind", "pk"),
-    "targets": ("targets", "target"),
-}
-_WHAT = {name: what for what, names in _NAMES.items() for name in names}
-_NOTHING = {"policies": "No policies found.", "policykinds": "No policy kinds found.", "targets": "No targets found."}
 
 
-@click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="List policies, policy kinds or targets")
-@click.argument("what", metavar="policies|policykinds|targets", type=click.Choice(sorted(_WHAT)))
+def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """The lists that there are, then kinds and objects."""
+    lists = [name for name in LIST_OF if name.startswith(incomplete)]
+    return sorted(lists) if lists and not ctx.params.get("what") else OBJECTS(ctx, param, incomplete)
+
+
+@click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="List policies, routes, Gateways, modules and more")
+@click.argument("what", metavar="WHAT [NAME]...", nargs=-1, shell_complete=_complete)
 @kind_option("Only this policy kind: ColorPolicy, colorpolicies.example.com, …")
-@namespace_options(only="Only policies, or targets, of this namespace.")
-@click.option(
-    "-l",
-    "--selector",
-    metavar="SELECTOR",
-    help="Only policies, or targets, with these labels: a=b, a!=b, a in (b,c), a, !a.",
-)
+@namespace_options(only="Only objects of this namespace.")
+@selector_option
 @input_options
-@output_option(*FORMATS, "name")
+@output_option(*FORMATS)
 @watch_option
 @debug_option
 @click.pass_context
 def get(
     ctx: click.Context,
-    what: str,
+    what: tuple[str, ...],
     kind: str | None,
     namespace: str | None,
     selector: str | None,
@@ -63,36 +62,36 @@ def get(
     output: str,
     watch: bool,
 ) -> None:
-    """List policies, policy kinds, or the effective targets that have a policy.
+    """List policies, policykinds, targets (effective targets that have a policy), modules, or objects of a kind.
 
-    SCOPES counts the paths on which a policy has a say, of all that it reaches. With -o name: keys, which every command
-    takes for names.
+    Kinds are written as kubectl takes them: gateways, gtw, httproutes, svc, routes (all kinds of routes), KIND NAME or
+    KIND/NAME. SCOPES counts the paths on which a policy has an effect, of all paths that it reaches.
     """
+    from bridge.cli.getting import listing
     from bridge.cli.label_selectors import parse_selector
     from bridge.cli.printers import print_answer
-    from bridge.cli.printers.get import TABLES, print_names
+    from bridge.cli.printers.get import LISTS
     from bridge.cli.reading import read
     from bridge.cli.watching import watch as watched
 
-    listed = _WHAT[what]
+    if not what:
+        raise CommandError("what to list: give policies, policykinds, targets, modules or a kind such as routes")
     selects = parse_selector(selector) if selector is not None else None
 
-    async def ask(engine: Engine) -> list[Entry]:
-        from bridge.answers.asking import policy_kind
-        from bridge.cli.getting import listed_kinds, listed_policies, listed_targets
+    async def ask(engine: Engine) -> Listing:
+        return await listing(engine, what, kind, namespace, selects)
 
-        chosen = await policy_kind(engine.opa, kind) if kind else None
-        if listed == "policykinds":
-            return await listed_kinds(engine.opa, chosen)
-        lists = listed_policies if listed == "policies" else listed_targets
-        return await lists(engine.opa, chosen, namespace, selects)
-
+    nothing = "Nothing found."
     if watch:
         check_watch(source, output)
-        watched(source, ask, lambda answer: TABLES[listed](answer, output == "wide"), _NOTHING[listed])
+        watched(source, ask, lambda found: LISTS[found.form].tables(found.entries, output == "wide"), nothing)
     answer, code = read(source, ask)
-    if output == "name":
-        print_names(answer)
-    else:
-        print_answer(output, answer, TABLES[listed], _NOTHING[listed])
+    shown = LISTS[answer.form]
+    print_answer(
+        output,
+        answer,
+        lambda found, wide: shown.tables(found.entries, wide),
+        shown.nothing,
+        document=lambda found: found.entries,
+    )
     ctx.exit(code)

@@ -1,16 +1,93 @@
-"""What `bridge get` lists: policies, policy kinds and effective targets, each as one flat entry."""
+"""What `bridge get` lists: policies, policy kinds, effective targets, modules and objects, each as one flat entry."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bridge.answers.asking import Entry
     from bridge.cli.label_selectors import Selects
+    from bridge.model.keys import Key
     from bridge.opa.client import Opa
+    from bridge.runtime.engine import Engine
 
 LAYERS = {"Preset": "preset", "CustomResourceDefinition": "discovered", "PolicyKind": "PolicyKind"}
+
+# Lists that are not kinds; as with kubectl in the plural, in the singular and short.
+_LISTS = {
+    "policies": ("policies", "policy", "pol"),
+    "policykinds": ("policykinds", "policykind", "pk"),
+    "targets": ("targets", "target"),
+    "modules": ("modules", "module"),
+}
+LIST_OF = {name: form for form, names in _LISTS.items() for name in names}
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What `bridge get` shows: entries that are all of one `form`, a key of `bridge.cli.printers.get.LISTS`."""
+
+    form: str
+    entries: list[Entry]
+
+
+async def listing(
+    engine: Engine, words: Sequence[str], kind: str | None, namespace: str | None, selects: Selects | None
+) -> Listing:
+    """List what the words of a command line name.
+
+    Raises CommandError for words of another form, and for a kind or object that does not exist.
+    """
+    from bridge.answers.asking import policy_kind, target_keys
+    from bridge.answers.errors import CommandError
+    from bridge.answers.inventory import listed_objects
+
+    form = LIST_OF.get(words[0].lower(), "objects")
+    names = frozenset(words[1:])
+    chosen = await policy_kind(engine.opa, kind) if kind else None
+    if form == "policykinds":
+        return Listing(form, _named(await listed_kinds(engine.opa, chosen), "policyKind", names))
+    if form == "modules":
+        return Listing(form, _named(await engine.modules(), "name", names))
+    if form == "targets":
+        return Listing(form, await listed_targets(engine.opa, chosen, namespace, selects))
+    if form == "policies":
+        return Listing(form, _named(await listed_policies(engine.opa, chosen, namespace, selects), "policy", names))
+    keys = await target_keys(engine.opa, words, namespace)
+    of_policies = set(await engine.opa.query("kinds_in_force", {})) & {key.type_id for key in keys}
+    if of_policies:
+        if len({key.type_id for key in keys}) > 1:
+            raise CommandError(f"{' '.join(words)} names policies and other objects: list them one after the other")
+        found = await listed_policies(engine.opa, of_policies.pop(), namespace, selects)
+        wanted = {str(key) for key in keys}
+        return Listing("policies", [entry for entry in found if entry["policy"] in wanted])
+    entries = await listed_objects(engine.opa, keys)
+    form = _form_of(keys)
+    return Listing(form, [entry for entry in entries if selects is None or selects(entry["labels"])])
+
+
+def _form_of(keys: Sequence[Key]) -> str:
+    """The columns for objects: those of their kind where all are of one."""
+    from bridge.cli.printers.get import LISTS
+
+    forms = {"routes" if key.kind.endswith("Route") else key.kind.lower() + "s" for key in keys}
+    form = forms.pop() if len(forms) == 1 else "objects"
+    return form if form in LISTS else "objects"
+
+
+def _named(entries: list[Entry], field: str, names: frozenset[str]) -> list[Entry]:
+    """The entries with these names, all where none are given. Raises NameNotFoundError for a name that none has."""
+    from bridge.answers.errors import NameNotFoundError
+
+    if not names:
+        return entries
+    found = [entry for entry in entries if entry[field] in names or entry[field].rpartition("/")[2] in names]
+    missing = names - {entry[field] for entry in found} - {entry[field].rpartition("/")[2] for entry in found}
+    if missing:
+        raise NameNotFoundError(f"not found: {', '.join(sorted(missing))}")
+    return found
 
 
 async def listed_policies(opa: Opa, kind: str | None, namespace: str | None, selects: Selects | None) -> list[Entry]:

@@ -23,7 +23,7 @@ _EXAMPLES = (
 
 
 @click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="The hierarchy as a picture")
-@click.argument("root", metavar="[ROOT]", required=False, shell_complete=TARGETS)
+@click.argument("root", metavar="[ROOT]", nargs=-1, shell_complete=TARGETS)
 @kind_option("Only policies of this kind: ColorPolicy, colorpolicies.example.com, …")
 @depth_option
 @click.option("--all", "everything", is_flag=True, help="Every node, and ports without policies.")
@@ -36,7 +36,7 @@ _EXAMPLES = (
 @click.pass_context
 def graph(
     ctx: click.Context,
-    root: str | None,
+    root: tuple[str, ...],
     kind: str | None,
     depth: int | None,
     everything: bool,
@@ -55,13 +55,13 @@ def graph(
     from bridge.cli.reading import read
 
     async def ask(engine: Engine) -> Picture:
-        from bridge.answers.asking import policy_kind, target_keys
+        from bridge.answers.asking import one_target, policy_kind
         from bridge.answers.pictures import ALL, Bound, picture_of
         from bridge.answers.trees import hierarchy_below, outcomes_among
 
         chosen = await policy_kind(engine.opa, kind) if kind else None
-        roots = await target_keys(engine.opa, [root], namespace) if root else []
-        found = await hierarchy_below(engine.opa, roots[0] if roots else None, chosen, depth, refused=True)
+        key = await one_target(engine.opa, root, namespace) if root else None
+        found = await hierarchy_below(engine.opa, key, chosen, depth, refused=True)
         if depth is not None:
             found["refused"] = [link for link in found["refused"] if link["child"] in found["nodes"]]
         picture = picture_of(found, ALL if everything else Bound(), None if root else namespace)

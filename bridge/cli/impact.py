@@ -25,7 +25,7 @@ _EXAMPLES = (
 
 
 @click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="What a policy reaches, and what would be without it")
-@click.argument("policy", metavar="POLICY", shell_complete=POLICIES)
+@click.argument("policy", metavar="POLICY", nargs=-1, required=True, shell_complete=POLICIES)
 @namespace_options(only="The namespace of POLICY where it is given without one.")
 @click.option(
     "--limit",
@@ -38,22 +38,25 @@ _EXAMPLES = (
 @output_option(*FORMATS)
 @debug_option
 @click.pass_context
-def impact(ctx: click.Context, policy: str, namespace: str | None, limit: int, source: Input, output: str) -> None:
+def impact(
+    ctx: click.Context, policy: tuple[str, ...], namespace: str | None, limit: int, source: Input, output: str
+) -> None:
     """Show how many effective targets a policy reaches, with which outcome, and what would change without it.
 
-    POLICY is KIND/NAME, KIND/NAMESPACE/NAME or a full key. Targets at which the same would change stand together.
+    POLICY is KIND NAME, KIND/NAME, KIND/NAMESPACE/NAME or a full key. Targets that would change in the
+    same way share a row.
     """
     from bridge.cli.printers import print_answer
     from bridge.cli.printers.impact import impact_tables
     from bridge.cli.reading import read
 
     async def ask(engine: Engine) -> Entry:
-        from bridge.answers.asking import target_keys
+        from bridge.answers.asking import one_target
 
-        [key] = await target_keys(engine.opa, [policy], namespace)
+        key = await one_target(engine.opa, policy, namespace)
         found: Entry = await engine.opa.query("impact", {"policy": str(key), "limit": limit})
         return found
 
     answer, code = read(source, ask)
-    print_answer(output, answer, impact_tables, "It reaches nothing.")
+    print_answer(output, answer, impact_tables, "The policy reaches nothing.", names=lambda found: found["scopes"])
     ctx.exit(code)

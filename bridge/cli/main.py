@@ -17,6 +17,7 @@ from bridge.cli.analyze import analyze
 from bridge.cli.completion import completion
 from bridge.cli.config import config
 from bridge.cli.crds import crds
+from bridge.cli.describe import describe
 from bridge.cli.doctor import doctor
 from bridge.cli.effective import effective
 from bridge.cli.explain import explain
@@ -27,13 +28,14 @@ from bridge.cli.impact import impact
 from bridge.cli.opa_config import opa_config
 from bridge.cli.placement import placement
 from bridge.cli.plain import tell
+from bridge.cli.problems import problems
 from bridge.cli.rbac import rbac
 from bridge.cli.request import request
 from bridge.cli.run import run
 from bridge.cli.status import status
 from bridge.cli.tree import tree
 from bridge.cli.uninstall_status import uninstall_status
-from bridge.cli.version import show_version
+from bridge.cli.version import show_version, version
 from bridge.cli.violations import violations
 from bridge.cli.webhook_config import webhook_config
 
@@ -48,6 +50,8 @@ _COMMANDS: tuple[ExampleCommand, ...] = (
     impact,
     analyze,
     get,
+    describe,
+    problems,
     status,
     placement,
     violations,
@@ -60,6 +64,7 @@ _COMMANDS: tuple[ExampleCommand, ...] = (
     uninstall_status,
     doctor,
     completion,
+    version,
 )
 
 
@@ -67,8 +72,8 @@ class _Root(click.Group):
     """Lists its commands in the order in which they were added: reading first, then running, then what is rare."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - the library's signature
-        """The commands' names."""
-        return list(self.commands)
+        """The commands' names, without aliases."""
+        return [name for name, command in self.commands.items() if command.name == name]
 
 
 @click.group(
@@ -94,6 +99,7 @@ def bridge(ctx: click.Context) -> None:
 
 for _command in _COMMANDS:
     bridge.add_command(_command)
+bridge.add_command(analyze, "diff")  # kubectl's word for it
 
 
 def main() -> None:

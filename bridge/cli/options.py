@@ -19,7 +19,8 @@ _Decorated = TypeVar("_Decorated", bound=Callable[..., Any])
 OPA_VARIABLE = "BRIDGE_OPA_URL"
 OPA_TOKEN_VARIABLE = "BRIDGE_OPA_TOKEN_FILE"  # noqa: S105 - the name of a variable
 OPA_TLS_VARIABLES = ("BRIDGE_OPA_CA_FILE", "BRIDGE_OPA_CERT_FILE", "BRIDGE_OPA_KEY_FILE")
-FORMATS = ("table", "wide", "json", "yaml")
+FORMATS = ("table", "wide", "json", "yaml", "name")
+TEMPLATES = ("jsonpath", "custom-columns")  # formats that a template follows, `jsonpath={.items[*].target}`
 _DEEPEST = 15  # links that the query `tree` follows at most
 
 
@@ -88,11 +89,37 @@ def input_options(command: _Decorated) -> _Decorated:
     return cast(_Decorated, with_options)
 
 
+class _Format(click.Choice[str]):
+    """An output format; with `templates` also kubectl's templates, whose syntax is checked before anything is read."""
+
+    def __init__(self, formats: tuple[str, ...], *, templates: bool) -> None:
+        super().__init__(formats)
+        self._templates = TEMPLATES if templates else ()
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the format as it was typed."""
+        name, equals, template = str(value).partition("=")
+        if name in self._templates:
+            if not equals or not template:
+                example = "'{.items[*].target}'" if name == "jsonpath" else "TARGET:.target"
+                self.fail(f"{name} needs a template: -o {name}={example}", param, ctx)
+            return value
+        return super().convert(value, param, ctx)
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:  # noqa: ARG002 - the library's
+        """Return the formats for the help, a template's with what follows."""
+        return "|".join((*map(str, self.choices), *(f"{name}=…" for name in self._templates)))
+
+
 def output_option(*formats: str) -> Callable[[_Decorated], _Decorated]:
-    """`-o`; the first format is the default."""
-    return click.option(
-        "-o", "--output", "output", type=click.Choice(formats), default=formats[0], show_default=True, help="Format."
-    )
+    """`-o`; the first format is the default. Commands that print names take kubectl's templates as well."""
+    form = _Format(formats, templates="name" in formats)
+    return click.option("-o", "--output", "output", type=form, default=formats[0], show_default=True, help="Format.")
+
+
+def wants_document(output: str) -> bool:
+    """Whether a format shows an answer as JSON has it, whole or by a template, rather than as a table or names."""
+    return output.partition("=")[0] in {"json", "yaml", *TEMPLATES}
 
 
 def namespace_options(*, only: str) -> Callable[[_Decorated], _Decorated]:
@@ -119,6 +146,16 @@ def namespace_options(*, only: str) -> Callable[[_Decorated], _Decorated]:
 def kind_option(about: str) -> Callable[[_Decorated], _Decorated]:
     """`--kind`, a policy kind in whichever spelling; `about` is its help."""
     return click.option("--kind", metavar="KIND", shell_complete=KINDS, help=about)
+
+
+def selector_option(command: _Decorated) -> _Decorated:
+    """`-l`, `--selector`; the command gets it as text, for `bridge.cli.label_selectors`."""
+    return click.option(
+        "-l",
+        "--selector",
+        metavar="SELECTOR",
+        help="Only objects with these labels: a=b, a!=b, a in (b,c), a, !a.",
+    )(command)
 
 
 def depth_option(command: _Decorated) -> _Decorated:

@@ -10,6 +10,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, TypeVar
 
 from bridge.answers.errors import NameNotFoundError
+from bridge.answers.targets import first_of
 from bridge.cli.options import Input
 from bridge.cli.plain import tell
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 _Answer = TypeVar("_Answer")
 
 STDIN = "-"
+_NAMED = 3  # objects that a warning names
 INPUT_ERROR = 2  # the exit code, though the rest was printed
 
 
@@ -95,7 +97,16 @@ async def tell_problems(engine: Engine) -> bool:
 
 
 def tell_faults(engine: Engine) -> bool:
-    """Print what is wrong with manifests, one line each; whether there was anything."""
+    """Print what is wrong with the input, one line each; return whether anything was.
+
+    Rego of others that was rejected is one warning: it is not the reader's fault, and the answer is right without it.
+    """
     for problem in engine.problems:
         tell(f"error: {problem.subject}: {problem.message}")
+    if engine.warnings:
+        objects = list(dict.fromkeys(problem.subject for problem in engine.warnings))
+        tell(
+            f"warning: Rego of {first_of(objects, _NAMED)} is rejected and not part of this answer "
+            "(`bridge get modules` shows why)"
+        )
     return bool(engine.problems)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import click
 
@@ -16,9 +17,11 @@ if TYPE_CHECKING:
     from bridge.runtime.engine import Engine
 
 NOT_SERVED = 1  # the exit code
+_PROTOCOLS = {"http": "HTTP", "https": "HTTPS", "grpc": "GRPC"}  # by a URL's scheme
 
 _EXAMPLES = (
-    ("What serves a page", "bridge request --host shop.example.com --path /cart --manifests examples/shop"),
+    ("What serves a page", "bridge request https://shop.example.com/cart --manifests examples/shop"),
+    ("The same by options", "bridge request --host shop.example.com --path /cart --manifests examples/shop"),
     (
         "At one port of one Gateway, with a header and a query",
         "bridge request --host shop.example.com --path '/cart?beta=1' --header x-user=ann --gateway public --port 443",
@@ -30,6 +33,7 @@ _EXAMPLES = (
 
 
 @click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="Which rule serves a request, and what holds for it")
+@click.argument("url", metavar="[URL]", required=False)
 @click.option("--host", metavar="HOST", help="The hostname; a port behind it is left out.")
 @click.option("--path", metavar="PATH", help="The path, with a query or without. Default: /.")
 @click.option("--method", metavar="METHOD", help="Default: GET.")
@@ -72,6 +76,9 @@ def request(ctx: click.Context, /, namespace: str | None, source: Input, output:
     Shows the listener, the route and the rule, the backends with their weights, the filters, and for every policy kind
     what holds there. If no rule serves the request: how far it gets, and what was nearest. It ends with 1 then.
 
+    URL is http://, https:// or grpc://HOST[:PORT][/PATH][?QUERY]; options replace its parts. Its port is asked about
+    only where it is written.
+
     Without --port or --gateway the listener with the most specific hostname that has a rule for it is shown, and the
     others are named.
     """
@@ -79,7 +86,7 @@ def request(ctx: click.Context, /, namespace: str | None, source: Input, output:
     from bridge.cli.printers.request import served_tables
     from bridge.cli.reading import read
 
-    asked = _asked(options)
+    asked = _asked(_with_url(options))
 
     async def ask(engine: Engine) -> Entry:
         from bridge.answers.asking import entry_gateway
@@ -90,8 +97,29 @@ def request(ctx: click.Context, /, namespace: str | None, source: Input, output:
         return answer
 
     answer, code = read(source, ask)
-    print_answer(output, answer, served_tables, "Nothing is known of it.")
+    print_answer(output, answer, served_tables, "No answer.", names=_names)
     ctx.exit(code or (0 if answer["rule"] else NOT_SERVED))
+
+
+def _with_url(options: dict[str, Any]) -> dict[str, Any]:
+    """The options with the parts of the URL that they do not give. Raises CommandError for something else."""
+    text = options.pop("url")
+    if not text:
+        return options
+    try:
+        url = urlsplit(text if "://" in text else f"//{text}")
+        parts: dict[str, Any] = {"host": url.hostname, "port": url.port}
+    except ValueError as error:
+        raise CommandError(f"{text!r} is not a URL: {error}") from error
+    if url.scheme not in {"", *_PROTOCOLS} or not url.hostname:
+        raise CommandError(f"{text!r} is not a URL: write http://, https:// or grpc://HOST[:PORT][/PATH]")
+    protocol = _PROTOCOLS.get(url.scheme)
+    if protocol == "GRPC":
+        parts["grpc"] = url.path
+    else:
+        parts["path"] = (url.path or "/") + (f"?{url.query}" if url.query else "")
+        parts["protocol"] = protocol
+    return {**options, **{name: value for name, value in parts.items() if value and not options.get(name)}}
 
 
 def _asked(options: dict[str, Any]) -> Entry:
@@ -111,7 +139,7 @@ def _asked(options: dict[str, Any]) -> Entry:
     asked["query"] = _pairs([*(part for part in query.split("&") if part), *options["query"]], "--query", "=")
     asked["headers"] = _pairs(options["headers"], "--header", "=:")
     if not asked.keys() - {"query", "headers", "sourceNamespace", "method"}:
-        raise CommandError("there is no request: give --host and --path, --grpc, --sni or --port")
+        raise CommandError("there is no request: give a URL, --host and --path, --grpc, --sni or --port")
     return asked
 
 
@@ -125,3 +153,8 @@ def _pairs(texts: list[str] | tuple[str, ...], option: str, marks: str) -> dict[
         end = min(ends, default=len(text))
         found.setdefault(text[:end], []).append(text[end + 1 :].lstrip() if ":" in marks else text[end + 1 :])
     return found
+
+
+def _names(answer: Entry) -> list[str]:
+    """The rule that serves the request and its backends, for `-o name`."""
+    return [answer["rule"], *(backend["backend"] for backend in answer["backends"])] if answer["rule"] else []

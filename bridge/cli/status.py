@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bridge.cli.help_text import ExampleCommand, debug_option
-from bridge.cli.options import FORMATS, Input, check_watch, input_options, output_option, watch_option
+from bridge.cli.options import FORMATS, Input, check_watch, input_options, output_option, wants_document, watch_option
 
 if TYPE_CHECKING:
     from bridge.answers.statuses import Statuses
@@ -40,11 +40,18 @@ def status(ctx: click.Context, source: Input, output: str, watch: bool) -> None:
     from bridge.cli.watching import watch as watched
 
     async def ask(engine: Engine) -> Statuses:
-        return await statuses(engine.opa, with_objects=output in {"json", "yaml"})
+        return await statuses(engine.opa, with_objects=wants_document(output))
 
     if watch:
         check_watch(source, output)
         watched(source, ask, lambda answer: status_tables(answer, output == "wide"), _NOTHING)
     answer, code = read(source, ask)
-    print_answer(output, answer, status_tables, _NOTHING, document=objects_with_status)
+    print_answer(
+        output,
+        answer,
+        status_tables,
+        _NOTHING,
+        document=objects_with_status,
+        names=lambda found: [entry["policy"] for entry in found.policies],
+    )
     ctx.exit(code)

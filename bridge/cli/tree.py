@@ -31,7 +31,7 @@ _EXAMPLES = (
 
 
 @click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="The hierarchy with the policies at each node")
-@click.argument("root", metavar="[ROOT]", required=False, shell_complete=TARGETS)
+@click.argument("root", metavar="[ROOT]", nargs=-1, shell_complete=TARGETS)
 @kind_option("Only policies of this kind: ColorPolicy, colorpolicies.example.com, …")
 @depth_option
 @click.option("--all", "everything", is_flag=True, help="All children of a node, and ports without policies.")
@@ -42,7 +42,7 @@ _EXAMPLES = (
 @click.pass_context
 def tree(
     ctx: click.Context,
-    root: str | None,
+    root: tuple[str, ...],
     kind: str | None,
     depth: int | None,
     everything: bool,
@@ -61,13 +61,12 @@ def tree(
     from bridge.cli.reading import read
 
     async def ask(engine: Engine) -> Tree:
-        from bridge.answers.asking import policy_kind, target_keys
+        from bridge.answers.asking import one_target, policy_kind
         from bridge.answers.trees import tree_below
 
         chosen = await policy_kind(engine.opa, kind) if kind else None
-        roots = await target_keys(engine.opa, [root], namespace) if root else []
-        only = namespace if not root else None
-        return await tree_below(engine.opa, roots[0] if roots else None, chosen, depth, only)
+        key = await one_target(engine.opa, root, namespace) if root else None
+        return await tree_below(engine.opa, key, chosen, depth, None if root else namespace)
 
     answer, code = read(source, ask)
     print_answer(
@@ -76,5 +75,6 @@ def tree(
         lambda found, wide: [tree_table(found, wide=wide, everything=everything)],
         "Nothing stands in the hierarchy.",
         document=lambda found: found.found,
+        names=lambda found: sorted(found.found["nodes"]),
     )
     ctx.exit(code)

@@ -1,4 +1,4 @@
-"""`bridge --version`: what a report of a problem needs to say."""
+"""`bridge version` and `bridge --version`: what a bug report needs."""
 
 from __future__ import annotations
 
@@ -8,12 +8,26 @@ import sys
 import click
 
 from bridge import __version__
+from bridge.cli.help_text import ExampleCommand, debug_option
 
 
 def show_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
-    """Print the versions, and end the command. The first line is the bridge's own."""
-    if not value or ctx.resilient_parsing:
-        return
+    """Print the versions and end the command, for the option `--version`."""
+    if value and not ctx.resilient_parsing:
+        _print_versions()
+        ctx.exit()
+
+
+@click.command(
+    cls=ExampleCommand, examples=(("For a bug report", "bridge version"),), short_help="Show the versions in use"
+)
+@debug_option
+def version() -> None:
+    """Show the versions of the bridge, its Rego, Python and OPA."""
+    _print_versions()
+
+
+def _print_versions() -> None:
     from bridge.modules.shipped import shipped_bundle
     from bridge.resources import rego_root
 
@@ -21,7 +35,6 @@ def show_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
     click.echo(f"rego {shipped_bundle(rego_root()).revision} ({rego_root()})")
     click.echo(f"python {platform.python_version()} ({sys.executable})")
     click.echo(f"opa {_opa()}")
-    ctx.exit()
 
 
 def _opa() -> str:

@@ -24,12 +24,13 @@ from bridge.opa.bundle import Bundle
 class Settled:
     """The bundle with all that goes together, and what is wrong with the objects that were left out.
 
-    `unread` says, by type, why its objects could not be read.
+    `submissions` are all that were read, accepted or not. `unread` says, by type, why its objects could not be read.
     """
 
     bundle: Bundle
     problems: Mapping[Key, tuple[Problem, ...]]
     unread: Mapping[str, str]
+    submissions: Mapping[Key, Submission]
 
 
 class Gathering:
@@ -86,7 +87,7 @@ class Gathering:
         outcome = await choose(choices, Judge(checker, shipped, generate, _nothing_in_the_way).faults)
         problems |= outcome.problems
         chosen = list(outcome.chosen.values())
-        return Settled(assemble(shipped, chosen, generate(chosen)), problems, self._unread)
+        return Settled(assemble(shipped, chosen, generate(chosen)), problems, self._unread, self.submissions)
 
 
 async def _nothing_in_the_way(_: Collection[DataPath]) -> Collection[DataPath]:

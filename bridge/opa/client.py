@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import ssl
 from typing import TYPE_CHECKING, Any, Self
@@ -11,6 +12,7 @@ import msgspec
 from opa_client.opa_async import AsyncOpaClient
 from yarl import URL
 
+from bridge.model.keys import Key, KeyFormatError, parse_key
 from bridge.opa.address import TlsFiles, Trust, connector, read_address
 from bridge.opa.config import BUNDLE_NAME
 from bridge.opa.errors import OpaError, OpaRejected, OpaUnavailable, OpaUndefined, QueryError
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 QUERIES = "bridge/v1"  # the package of the queries that clients program against
 _MENDED = 3  # times that a query is asked again after what it failed of was mended
+_AUTHORS = frozenset({"ConfigMap", "RegoPolicy"})  # kinds of the objects that submit Rego
 _STREAMED = 1 << 20  # bodies above this are written piece by piece, so that the event loop goes on
 
 
@@ -180,6 +183,16 @@ class Opa:
         body = await self._send_read("GET", "/v1/status")
         return msgspec.json.decode(body, type=_Status).result.bundles.get(BUNDLE_NAME)
 
+    async def modules_by_author(self) -> dict[Key, list[str]]:
+        """The packages of the modules that authors' objects (ConfigMaps, RegoPolicies) have in OPA, by the object."""
+        found: dict[Key, set[str]] = {}
+        for module in _decode(await self._send_read("GET", "/v1/policies")).get("result", []):
+            author = _author_of(module["id"])
+            if author is not None:
+                path = [str(term["value"]) for term in module["ast"]["package"]["path"][1:]]
+                found.setdefault(author, set()).add(".".join(path))
+        return {author: sorted(packages) for author, packages in found.items()}
+
     async def config(self) -> dict[str, Any]:
         """The configuration that this OPA runs with (secrets left out by OPA)."""
         config: dict[str, Any] = _decode(await self._send_read("GET", "/v1/config")).get("result", {})
@@ -290,3 +303,12 @@ def _in_words(error: Exception) -> str:
     if isinstance(error, aiohttp.ClientConnectorError):
         return _one_line(error.os_error)
     return str(error)
+
+
+def _author_of(module_id: str) -> Key | None:
+    """The object that a module is from: its path in the bridge's bundle is `<key of the object>/<name>`."""
+    parts = module_id.removeprefix(f"bundles/{BUNDLE_NAME}/").strip("/").split("/")
+    with contextlib.suppress(KeyFormatError):
+        key = parse_key("/".join(parts[:4]))
+        return key if len(parts) > 4 and key.kind in _AUTHORS else None
+    return None

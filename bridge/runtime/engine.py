@@ -7,19 +7,23 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from bridge.model.changes import Change, Rejected, Trouble
-from bridge.model.keys import Key
+from bridge.model.keys import CLUSTER, Key, group_of
 from bridge.opa.address import TlsFiles
 from bridge.opa.bundle import Bundle
 from bridge.opa.client import Opa
 from bridge.opa.managed import ManagedOpa
 from bridge.replicator.replicator import Replicator
-from bridge.runtime.settling import settle_cluster, settle_manifests, troubles
+from bridge.runtime.settling import module_states, settle_cluster, settle_manifests, troubles
 from bridge.runtime.types import ALWAYS
 from bridge.sources.base import Source
 from bridge.sources.manifests import ManifestSource
 from bridge.tools import ensure
+
+if TYPE_CHECKING:
+    from bridge.kube.client import KubeClient
 
 POLL = 1.0  # seconds between two looks at an OPA that somebody else fills
 PATIENCE = 10.0  # seconds for a cluster's first answer
@@ -27,17 +31,35 @@ PATIENCE = 10.0  # seconds for a cluster's first answer
 
 @dataclass(slots=True)
 class Engine:
-    """An OPA to ask. For what was read for it also what was wrong with that, and where a manifest's object stands.
+    """An OPA to query. For objects that were read for it also the problems of these, and where a manifest's object is.
 
-    `replicated` are the types of objects that it holds of a cluster, None for all that there are. `changed` waits until
-    it may hold something else.
+    `problems` are faults of the input; `warnings` are faults of others, such as an admin's ConfigMap in a cluster that
+    was rejected. `replicated` are the types of objects that it holds of a cluster, None for all. `changed` waits until
+    it may hold something else. `modules` lists admins' Rego with its state, `events` the events of an object.
     """
 
     opa: Opa
     problems: list[Trouble] = field(default_factory=list)
+    warnings: list[Trouble] = field(default_factory=list)
     position: Callable[[Key], tuple[str, int] | None] = lambda _: None
     replicated: Sequence[str] | None = None
     changed: Callable[[], Awaitable[None]] = lambda: asyncio.sleep(POLL)
+    states: list[dict[str, Any]] | None = None
+    events: Callable[[Key], Awaitable[list[dict[str, Any]]]] = lambda _: _no_events()
+
+    async def modules(self) -> list[dict[str, Any]]:
+        """Admins' Rego by object: `{name, packages, state, message}`. A running OPA has only what is active."""
+        if self.states is not None:
+            return self.states
+        return [
+            {"name": str(author), "packages": packages, "state": "Active", "message": ""}
+            for author, packages in sorted((await self.opa.modules_by_author()).items())
+        ]
+
+
+async def _no_events() -> list[dict[str, Any]]:
+    """Manifests and an OPA have no Events."""
+    return []
 
 
 @asynccontextmanager
@@ -70,7 +92,7 @@ async def open_engine(  # noqa: PLR0913 - each says another thing of what is rea
         found = await settle_manifests(await asyncio.to_thread(source.load))
         async with _filled_from(source, found.bundle, types) as (opa, changed):
             problems = [*source.problems, *troubles(found, source.position)]
-            yield Engine(opa, problems, source.position, changed=changed)
+            yield Engine(opa, problems, position=source.position, changed=changed, states=module_states(found))
         return
     # Imported here because manifests need none of it, and the Kubernetes library costs half a second.
     from bridge.kube.client import KubeClient
@@ -81,7 +103,41 @@ async def open_engine(  # noqa: PLR0913 - each says another thing of what is rea
         found = await settle_cluster(client)
         told = _Told(ClusterSource(client))
         async with _filled_from(told, found.bundle, types) as (opa, changed):
-            yield Engine(opa, [*told.problems, *troubles(found)], replicated=(*ALWAYS, *types), changed=changed)
+            yield Engine(
+                opa,
+                told.problems,
+                # Rego that another team submitted and that was rejected must not fail a reader.
+                troubles(found),
+                replicated=(*ALWAYS, *types),
+                changed=changed,
+                states=module_states(found),
+                events=lambda key: _events_of(client, key),
+            )
+
+
+async def _events_of(client: KubeClient, key: Key) -> list[dict[str, Any]]:
+    """The Events about an object of a cluster, the oldest first: `{type, reason, message, count, last, from}`."""
+    from bridge.kube.errors import KubeError
+
+    namespace = "default" if key.namespace == CLUSTER else key.namespace  # where those of cluster-scoped objects are
+    selector = f"involvedObject.kind={key.kind},involvedObject.name={key.name}"
+    try:
+        answer = await client.get(f"/api/v1/namespaces/{namespace}/events", {"fieldSelector": selector, "limit": "100"})
+    except KubeError:
+        return []  # who may not list Events still gets the rest
+    found = [
+        {
+            "type": event.get("type", ""),
+            "reason": event.get("reason", ""),
+            "message": event.get("message", ""),
+            "count": event.get("count") or 1,
+            "last": event.get("lastTimestamp") or event.get("eventTime") or "",
+            "from": (event.get("source") or {}).get("component") or event.get("reportingComponent", ""),
+        }
+        for event in answer["items"]
+        if group_of((event.get("involvedObject") or {}).get("apiVersion") or "v1") == key.group
+    ]
+    return sorted(found, key=lambda event: str(event["last"]))
 
 
 @asynccontextmanager

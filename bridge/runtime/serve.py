@@ -141,7 +141,7 @@ async def _started(
         _follow_settings(reloading, budget, placement, webhook)
         _end_in_order(shutdown, settings, webhook, replicator, world)
         log.info("running", bridge=bridge_url, opa=access.url, source=world.name)
-        running = Running(Engine(opa, [], world.position), access.url, bridge_url, world.sink)
+        running = Running(Engine(opa, position=world.position), access.url, bridge_url, world.sink)
         writers = (remediator, audit, placement)
         measure_work(metrics, world, replicator, loading, writers)
         others: list[Run] = [loading.run, world.run, site.run]

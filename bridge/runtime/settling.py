@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import aclosing
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
@@ -14,6 +14,7 @@ from bridge.model.changes import Change, Listed, Listing, Object, Trouble, Upser
 from bridge.model.keys import CLUSTER, Key, key_of
 from bridge.modules import reports
 from bridge.modules.checking import Checker
+from bridge.modules.claims import packages
 from bridge.modules.config_maps import CONFIG_MAP, config_maps_in
 from bridge.modules.settling import Gathering, Settled
 from bridge.modules.shipped import shipped
@@ -74,6 +75,21 @@ def troubles(found: Settled, position: Callable[[Key], tuple[str, int] | None] =
             told.append(Trouble(subject, f"{key.kind} {name}: {text}" if place else text, retried=False))
     told += [Trouble(type_id, why, retried=False) for type_id, why in found.unread.items()]
     return told
+
+
+def module_states(found: Settled) -> list[dict[str, Any]]:
+    """Objects that submit Rego, `{name, packages, state, message}`: `name` is the key, `state` Active or Rejected."""
+    return [
+        {
+            "name": str(key),
+            "packages": sorted({".".join(package) for package in packages(found.submissions[key]).values()})
+            if key in found.submissions
+            else [],
+            "state": "Rejected" if key in found.problems else "Active",
+            "message": "; ".join(f"{reports.place(one)}{one.message}" for one in found.problems.get(key, ())),
+        }
+        for key in sorted({*found.submissions, *found.problems})
+    ]
 
 
 async def _settle(gathering: Gathering) -> Settled:

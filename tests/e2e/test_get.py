@@ -24,6 +24,24 @@ metadata: {name: labelled, namespace: shop, labels: {team: web}}
 spec: {targetRefs: [{group: "", kind: Service, name: labelled}], request: 3s}
 """
 
+MODULES = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: good, namespace: opa-policies, labels: {openpolicyagent.org/policy: rego}}
+data:
+  good.rego: |
+    package acme.good
+    allow := true
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: broken, namespace: opa-policies, labels: {openpolicyagent.org/policy: rego}}
+data:
+  broken.rego: |
+    package acme.broken
+    allow := unknown_function(1)
+"""
+
 
 def test_policies_have_class_target_outcome_and_scopes(bridge: Run) -> None:
     answer = bridge("get", "policies", "-n", "shop", "--kind", "cp", "--manifests", SHOP)
@@ -64,7 +82,57 @@ def test_policy_kinds_say_who_describes_them(bridge: Run, tmp_path: Path) -> Non
     assert any(line.split()[:1] == ["a.b"] and " False " in line for line in told.stdout.splitlines())
 
 
-def test_something_else_cannot_be_listed(bridge: Run) -> None:
-    answer = bridge("get", "routes", "--manifests", SHOP)
+def test_routes_are_listed_with_their_hostnames_parents_and_policies(bridge: Run) -> None:
+    answer = bridge("get", "routes", "-n", "shop", "--manifests", SHOP)
+    assert (answer.returncode, answer.stderr) == (0, "")
+    lines = answer.stdout.splitlines()
+    assert lines[0].split() == ["NAMESPACE", "NAME", "HOSTNAMES", "PARENTS", "POLICIES"]
+    assert "infra/public#https,infra/internal" in lines[2]
+    assert "ColorPolicy/shop/cart, ColorPolicy/shop/checkout on #checkout" in lines[2]
+
+
+def test_gateways_are_listed_with_the_number_of_their_routes(bridge: Run) -> None:
+    lines = bridge("get", "gtw", "--manifests", SHOP).stdout.splitlines()
+    assert lines[0].split() == ["NAMESPACE", "NAME", "CLASS", "ADDRESSES", "PORTS", "PROGRAMMED", "ROUTES", "POLICIES"]
+    assert [line.split()[1:7] for line in lines[1:]] == [
+        ["internal", "example", "<none>", "8080", "Unknown", "3"],
+        ["public", "example", "<none>", "80,443", "Unknown", "5"],
+    ]
+
+
+def test_policies_of_a_kind_are_listed_by_the_kinds_name(bridge: Run) -> None:
+    answer = bridge("get", "colorpolicies", "-n", "shop", "-o", "name", "--manifests", SHOP)
+    assert answer.stdout.splitlines()[0] == "example.com/ColorPolicy/shop/admin"
+    one = bridge(
+        "get", "cp", "cart", "-n", "shop", "-o", "custom-columns=NAME:.policy,TO:.targets[0]", "--manifests", SHOP
+    )
+    assert [line.split() for line in one.stdout.splitlines()] == [
+        ["NAME", "TO"],
+        ["example.com/ColorPolicy/shop/cart", "HTTPRoute/cart"],
+    ]
+
+
+def test_jsonpath_template_is_applied_to_the_items(bridge: Run) -> None:
+    template = 'jsonpath={range .items[*]}{.object}{"\\n"}{end}'
+    answer = bridge("get", "svc", "-n", "payments", "-o", template, "--manifests", SHOP)
+    assert answer.stdout.split() == ["core/Service/payments/ledger"]
+    broken = bridge("get", "svc", "-o", "jsonpath={.items[*}", "--manifests", SHOP)
+    assert (broken.returncode, broken.stdout) == (2, "")
+    assert "is not a path" in broken.stderr
+
+
+def test_admins_rego_is_listed_with_its_state(bridge: Run, tmp_path: Path) -> None:
+    file = tmp_path / "modules.yaml"
+    file.write_text(MODULES)
+    answer = bridge("get", "modules", "-o", "wide", "--manifests", str(file))
+    rows = [line.split() for line in answer.stdout.splitlines()]
+    assert rows[0] == ["NAMESPACE", "NAME", "KIND", "STATE", "PACKAGES", "MESSAGE"]
+    assert rows[1][:4] == ["opa-policies", "broken", "ConfigMap", "Rejected"]
+    assert rows[2] == ["opa-policies", "good", "ConfigMap", "Active", "acme.good"]
+
+
+def test_a_kind_that_does_not_exist_is_an_error_with_a_near_match(bridge: Run) -> None:
+    answer = bridge("get", "gatways", "--manifests", SHOP)
     assert answer.returncode == 2
-    assert answer.stderr.startswith("error: invalid value for 'policies|policykinds|targets': 'routes' is not one of ")
+    assert answer.stderr.startswith("error: 'gatways' is not a kind: ")
+    assert "did you mean Gateway" in answer.stderr

@@ -28,6 +28,8 @@ COMMANDS = [
     "impact",
     "analyze",
     "get",
+    "describe",
+    "problems",
     "status",
     "placement",
     "violations",
@@ -40,6 +42,7 @@ COMMANDS = [
     "uninstall-status",
     "doctor",
     "completion",
+    "version",
 ]
 
 

@@ -134,7 +134,7 @@ def test_a_crd_whose_label_is_no_class_is_told_where_it_stands(bridge: Run, tmp_
         (["httproute/cart", "-n", "blog"], "is not found in namespace blog; did you mean HTTPRoute/shop/cart?"),
         (["httproute/cart#chekout"], "has no section 'chekout'; did you mean HTTPRoute/shop/cart#checkout?"),
         (["htproute/cart"], "there is no kind 'htproute'; did you mean HTTPRoute?"),
-        (["cart"], "'cart' is no target: write KIND/NAME[#SECTION]"),
+        (["cart"], "'cart' is not a kind: write KIND/NAME[#SECTION]"),
         (["--bogus"], "no such option"),
         (["-o", "xml"], "'xml' is not one of"),
     ],

@@ -299,7 +299,7 @@ async def test_wrong_targets_are_told_with_near_matches(served: Served) -> None:
     for asked, code, words in (
         ("target=httproute/cort", 404, "did you mean HTTPRoute/shop/cart?"),
         ("target=httproute/shop/cart%23chekout&watch=true", 404, "did you mean HTTPRoute/shop/cart#checkout?"),
-        ("target=x", 400, "is no target"),
+        ("target=x", 400, "is not a kind"),
         ("target=service/posts&policyKind=colorpolicie", 404, "did you mean ColorPolicy"),
         ("target=service/posts&watch=perhaps", 400, "true or false"),
         ("watch=true", 400, "give 1 to 100 targets"),

@@ -162,7 +162,7 @@ def test_impact_tells_what_would_be_without_a_policy(bridge: Run) -> None:
 
 def test_impact_of_a_policy_that_reaches_nothing(bridge: Run) -> None:
     answer = bridge("impact", "colorpolicy/shop/summer-sale", "--manifests", SHOP)
-    assert (answer.returncode, answer.stdout, answer.stderr) == (0, "", "It reaches nothing.\n")
+    assert (answer.returncode, answer.stdout, answer.stderr) == (0, "", "The policy reaches nothing.\n")
 
 
 def test_impact_of_what_is_no_policy(bridge: Run) -> None:

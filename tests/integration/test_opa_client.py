@@ -222,3 +222,18 @@ async def serving(routes: dict[str, object]) -> AsyncIterator[str]:
         yield f"http://127.0.0.1:{probe.getsockname()[1]}"
     finally:
         await runner.cleanup()
+
+
+async def test_modules_are_listed_by_the_object_that_submitted_them(opa_path: Path) -> None:
+    modules = {
+        "core/ConfigMap/opa-policies/acme/a.rego": "package acme.a\nallow := true\n",
+        "core/ConfigMap/opa-policies/acme/b.rego": "package acme.b\nallow := true\n",
+        "policybridge.io/RegoPolicy/-/rates/main.rego": "package rates\nallow := true\n",
+        "bridge/v1.rego": MODULE,
+    }
+    bundle = build_bundle(modules, {}, ["acme", "rates", "bridge/v1"])
+    async with ManagedOpa(opa_path, {}, bundle=bundle) as managed, Opa(managed.url) as client:
+        assert {str(author): packages for author, packages in (await client.modules_by_author()).items()} == {
+            "core/ConfigMap/opa-policies/acme": ["acme.a", "acme.b"],
+            "policybridge.io/RegoPolicy/-/rates": ["rates"],
+        }

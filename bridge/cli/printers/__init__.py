@@ -1,15 +1,18 @@
-"""How answers are shown: tables for people, JSON and YAML for programs."""
+"""How answers are shown: tables for people; JSON, YAML, names and templates for programs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from bridge.cli.plain import tell
+from bridge.cli.plain import plain, tell
 from bridge.cli.printers.documents import print_document
 from bridge.cli.printers.table import Table, print_tables
 
 _Answer = TypeVar("_Answer")
+
+_NAMED_BY = ("policy", "target", "object", "policyKind", "name")  # the field that names an entry, the first that it has
 
 
 def print_answer(
@@ -18,22 +21,47 @@ def print_answer(
     tables: Callable[[_Answer, bool], Sequence[Table | str]],
     nothing: str,
     document: Callable[[_Answer], Any] = lambda answer: answer,
+    names: Callable[[_Answer], Iterable[str]] | None = None,
 ) -> None:
     """Print an answer on standard output in the format `output`.
 
-    `tables` makes tables of it, with titles between them (given whether they may be wide), `document` what JSON and
-    YAML show. An answer without rows is told as `nothing`, on standard error, as kubectl does.
+    `tables` makes tables of it, with titles between them (given whether they may be wide), `document` what JSON, YAML
+    and templates show, `names` the keys that `-o name` prints: by default those of the document's entries. For an
+    answer without rows, `nothing` is printed on standard error, as kubectl does.
     """
-    if output in {"json", "yaml"}:
-        print_document(output, document(answer))
-        return
-    made = [block for block in tables(answer, output == "wide") if isinstance(block, str) or block.rows]
-    if made:
-        print_tables(made)
+    form, _, template = output.partition("=")
+    if form in {"json", "yaml"}:
+        print_document(form, document(answer))
+    elif form == "jsonpath":
+        from bridge.cli.printers.templates import Template
+
+        text = Template(template).render(document(answer))
+        print("\n".join(map(plain, text.split("\n"))) if sys.stdout.isatty() else text)
+    elif form == "name":
+        print_names(names(answer) if names else _names(document(answer)))
+    elif form == "custom-columns":
+        from bridge.cli.printers.templates import custom_columns
+
+        print_tables([custom_columns(template, document(answer))])
     else:
-        nothing_found(nothing)
+        made = [block for block in tables(answer, form == "wide") if isinstance(block, str) or block.rows]
+        if made:
+            print_tables(made)
+        else:
+            nothing_found(nothing)
+
+
+def print_names(names: Iterable[str]) -> None:
+    """Print each name once, one per line."""
+    for name in dict.fromkeys(names):
+        print(plain(name) if sys.stdout.isatty() else name)
 
 
 def nothing_found(nothing: str) -> None:
-    """Say that there are no rows, on standard error, as kubectl does."""
+    """Report on standard error that there are no rows, as kubectl does."""
     tell(nothing)
+
+
+def _names(document: Any) -> Iterable[str]:
+    entries: Sequence[Mapping[str, Any]] = document if isinstance(document, list) else [document]
+    return [next(str(entry[field]) for field in _NAMED_BY if field in entry) for entry in entries]

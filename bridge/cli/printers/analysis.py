@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from bridge.answers.targets import short_key
 from bridge.cli.printers.differences import differences_table
 from bridge.cli.printers.documents import print_document
 from bridge.cli.printers.github import workflow_commands
-from bridge.cli.printers.table import Column, Table, print_tables
-from bridge.model.keys import Key, parse_key
+from bridge.cli.printers.problems import Position, problems_table
+from bridge.cli.printers.table import print_tables
 
 if TYPE_CHECKING:
     from bridge.answers.analysis import Analysis
-
-Position = Callable[[Key], tuple[str, int] | None]
 
 
 def print_analysis(output: str, answer: Analysis, position: Position) -> None:
@@ -26,9 +23,9 @@ def print_analysis(output: str, answer: Analysis, position: Position) -> None:
         print("\n".join(workflow_commands(answer, position, summary(answer))))
     else:
         tables = [
-            _problems("INTRODUCED", answer.introduced, position),
-            _problems("FIXED", answer.fixed, position),
-            _problems("UNCHANGED", answer.remaining, position),
+            problems_table(answer.introduced, position, "INTRODUCED"),
+            problems_table(answer.fixed, position, "FIXED"),
+            problems_table(answer.remaining, position, "UNCHANGED"),
             differences_table(answer.effective, output == "wide"),
         ]
         print_tables([summary(answer), *(table for table in tables if table.rows)])
@@ -45,14 +42,3 @@ def summary(answer: Analysis) -> str:
 
 def _counted(**groups: Sequence[object]) -> str:
     return ", ".join(f"{len(members):,} {name}" for name, members in groups.items())
-
-
-def _problems(title: str, problems: Sequence[Mapping[str, Any]], position: Position) -> Table:
-    columns = [Column(title), Column("PROBLEM"), Column("MESSAGE", long=True), Column("WHERE")]
-    rows: list[Sequence[str]] = [
-        [short_key(key), problem["reason"], problem["message"], "{}:{}".format(*place) if place else ""]
-        for problem in problems
-        for key in [parse_key(problem["subject"])]
-        for place in [position(key)]
-    ]
-    return Table(columns, rows).without_empty("WHERE")

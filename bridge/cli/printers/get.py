@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
-import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from bridge.answers.targets import short_key
-from bridge.cli.plain import plain
+from bridge.cli.plain import TIE
 from bridge.cli.printers.effective import MARKS, name_of
 from bridge.cli.printers.table import Column, Table
 from bridge.model.keys import CLUSTER, parse_key
@@ -98,18 +97,82 @@ def targets_table(entries: Sequence[Entry], wide: bool = False) -> list[Table]:
     return [Table(columns, rows)]
 
 
-TABLES: Mapping[str, Callable[[Sequence[Entry], bool], list[Table]]] = {
-    "policies": policies_table,
-    "policykinds": kinds_table,
-    "targets": targets_table,
+def objects_table(entries: Sequence[Entry], wide: bool = False) -> list[Table]:
+    """A row for each object, with the columns of its kind. Wide: policies that are not accepted, with the reason."""
+    names = list(dict.fromkeys(name for entry in entries for name in entry["details"]))
+    routes = any("routes" in entry for entry in entries)
+    columns = [
+        Column("NAMESPACE"),
+        Column("NAME"),
+        Column("KIND"),
+        *(Column(name, painted=name in _VERDICTS, long=True) for name in names),
+        *((Column("ROUTES"),) if routes else ()),
+        Column("POLICIES", painted=True, long=True),
+        Column("AGE"),
+    ]
+    now = dt.datetime.now(dt.UTC)
+    rows: list[Sequence[str]] = []
+    several = len({parse_key(entry["object"]).kind for entry in entries}) > 1
+    for entry in entries:
+        key = parse_key(entry["object"])
+        rows.append(
+            [
+                "" if key.namespace == CLUSTER else key.namespace,
+                key.name,
+                key.kind if several or wide else "",
+                *(entry["details"].get(name, "") or "<none>" for name in names),
+                *((str(entry.get("routes", "")),) if routes else ()),
+                ", ".join(_attached(policy) for policy in entry["policies"] if wide or policy["accepted"]) or "<none>",
+                age(entry["created"], now),
+            ]
+        )
+    return [Table(columns, rows).without_empty("NAMESPACE", "KIND", "AGE")]
+
+
+def _attached(policy: Entry) -> str:
+    key, at = parse_key(policy["policy"]), parse_key(policy["at"])
+    section = f"{TIE}on{TIE}#{at.section}" if at.section else ""
+    reason = "" if policy["accepted"] else f"{TIE}({policy.get('reason', 'not accepted')})"
+    return f"{key.kind}/{name_of(key)}{section}{reason}"
+
+
+def modules_table(entries: Sequence[Entry], wide: bool = False) -> list[Table]:
+    """A row for each object that submits Rego, with its state. Wide: also its packages."""
+    columns = [
+        Column("NAMESPACE"),
+        Column("NAME"),
+        Column("KIND"),
+        Column("STATE", painted=True),
+        Column("PACKAGES", long=True),
+        Column("MESSAGE", long=True),
+    ]
+    rows: list[Sequence[str]] = []
+    for entry in entries:
+        key = parse_key(entry["name"])
+        namespace = "" if key.namespace == CLUSTER else key.namespace
+        packages = ", ".join(entry["packages"]) if wide else ""
+        rows.append([namespace, key.name, key.kind, entry["state"], packages, entry["message"]])
+    return [Table(columns, rows).without_empty("NAMESPACE", "PACKAGES", "MESSAGE")]
+
+
+class List(NamedTuple):
+    """How entries of one form are shown: their tables, and what is said where there are none."""
+
+    tables: Callable[[Sequence[Entry], bool], list[Table]]
+    nothing: str
+
+
+_VERDICTS = frozenset({"PROGRAMMED", "ACCEPTED"})
+LISTS: Mapping[str, List] = {
+    "policies": List(policies_table, "No policies found."),
+    "policykinds": List(kinds_table, "No policy kinds found."),
+    "targets": List(targets_table, "No targets found."),
+    "modules": List(modules_table, "No modules of admins found."),
+    "objects": List(objects_table, "No objects found."),
+    "routes": List(objects_table, "No routes found."),
+    "gateways": List(objects_table, "No Gateways found."),
+    "services": List(objects_table, "No Services found."),
 }
-
-
-def print_names(entries: Sequence[Entry]) -> None:
-    """A key a line, each once."""
-    fields = ("policy", "target", "policyKind")
-    for name in dict.fromkeys(next(entry[field] for field in fields if field in entry) for entry in entries):
-        print(plain(name) if sys.stdout.isatty() else name)
 
 
 def age(created: str | None, now: dt.datetime) -> str:

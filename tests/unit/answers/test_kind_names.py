@@ -67,3 +67,25 @@ def test_where_nothing_is_near_few_kinds_are_all_listed() -> None:
 def test_where_there_are_no_kinds_that_is_said() -> None:
     with pytest.raises(NameNotFoundError, match="there are none at all"):
         resolve_kind("ColorPolicy", {}, "policy kind")
+
+
+def test_routes_are_all_kinds_of_routes_that_exist() -> None:
+    types: dict[str, list[str]] = {
+        f"gateway.networking.k8s.io/{kind}": [] for kind in ("GRPCRoute", "HTTPRoute", "Gateway")
+    }
+    assert match_kinds("routes", types) == [
+        "gateway.networking.k8s.io/HTTPRoute",
+        "gateway.networking.k8s.io/GRPCRoute",
+    ]
+
+
+def test_suggestions_begin_with_the_most_similar_kind() -> None:
+    types: dict[str, list[str]] = {
+        f"gateway.networking.k8s.io/{kind}": [] for kind in ("TCPRoute", "HTTPRoute", "Gateway")
+    }
+    with pytest.raises(NameNotFoundError) as error:
+        resolve_kind("xroute", types, "kind")
+    assert "did you mean TCPRoute or HTTPRoute?" in str(error.value)
+    with pytest.raises(NameNotFoundError) as error:
+        resolve_kind("rout", types, "kind")
+    assert "did you mean HTTPRoute or TCPRoute?" in str(error.value)

@@ -1,7 +1,7 @@
 import pytest
 
 from bridge.answers.errors import AmbiguousNameError, CommandError, NameNotFoundError
-from bridge.answers.targets import choose, not_found, read_reference, section_not_found, short_key
+from bridge.answers.targets import choose, join_words, not_found, read_reference, section_not_found, short_key
 from bridge.model.keys import Key, parse_key
 
 GATEWAY_API = "gateway.networking.k8s.io"
@@ -72,7 +72,7 @@ def test_many_candidates_are_counted() -> None:
 
 @pytest.mark.parametrize("text", ["cart", "a/b/c/d/e", "httproute/", "/cart", "httproute/cart@backend"])
 def test_another_form_is_an_error_that_says_the_right_one(text: str) -> None:
-    with pytest.raises(CommandError, match="is no target: write KIND/NAME"):
+    with pytest.raises(CommandError, match=r"is not a (target|kind): write KIND/NAME"):
         read_reference(text, TYPES)
 
 
@@ -101,3 +101,26 @@ def test_an_unknown_section_is_told_with_near_ones_or_with_all() -> None:
 @pytest.mark.parametrize("key", [CART, CLASS, parse_key(f"{CART}#view"), parse_key("core/Service/shop/cart@frontend")])
 def test_what_tables_show_can_be_typed(key: Key) -> None:
     assert _resolve(short_key(key), key.object) == str(key)
+
+
+@pytest.mark.parametrize(
+    ("words", "references"),
+    [
+        (["httproute/cart", "svc/shop/cart"], ["httproute/cart", "svc/shop/cart"]),
+        (["httproute", "cart", "basket#view"], ["httproute/cart", "httproute/basket#view"]),
+        (["routes"], ["routes"]),
+        ([], []),
+    ],
+)
+def test_kind_may_stand_before_its_names(words: list[str], references: list[str]) -> None:
+    assert join_words(words) == references
+
+
+@pytest.mark.parametrize("words", [["httproute/cart", "basket"], ["httproute", "shop/cart"]])
+def test_mixture_of_both_forms_is_a_usage_error(words: list[str]) -> None:
+    with pytest.raises(CommandError, match="write KIND/"):
+        join_words(words)
+
+
+def test_kind_alone_means_all_its_objects() -> None:
+    assert read_reference("httproutes", {"gateway.networking.k8s.io/HTTPRoute": []}).name == ""

@@ -1,0 +1,57 @@
+"""`bridge describe`: everything about one object of the hierarchy, or about a policy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from bridge.cli.completing import OBJECTS
+from bridge.cli.help_text import ExampleCommand, debug_option
+from bridge.cli.options import FORMATS, Input, input_options, namespace_options, output_option
+
+if TYPE_CHECKING:
+    from bridge.answers.description import Description
+    from bridge.runtime.engine import Engine
+
+_EXAMPLES = (
+    ("A route with its policies, problems and events", "bridge describe httproute cart -n shop"),
+    ("A Gateway of a folder of manifests", "bridge describe gtw/infra/public --manifests examples/shop"),
+    ("A policy, with its status and targets", "bridge describe colorpolicy/infra/brand --manifests examples/shop"),
+)
+
+
+@click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="Everything about one object")
+@click.argument("target", metavar="OBJECT", nargs=-1, required=True, shell_complete=OBJECTS)
+@namespace_options(only="The namespace of an OBJECT that is given without one.")
+@input_options
+@output_option(*FORMATS)
+@debug_option
+@click.pass_context
+def describe(ctx: click.Context, target: tuple[str, ...], namespace: str | None, source: Input, output: str) -> None:
+    """Describe an object: what is above and below it, its policies, effective policies, problems and events.
+
+    Of a policy: its status, its targets, and what would change without it. OBJECT is KIND NAME, KIND/NAME,
+    KIND/NAMESPACE/NAME, KIND/NAME#SECTION or a full key. Events are shown only when a cluster is read.
+    """
+    from bridge.cli.printers import print_answer
+    from bridge.cli.printers.description import description
+    from bridge.cli.reading import read
+
+    async def ask(engine: Engine) -> Description:
+        from bridge.answers.asking import one_target
+        from bridge.answers.description import describe as described
+
+        key = await one_target(engine.opa, target, namespace)
+        return await described(engine.opa, key, await engine.events(key))
+
+    answer, code = read(source, ask)
+    print_answer(
+        output,
+        answer,
+        description,
+        "Nothing found.",
+        document=lambda found: found.document(),
+        names=lambda found: [str(found.key)],
+    )
+    ctx.exit(code)

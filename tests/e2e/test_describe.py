@@ -1,0 +1,121 @@
+"""`bridge describe` and `bridge problems` on the example, and on a cluster."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.controlplane.fixtures import Apply
+from tests.controlplane.plane import ControlPlane
+from tests.e2e.conftest import SHOP, Run
+
+NAME = "describe-a-cluster"
+OBJECTS = f"""\
+apiVersion: v1
+kind: Namespace
+metadata: {{name: {NAME}}}
+---
+apiVersion: v1
+kind: Service
+metadata: {{name: cart, namespace: {NAME}}}
+spec: {{ports: [{{name: http, port: 80}}]}}
+---
+apiVersion: v1
+kind: Event
+metadata: {{name: cart.1, namespace: {NAME}}}
+involvedObject: {{apiVersion: v1, kind: Service, namespace: {NAME}, name: cart}}
+reason: Tested
+message: an event that kubectl shows, too
+type: Normal
+count: 3
+lastTimestamp: "2026-01-01T00:00:00Z"
+source: {{component: a-test}}
+---
+apiVersion: v1
+kind: Namespace
+metadata: {{name: opa-policies}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {{name: {NAME}, namespace: opa-policies, labels: {{openpolicyagent.org/policy: rego}}}}
+data:
+  broken.rego: |
+    package acme.described
+    allow := unknown_function(1)
+"""
+
+
+def test_route_is_described_with_its_place_policies_and_effective_policies(bridge: Run) -> None:
+    answer = bridge("describe", "httproute", "cart", "-n", "shop", "-o", "json", "--manifests", SHOP)
+    found = json.loads(answer.stdout)
+    gateway = "gateway.networking.k8s.io/Gateway/infra"
+    assert found["parents"] == [f"{gateway}/internal#http", f"{gateway}/public#https"]
+    assert sorted(found["children"]) == ["core/Service/payments/ledger", "core/Service/shop/cart"]
+    assert [policy["policy"] for policy in found["policies"]["attached"]] == [
+        "example.com/ColorPolicy/shop/cart",
+        "example.com/ColorPolicy/shop/checkout",
+    ]
+    assert {policy["policy"] for policy in found["policies"]["inherited"]} == {
+        "example.com/ColorPolicy/infra/accessibility",
+        "example.com/ColorPolicy/infra/brand",
+        "example.com/ColorPolicy/infra/internal-tools",
+    }
+
+
+def test_gateway_is_described_by_the_paths_through_it_alone(bridge: Run) -> None:
+    answer = bridge("describe", "gateway", "internal", "-n", "infra", "-o", "json", "--manifests", SHOP)
+    found = json.loads(answer.stdout)
+    through = {node for entry in found["effective"] for path in entry["paths"] for node in path["path"]}
+    assert "gateway.networking.k8s.io/Gateway/infra/internal" in through
+    assert "gateway.networking.k8s.io/Gateway/infra/public" not in through
+    assert found["policies"]["inherited"] == []
+
+
+def test_policy_is_explained_by_its_status_and_impact(bridge: Run) -> None:
+    for command in ("describe", "explain"):
+        answer = bridge(command, "colorpolicy/infra/brand", "--manifests", SHOP)
+        assert (answer.returncode, answer.stderr) == (0, "")
+        assert "PartiallyProgrammed on 9, Programmed on 1" in answer.stdout
+        assert "Status as the bridge computes it" in answer.stdout
+
+
+def test_kind_with_several_objects_is_an_error_that_lists_them(bridge: Run) -> None:
+    answer = bridge("describe", "gateways", "--manifests", SHOP)
+    assert answer.returncode == 2
+    assert answer.stderr == (
+        "error: gateways means 2 objects: give one of Gateway/infra/internal, Gateway/infra/public\n"
+    )
+
+
+def test_problems_are_listed_with_file_and_line(bridge: Run) -> None:
+    answer = bridge("problems", "-n", "payments", "--manifests", SHOP)
+    assert answer.returncode == 1
+    assert "NotAllowedByListeners" in answer.stdout
+    assert "examples/shop/46-route-callbacks.yaml:3" in answer.stdout
+    none = bridge("problems", "svc", "cart", "-n", "shop", "--manifests", SHOP)
+    assert (none.returncode, none.stdout, none.stderr) == (0, "", "No problems found.\n")
+
+
+def test_problems_of_a_folder_without_problems(bridge: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("apiVersion: v1\nkind: Service\nmetadata: {name: a, namespace: b}\n")
+    assert bridge("problems", "--manifests", tmp_path).returncode == 0
+
+
+def test_rejected_rego_of_others_is_one_warning_and_events_are_shown(
+    bridge: Run, control_plane: ControlPlane, kubectl_apply: Apply
+) -> None:
+    kubectl_apply(OBJECTS)
+    where = ("--kubeconfig", control_plane.kubeconfig)
+    answer = bridge("describe", "svc/cart", "-n", NAME, *where)
+    assert answer.returncode == 0
+    warning = f"warning: Rego of core/ConfigMap/opa-policies/{NAME} is rejected"
+    assert [line for line in answer.stderr.splitlines() if line.startswith(warning)] == answer.stderr.splitlines()
+    assert "an event that kubectl shows, too" in answer.stdout
+    assert "(x3)" in answer.stdout
+    modules = bridge("get", "modules", *where)
+    assert modules.returncode == 0
+    assert [line.split()[:4] for line in modules.stdout.splitlines() if NAME in line] == [
+        ["opa-policies", NAME, "ConfigMap", "Rejected"]
+    ]
+    for command in (("effective",), ("get", "policies"), ("status",)):
+        assert bridge(*command, *where).returncode == 0, command
