@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
+import re
 import ssl
 from typing import TYPE_CHECKING, Any, Self
 
@@ -12,7 +12,7 @@ import msgspec
 from opa_client.opa_async import AsyncOpaClient
 from yarl import URL
 
-from bridge.model.keys import Key, KeyFormatError, parse_key
+from bridge.model.keys import Key, parse_key
 from bridge.opa.address import TlsFiles, Trust, connector, read_address
 from bridge.opa.config import BUNDLE_NAME
 from bridge.opa.errors import OpaError, OpaRejected, OpaUnavailable, OpaUndefined, QueryError
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 QUERIES = "bridge/v1"  # the package of the queries that clients program against
 _MENDED = 3  # times that a query is asked again after what it failed of was mended
-_AUTHORS = frozenset({"ConfigMap", "RegoPolicy"})  # kinds of the objects that submit Rego
+# The path of a module that an object submitted, `<key of the object>/<name>`; before it OPA puts the bundle's name.
+_SUBMITTED = re.compile(r"(?:^|/)((?:core/ConfigMap|policybridge\.io/RegoPolicy)/[^/]+/[^/]+)/[^/]+\.rego$")
 _STREAMED = 1 << 20  # bodies above this are written piece by piece, so that the event loop goes on
 
 
@@ -306,9 +307,6 @@ def _in_words(error: Exception) -> str:
 
 
 def _author_of(module_id: str) -> Key | None:
-    """The object that a module is from: its path in the bridge's bundle is `<key of the object>/<name>`."""
-    parts = module_id.removeprefix(f"bundles/{BUNDLE_NAME}/").strip("/").split("/")
-    with contextlib.suppress(KeyFormatError):
-        key = parse_key("/".join(parts[:4]))
-        return key if len(parts) > 4 and key.kind in _AUTHORS else None
-    return None
+    """The object that submitted a module, None for a shipped one: the module's path in the bundle ends with its key."""
+    found = _SUBMITTED.search(module_id)
+    return parse_key(found[1]) if found else None
