@@ -10,32 +10,34 @@ import data.bridge.policy as policies
 #   The strategy by which one policy of a stack can win over another (semantics O3): of a pair the established one can, where the
 #   strategy that joins the two is an override, the challenger where it is a default, both where it is Custom. `Closest` where the
 #   other is too far up to be joined. Undefined where the one cannot win over the other.
-winning_strategy(attached, winner, loser) := _of_parts(attached, winner, loser) if {
-	both(kind_of(attached))
-} else := "Closest" if {
+winning_strategy(attached, winner, loser) := "Closest" if {
 	# Under Closest a policy that is left out loses to those that are joined (semantics F4).
 	kinds.get(kind_of(attached)).mergesWith == "Closest"
-	not _places(attached)[loser]
-	_places(attached)[winner]
-} else := [strategy |
-	places := _places(attached)
-	some upper in places[winner]
-	some lower in places[loser]
+	not loser in _joined_policies(attached)
+	winner in _joined_policies(attached)
+} else := _strategy_of_parts(attached, winner, loser) if {
+	both(kind_of(attached))
+	winner != loser
+} else := _strategy_of_policies(attached, winner, loser) if {
+	not both(kind_of(attached))
+	winner != loser
+}
+
+_strategy_of_policies(attached, winner, loser) := [strategy |
+	some upper in _places(attached)[winner]
+	some lower in _places(attached)[loser]
 	upper < lower
 	strategy := _strategy_of_pair(attached, upper, lower)
 	strategy in {"AtomicOverrides", "PatchOverrides", "Custom"}
 ][0] if {
-	winner != loser
+	true
 } else := [strategy |
-	places := _places(attached)
-	some lower in places[winner]
-	some upper in places[loser]
+	some lower in _places(attached)[winner]
+	some upper in _places(attached)[loser]
 	upper < lower
 	strategy := _strategy_of_pair(attached, upper, lower)
 	strategy in {"AtomicDefaults", "PatchDefaults", "Custom", "None"}
-][0] if {
-	winner != loser
-}
+][0]
 
 # By policy its places among the sides that are joined, `[side, place within]`, from the top.
 _places(attached) := {policy: [[number, within]] | some number, side_policies in found; some within, policy in side_policies} if {
@@ -61,19 +63,16 @@ _deciding(policy_kind, _, lower) := lower if kinds.get(policy_kind).strategyFrom
 
 _deciding(policy_kind, _, lower) := lower - 1 if kinds.get(policy_kind).fold == "Stack"
 
-# With both wrappers a policy can win if one of its parts has a higher precedence than one of the other's.
-_of_parts(attached, winner, loser) := "Closest" if {
-	not loser in _joined_policies(attached)
-	winner in _joined_policies(attached)
-} else := "PatchOverrides" if {
-	some element in _parts_below(attached, policies.part_origin(winner, "override"), loser)
-	count(object.keys(side(element).origins) & object.keys(side(policies.part_origin(winner, "override")).origins)) > 0
+# With both wrappers a policy can win if one of its parts has a higher precedence than one of the other's; an override is named
+# where it has a leaf that the other has too.
+_strategy_of_parts(attached, winner, loser) := "PatchOverrides" if {
+	override := policies.part_origin(winner, "override")
+	some element in _parts_below(attached, override, loser)
+	count(object.keys(side(element).origins) & object.keys(side(override).origins)) > 0
 } else := [strategy |
 	some [strategy, part] in [["PatchDefaults", "default"], ["PatchOverrides", "override"]]
 	count(_parts_below(attached, policies.part_origin(winner, part), loser)) > 0
-][0] if {
-	winner != loser
-}
+][0]
 
 # The parts of a policy that have a lower precedence than an element of the order.
 _parts_below(attached, element, policy) := [other |
