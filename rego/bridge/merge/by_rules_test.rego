@@ -170,3 +170,19 @@ test_appended_items_of_three_stand_by_rank if {
 	sides := [_keyed(name, {"audit": [name]}) | some name in ["b", "c", "a"]]
 	merge.listed(merge.patched_by_rules(sides, [_rules, _rules], {"a": 0, "b": 1, "c": 2})).spec == {"audit": ["a", "b", "c"]}
 }
+
+# RFC 6901
+test_rules_apply_below_empty_and_odd_keys if {
+	odd := merge.rules({"listKeys": {"/*/a": "n"}, "append": ["//log", "/~1 ~0/log"]})
+	sides := [
+		merge.keyed({"": {"a": [{"n": 1, "": 1}], "log": [1]}, "/ ~": {"log": [1]}}, {"": "e"}, odd),
+		merge.keyed({"": {"a": [{"n": 1, "x/y": 2}], "log": [2]}, "/ ~": {"log": [2]}}, {"": "c"}, odd),
+	]
+	merge.listed(merge.patched_by_rules(sides, [odd], _ranks)) == {
+		"spec": {"": {"a": [{"n": 1, "": 1, "x/y": 2}], "log": [1, 2]}, "/ ~": {"log": [1, 2]}},
+		"origins": {
+			"//a/0/n": "c", "//a/0/": "e", "//a/0/x~1y": "c", "//log/0": "e", "//log/1": "c",
+			"/~1 ~0/log/0": "e", "/~1 ~0/log/1": "c",
+		},
+	}
+}

@@ -25,7 +25,7 @@ keyed(spec, origins, merge_rules) := {
 		some [_, path] in sort([[count(path), path] | some path, _ in places])
 		op := {
 			"op": "replace",
-			"path": _pointer_in(path, names),
+			"path": _path_in(path, names),
 			"value": _shaped(object.get(spec, path, null), places[path], object.get(names, [path], [])),
 		}
 	])
@@ -52,10 +52,13 @@ _shaped(list, rule, names) := {names[index]: item | some index, item in list} if
 _shaped(list, rule, names) := {names[index]: [item] | some index, item in list} if rule.how == "append"
 
 # A path (with numbers where it enters lists) as a pointer in the keyed form.
-_pointer_in(path, names) := leaves.pointer([segment |
+_pointer_in(path, names) := leaves.pointer(_path_in(path, names))
+
+# The same as an array of keys, which json.patch needs for an empty key.
+_path_in(path, names) := [segment |
 	some index, raw in path
 	segment := _segment_in(raw, object.get(names, [array.slice(path, 0, index)], []))
-])
+]
 
 _segment_in(raw, _) := raw if is_string(raw)
 

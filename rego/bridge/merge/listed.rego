@@ -17,7 +17,7 @@ listed(side) := side if {
 		value := object.get(side.spec, segments, null)
 		op := {
 			"op": "replace",
-			"path": _placed(segments, names),
+			"path": _path_placed(segments, names),
 			"value": _written(value, object.get(side.lists, pointer, null)),
 		}
 		_still_there(value, pointer, side)
@@ -42,10 +42,13 @@ _written(value, list) := [value[name] | some name in list.order] if list.append 
 
 _written(value, list) := [value[name][0] | some name in list.order] if list.append
 
-_placed(segments, names) := leaves.pointer([segment |
+_placed(segments, names) := leaves.pointer(_path_placed(segments, names))
+
+# As an array of keys, which json.patch needs for an empty key.
+_path_placed(segments, names) := [segment |
 	some index, raw in segments
 	segment := _place(raw, object.get(names, [array.slice(segments, 0, index)], null))
-])
+]
 
 _place(raw, null) := raw
 
