@@ -115,6 +115,8 @@ class Admission:
     async def _hear(self, asked: Asked, budget: float) -> dict[str, _Heard]:
         rules = self.rules
         placement = self.placement
+        if asked.flaw:
+            return {rules.name: _Heard(failure=asked.flaw)}
         if placement is None or not asked.subject_given or asked.group == OURS:
             return {rules.name: await _hear_one(rules, asked.request, budget)}
         silent = self.silence(asked.type_id) if placement.same_opa and asked.type_id else ""

@@ -43,8 +43,6 @@ def make_app(review: Review, deadline: Callable[[], float]) -> web.Application:
             async with bodies.read(request, began, given) as body:
                 left = began + time_for(given) - asyncio.get_running_loop().time()
                 answer = await review(body, max(left, 0.0), is_verified(request))
-        except RecursionError:
-            return _refusal(400, "the review is nested too deeply")
         except ReviewError as error:
             return _refusal(error.status, str(error))
         return web.Response(body=answer, content_type="application/json")

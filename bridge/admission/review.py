@@ -8,6 +8,8 @@ from typing import Any
 
 import msgspec
 
+from bridge.model.nesting import MAX_DEPTH, MAX_MESSAGE_DEPTH, NestingError, cut, decode, exceeds
+
 API_VERSION = "admission.k8s.io/v1"
 KIND = "AdmissionReview"
 
@@ -61,6 +63,7 @@ class _Review(msgspec.Struct, rename="camel"):
 _reviews = msgspec.json.Decoder(_Review)
 _requests = msgspec.json.Decoder(_Request)
 _subjects = msgspec.json.Decoder(_Subject)
+_fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _NULL = b"null"
 
 
@@ -68,11 +71,15 @@ class Asked:
     """One request: `request` is the AdmissionRequest as JSON text, `subject` the object that it is about.
 
     The subject is the object as it would be; where there is none (DELETE) the one that there was. `annotations` are the
-    subject's, None where it has none; `patched` says whether the answer may change the object.
+    subject's, None where it has none; `patched` says whether the answer may change the object. `flaw` says why nobody
+    can decide on the request; empty: it can be decided.
     """
 
-    def __init__(self, request: msgspec.Raw, about: _Request, subject: msgspec.Raw, read: _Subject) -> None:
+    def __init__(
+        self, request: msgspec.Raw, about: _Request, subject: msgspec.Raw, read: _Subject, flaw: str = ""
+    ) -> None:
         self.request = request
+        self.flaw = flaw
         self.subject = subject
         self.uid = about.uid
         self.operation = about.operation
@@ -119,9 +126,15 @@ class Asked:
 
 
 def read_review(body: bytes) -> Asked:
-    """Read an AdmissionReview. Raises ReviewError with status 400 for what is none, or one of another version."""
+    """Read an AdmissionReview. Raises ReviewError with status 400 for what is none, or one of another version.
+
+    An old object that is too deep is cut, so that it can be fixed or deleted; anything else that is too deep is a flaw.
+    """
+    deep = exceeds(body, MAX_MESSAGE_DEPTH)
+    if deep:
+        body = cut(body, MAX_MESSAGE_DEPTH + 1)  # one more, so that it is still too deep
     try:
-        review = _reviews.decode(body)
+        review = decode(body, _reviews)
         if review.kind != KIND or not review.api_version:
             raise ReviewError(400, f"this is no {KIND}: apiVersion {review.api_version!r}, kind {review.kind!r}")
         if review.api_version != API_VERSION:
@@ -132,16 +145,26 @@ def read_review(body: bytes) -> Asked:
             )
         if bytes(review.request) == _NULL:
             raise ReviewError(400, f"the {KIND} has no request")
-        about = _requests.decode(review.request)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        about = decode(review.request, _requests)
+        flaw = _flaw_of(review.request) if deep else ""
+    except msgspec.DecodeError as error:
         raise ReviewError(400, f"this is no {KIND}, or only a part of one: {error}") from error
     subject = about.old_object if bytes(about.object) == _NULL else about.object
     if bytes(subject) == _NULL:
-        return Asked(review.request, about, subject, _Subject())
+        return Asked(review.request, about, subject, _Subject(), flaw)
     try:
-        return Asked(review.request, about, subject, _subjects.decode(subject))
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        return Asked(review.request, about, subject, decode(subject, _subjects), flaw)
+    except msgspec.DecodeError as error:
         raise ReviewError(400, f"the object of the request is no Kubernetes object: {error}") from error
+
+
+def _flaw_of(request: msgspec.Raw) -> str:
+    """What is too deep in a request, its old object left out; empty for nothing."""
+    most = MAX_MESSAGE_DEPTH - 2  # below the review and the request
+    for name, value in decode(request, _fields).items():
+        if name != "oldObject" and exceeds(bytes(value), most):
+            return f"request.{name} is too deep: {NestingError(MAX_DEPTH)}"
+    return ""
 
 
 def annotation_patch(asked: Asked, wanted: Mapping[str, str]) -> list[dict[str, Any]]:

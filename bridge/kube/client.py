@@ -13,6 +13,7 @@ import msgspec
 
 from bridge.kube.configuration import Access, load_access
 from bridge.kube.errors import ConfigurationError, Garbled, Unauthorized, api_error, one_line, translated
+from bridge.model.nesting import decode
 
 if TYPE_CHECKING:
     import aiohttp
@@ -261,6 +262,6 @@ class KubeClient:
 def parse(data: bytes) -> Any:
     """Parse an answer's JSON. Raises Garbled."""
     try:
-        return msgspec.json.decode(data)
+        return decode(data)
     except msgspec.DecodeError as error:
         raise Garbled(f"the API server's answer is no JSON: {one_line(error)}") from error

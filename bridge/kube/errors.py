@@ -30,6 +30,8 @@ from typing import Any
 
 import msgspec
 
+from bridge.model.nesting import decode
+
 
 class KubeError(Exception):
     """Anything that went wrong with a Kubernetes API server."""
@@ -128,7 +130,7 @@ def one_line(text: object) -> str:
 def api_error(http_status: int, body: bytes, retry_after: str | None = None) -> ApiError:
     """The error that an HTTP error answer stands for. `body` need not be a Status object: a proxy may have answered."""
     try:
-        status = msgspec.json.decode(body)
+        status: Any = decode(body)
     except msgspec.DecodeError:
         status = None
     wait = float(retry_after) if retry_after and retry_after.isdigit() else None

@@ -17,9 +17,11 @@ MAX_MESSAGE_DEPTH = MAX_DEPTH + 20  # in what carries objects: a list, an Admiss
 
 Decoded = TypeVar("Decoded")
 _ANY = msgspec.json.Decoder(Any)
-_STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")  # as signed bytes: one level down, one level up
-_OTHERS = bytes(set(range(256)) - set(b"[{]}"))
-_TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[][{}]', re.DOTALL)
+_STEPS = bytearray(256)  # as signed bytes: one level down, one level up, and no step for all other signs
+_STEPS[ord("[")] = _STEPS[ord("{")] = 1
+_STEPS[ord("]")] = _STEPS[ord("}")] = 0xFF
+_NO_BRACKETS = bytes(sign for sign in range(256) if not _STEPS[sign])
+_DEEP = re.compile(rb"\x01+")
 
 
 class NestingError(msgspec.DecodeError):
@@ -35,30 +37,29 @@ def exceeds(text: bytes, most: int) -> bool:
     # Where an item of a list follows another, a level ends before the next begins. Within a text both counts cancel.
     if opened <= most or opened - text.count(b"},{") - text.count(b"],[") <= most:
         return False
-    if b"\\" in text:
-        text = text.replace(b"\\\\", b"").replace(b'\\"', b"")
-    outside_strings = b"".join(text.split(b'"')[::2])
-    steps = memoryview(outside_strings.translate(_STEPS, _OTHERS)).cast("b")
+    outside = b"".join(_without_escapes(text).split(b'"')[::2])
+    steps = memoryview(outside.translate(_STEPS, _NO_BRACKETS)).cast("b")
     return max(accumulate(steps), default=0) > most
 
 
 def cut(text: bytes, most: int) -> bytes:
     """JSON text with null in place of each value that is nested more than `most` levels deep."""
+    parts = _without_escapes(text).split(b'"')
+    parts[1::2] = [bytes(len(part)) for part in parts[1::2]]
+    steps = memoryview(b'"'.join(parts).translate(_STEPS)).cast("b")
+    deep = bytes(map(most.__lt__, accumulate(steps)))
     kept: list[bytes] = []
-    depth = start = 0
-    for token in _TOKEN.finditer(text):
-        sign = token[0]
-        if sign in b"[{":
-            depth += 1
-            if depth == most + 1:
-                kept += [text[start : token.start()], b"null"]
-        elif sign in b"]}":
-            depth -= 1
-            if depth == most:
-                start = token.end()
-    if depth <= most:
-        kept.append(text[start:])
+    start = 0
+    for value in _DEEP.finditer(deep):
+        kept += [text[start : value.start()], b"null"]
+        start = value.end() + 1  # behind the bracket that ends it
+    kept.append(text[start:])
     return b"".join(kept)
+
+
+def _without_escapes(text: bytes) -> bytes:
+    """The text with blanks in place of escaped backslashes and quotes: each quote left begins or ends a text."""
+    return text.replace(b"\\\\", b"  ").replace(b'\\"', b"  ") if b"\\" in text else text
 
 
 def decode(

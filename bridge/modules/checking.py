@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from bridge.model.nesting import decode
 from bridge.modules.places import SUFFIX
 
 # What a module could reach out with, or see of the machine.
@@ -212,6 +213,6 @@ def _failed(result: dict[str, Any], names: Mapping[str, str]) -> Finding:
 
 def _decoded(text: bytes) -> Any:
     try:
-        return msgspec.json.decode(text)
+        return decode(text)
     except msgspec.DecodeError:
         return None

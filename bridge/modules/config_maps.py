@@ -15,6 +15,7 @@ import msgspec
 
 from bridge.model.changes import Object
 from bridge.model.keys import Key
+from bridge.model.nesting import MAX_DEPTH, decode
 from bridge.model.selection import Selection
 from bridge.modules.readings import Reading, created_at, field_of, flaw, version_of
 from bridge.modules.submissions import Problem, Submission
@@ -81,8 +82,8 @@ def _documents(data: Mapping[str, str]) -> tuple[dict[str, Any], list[Problem]]:
 
 def _document(name: str, text: str) -> tuple[Any] | Problem:
     try:
-        return (msgspec.json.decode(text),)
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return (decode(text, most=MAX_DEPTH),)
+    except (msgspec.DecodeError, UnicodeEncodeError):
         pass  # its reason has no line, and YAML is a superset of JSON
     documents = list(read_documents(text))
     if not documents:

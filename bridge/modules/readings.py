@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from bridge.model.changes import Object
+from bridge.model.nesting import decode
 from bridge.modules.submissions import Problem, Submission
 
 
@@ -28,7 +29,7 @@ class Reading:
 def field_of(obj: Object, name: str) -> Any:
     """A field as plain values, whether the object came parsed or not; None where there is none."""
     value = obj.get(name)
-    return msgspec.json.decode(value) if isinstance(value, msgspec.Raw) else value
+    return decode(value) if isinstance(value, msgspec.Raw) else value
 
 
 def created_at(obj: Object) -> str:

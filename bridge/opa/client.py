@@ -13,6 +13,7 @@ from opa_client.opa_async import AsyncOpaClient
 from yarl import URL
 
 from bridge.model.keys import Key, parse_key
+from bridge.model.nesting import Decoded, NestingError, decode
 from bridge.opa.address import TlsFiles, Trust, connector, read_address
 from bridge.opa.config import BUNDLE_NAME
 from bridge.opa.errors import OpaError, OpaRejected, OpaUnavailable, OpaUndefined, QueryError
@@ -64,6 +65,10 @@ class _StatusResult(msgspec.Struct):
 
 class _Status(msgspec.Struct):
     result: _StatusResult
+
+
+_OBJECT = msgspec.json.Decoder(dict[str, Any])
+_STATUS = msgspec.json.Decoder(_Status)
 
 
 class Opa:
@@ -182,7 +187,7 @@ class Opa:
         Raises OpaRejected (status 500) when OPA's status plugin is off, as `opa_config` never leaves it.
         """
         body = await self._send_read("GET", "/v1/status")
-        return msgspec.json.decode(body, type=_Status).result.bundles.get(BUNDLE_NAME)
+        return _decode_as(_STATUS, body).result.bundles.get(BUNDLE_NAME)
 
     async def modules_by_author(self) -> dict[Key, list[str]]:
         """The packages of the modules that authors' objects (ConfigMaps, RegoPolicies) have in OPA, by the object."""
@@ -260,13 +265,16 @@ class Opa:
 
 
 def _decode(body: bytes) -> dict[str, Any]:
+    return _decode_as(_OBJECT, body or b"{}")
+
+
+def _decode_as(decoder: msgspec.json.Decoder[Decoded], body: bytes) -> Decoded:
     try:
-        answer = msgspec.json.decode(body) if body else {}
+        return decode(body, decoder)
+    except NestingError as error:
+        raise OpaError(f"OPA's answer cannot be used: {error}") from error
     except msgspec.DecodeError as error:
-        raise OpaError(f"what answers there is no OPA: {error}") from error
-    if not isinstance(answer, dict):
-        raise OpaError("what answers there is no OPA: its answer is no JSON object")
-    return answer
+        raise OpaError(f"the server at this address does not answer as an OPA does: {error}") from error
 
 
 def _revision(answer: dict[str, Any]) -> str:
@@ -278,7 +286,7 @@ def _revision(answer: dict[str, Any]) -> str:
 def _rejected(status: int, body: bytes, retry_after: str) -> OpaRejected:
     wait = float(retry_after) if retry_after.isdigit() else 0.0
     try:
-        answer = msgspec.json.decode(body)
+        answer: Any = decode(body)
     except msgspec.DecodeError:
         answer = None
     if not isinstance(answer, dict):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
+from bridge.model.nesting import decode
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaStartError, PortTaken
 
@@ -263,7 +264,7 @@ async def _lines(stream: asyncio.StreamReader) -> AsyncIterator[str]:
 
 def _message(line: str) -> str:
     try:
-        entry = msgspec.json.decode(line)
+        entry: Any = decode(line)
     except msgspec.DecodeError:
         return line
     if not isinstance(entry, dict) or "msg" not in entry:

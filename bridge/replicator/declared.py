@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from bridge.model.changes import Object
+from bridge.model.nesting import decode
 from bridge.opa.paths import segments_of
 
 EVERY = "*"  # in a pointer, each item of a list
@@ -61,7 +62,7 @@ def _decoders(fields: Sequence[str]) -> _Decoders:
 def _part(value: Any, decoder: msgspec.json.Decoder[Any]) -> Any:
     text = value if isinstance(value, msgspec.Raw) else msgspec.json.encode(value)
     try:
-        return decoder.decode(text)
+        return decode(text, decoder)
     except msgspec.DecodeError:
         return value  # of another shape than it should be, which the Rego judges
 

@@ -11,6 +11,7 @@ import msgspec
 
 from bridge.model.changes import Object
 from bridge.model.keys import Key, key_of, parse_key
+from bridge.model.nesting import decode
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, QueryError
 from bridge.opa.parts import batches, in_parts
@@ -180,4 +181,4 @@ async def _answered(asked: Mapping[Key, _Asked]) -> dict[Key, Links]:
 
 
 def _named(declared: msgspec.Raw) -> str:
-    return str(key_of(msgspec.json.decode(declared)))
+    return str(key_of(decode(declared)))

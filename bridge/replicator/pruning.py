@@ -9,6 +9,7 @@ import msgspec
 
 from bridge.model.changes import Object
 from bridge.model.keys import group_of
+from bridge.model.nesting import decode
 from bridge.model.selection import Fields
 from bridge.opa.paths import segments_of
 
@@ -94,7 +95,7 @@ def prune(obj: Object) -> Object:
 
 def parsed(value: Any) -> Any:
     """A field of an object, parsed if it is JSON text still."""
-    return msgspec.json.decode(value) if isinstance(value, msgspec.Raw) else value
+    return decode(value) if isinstance(value, msgspec.Raw) else value
 
 
 def _crd_spec(spec: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from bridge.model.changes import Object, Trouble
+from bridge.model.nesting import MAX_DEPTH, NestingError, exceeds
 from bridge.sources.yaml_documents import BrokenDocument, read_documents
 
 if TYPE_CHECKING:
@@ -137,10 +138,10 @@ def _fault_of(value: Any) -> str | None:
     if fault := _fault_of_metadata(value.get("metadata")):
         return fault
     try:
-        msgspec.json.encode(value)
+        text = msgspec.json.encode(value)
     except UnicodeEncodeError:
         return "a text in it is no valid Unicode"
-    return None
+    return str(NestingError()) if exceeds(text, MAX_DEPTH) else None
 
 
 def _fault_of_metadata(metadata: Any) -> str | None:

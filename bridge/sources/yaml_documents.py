@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from bridge.model.nesting import MAX_MESSAGE_DEPTH, NestingError, exceeds
 from bridge.sources.yaml_values import JsonCopy, Loader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _SEPARATOR = re.compile(r"(?:---|\.\.\.)(?:\s|$)")
-_DEEPEST = 1000  # levels; Python itself goes about half as deep, and says so
+_BLOCK_INDENT = " -?:\t"  # what a line of YAML begins with: each level of a block is a column further
 _DIRECTIVE = re.compile(r"%(?:YAML|TAG)\s")
 
 
@@ -103,23 +104,24 @@ def _yaml_document(number: int, first_line: int, chunk: str) -> Document | Broke
         return BrokenDocument(number, where, f"no YAML: {error.problem or error.context}")
     except yaml.reader.ReaderError as error:
         return BrokenDocument(number, first_line + chunk.count("\n", 0, error.position), f"no YAML: {error.reason}")
-    except RecursionError:
-        return BrokenDocument(number, line, "no YAML that JSON can hold: it is nested too deeply, or holds itself")
+    except (NestingError, RecursionError):  # the latter of merge keys, each of which refers to the next
+        return BrokenDocument(number, line, f"no YAML that JSON can hold: {NestingError()}, or contains itself")
     except ValueError as error:
         return BrokenDocument(number, line, f"no YAML that JSON can hold: {error}")
     return None if value is None else Document(number, line, value, _item_lines(node, first_line))
 
 
 def _refuse_abysses(chunk: str) -> None:
-    """Raise RecursionError for what nests deeper than libyaml's stack takes: there it would end the process."""
-    # Each level needs a bracket, or a column of its own. Only what could be that deep is looked at closely.
-    if chunk.count("[") + chunk.count("{") + max(map(len, chunk.split("\n"))) < _DEEPEST:
+    """Raise NestingError for what is too deep: libyaml's stack takes not much more, and would end the process."""
+    # Each level needs a bracket, or a column of its own. Only what could be that deep is parsed for it.
+    indent = max(len(line) - len(line.lstrip(_BLOCK_INDENT)) for line in chunk.split("\n"))
+    if chunk.count("[") + chunk.count("{") + indent + 1 < MAX_MESSAGE_DEPTH:
         return
     depth = 0
     for event in yaml.parse(chunk, Loader):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > _DEEPEST:
-            raise RecursionError
+        if depth > MAX_MESSAGE_DEPTH:
+            raise NestingError
 
 
 def _item_lines(node: yaml.Node, first_line: int) -> tuple[int, ...]:
@@ -141,10 +143,13 @@ def _json_documents(number: int, first_line: int, text: str) -> Iterator[Documen
             yield BrokenDocument(number, first_line + error.lineno - 1, f"no JSON: {error.msg}")
             return
         except (ValueError, RecursionError) as error:
-            reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-            yield BrokenDocument(number, line, f"no JSON: {reason}")
+            reason = str(NestingError()) if isinstance(error, RecursionError) else f"no JSON: {error}"
+            yield BrokenDocument(number, line, reason)
             return
-        yield Document(number, line, value)
+        if exceeds(text[start:position].encode(errors="surrogatepass"), MAX_MESSAGE_DEPTH):
+            yield BrokenDocument(number, line, str(NestingError()))
+        else:
+            yield Document(number, line, value)
         number += 1
 
 

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import yaml
 from yaml.constructor import ConstructorError
 
+from bridge.model.nesting import MAX_MESSAGE_DEPTH, NestingError
+
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
@@ -102,15 +104,20 @@ class JsonCopy:
     def __init__(self) -> None:
         self._values = 0
 
-    def of(self, value: Any) -> Any:
-        """The copy. Raises ValueError for what has no form in JSON, RecursionError for what holds itself."""
+    def of(self, value: Any, depth: int = 0) -> Any:
+        """The copy of a value within so many levels.
+
+        Raises ValueError for what has no form in JSON, NestingError for what is too deep, or contains itself.
+        """
         self._values += 1
+        if depth > MAX_MESSAGE_DEPTH:
+            raise NestingError
         if self._values > _MAX_VALUES:
             raise ValueError(f"its aliases unfold to more than {_MAX_VALUES} values")
         if isinstance(value, dict):
-            return {_key(key): self.of(item) for key, item in value.items()}
+            return {_key(key): self.of(item, depth + 1) for key, item in value.items()}
         if isinstance(value, list):
-            return [self.of(item) for item in value]
+            return [self.of(item, depth + 1) for item in value]
         if value is None or isinstance(value, str | bool | int | float):
             return value
         if isinstance(value, bytes):

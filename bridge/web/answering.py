@@ -10,6 +10,7 @@ import msgspec
 from aiohttp import web
 
 from bridge.answers.errors import AmbiguousNameError, CommandError, NameNotFoundError
+from bridge.model.nesting import MAX_MESSAGE_DEPTH, NestingError, decode
 from bridge.opa.errors import OpaError, OpaRejected, OpaUnavailable, OpaUndefined, QueryError
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -60,6 +61,8 @@ def refusal(error: Exception) -> web.Response | None:
             return _told(502, "Failed", str(error))
         case OpaError():
             return _told(502, "Failed", str(error))
+        case RecursionError():
+            return _told(502, "Failed", "the answer is nested too deeply")
     return None
 
 
@@ -87,9 +90,11 @@ async def body_of(request: web.Request, most: int) -> bytes:
 def decoded(content: bytes) -> dict[str, Any]:
     """A body as a JSON object, empty for none. Raises Refused."""
     try:
-        found = msgspec.json.decode(content) if content.strip() else {}
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise Refused(400, "InvalidInput", f"the body is no JSON: {error}") from error
+        found: Any = decode(content, most=MAX_MESSAGE_DEPTH) if content.strip() else {}
+    except NestingError as error:
+        raise Refused(400, "InvalidInput", f"the body is too deep: {error}") from error
+    except msgspec.DecodeError as error:
+        raise Refused(400, "InvalidInput", f"the body is not JSON: {error}") from error
     if not isinstance(found, dict):
         raise Refused(400, "InvalidInput", "the body is no JSON object")
     return found

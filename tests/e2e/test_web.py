@@ -216,6 +216,9 @@ async def test_queries_are_passed_on_and_nothing_else_is(served: Served) -> None
         ("effective", '{"input": {"targets": ["core/Service/a/b"]}}', 404, "TargetNotFound"),
         ("effective", "{", 400, "InvalidInput"),
         ("effective", "[]", 400, "InvalidInput"),
+        ("effective", "[" * 20_000, 400, "InvalidInput"),
+        ("effective", '{"input":' * 20_000 + "1" + "}" * 20_000, 400, "InvalidInput"),
+        ("effective", '{"input": {"changes": {"upsert": ' + "[" * 500 + "]" * 500 + "}}}", 400, "InvalidInput"),
         ("held", "{}", 404, "UnknownQuery"),
         ("..%2F..%2Fobjects", "{}", 404, "UnknownQuery"),
     ):

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import aiohttp
+import msgspec
 import pytest
 from aiohttp import web
 
@@ -125,7 +126,7 @@ async def test_what_is_no_opa_is_said_to_be_none() -> None:
         return web.Response(text="<html>")
 
     async with serving({"/v1/data/x": page}) as url, Opa(url) as client:
-        with pytest.raises(OpaError, match="no OPA"):
+        with pytest.raises(OpaError, match="does not answer as an OPA does"):
             await client.get("x")
 
 
@@ -237,3 +238,10 @@ async def test_modules_are_listed_by_the_object_that_submitted_them(opa_path: Pa
             "core/ConfigMap/opa-policies/acme": ["acme.a", "acme.b"],
             "policybridge.io/RegoPolicy/-/rates": ["rates"],
         }
+
+
+async def test_answer_that_is_too_deep_for_python_is_an_error_of_opa(opa: Opa) -> None:
+    await opa.put("abyss", msgspec.Raw(b'{"a":' * 5_000 + b"1" + b"}" * 5_000))
+    with pytest.raises(OpaError, match="OPA's answer cannot be used: it is nested more than"):
+        await opa.get("abyss")
+    assert await opa.get("bridge_test_is_still_there") is None

@@ -157,3 +157,13 @@ async def test_requests_are_counted_by_outcome_and_what_is_none_as_malformed() -
         await one.review(b"{}", 0.3, verified=True)
     assert one.counted.outcomes == {"denied": 1, "malformed": 1}
     assert one.counted.seconds.count == 1
+
+
+@pytest.mark.parametrize("exist", [True, False])
+async def test_object_that_is_too_deep_is_denied_while_policies_exist(exist: bool) -> None:
+    deep: Any = 1
+    for _ in range(300):
+        deep = {"a": deep}
+    response = await asked(admission({}, exist=exist), object={"apiVersion": "v1", "kind": "Pod", "spec": deep})
+    assert response["allowed"] is not exist
+    assert "request.object is too deep: it is nested more than 200 levels deep" in json.dumps(response)

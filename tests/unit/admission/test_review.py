@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from bridge.admission.review import ReviewError, annotation_patch, answer, read_review
+from bridge.model.nesting import exceeds
 from tests.unit.replicator.json_patch import applied
 
 OBJECT = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "shop"}}
@@ -54,10 +55,6 @@ def test_an_object_without_a_name_or_metadata_is_known_by_what_there_is() -> Non
         (review(uid=None), "uid"),
         (review(object={"metadata": "x"}), "no Kubernetes object"),
         (review(object=[1]), "no Kubernetes object"),
-        (
-            review(object=OBJECT).replace(b'"object":', b'"deep": ' + b"[" * 20_000 + b"]" * 20_000 + b', "object":'),
-            "deep|recursion",
-        ),
     ],
 )
 def test_what_is_no_review_is_refused_with_what_is_wrong(body: bytes, said: str) -> None:
@@ -100,3 +97,33 @@ def test_an_answer_says_what_became_of_the_request() -> None:
     }
     denied = json.loads(answer("7", patch=patch, denied=(403, "Forbidden", "no")))["response"]
     assert denied == {"uid": "7", "allowed": False, "status": {"code": 403, "reason": "Forbidden", "message": "no"}}
+
+
+def with_field(name: str, depth: int, **request: Any) -> bytes:
+    """A review with an object in this field whose levels are so many."""
+    head = json.dumps({**OBJECT, "spec": 0}).encode()
+    deep = head[: head.rindex(b"0")] + b'{"a":' * (depth - 1) + b"1" + b"}" * depth
+    return review(**request)[:-2] + b', "%s": %s}}' % (name.encode(), deep)
+
+
+@pytest.mark.parametrize("depth", [300, 970, 9_000, 20_000])
+@pytest.mark.parametrize("name", ["object", "options", "unknown"])
+def test_request_that_is_too_deep_has_a_flaw(name: str, depth: int) -> None:
+    asked = read_review(with_field(name, depth))
+    assert asked.flaw == f"request.{name} is too deep: it is nested more than 200 levels deep"
+    assert (asked.uid, asked.operation) == ("7", "CREATE")
+
+
+def test_object_at_the_bound_has_no_flaw() -> None:
+    asked = read_review(with_field("object", 200))
+    assert asked.flaw == ""
+    assert exceeds(bytes(asked.subject), 199)
+
+
+@pytest.mark.parametrize("depth", [300, 970, 9_000])
+def test_old_object_that_is_too_deep_is_cut_so_that_it_can_be_fixed_or_deleted(depth: int) -> None:
+    fixed = read_review(with_field("oldObject", depth, operation="UPDATE", object=OBJECT))
+    assert (fixed.flaw, json.loads(bytes(fixed.subject))) == ("", OBJECT)
+    deleted = read_review(with_field("oldObject", depth, operation="DELETE", object=None))
+    assert (deleted.flaw, deleted.key) == ("", "core/ConfigMap/shop/a")
+    assert not exceeds(bytes(deleted.request), 230)

@@ -94,7 +94,8 @@ def test_whatever_cannot_be_decoded_is_an_error_of_decoding(text: bytes) -> None
 def test_largest_object_of_an_api_server_is_judged_in_a_fraction_of_a_second(text: bytes) -> None:
     began = time.thread_time()
     exceeds(text, 200)
-    assert time.thread_time() - began < 0.5
+    cut(text, 200)
+    assert time.thread_time() - began < 1
 
 
 def test_nothing_recurses() -> None:

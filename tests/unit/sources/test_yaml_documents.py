@@ -1,3 +1,5 @@
+from collections.abc import Callable
+
 import pytest
 
 from bridge.sources.yaml_documents import BrokenDocument, Document, read_documents
@@ -101,7 +103,7 @@ def test_aliases_and_merges_unfold_into_values_of_their_own() -> None:
         ("a: .inf", "no number that JSON can hold"),
         ("a: 1e999", "no number that JSON can hold"),
         ("a: 1\nb: 2\na: 3", "the key 'a' occurs twice"),
-        ("a: &x [*x]", "holds itself"),
+        ("a: &x [*x]", "contains itself"),
         ("a: !!set {b}", "a set has no form in JSON"),
         ("a: !secret b", "could not determine a constructor"),
         ("? [1, 2]\n: 3", "unhashable key"),
@@ -152,3 +154,42 @@ def test_a_word_is_no_number() -> None:
 def test_what_is_nested_without_end_is_told_and_ends_nothing(text: str) -> None:
     (document,) = read_documents(text)
     assert isinstance(document, BrokenDocument)
+
+
+def aliased(depth: int) -> str:
+    """A document that is flat as it is written, and nests by its aliases."""
+    anchors = "".join(f"a{n}: &a{n} [*a{n - 1}]\n" for n in range(1, depth))
+    return f"a0: &a0 [1]\n{anchors}"
+
+
+def merged(depth: int) -> str:
+    return "a0: &a0 {b: 1}\n" + "".join(f"a{n}: &a{n} {{<<: *a{n - 1}}}\n" for n in range(1, depth))
+
+
+@pytest.mark.parametrize("depth", [300, 970, 3_000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        lambda depth: "a: " + "[" * depth + "]" * depth,
+        lambda depth: "a: " + "{a: " * depth + "1" + "}" * depth,
+        lambda depth: "- " * depth + "1",
+        lambda depth: "\n".join(" " * n + "a:" for n in range(depth)),
+        lambda depth: "\n".join(" " * n + "?" for n in range(depth)),
+        lambda depth: '{"a":' * depth + "1" + "}" * depth,
+        aliased,
+    ],
+    ids=["flow lists", "flow mappings", "compact lists", "blocks", "complex keys", "JSON", "aliases"],
+)
+def test_document_that_is_too_deep_is_broken_and_hides_no_other(text: Callable[[int], str], depth: int) -> None:
+    first, deep, last = read_documents(f"a: 1\n---\n{text(depth)}\n---\nb: 2\n")
+    assert isinstance(deep, BrokenDocument)
+    assert "nested more than 200 levels deep" in deep.reason
+    assert isinstance(first, Document)
+    assert isinstance(last, Document)
+    assert (first.value, last.value) == ({"a": 1}, {"b": 2})
+
+
+def test_merge_keys_may_refer_to_each_other() -> None:
+    [found] = read_documents(merged(5_000))
+    assert isinstance(found, Document)
+    assert found.value["a4999"] == {"b": 1}
