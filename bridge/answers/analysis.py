@@ -43,7 +43,7 @@ class Analysis:
     @property
     def fails(self) -> bool:
         """Whether problems are introduced that are more than a warning, or a trial, of a Constraint."""
-        return any(problem.get("enforcementAction", "deny") == "deny" for problem in self.introduced)
+        return any(map(is_error, self.introduced))
 
     def document(self) -> dict[str, Any]:
         """As JSON and YAML show it."""
@@ -57,6 +57,11 @@ class Analysis:
             "problems": {"introduced": self.introduced, "fixed": self.fixed, "unchanged": self.remaining},
             "effective": self.effective,
         }
+
+
+def is_error(problem: Mapping[str, Any]) -> bool:
+    """Whether a problem is more than a warning, or a trial, of a Constraint."""
+    return problem.get("enforcementAction", "deny") == "deny"
 
 
 async def analyze(opa: Opa, applied: Sequence[Object], deleted: Collection[Key]) -> Analysis:

@@ -9,8 +9,9 @@ import click
 from bridge.answers.errors import CommandError
 from bridge.cli.completing import OBJECTS
 from bridge.cli.help_text import ExampleCommand, debug_option
-from bridge.cli.options import FORMATS, Input, input_options, output_option
+from bridge.cli.options import Input, input_options, output_option
 from bridge.cli.plain import tell
+from bridge.cli.reports import FORMATS as REPORTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,6 +28,7 @@ _EXAMPLES = (
     ("The same against a folder", "bridge analyze -f policy.yaml --manifests deploy/"),
     ("A branch against main, with what it deletes", "bridge analyze -f new/ --manifests old/ --prune"),
     ("As annotations of a pull request on GitHub", "bridge analyze -f new/ --manifests old/ --prune -o github"),
+    ("As a comment on it; for code scanning; as test results", "bridge analyze -f new/ --manifests old/ -o markdown"),
     ("What deleting a policy would do", "bridge analyze --delete colorpolicy/infra/brand --manifests deploy/"),
 )
 _FOUND = 1  # the exit code, if problems are introduced
@@ -51,7 +53,7 @@ _FOUND = 1  # the exit code, if problems are introduced
 )
 @click.option("--prune", is_flag=True, help="With --manifests: what is there and not in FILE would be deleted.")
 @input_options
-@output_option(*FORMATS, "github")
+@output_option("table", "wide", "json", "yaml", *REPORTS)
 @debug_option
 @click.pass_context
 def analyze(

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from bridge.cli.printers.differences import differences_table
 from bridge.cli.printers.documents import print_document
-from bridge.cli.printers.github import workflow_commands
 from bridge.cli.printers.problems import Position, problems_table
 from bridge.cli.printers.table import print_tables
+from bridge.cli.reports import FORMATS as REPORTS
+from bridge.cli.reports import print_report
 
 if TYPE_CHECKING:
     from bridge.answers.analysis import Analysis
@@ -19,8 +20,8 @@ def print_analysis(output: str, answer: Analysis, position: Position) -> None:
     """Print it on standard output; `position` tells where an object is written, for those who mend it."""
     if output in {"json", "yaml"}:
         print_document(output, answer.document())
-    elif output == "github":
-        print("\n".join(workflow_commands(answer, position, summary(answer))))
+    elif output in REPORTS:
+        print_report(output, answer, position, summary(answer))
     else:
         tables = [
             problems_table(answer.introduced, position, "INTRODUCED"),

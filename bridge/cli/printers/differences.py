@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bridge.answers.targets import first_of, short_key
-from bridge.cli.printers.effective import leaves_of, policy_text
+from bridge.cli.printers.effective import leaves_of, policy_text, via_text, whole_path
 from bridge.cli.printers.table import Column, Table
 from bridge.model.keys import parse_key
 
@@ -16,23 +16,27 @@ Side = Mapping[str, Any] | None
 
 
 def differences_table(differences: Sequence[Mapping[str, Any]], wide: bool = False) -> Table:
-    """A row for each set of targets at which a policy kind changes in the same way."""
-    alike: dict[tuple[str, str, str], list[str]] = {}
+    """A row for each set of targets at which a policy kind changes in the same way, on paths by the same nodes."""
+    alike: dict[tuple[str, str, str, str], list[str]] = {}
     for told in differences:
         before, after = _fields(told["before"], told["after"]), _fields(told["after"], told["before"])
         if before == after:
             before, after = _policies(told["before"], told["after"]), _policies(told["after"], told["before"])
-        targets = alike.setdefault((told["policyKind"], before or "-", after or "-"), [])
-        target = short_key(parse_key(told["target"]))
+        key = parse_key(told["target"])
+        path = [parse_key(node) for node in told["path"] if node.count("/") == 3]
+        via = whole_path(path) if wide else via_text(path, key)
+        targets = alike.setdefault((told["policyKind"], via, before or "-", after or "-"), [])
+        target = short_key(key)
         if target not in targets:
             targets.append(target)
     rows: list[Sequence[str]] = [
-        [kind if wide else kind.partition("/")[2], _targets(targets, wide=wide), before, after]
-        for (kind, before, after), targets in alike.items()
+        [kind if wide else kind.partition("/")[2], _targets(targets, wide=wide), via, before, after]
+        for (kind, via, before, after), targets in alike.items()
     ]
     columns = [
         Column("POLICY KIND"),
         Column("TARGETS", long=True),
+        Column("VIA", long=wide),
         Column("BEFORE", painted=True, long=True),
         Column("AFTER", painted=True, long=True),
     ]

@@ -5,17 +5,17 @@ The form and its escapes: docs.github.com, "Workflow commands for GitHub Actions
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from bridge.answers.analysis import is_error
 from bridge.answers.targets import short_key
 from bridge.cli.plain import plain
-from bridge.model.keys import Key, parse_key
+from bridge.cli.printers.problems import Position
+from bridge.model.keys import parse_key
 
 if TYPE_CHECKING:
     from bridge.answers.analysis import Analysis
-
-Position = Callable[[Key], tuple[str, int] | None]
 
 
 def workflow_commands(answer: Analysis, position: Position, summary: str) -> Iterator[str]:
@@ -26,7 +26,7 @@ def workflow_commands(answer: Analysis, position: Position, summary: str) -> Ite
         where = {"file": place[0], "line": str(place[1])} if place else {}
         properties = {**where, "title": f"{short_key(key)}: {problem['reason']}"}
         told = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
-        level = "error" if problem.get("enforcementAction", "deny") == "deny" else "warning"
+        level = "error" if is_error(problem) else "warning"
         yield f"::{level} {told}::{_data(problem['message'])}"
     yield f"::notice title=Policy Bridge::{_data(summary)}"
 

