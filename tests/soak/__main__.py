@@ -1,4 +1,4 @@
-"""`make soak`: random changes and kills on a real control plane; at rests and at the end everything must be right.
+"""`make soak`: random changes and kills, then a hostile tenant beside a well-behaved one, on a real control plane.
 
 Figures are JSON lines on standard output, what is going on is on standard error. Ends with 1 where something is wrong.
 """
@@ -17,6 +17,9 @@ from tests.bench.figures import figure, machine
 from tests.soak.comparing import Different
 from tests.soak.progress import progress
 from tests.soak.soak import Failed, soak
+from tests.soak.tenants import soak_tenants
+
+PARTS = {"faults": soak, "tenants": soak_tenants}
 
 
 def main() -> None:
@@ -24,6 +27,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.soak", description=__doc__)
     parser.add_argument("--minutes", type=float, default=30, help="how long (default: 30)")
     parser.add_argument("--seed", type=int, help="of the changes and faults (default: another one each time)")
+    parser.add_argument("--only", choices=PARTS, help="one part (default: one after the other, each so long)")
     options = parser.parse_args()
     configure_logs("warning", "console")
     about = machine()
@@ -31,7 +35,9 @@ def main() -> None:
     seed = random.randrange(1_000_000) if options.seed is None else options.seed
     folder = Path(tempfile.mkdtemp(prefix="policy-bridge-soak-"))
     try:
-        asyncio.run(soak(options.minutes, seed, folder))
+        for name in [options.only] if options.only else PARTS:
+            (folder / name).mkdir()
+            asyncio.run(PARTS[name](options.minutes, seed, folder / name))
     except KeyboardInterrupt:
         progress("stopped; nothing of it runs any more")
         sys.exit(130)

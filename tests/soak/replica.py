@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +17,28 @@ from tests.controlplane.process import ServerProcess
 from tests.soak.cluster import ASKED
 
 BRIDGE = Path(sys.executable).parent / "bridge"
-_STATUS_WRITES = 1_000  # a second: what is compared is what they say, not how fast they come
+CHANGING = {  # settings for random changes
+    "BRIDGE_TYPES": ",".join(ASKED),
+    "BRIDGE_STATUS_WRITES_PER_SECOND": "1000",  # what is compared is what they say, not how fast they come
+}
 _PATIENCE = 180.0  # seconds until a bridge that was started runs; on a machine that is busy it takes long
 
 
 class Replica:
     """Started, killed and started again; `name` is in the names of its logs."""
 
-    def __init__(self, name: str, kubeconfig: Path, folder: Path) -> None:
+    def __init__(
+        self,
+        name: str,
+        kubeconfig: Path,
+        folder: Path,
+        options: Sequence[str] = ("--listen", "127.0.0.1:0"),
+        settings: Mapping[str, str] = CHANGING,
+    ) -> None:
         self.name = name
         self._kubeconfig = kubeconfig
+        self._options = options
+        self._settings = settings
         self._folder = folder
         self._process: ServerProcess | None = None
         self._starts = 0
@@ -36,13 +48,9 @@ class Replica:
         self._starts += 1
         log = self._folder / f"bridge-{self.name}-{self._starts:03}.log"
         environment = {name: value for name, value in os.environ.items() if not name.startswith("BRIDGE_")}
-        settings = {
-            "BRIDGE_TYPES": ",".join(ASKED),
-            "BRIDGE_STATUS_WRITES_PER_SECOND": str(_STATUS_WRITES),
-            "BRIDGE_LOG_FORMAT": "json",
-        }
-        command = [str(BRIDGE), "run", "--kubeconfig", str(self._kubeconfig), "--listen", "127.0.0.1:0"]
-        self._process = ServerProcess(command, log, environment | settings)
+        environment |= {**self._settings, "BRIDGE_LOG_FORMAT": "json"}
+        command = [str(BRIDGE), "run", "--kubeconfig", str(self._kubeconfig), *self._options]
+        self._process = ServerProcess(command, log, environment)
         deadline = time.monotonic() + _PATIENCE
         while not self._said("running"):
             if time.monotonic() > deadline or not self._process.running:
@@ -76,9 +84,13 @@ class Replica:
 
     def memories(self) -> dict[str, float]:
         """MiB of the bridge and of its OPA, where the system tells."""
-        pids = {name: self._pid_of(name) for name in ("bridge", "opa")}
-        found = {name: memory(pid) for name, pid in pids.items() if pid is not None}
+        found = {name: memory(pid) for name, pid in self.pids().items()}
         return {name: used for name, used in found.items() if used is not None}
+
+    def pids(self) -> dict[str, int]:
+        """The processes of the bridge and of its OPA, as far as they run."""
+        found = {name: self._pid_of(name) for name in ("bridge", "opa")}
+        return {name: pid for name, pid in found.items() if pid is not None}
 
     def errors(self) -> list[str]:
         """What all its bridges have logged as an error, or ended with."""
@@ -88,6 +100,10 @@ class Replica:
             for line in log.read_text(errors="replace").splitlines()
             if _is_error(line)
         ]
+
+    def crashes(self) -> list[str]:
+        """The errors that nothing has caught."""
+        return [line for line in self.errors() if "Traceback" in line or '"level": "critical"' in line]
 
     def _pid_of(self, name: str) -> int | None:
         if self._process is None:

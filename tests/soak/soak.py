@@ -65,12 +65,17 @@ async def soak(minutes: float, seed: int, folder: Path) -> None:
         await asyncio.to_thread(plane.stop)
 
 
-async def _define(plane: ControlPlane) -> None:
+async def define_bridge(plane: ControlPlane) -> None:
+    """Apply the bridge's own CRDs."""
     for file in sorted(CRDS.glob("*.yaml")):
         name = f"{file.stem}.policybridge.io"
         path = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}"
         await asyncio.to_thread(plane.api.apply, path, file.read_text())
         await asyncio.to_thread(plane.api.wait_for_crds, {name})
+
+
+async def _define(plane: ControlPlane) -> None:
+    await define_bridge(plane)
     policies = {"direct": "Direct", "rule": "Inherited", "backend": "Inherited"}
     for kind in POLICY_KINDS:
         body = crd("backendpolicies" if kind == "BackendPolicy" else f"{kind.lower()[:-1]}ies", kind, group=GROUP)

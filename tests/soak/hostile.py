@@ -1,0 +1,123 @@
+"""A hostile tenant, in a process of its own: its objects, its statuses, its connections, slow writes in its namespace.
+
+.venv/bin/python -m tests.soak.hostile KUBECONFIG SEED WEBHOOK_PORT PAGE_PORT
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import json
+import os
+import random
+import ssl
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from tests.controlplane.api import ApiError, ApiServer
+from tests.soak.floods import Flood, Floods
+from tests.soak.hostile_objects import ATTACKS, GROUP, HOSTILE, Object, odd_statuses
+from tests.soak.slow_writes import SlowWrites
+
+NUMBERS = 6  # of each attack, so many at once
+_PAUSE = 0.6  # seconds between two attacks, on average
+_STATUS_PAUSE = 0.2  # seconds between two statuses that are overwritten
+_SLOW = 7.0  # seconds that a status write takes: longer than a Lease's renewal
+_REPORT = 20.0
+_NICE = 10  # what an attacker computes, he computes elsewhere
+_PLURALS = {"LimitPolicy": "limitpolicies", "HTTPRoute": "httproutes", "Thing": "things"}
+
+
+class Hostile:
+    """Makes objects of ATTACKS and overwrites statuses. `counts` has what the API server took and refused."""
+
+    def __init__(self, api: ApiServer, seed: int) -> None:
+        self.counts: Counter[str] = Counter()
+        self._api = api
+        self._chance = random.Random(seed)
+
+    async def run(self) -> None:
+        """Attack, until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._attack())
+            tasks.create_task(self._overwrite_statuses())
+
+    async def _attack(self) -> None:
+        while True:
+            name = self._chance.choice(sorted(ATTACKS))
+            for obj in ATTACKS[name](self._chance.randrange(NUMBERS)):
+                await asyncio.to_thread(self._replace, name, obj)
+            await asyncio.sleep(self._chance.uniform(0, 2 * _PAUSE))
+
+    async def _overwrite_statuses(self) -> None:
+        while True:
+            for obj in odd_statuses(self._chance.randrange(NUMBERS)):
+                await asyncio.to_thread(self._overwrite, obj)
+                await asyncio.sleep(_STATUS_PAUSE)
+
+    def _replace(self, attack: str, obj: Object) -> None:
+        path = path_of(obj)
+        try:
+            with contextlib.suppress(ApiError):
+                self._api.request("DELETE", f"{path}/{obj['metadata']['name']}")
+            self._api.request("POST", path, {name: value for name, value in obj.items() if name != "status"})
+        except ApiError as error:
+            self.counts[f"{attack}_refused_{error.status}"] += 1
+        except (OSError, ValueError):  # it took longer than 30 s, or is more than json can write
+            self.counts[f"{attack}_failed"] += 1
+        else:
+            self.counts[attack] += 1
+
+    def _overwrite(self, obj: Object) -> None:
+        path = f"{path_of(obj)}/{obj['metadata']['name']}/status"
+        try:
+            self._api.request("PATCH", path, {"status": obj.get("status")}, "application/merge-patch+json")
+        except (ApiError, OSError):
+            self.counts["status_refused"] += 1
+        else:
+            self.counts["status"] += 1
+
+
+def path_of(obj: Object) -> str:
+    """Where the API server has objects of this type in the tenant's namespace."""
+    return f"/apis/{obj['apiVersion']}/namespaces/{HOSTILE}/{_PLURALS[obj['kind']]}"
+
+
+def api_of(kubeconfig: Path) -> ApiServer:
+    """Requests to the API server of a kubeconfig of the tests."""
+    config: dict[str, Any] = json.loads(kubeconfig.read_text())
+    cluster = config["clusters"][0]["cluster"]
+    authority = base64.b64decode(cluster["certificate-authority-data"]).decode()
+    context = ssl.create_default_context(cadata=authority)
+    return ApiServer(cluster["server"], config["users"][0]["user"]["token"], context)
+
+
+async def attack(kubeconfig: Path, seed: int, webhook_port: int, page_port: int) -> None:
+    """Do all of it, until cancelled; every few seconds a line of JSON with the counts."""
+    api = api_of(kubeconfig)
+    hostile = Hostile(api, seed)
+    floods = Floods(
+        [
+            Flood("webhook", webhook_port, tls=True, silent=1_500, idle=300, slow=16, reviews=4),
+            Flood("page", page_port, tls=False, silent=500, idle=300, slow=16, reviews=4),
+        ]
+    )
+    with tempfile.TemporaryDirectory(prefix="policy-bridge-slow-") as folder:
+        async with SlowWrites(api, HOSTILE, [GROUP], _SLOW, Path(folder)) as slow, asyncio.TaskGroup() as tasks:
+            tasks.create_task(hostile.run())
+            tasks.create_task(floods.run())
+            while True:
+                await asyncio.sleep(_REPORT)
+                counts = {**hostile.counts, **floods.counts, "slow_writes": slow.delayed}
+                sys.stdout.write(f"{json.dumps(counts, sort_keys=True)}\n")
+                sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    os.nice(_NICE)
+    sys.setrecursionlimit(100_000)  # json writes nested values by recursion
+    asyncio.run(attack(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])))

@@ -1,0 +1,210 @@
+"""Objects of a hostile tenant: each is valid for the API server, and meant to cost others time, memory or availability.
+
+`ATTACKS` has them by name. A maker gets a number and returns the objects of one attack; the same number gives the same
+names, so that attacks replace their own objects. All of them are in the tenant's namespace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+GATEWAY_API = "gateway.networking.k8s.io"
+GROUP = "tenants.example.com"
+HOSTILE = "hostile"  # the tenant's namespace
+SHARED = {"name": "shared", "namespace": "infra"}  # the Gateway of all tenants
+
+Object = dict[str, Any]
+
+# Just below and far above the default bounds on policies (docs/reference/settings.md, "Bounds on policies").
+LEAVES = (11_900, 20_000)
+REFS = (256, 12_000)
+DEPTHS = (60, 900, 9_000)
+BYTES = (250_000, 1_000_000)
+
+ODD_NAMES = (
+    "../infra/shared",
+    "../../../../etc/passwd",
+    "a/b#c@frontend",
+    "#[0]",
+    "core/Service/quiet/cart",
+    "",
+    " ",
+    "\t\n",
+    "\u0000",
+    "\u202egnp.exe",
+    "é" * 200,
+    "x" * 20_000,
+    "__proto__",
+    "%2e%2e%2f",
+    "<script>alert(1)</script>",
+    '"}]}}',
+    "~0~1",
+    "-",
+    "*",
+)
+ODD_VALUES: tuple[Any, ...] = (None, True, -1, 1e300, "", "text", [], [[]], [None], {}, {"": {}}, [[[[[{}]]]]])
+PATTERNS = (
+    "[a-k1]{1000}",
+    "([a-z]{1,100}){1,10}",
+    "((((a{1,10}){1,10}){1,10}))",
+    "(a|aa|aaa|aaaa){250}",
+    "^(.*.*.*.*.*.*.*)*$",
+    "[^/]{999}/[^/]{999}",
+    "\\pL{500}\\pN{500}",
+    "(x+x+)+y",
+)
+
+
+def policy(name: str, spec: Any, kind: str = "LimitPolicy") -> Object:
+    """A policy of the tenant; `spec` is taken as it is."""
+    return _object(f"{GROUP}/v1", kind, name, spec=spec)
+
+
+def wide_policies(number: int) -> Iterable[Object]:
+    """Many leaves: as many as are allowed, and more."""
+    leaves = LEAVES[number % 2]
+    yield policy(f"wide-{number}", {"targetRefs": [_route(0)], **{f"f{leaf}": leaf for leaf in range(leaves)}})
+
+
+def deep_policies(number: int) -> Iterable[Object]:
+    """Many levels, of objects and of lists."""
+    depth = DEPTHS[number % 3]
+    yield policy(f"deep-{number}", {"targetRefs": [_route(0)], "a": nested(depth, lists=number % 2 == 1)})
+
+
+def deep_things(number: int) -> Iterable[Object]:
+    """The same in a type of which any fields are replicated."""
+    yield _object("example.com/v1", "Thing", f"deep-{number}", spec=nested(DEPTHS[number % 3], lists=number % 2 == 0))
+
+
+def huge_policies(number: int) -> Iterable[Object]:
+    """One large text in a policy."""
+    yield policy(f"huge-{number}", {"targetRefs": [_route(0)], "text": "x" * BYTES[number % 2]})
+
+
+def huge_things(number: int) -> Iterable[Object]:
+    """One large text in an object, and large annotations."""
+    thing = _object("example.com/v1", "Thing", f"huge-{number}", spec={"text": "y" * BYTES[number % 2]})
+    thing["metadata"]["annotations"] = {f"example.com/a{count}": "z" * 20_000 for count in range(12)}
+    yield thing
+
+
+def many_refs(number: int) -> Iterable[Object]:
+    """Policies that each name many targets: routes that exist, and names that do not."""
+    refs = REFS[number % 2]
+    yield policy(f"refs-{number}", {"targetRefs": [_route(ref % 60) for ref in range(refs)], "requests": number})
+    missing = [{**_route(0), "name": f"missing-{ref}"} for ref in range(REFS[0])]
+    yield policy(f"missing-{number}", {"targetRefs": missing})
+
+
+def selected_by_everything(number: int) -> Iterable[Object]:
+    """Selectors that select everything, many times."""
+    selector = {"group": GATEWAY_API, "kind": "HTTPRoute"}
+    yield policy(f"select-{number}", {"targetSelectors": [selector] * 50, "requests": number})
+
+
+def many_policies_on_one_route(number: int) -> Iterable[Object]:
+    """A tall stack on one route."""
+    for count in range(12):
+        yield policy(f"stack-{number}-{count}", {"targetRefs": [_route(1)], "requests": count, f"f{number}": None})
+
+
+def large_routes(number: int) -> Iterable[Object]:
+    """As many rules, parents and backends as a route may have, on the shared Gateway."""
+    backends = [{"name": f"service-{count}", "port": 80} for count in range(16)]
+    rules = [{"backendRefs": backends, "matches": [_path(f"/{rule}")]} for rule in range(16)]
+    parents = [{**SHARED, "sectionName": "web", "port": 80 + count} for count in range(31)] + [dict(SHARED)]
+    yield route(f"large-{number}", rules, parentRefs=parents)
+
+
+def routes(number: int) -> Iterable[Object]:
+    """Ordinary routes, of which the tenant has many."""
+    for count in range(number * 10, number * 10 + 10):
+        yield route(f"route-{count}", [{"backendRefs": [{"name": "cart", "port": 80}]}])
+
+
+def regexes(number: int) -> Iterable[Object]:
+    """Routes full of patterns that cost an engine of regular expressions time or memory, for every hostname."""
+    matches = [
+        {
+            "path": {"type": "RegularExpression", "value": f"/{number}/{count}/{PATTERNS[count % len(PATTERNS)]}"},
+            "headers": [{"type": "RegularExpression", "name": "x", "value": PATTERNS[(count + 1) % len(PATTERNS)]}],
+        }
+        for count in range(64)
+    ]
+    rules = [{"matches": matches[first : first + 16]} for first in range(0, 64, 16)]
+    yield route(f"regex-{number}", rules, hostnames=["*.example.com"])
+
+
+def odd_backend_names(number: int) -> Iterable[Object]:
+    """References that name what no object can be called."""
+    names = [name for name in ODD_NAMES if 0 < len(name) <= 253]
+    chosen = names[number % len(names)]
+    rules = [{"backendRefs": [{"name": chosen, "port": 80}, {"group": "example.com", "kind": "Thing", "name": chosen}]}]
+    yield route(f"odd-{number}", rules, parentRefs=[dict(SHARED), {"name": chosen}])
+
+
+def odd_policy_names(number: int) -> Iterable[Object]:
+    """Refs, fields and values of the wrong name or type."""
+    name = ODD_NAMES[number % len(ODD_NAMES)]
+    value = ODD_VALUES[number % len(ODD_VALUES)]
+    ref = {"group": GATEWAY_API, "kind": "HTTPRoute", "name": name, "sectionName": name, "namespace": name}
+    yield policy(f"odd-ref-{number}", {"targetRefs": [ref, {**_route(0), "name": value}, value], name: value})
+    yield policy(f"odd-refs-{number}", {"targetRefs": value, "targetSelectors": value, "strategy": value})
+    yield policy(f"odd-spec-{number}", value)
+
+
+def odd_statuses(number: int) -> Iterable[Object]:
+    """Statuses that are none, or full of other controllers' entries; written again whenever the bridge has its own."""
+    value = ODD_VALUES[number % len(ODD_VALUES)]
+    entries = [{"ancestorRef": _route(count), "controllerName": "example.com/x"} for count in range(2_000)]
+    for count, status in enumerate(({"conditions": value}, {"ancestors": value}, {"ancestors": entries}, value)):
+        body = policy(f"status-{number}-{count}", {"targetRefs": [_route(0)], "requests": number})
+        yield body if status is None else {**body, "status": status}
+
+
+def nested(depth: int, *, lists: bool) -> Any:
+    """So many levels of objects, or of lists, with an object at the top."""
+    value: Any = 1
+    for _ in range(depth - 1):
+        value = [value] if lists else {"a": value}
+    return {"a": value}
+
+
+def route(name: str, rules: list[Object], **spec: Any) -> Object:
+    """A route of the tenant, on the shared Gateway."""
+    return _object(f"{GATEWAY_API}/v1", "HTTPRoute", name, spec={"parentRefs": [dict(SHARED)], "rules": rules, **spec})
+
+
+def _route(number: int) -> Object:
+    return {"group": GATEWAY_API, "kind": "HTTPRoute", "name": f"route-{number}"}
+
+
+def _path(value: str) -> Object:
+    return {"path": {"type": "PathPrefix", "value": value}}
+
+
+def _object(api_version: str, kind: str, name: str, **rest: Any) -> Object:
+    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name, "namespace": HOSTILE}, **rest}
+
+
+ATTACKS: dict[str, Callable[[int], Iterable[Object]]] = {
+    made.__name__: made
+    for made in (
+        wide_policies,
+        deep_policies,
+        deep_things,
+        huge_policies,
+        huge_things,
+        many_refs,
+        selected_by_everything,
+        many_policies_on_one_route,
+        large_routes,
+        routes,
+        regexes,
+        odd_backend_names,
+        odd_policy_names,
+        odd_statuses,
+    )
+}
