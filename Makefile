@@ -15,6 +15,7 @@ REGO_COVERAGE := 90
 MANIFESTS ?= examples/shop
 PYTEST_ARGS ?=
 SOAK_MINUTES ?= 30
+SOAK_ONLY ?=
 # Most tests wait for a real server: two at once take half the time. Each worker has a control plane of its own, and the
 # tests of one file stay together and in their order.
 PYTEST_WORKERS ?= 2
@@ -56,8 +57,8 @@ check-release: test test-long soak fuzz ## Everything that a release has to pass
 bench: setup-test ## Measure; one JSON line a figure
 	@$(PY) -m tests.bench
 
-soak: setup-test ## Random changes and kills for half an hour (SOAK_MINUTES); everything must come right
-	@exec $(PY) -m tests.soak --minutes $(SOAK_MINUTES)
+soak: setup-test ## Random changes and kills, then a hostile tenant, for SOAK_MINUTES each (SOAK_ONLY: faults or tenants)
+	@exec $(PY) -m tests.soak --minutes $(SOAK_MINUTES) $(if $(SOAK_ONLY),--only $(SOAK_ONLY))
 
 lint: $(STAMP) ## ruff, mypy, import-linter
 	@echo "lint: ruff"
