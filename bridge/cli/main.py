@@ -33,6 +33,7 @@ from bridge.cli.rbac import rbac
 from bridge.cli.request import request
 from bridge.cli.run import run
 from bridge.cli.status import status
+from bridge.cli.token import credentials, token
 from bridge.cli.tree import tree
 from bridge.cli.uninstall_status import uninstall_status
 from bridge.cli.version import show_version, version
@@ -58,6 +59,8 @@ _COMMANDS: tuple[ExampleCommand, ...] = (
     run,
     config,
     opa_config,
+    credentials,
+    token,
     webhook_config,
     rbac,
     crds,

@@ -43,6 +43,11 @@ _SHOWN_ROWS = 100  # of a table at the start; the rest is a command away
 )
 @click.option("--opa-token-file", metavar="FILE", help="Bearer token for that OPA; read anew for each request.")
 @click.option(
+    "--bundle-credentials",
+    metavar="FOLDER",
+    help="The token and the keys by which that OPA gets bundles and believes them, as `opa-config` has them.",
+)
+@click.option(
     "--opa-port", type=click.IntRange(1, 65535), help="The port of the OPA that is started. Default: a free one."
 )
 @click.option("--opa-socket", metavar="PATH", help="The OPA that is started listens on this Unix socket, on no port.")

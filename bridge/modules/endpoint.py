@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from aiohttp import web
 
 from bridge.opa.bundle import Bundle
-from bridge.opa.config import BUNDLE_CONTENT_TYPE, BUNDLE_PATH
+from bridge.opa.config import BUNDLE_CONTENT_TYPE
 
 LONGEST_WAIT = 60.0  # seconds; a client that asks for more is answered by then
 
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
 
 class BundleEndpoint:
-    """Serves one bundle at a time; until there is a first one, who asks waits. `handed` is the revision given last."""
+    """Serve one bundle at a time at `path`; before the first one, requests wait.
 
-    def __init__(self, bundle: Bundle | None = None, path: str = BUNDLE_PATH) -> None:
+    `archive` makes the bytes that are served of a bundle. `handed` is the revision that was served last. What a request
+    says of its client counts: `add_to` gets the guard that lets OPA alone through.
+    """
+
+    def __init__(self, path: str, archive: Callable[[Bundle], bytes], bundle: Bundle | None = None) -> None:
         self.handed = ""
         self._confirmed = ""
         self._path = path
+        self._archive = archive
         self._bundle = bundle
+        self._content = archive(bundle) if bundle else b""
         self._fresh_start: Callable[[], None] = lambda: None
         self._changed = asyncio.Condition()
         self._ended = False
@@ -34,15 +42,15 @@ class BundleEndpoint:
         """Call this when a client asks who has no bundle yet: its OPA has just started."""
         self._fresh_start = call
 
-    def add_to(self, app: web.Application) -> None:
-        """Route the endpoint in an application."""
-        app.router.add_get(self._path, self._get)
+    def add_to(self, app: web.Application, guard: Callable[[Handler], Handler]) -> None:
+        """Route the endpoint in an application, behind a guard."""
+        app.router.add_get(self._path, guard(self._get))
         app.on_shutdown.append(self._end)
 
     async def serve_next(self, bundle: Bundle) -> None:
         """Serve another bundle from now on; who waits for news gets it at once."""
         async with self._changed:
-            self._bundle = bundle
+            self._bundle, self._content = bundle, self._archive(bundle)
             self._changed.notify_all()
 
     async def _end(self, _: web.Application) -> None:
@@ -56,7 +64,7 @@ class BundleEndpoint:
         async with self._changed:
             await self._changed.wait_for(lambda: self._confirmed == revision)
 
-    async def _get(self, request: web.Request) -> web.Response:
+    async def _get(self, request: web.Request) -> web.StreamResponse:
         has = request.headers.get("If-None-Match", "").strip('"')
         if not has:
             self._fresh_start()
@@ -79,7 +87,7 @@ class BundleEndpoint:
         if has == bundle.revision:
             return web.Response(status=304, headers=headers)
         self.handed = bundle.revision
-        return web.Response(body=bundle.content, headers=headers)
+        return web.Response(body=self._content, headers=headers)
 
     def _has_news(self, has: str) -> bool:
         return self._ended or (self._bundle is not None and self._bundle.revision != has)

@@ -24,11 +24,11 @@ def tokens_bundle(bridge: Iterable[str], readers: Iterable[str]) -> Bundle:
     return build_bundle({}, {"system": {"policy_bridge": {"tokens": roles}}}, [ROOT])
 
 
-def checked_token(text: str) -> str:
+def checked_token(text: str, shortest: int = SHORTEST) -> str:
     """A token without the space around it. Raises TokenError for what is none."""
     token = text.strip()
-    if len(token) < SHORTEST:
-        raise TokenError(f"a token has at least {SHORTEST} characters")
+    if len(token) < shortest:
+        raise TokenError(f"a token has at least {shortest} characters, and this one has {len(token)}")
     if not token.isascii() or not token.isprintable() or " " in token:
         raise TokenError("a token is one word of printable ASCII")
     return token

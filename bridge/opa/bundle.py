@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import gzip
 import hashlib
 import io
 import tarfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -15,17 +16,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Bundle:
     """A bundle as OPA reads it.
 
-    `content` is the archive (tar.gz), `revision` names its content (and serves as the ETag), `roots` are the parts of
+    `files` are its files by path, `revision` names their content (and serves as the ETag), `roots` are the parts of
     `data` that it owns, as slash-separated paths.
     """
 
-    content: bytes
+    files: Mapping[str, bytes] = field(repr=False)
     revision: str
     roots: tuple[str, ...]
+
+    @functools.cached_property
+    def content(self) -> bytes:
+        """The archive (tar.gz), without a signature."""
+        return archive_of(self.files)
 
 
 def build_bundle(
@@ -49,8 +55,8 @@ def build_bundle(
     files["data.json"] = msgspec.json.encode(data, order="deterministic")
     if revision is None:
         revision = _digest(files, owned)
-    manifest = msgspec.json.encode({"revision": revision, "roots": list(owned)})
-    return Bundle(_archive({".manifest": manifest, **files}), revision, owned)
+    manifest = msgspec.json.encode({"revision": revision, "roots": list(owned)}, order="deterministic")
+    return Bundle({".manifest": manifest, **files}, revision, owned)
 
 
 def _digest(files: Mapping[str, bytes], roots: tuple[str, ...]) -> str:
@@ -61,7 +67,8 @@ def _digest(files: Mapping[str, bytes], roots: tuple[str, ...]) -> str:
     return digest.hexdigest()[:16]
 
 
-def _archive(files: Mapping[str, bytes]) -> bytes:
+def archive_of(files: Mapping[str, bytes]) -> bytes:
+    """Files by path as tar.gz: the same bytes for the same files."""
     plain = io.BytesIO()
     # The format that takes names of any length.
     with tarfile.open(fileobj=plain, mode="w", format=tarfile.PAX_FORMAT) as archive:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 BUNDLE_NAME = "policy-bridge"  # how OPA names the bundle in its status and provenance
 BUNDLE_PATH = "/bundles/policy-bridge.tar.gz"  # where the bridge serves it
 TOKENS_NAME = "policy-bridge-tokens"  # the bundle of who may ask OPA for what
 TOKENS_PATH = "/bundles/policy-bridge-tokens.tar.gz"
+KEY_ID = "policy-bridge"  # of the key that signs bundles, in OPA's configuration
+KEY_ALGORITHM = "ES256"
 LONG_POLL_SECONDS = 30
 LARGEST_BODY = 64 << 20  # bytes of a request to OPA, unpacked too; a piece of a first fill has at most half of that
 
@@ -23,21 +26,39 @@ _DECISION_IDS = {
 }
 
 
-def opa_config(bridge_url: str, *, decision_ids: bool = False, authorization: bool = False) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class BundleTrust:
+    """By what OPA gets bundles and believes them.
+
+    OPA shows the token itself, or what the file `token_path` holds at each request. `public_key` is PEM; empty where
+    OPA gets the key by an argument (`--set-file=keys.policy-bridge.key=FILE`).
+    """
+
+    public_key: str = ""
+    token: str = field(default="", repr=False)
+    token_path: str = ""
+
+
+def opa_config(
+    bridge_url: str, trust: BundleTrust, *, decision_ids: bool = False, authorization: bool = False
+) -> dict[str, Any]:
     """OPA's configuration (JSON and YAML alike) for a bridge that serves its bundle at `bridge_url`.
 
+    OPA accepts a bundle only with the signature of the key in `trust`.
     OPA asks again 1 to 2 s after each answer, and an answer waits up to LONG_POLL_SECONDS for news. The status plugin
     is on so that `/v1/status` tells which bundle OPA has activated, or why it refused one. With `decision_ids` each
     answer has an id, for the audit of admission. With `authorization` OPA also asks for the tokens that it is to
     accept, and limits what is sent to it: OPA reads a body before it asks who has sent it.
     """
+    bearer = {"token_path": trust.token_path} if trust.token_path else {"token": trust.token}
     logged = {"decision_logs": _DECISION_IDS} if decision_ids else {}
     limits = {"server": {"decoding": {"max_length": LARGEST_BODY, "gzip": {"max_length": LARGEST_BODY}}}}
     return {
-        "services": {"bridge": {"url": bridge_url.rstrip("/")}},
+        "services": {"bridge": {"url": bridge_url.rstrip("/"), "credentials": {"bearer": bearer}}},
+        "keys": {KEY_ID: {"algorithm": KEY_ALGORITHM, **({"key": trust.public_key} if trust.public_key else {})}},
         "bundles": {
-            BUNDLE_NAME: _bundle(BUNDLE_PATH),
-            **({TOKENS_NAME: _bundle(TOKENS_PATH)} if authorization else {}),
+            BUNDLE_NAME: _bundle(BUNDLE_NAME, BUNDLE_PATH),
+            **({TOKENS_NAME: _bundle(TOKENS_NAME, TOKENS_PATH)} if authorization else {}),
         },
         "status": {"prometheus": True},
         **logged,
@@ -55,10 +76,15 @@ def opa_arguments(config: str, policy: str, listen: Sequence[str]) -> list[str]:
     ]
 
 
-def _bundle(path: str) -> dict[str, Any]:
+def _bundle(name: str, path: str) -> dict[str, Any]:
     polling = {
         "min_delay_seconds": 1,
         "max_delay_seconds": 2,
         "long_polling_timeout_seconds": LONG_POLL_SECONDS,
     }
-    return {"service": "bridge", "resource": path, "polling": polling}
+    return {
+        "service": "bridge",
+        "resource": path,
+        "polling": polling,
+        "signing": {"keyid": KEY_ID, "scope": name},
+    }

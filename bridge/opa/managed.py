@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import shutil
 import socket
 import tempfile
@@ -189,7 +190,8 @@ class ManagedOpa:
     def _command(self, folder: Path, url: str, mark: str) -> list[str]:
         labels = {**self._config.get("labels", {}), _LABEL: mark}
         config_file = folder / "config.json"
-        config_file.write_bytes(msgspec.json.encode({**self._config, "labels": labels}))
+        with os.fdopen(os.open(config_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(msgspec.json.encode({**self._config, "labels": labels}))  # it may hold a token
         command = [self._executable, "run", "--server", "--unix-socket-perm", "600"]
         command += ["--addr", url.removeprefix("http://")]
         command += ["--config-file", str(config_file)]

@@ -8,11 +8,14 @@ from pathlib import Path
 
 from aiohttp import web
 
+from bridge.opa.authorization import TokenError, checked_token
 from bridge.runtime.acceptor import GatedSite, Tls
 from bridge.runtime.gate import LONGEST_IDLE, Gate, Limits
 from bridge.runtime.http_logs import server_logger
 from bridge.runtime.settings_checks import split_address
 
+WEB_TOKEN_LENGTH = 32  # characters at least
+_LEAST_DISTINCT = 10  # different characters: 32 random ones of any usual alphabet have more
 _USUAL = Limits()
 GATE = web.AppKey("gate", Gate)  # of an application that is served: the limits of its listener
 
@@ -48,6 +51,27 @@ async def listen(runner: web.AppRunner, address: str, option: str, tls: Tls | No
         reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
         raise ServeError(f"cannot listen on {address}: {reason}; give another {option} HOST:PORT") from error
     return host, runner.addresses[0][1]
+
+
+def checked_web_token(text: str) -> str:
+    """The token of the page. Raises TokenError for one that may be guessed."""
+    token = checked_token(text, WEB_TOKEN_LENGTH)
+    if len(set(token)) < _LEAST_DISTINCT:
+        raise TokenError(f"a token is random: this one has only {len(set(token))} different characters")
+    return token
+
+
+def web_token_of(file: str | None) -> Callable[[], str] | None:
+    """The same for the token of the page. Raises ServeError also for a token that may be guessed."""
+    read = token_of(file)
+    if read is not None:
+        try:
+            checked_web_token(read())
+        except TokenError as error:
+            raise ServeError(f"the token file {file}: {error}; `bridge token` prints a good one") from error
+        except (OSError, UnicodeDecodeError) as error:
+            raise ServeError(f"the token file {file} cannot be read: {error}") from error
+    return read
 
 
 def token_of(file: str | None) -> Callable[[], str] | None:

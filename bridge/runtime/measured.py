@@ -18,6 +18,7 @@ from bridge.runtime.own_opa import OwnOpa
 from bridge.runtime.policies import PolicyLoading
 from bridge.runtime.probes import Checks
 from bridge.runtime.reloading import Reloading
+from bridge.runtime.request_guard import WrongTokens
 from bridge.runtime.webhook import Webhook
 from bridge.runtime.world import World
 
@@ -33,6 +34,11 @@ def measure_start(metrics: Metrics, checks: Checks, world: World, reloading: Rel
     metrics.read("settings_reloads", lambda: reloading.results)
     metrics.read("settings_current", lambda: reloading.current)
     metrics.read("events", lambda: world.events.results if world.events else {})
+
+
+def measure_guards(metrics: Metrics, guards: Mapping[str, WrongTokens]) -> None:
+    """Of tokens that were wrong, by what they were for."""
+    metrics.read("wrong_tokens", lambda: {listener: guard.total for listener, guard in guards.items()})
 
 
 def measure_opa(metrics: Metrics, requests: Requests, own: OwnOpa | None) -> None:

@@ -128,6 +128,13 @@ FAMILIES = (
         REASONS,
     ),
     Family(
+        "wrong_tokens",
+        "counter",
+        "Requests with a wrong token, by what they asked for.",
+        ("listener",),
+        ("page", "bundle"),
+    ),
+    Family(
         "settings_reloads",
         "counter",
         "Times that settings were read anew on SIGHUP, by result.",

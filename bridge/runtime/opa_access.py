@@ -9,7 +9,6 @@ from bridge.opa.address import TlsFiles
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaRejected
 from bridge.opa.measuring import Requests
-from bridge.runtime.opa_settings import guarded
 from bridge.runtime.settings import Settings
 from bridge.runtime.tokens import Tokens
 
@@ -34,9 +33,3 @@ class OpaAccess:
 def tls_files(settings: Settings) -> TlsFiles:
     """The files that settings name for TLS to OPA."""
     return TlsFiles(settings.opa_ca_file, settings.opa_cert_file, settings.opa_key_file)
-
-
-def tokens_of(settings: Settings) -> Tokens:
-    """The tokens that settings name; an OPA of the bridge's own gets one that is made up. Raises ServeError."""
-    made = guarded(settings) and settings.opa_url is None
-    return Tokens(settings.opa_token_file, settings.opa_readers, made=made)

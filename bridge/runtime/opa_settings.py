@@ -36,6 +36,8 @@ def _check_addresses(settings: Settings) -> None:
             read_address(url or "http://localhost")
         except OpaError as error:
             raise ValueError(str(error)) from error
+    if settings.bundle_credentials and not settings.opa_url:
+        raise ValueError("bundle_credentials is for the OPA that opa_url names; one that the bridge starts needs none")
     for name in _OF_ITS_OWN if settings.opa_url else ():
         if getattr(settings, name):
             raise ValueError(f"{name} is for the OPA that the bridge starts, and opa_url names another")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import structlog
 
-from bridge.opa.config import opa_config
+from bridge.opa.config import BundleTrust, opa_config
 from bridge.opa.errors import OpaStartError
 from bridge.opa.managed import Guard, ManagedOpa
 from bridge.resources import authorization_policy
@@ -72,14 +72,15 @@ class OwnOpa:
 
 @contextlib.asynccontextmanager
 async def reach_opa(
-    settings: Settings, bridge_url: str, tokens: Tokens, executable: Path
+    settings: Settings, bridge_url: str, tokens: Tokens, trust: BundleTrust, executable: Path
 ) -> AsyncIterator[tuple[OpaAccess, OwnOpa | None]]:
     """Access to the OPA that the settings name, or to one of the bridge's own, which is started and stopped.
 
-    `bridge_url` is where bundles are served from, that of `tokens` among them. Raises OpaStartError.
+    `bridge_url` is where bundles are served from, that of `tokens` among them; an OPA of the bridge's own believes them
+    by `trust`. Raises OpaStartError.
     """
     following = asyncio.create_task(tokens.run())
-    own = None if settings.opa_url else _own(settings, bridge_url, tokens, executable)
+    own = None if settings.opa_url else _own(settings, bridge_url, tokens, trust, executable)
     try:
         if own is not None:
             await own.start()
@@ -91,10 +92,10 @@ async def reach_opa(
         await asyncio.gather(following, return_exceptions=True)
 
 
-def _own(settings: Settings, bridge_url: str, tokens: Tokens, executable: Path) -> OwnOpa:
+def _own(settings: Settings, bridge_url: str, tokens: Tokens, trust: BundleTrust, executable: Path) -> OwnOpa:
     guard = Guard(authorization_policy(), tokens.own, settings.opa_listen) if guarded(settings) else None
     decision_ids = settings.webhook_listen is not None
-    config = opa_config(bridge_url, decision_ids=decision_ids, authorization=guard is not None)
+    config = opa_config(bridge_url, trust, decision_ids=decision_ids, authorization=guard is not None)
 
     def make(port: int | None) -> ManagedOpa:
         return ManagedOpa(executable, config, port=port, socket=settings.opa_socket or "", guard=guard)

@@ -14,7 +14,6 @@ import msgspec
 import structlog
 from aiohttp import web
 
-from bridge.modules.endpoint import BundleEndpoint
 from bridge.modules.shipped import shipped_bundle
 from bridge.opa.client import Answer, Opa
 from bridge.remediator.audit import Audit
@@ -25,11 +24,12 @@ from bridge.remediator.sink import StatusSink
 from bridge.replicator.pruning import pruning
 from bridge.replicator.replicator import Replicator
 from bridge.resources import rego_root
+from bridge.runtime.bundles import Bundles
 from bridge.runtime.engine import Engine
 from bridge.runtime.listening import listen, new_runner
-from bridge.runtime.measured import measure_admission, measure_opa, measure_start, measure_work
+from bridge.runtime.measured import measure_admission, measure_guards, measure_opa, measure_start, measure_work
 from bridge.runtime.metrics import Metrics, add_metrics
-from bridge.runtime.opa_access import OpaAccess, tokens_of
+from bridge.runtime.opa_access import OpaAccess
 from bridge.runtime.own_opa import reach_opa
 from bridge.runtime.placing import make_placement
 from bridge.runtime.policies import PolicyLoading
@@ -104,24 +104,24 @@ async def _started(
         def checks() -> Mapping[str, str]:
             return {name: check() for name, check in ready.items()}
 
-        bundles = BundleEndpoint()
-        tokens = tokens_of(settings)
+        bundles = Bundles(settings)
         metrics = Metrics()
         measure_start(metrics, checks, world, reloading)
-        bridge_url = await stack.enter_async_context(
-            _listening(settings, (bundles, tokens.endpoint), checks, metrics, site)
-        )
+        measure_guards(metrics, {"page": site.wrong_tokens, "bundle": bundles.guard.wrong_tokens})
+        bridge_url = await stack.enter_async_context(_listening(settings, bundles, checks, metrics, site))
         await stack.enter_async_context(probe_listening(settings, checks, metrics))
         executable = await asyncio.to_thread(ensure, "opa")
-        access, own = await ends_last.enter_async_context(reach_opa(settings, bridge_url, tokens, executable.path))
+        access, own = await ends_last.enter_async_context(
+            reach_opa(settings, bridge_url, bundles.tokens, bundles.trust, executable.path)
+        )
         measure_opa(metrics, access.requests, own)
         opa = await stack.enter_async_context(access.open())
-        loading = PolicyLoading(world, opa, bundles, executable.path, settings)
+        loading = PolicyLoading(world, opa, bundles.modules, executable.path, settings)
         # Who derives links and statuses asks again without an author's module that fails; admission must not: a crafted
         # object would rid it of a policy.
         mending = await stack.enter_async_context(access.open(mend=loading.loader.blame))
         replicator = _replicator(settings, world, loading, mending, bridge_url)
-        bundles.on_fresh_start(replicator.doubt)
+        bundles.modules.on_fresh_start(replicator.doubt)
         budget = Budget(settings.status_writes_per_second, BURST)
         remediator = Remediator(mending, world.sink, budget)
         audit = Audit(opa, world.sink, budget, lambda: None if settings.manifests else (*ALWAYS, *_asked(settings)))
@@ -258,14 +258,13 @@ def _shapes(chosen: TypeSettings) -> bool:
 @contextlib.asynccontextmanager
 async def _listening(
     settings: Settings,
-    bundles: Iterable[BundleEndpoint],
+    bundles: Bundles,
     checks: Checks,
     metrics: Metrics,
     site: Site,
 ) -> AsyncIterator[str]:
     app = web.Application()
-    for bundle in bundles:
-        bundle.add_to(app)
+    bundles.add_to(app)
     add_probes(app, checks)
     if settings.probe_listen is None:
         add_metrics(app, metrics)

@@ -11,6 +11,7 @@ from aiohttp import web
 from bridge.model.notice import Listener
 from bridge.opa.client import Opa
 from bridge.remediator.remediator import Remediator
+from bridge.runtime.request_guard import WrongTokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,8 @@ class Backing:
 class Site(Protocol):
     """Routes that are served from the beginning, before there is an OPA."""
 
+    wrong_tokens: WrongTokens
+
     def add_to(self, app: web.Application) -> None:
         """Route everything."""
 
@@ -42,6 +45,9 @@ class Site(Protocol):
 
 class NoSite:
     """Nothing besides."""
+
+    def __init__(self) -> None:
+        self.wrong_tokens = WrongTokens("page")
 
     def add_to(self, app: web.Application) -> None:
         """No routes."""

@@ -13,12 +13,14 @@ import asyncio
 import contextlib
 import secrets
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import structlog
 
 from bridge.modules.endpoint import BundleEndpoint
 from bridge.opa.authorization import TokenError, checked_token, tokens_bundle
+from bridge.opa.bundle import Bundle
 from bridge.opa.config import TOKENS_PATH
 from bridge.runtime.listening import ServeError
 
@@ -33,15 +35,18 @@ class Tokens:
     """The bridge's token from `own_file`, and readers' from `readers`: a file, or a folder of files.
 
     A file has one token a line; lines that begin with # count for nothing, nor do files whose names begin with a dot.
-    `made` asks for a token of the bridge's own making where there is no file. Raises ServeError for what is no token.
+    `archive` makes the bytes of the bundle. `made` asks for a token of the bridge's own making where there is no file.
+    Raises ServeError for what is no token.
     """
 
-    def __init__(self, own_file: str | None, readers: str | None, *, made: bool = False) -> None:
+    def __init__(
+        self, own_file: str | None, readers: str | None, archive: Callable[[Bundle], bytes], *, made: bool = False
+    ) -> None:
         self._own_file = own_file
         self._readers_at = readers
         self._made = secrets.token_urlsafe(32) if made and own_file is None else ""
         self._former: dict[str, float] = {}  # own tokens from before, and until when they are accepted
-        self.endpoint = BundleEndpoint(path=TOKENS_PATH)
+        self.endpoint = BundleEndpoint(TOKENS_PATH, archive)
         self._trouble = ""
         try:
             self._own = self._read_own()

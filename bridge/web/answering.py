@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -12,23 +12,12 @@ from aiohttp import web
 from bridge.answers.errors import AmbiguousNameError, CommandError, NameNotFoundError
 from bridge.model.nesting import MAX_MESSAGE_DEPTH, NestingError, decode
 from bridge.opa.errors import OpaError, OpaRejected, OpaUnavailable, OpaUndefined, QueryError
-
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+from bridge.runtime.request_guard import Refused
 
 _OF_QUERIES = {"TargetNotFound": 404, "UnknownPolicyKind": 404}
 _NO_STORE = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 LONGEST_BODY = 30.0  # seconds
 _COMPRESSED = 2048  # bytes of an answer from which on it is compressed for who takes that
-
-
-class Refused(Exception):
-    """A request that is not answered: a status, a code for programs, and a line for people."""
-
-    def __init__(self, status: int, code: str, message: str, headers: Mapping[str, str] | None = None) -> None:
-        super().__init__(message)
-        self.status = status
-        self.code = code
-        self.headers = headers or {}
 
 
 def answer(document: Any, *, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:

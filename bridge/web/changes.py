@@ -12,7 +12,8 @@ from bridge.answers.analysis import analyze
 from bridge.answers.applying import held_crds, read_pasted
 from bridge.answers.asking import target_keys
 from bridge.opa.client import Opa
-from bridge.web.answering import Refused, answer, body_of
+from bridge.runtime.request_guard import Refused
+from bridge.web.answering import answer, body_of
 
 MOST = 4 << 20  # bytes of manifests
 

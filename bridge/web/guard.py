@@ -5,29 +5,26 @@ from __future__ import annotations
 import functools
 import hashlib
 import hmac
-import ipaddress
 from collections.abc import Callable
-from urllib.parse import urlsplit
 
 from aiohttp import web
 
-from bridge.web.answering import Handler, Refused, answer, body_of, decoded, refusal
+from bridge.opa.authorization import TokenError
+from bridge.runtime.listening import checked_web_token
+from bridge.runtime.request_guard import (
+    Handler,
+    Refused,
+    WrongTokens,
+    bearer_of,
+    check_host,
+    check_origin,
+    same,
+    unauthorized,
+)
+from bridge.web.answering import answer, body_of, decoded, refusal
 
 COOKIE = "policy-bridge"
-_CHALLENGE = {"WWW-Authenticate": 'Bearer realm="policy-bridge"'}
-_READING = {"GET", "HEAD"}
 _MOST = 4096  # bytes of a login
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a host, as it is written in an address or URL, is this machine for itself alone."""
-    name = host.strip("[]").lower()
-    if name == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(name).is_loopback
-    except ValueError:
-        return False
 
 
 class Guard:
@@ -38,6 +35,7 @@ class Guard:
     """
 
     def __init__(self, token: Callable[[], str] | None) -> None:
+        self.wrong_tokens = WrongTokens("page")
         self._token = token
 
     def open(self, handler: Handler) -> Handler:
@@ -52,10 +50,12 @@ class Guard:
         """`POST /api/login`, `{"token": …}`: gives a browser the cookie that stands for the token."""
         if self._token is None:
             return answer({"token": False})
+        self.wrong_tokens.check(request)
         given = decoded(await body_of(request, _MOST)).get("token")
         present = self._present()
-        if not isinstance(given, str) or not _same(given.strip(), present):
-            raise Refused(401, "Unauthorized", "this is not the token", _CHALLENGE)
+        if not isinstance(given, str) or not same(given.strip(), present):
+            self.wrong_tokens.note(request)
+            raise unauthorized("this is not the token")
         response = answer({"token": True})
         # Only for this host, never for a request that another site has made, and no script reads it.
         response.set_cookie(
@@ -67,8 +67,9 @@ class Guard:
         @functools.wraps(handler)
         async def guarded(request: web.Request) -> web.StreamResponse:
             try:
-                self._check_host(request)
-                _check_origin(request)
+                if self._token is None:
+                    check_host(request, "or give the bridge a --web-token-file")
+                check_origin(request)
                 if check_token:
                     self._check_token(request)
                 return await handler(request)
@@ -80,57 +81,30 @@ class Guard:
 
         return guarded
 
-    def _check_host(self, request: web.Request) -> None:
-        if self._token is None and not is_loopback(_host_of(f"//{request.host}")):
-            raise Refused(
-                421,
-                "WrongHost",
-                f"{request.host!r} is not how this bridge is reached: ask 127.0.0.1 or localhost, or give the bridge a "
-                "--web-token-file",
-            )
-
     def _check_token(self, request: web.Request) -> None:
         if self._token is None:
             return
         present = self._present()
-        scheme, _, given = request.headers.get("Authorization", "").partition(" ")
-        if scheme.lower() == "bearer" and _same(given.strip(), present):
+        # The cookie is a sum of 256 bits: nobody guesses it, and who is logged in is not slowed by neighbors.
+        if same(request.cookies.get(COOKIE, ""), _stamp(present)):
             return
-        if _same(request.cookies.get(COOKIE, ""), _stamp(present)):
-            return
-        raise Refused(401, "Unauthorized", "a token is needed: Authorization: Bearer …, or log in", _CHALLENGE)
+        given = bearer_of(request)
+        if given is not None:
+            self.wrong_tokens.check(request)
+            if same(given, present):
+                return
+            self.wrong_tokens.note(request)
+        raise unauthorized("a token is needed: Authorization: Bearer …, or log in")
 
     def _present(self) -> str:
         try:
             present = self._token() if self._token else ""
         except (OSError, UnicodeDecodeError) as error:
             raise Refused(503, "NotReady", "the file with the token cannot be read") from error
-        if not present:
-            raise Refused(503, "NotReady", "the file with the token is empty")
-        return present
-
-
-def _check_origin(request: web.Request) -> None:
-    """Refuse what a page of another origin has made a browser send."""
-    origin = request.headers.get("Origin")
-    if origin is not None and urlsplit(origin).netloc.lower() != request.host.lower():
-        raise Refused(403, "WrongOrigin", f"requests from {origin!r} are not answered")
-    # A link to the page may stand anywhere; whatever else another site sends is none of its business.
-    site = request.headers.get("Sec-Fetch-Site", "none")
-    navigates = request.method in _READING and request.headers.get("Sec-Fetch-Mode") == "navigate"
-    if site not in {"none", "same-origin"} and not navigates:
-        raise Refused(403, "WrongOrigin", "requests from pages of other sites are not answered")
-
-
-def _host_of(url: str) -> str:
-    try:
-        return urlsplit(url).hostname or ""
-    except ValueError:
-        return ""
-
-
-def _same(given: str, wanted: str) -> bool:
-    return hmac.compare_digest(given.encode(errors="replace"), wanted.encode())
+        try:
+            return checked_web_token(present)
+        except TokenError as error:
+            raise Refused(503, "NotReady", f"the file with the token cannot be used: {error}") from error
 
 
 def _stamp(token: str) -> str:

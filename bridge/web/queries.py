@@ -7,7 +7,8 @@ from collections.abc import Callable
 from aiohttp import web
 
 from bridge.opa.client import Opa
-from bridge.web.answering import Refused, answer, body_of, decoded
+from bridge.runtime.request_guard import Refused
+from bridge.web.answering import answer, body_of, decoded
 
 # Those that answer people and programs. None writes anything.
 ALLOWED = frozenset({

@@ -8,24 +8,24 @@ from collections.abc import Mapping
 from aiohttp import web
 
 from bridge.opa.client import Opa
-from bridge.runtime.listening import ServeError, token_of
+from bridge.runtime.listening import ServeError, web_token_of
+from bridge.runtime.request_guard import Refused, is_loopback
 from bridge.runtime.serving import Backing
 from bridge.runtime.settings import Settings
 from bridge.web import static_files
-from bridge.web.answering import Refused
 from bridge.web.changes import Changes
 from bridge.web.drawing import Drawing
 from bridge.web.effective import Effective
 from bridge.web.events import Streams
 from bridge.web.following import Following
-from bridge.web.guard import Guard, is_loopback
+from bridge.web.guard import Guard
 from bridge.web.queries import Queries
 from bridge.web.topology import Topology
 
 
 def site_of(settings: Settings) -> Site:
     """The site that the settings ask for. Raises ServeError where others could read it without a token."""
-    token = token_of(settings.web_token_file)
+    token = web_token_of(settings.web_token_file)
     if token is None and not is_loopback(settings.listen_address[0]):
         raise ServeError(
             f"--listen {settings.listen} is reached by others than this machine: give --web-token-file FILE, with a "
@@ -38,6 +38,7 @@ class Site:
     """The routes of the page and its JSON. Until `open` they answer that the bridge is starting."""
 
     def __init__(self, guard: Guard) -> None:
+        self.wrong_tokens = guard.wrong_tokens
         self._guard = guard
         self._backing: Backing | None = None
         self._queries = Queries(self._opa)

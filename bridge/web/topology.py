@@ -9,7 +9,8 @@ from typing import Any
 
 from aiohttp import web
 
-from bridge.web.answering import Refused, answer
+from bridge.runtime.request_guard import Refused
+from bridge.web.answering import answer
 from bridge.web.drawing import Drawing
 from bridge.web.events import Event, Streams
 from bridge.web.view import LIMIT, MOST, Wanted, chosen, unattached

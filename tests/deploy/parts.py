@@ -22,7 +22,8 @@ from bridge.admission.configuration import (
 from bridge.cli.needs import Asked, read_needs
 from bridge.cli.printers.documents import to_yaml
 from bridge.model.access import Access
-from bridge.opa.config import opa_config
+from bridge.opa.config import BundleTrust, opa_config
+from bridge.opa.credentials import TOKEN
 from bridge.runtime.roles import rules
 from bridge.runtime.settings import Settings
 
@@ -33,11 +34,12 @@ SHARED = {"crds": "*.yaml", "alerts": "*.rules.yaml", "grafana": "*.json"}  # fo
 OWN_SETTINGS = (
     *("manifests", "kubeconfig", "context", "listen", "probe_listen", "shutdown_grace", "shutdown_drain"),
     *("opa_url", "opa_token_file", "opa_ca_file", "opa_cert_file", "opa_key_file"),
-    *("opa_readers", "opa_port", "opa_socket", "opa_listen"),
+    *("opa_readers", "opa_port", "opa_socket", "opa_listen", "bundle_credentials"),
     *("policy_namespaces", "lease_namespace", "lease_name"),
     *("webhook_listen", "webhook_cert_file", "webhook_key_file", "webhook_secret", "webhook_decision"),
     *("webhook_deadline", "webhook_configuration", "webhook_service", "webhook_url"),
 )
+CREDENTIALS = "/run/policy-bridge-credentials/bundle"  # as the templates have it
 _HEADER = "# Made by `make manifests` of what {source} prints; the templates fill in the names.\n"
 _RELEASE, _POLICIES = "release", "policies"
 
@@ -100,8 +102,9 @@ def _condition(condition: tuple[str, str]) -> dict[str, str]:
 
 
 def opa_part(*, authorization: bool) -> str:
-    """OPA's configuration in the Pod."""
-    return to_yaml(opa_config("http://127.0.0.1:8282", decision_ids=True, authorization=authorization))
+    """OPA's configuration in the Pod, where a container that runs before has made the credentials."""
+    trust = BundleTrust(token_path=f"{CREDENTIALS}/{TOKEN}")
+    return to_yaml(opa_config("http://127.0.0.1:8282", trust, decision_ids=True, authorization=authorization))
 
 
 def schema(before: str) -> str:

@@ -19,7 +19,12 @@ from bridge.tools import find
 from tests.deploy.rendering import Objects, one
 
 _ENVIRONMENT = {k: v for k, v in os.environ.items() if not k.startswith("BRIDGE_OPA_") and k != "KUBECONFIG"}
-_MOUNTED = ("/etc/policy-bridge/settings", "/etc/policy-bridge", "/run/policy-bridge")  # the longest first
+_MOUNTED = (  # the longest first
+    "/run/policy-bridge-credentials",
+    "/etc/policy-bridge/settings",
+    "/etc/policy-bridge",
+    "/run/policy-bridge",
+)
 
 
 def free_port() -> int:
@@ -49,7 +54,7 @@ class Pod:
     processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
 
     def start(self, *only: str) -> None:
-        """Start the containers, or some of them by name."""
+        """Run the init containers to their end, then start the containers, or some of them by name."""
         listens = free_port()
         for path, text in self.secrets.items():
             (self.folder / path).parent.mkdir(exist_ok=True)
@@ -64,12 +69,17 @@ class Pod:
             "kubeconfig": str(self.account),
         }
         (self.folder / "bridge.yaml").write_text(self._here(yaml.safe_dump(settings)))
-        (self.folder / "opa.yaml").write_text(data["opa.yaml"].replace("127.0.0.1:8282", f"127.0.0.1:{listens}"))
+        (self.folder / "opa.yaml").write_text(
+            self._here(data["opa.yaml"].replace("127.0.0.1:8282", f"127.0.0.1:{listens}"))
+        )
         (self.folder / "authz.rego").write_text(data.get("authz.rego", ""))
         bridge = Path(sys.executable).parent / "bridge"
         opa = find("opa")
         assert opa is not None
         executables = {"bridge": bridge, "opa": opa.path}
+        for container in self._spec["initContainers"]:
+            self._run(container, bridge)
+            assert self.processes.pop(container["name"]).wait(30) == 0, self.log()
         for container in self._containers:
             if container["name"] in (only or executables):
                 self._run(container, executables[container["name"]])
@@ -108,7 +118,12 @@ class Pod:
 
     @property
     def _containers(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = one(self.objects, "Deployment")["spec"]["template"]["spec"]["containers"]
+        found: list[dict[str, Any]] = self._spec["containers"]
+        return found
+
+    @property
+    def _spec(self) -> dict[str, Any]:
+        found: dict[str, Any] = one(self.objects, "Deployment")["spec"]["template"]["spec"]
         return found
 
     def log(self) -> str:

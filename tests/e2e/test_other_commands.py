@@ -16,6 +16,8 @@ import yaml
 
 from bridge import __version__
 from bridge.opa.config import opa_config
+from bridge.runtime.listening import checked_web_token
+from tests.bundle_trust import shared_trust
 from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane
 from tests.e2e.conftest import ROOT, Run
 
@@ -36,6 +38,8 @@ COMMANDS = [
     "run",
     "config",
     "opa-config",
+    "credentials",
+    "token",
     "webhook-config",
     "rbac",
     "crds",
@@ -82,8 +86,29 @@ def test_a_mistyped_command_is_an_error(bridge: Run) -> None:
 
 def test_opa_config_is_what_an_opa_takes(bridge: Run) -> None:
     said = bridge("opa-config", "--bridge-url", "http://bridge:1234").stdout
-    assert yaml.safe_load(said) == opa_config("http://bridge:1234")
-    assert json.loads(bridge("opa-config", "-o", "json").stdout) == opa_config("http://127.0.0.1:8282")
+    trust = shared_trust()
+    assert yaml.safe_load(said) == opa_config("http://bridge:1234", trust)
+    assert json.loads(bridge("opa-config", "-o", "json").stdout) == opa_config("http://127.0.0.1:8282", trust)
+
+
+def test_opa_config_names_the_credentials_of_a_folder_and_makes_them(bridge: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "credentials"
+    said = yaml.safe_load(bridge("opa-config", "--bundle-credentials", folder).stdout)
+    assert said["services"]["bridge"]["credentials"] == {"bearer": {"token_path": str(folder / "token")}}
+    assert said["keys"]["policy-bridge"]["key"] == (folder / "verification-key.pem").read_text()
+    assert {file.name: file.stat().st_mode & 0o777 for file in (folder / "token", folder / "signing-key.pem")} == {
+        "token": 0o600,
+        "signing-key.pem": 0o600,
+    }
+    again = bridge("credentials", folder)
+    assert again.returncode == 0
+    assert yaml.safe_load(bridge("opa-config", "--bundle-credentials", folder).stdout) == said
+
+
+def test_a_token_is_another_one_each_time_and_good_for_the_page(bridge: Run) -> None:
+    first, second = (bridge("token").stdout for _ in range(2))
+    assert first != second
+    assert checked_web_token(first) == first.strip()
 
 
 def test_opa_config_wants_a_url(bridge: Run) -> None:

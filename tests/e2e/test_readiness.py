@@ -14,6 +14,7 @@ from aiohttp import web
 
 from bridge.opa.config import BUNDLE_PATH, opa_config
 from bridge.opa.managed import ManagedOpa
+from tests.bundle_trust import shared_credentials, shared_trust
 from tests.e2e.conftest import SHOP
 from tests.integration.faulty_opa import FaultyOpa
 
@@ -68,7 +69,7 @@ async def test_from_its_opas_first_request_for_a_bundle_on_it_is_not_ready_until
         await held.wait()
         return web.Response(status=500)
 
-    async with ManagedOpa(opa_path, opa_config(url)) as opa, FaultyOpa(opa.url).serving() as proxy:
+    async with ManagedOpa(opa_path, opa_config(url, shared_trust())) as opa, FaultyOpa(opa.url).serving() as proxy:
         process = await asyncio.create_subprocess_exec(
             bridge_path,
             *("run", "--manifests", SHOP, "--listen", url.removeprefix("http://"), "--opa", proxy.url),
@@ -79,7 +80,10 @@ async def test_from_its_opas_first_request_for_a_bundle_on_it_is_not_ready_until
         try:
             await asyncio.to_thread(_until_ready, url)
             proxy.fault = hold
-            await asyncio.to_thread(_fetch, f"{url}{BUNDLE_PATH}")  # as an OPA does that has just started
+            # Without the token nothing is concluded; with it this is an OPA that has just started.
+            assert (await asyncio.to_thread(_fetch, f"{url}{BUNDLE_PATH}"))[0] == 401
+            assert (await asyncio.to_thread(_fetch, f"{url}/readyz"))[0] == 200
+            await asyncio.to_thread(_fetch, f"{url}{BUNDLE_PATH}", shared_credentials().token)
             status, text = await asyncio.to_thread(_fetch, f"{url}/readyz")
             assert status == 503
             assert "[-] replicator: " in text
@@ -91,9 +95,10 @@ async def test_from_its_opas_first_request_for_a_bundle_on_it_is_not_ready_until
             assert await asyncio.wait_for(process.wait(), 20) == 0
 
 
-def _fetch(url: str) -> tuple[int, str]:
+def _fetch(url: str, token: str = "") -> tuple[int, str]:
+    request = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"} if token else {})  # noqa: S310
     try:
-        with urllib.request.urlopen(url, timeout=PATIENCE) as answer:  # noqa: S310 (always http on loopback)
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:  # noqa: S310 (always http on loopback)
             return answer.status, answer.read().decode(errors="replace")
     except urllib.error.HTTPError as error:
         with error:

@@ -14,6 +14,7 @@ import pytest
 from bridge.opa.client import Opa
 from bridge.opa.config import opa_config
 from bridge.opa.managed import ManagedOpa
+from tests.bundle_trust import shared_trust
 from tests.controlplane.plane import ControlPlane
 from tests.integration.objects import make_namespace, put_config_map
 
@@ -77,7 +78,7 @@ async def test_it_says_which_types_objects_and_fields_are_in_opa(
 """
     few = f"- type: core/ConfigMap\n  namespaces: [{second}]\n"
     start = (bridge_path, f"127.0.0.1:{unused_tcp_port}")
-    config = opa_config(f"http://{start[1]}")  # it takes its modules from the bridge
+    config = opa_config(f"http://{start[1]}", shared_trust())  # it takes its modules from the bridge
     async with ManagedOpa(opa_path, config) as managed, Opa(managed.url) as opa:
         async with running(start, control_plane, opa, tmp_path, environment, many):
             maps = await held(opa, "core/ConfigMap")

@@ -19,6 +19,7 @@ import aiohttp
 import pytest
 import yaml
 
+from bridge.opa.config import BUNDLE_PATH
 from bridge.resources import rego_root
 from bridge.web.queries import ALLOWED
 from tests.e2e.conftest import SHOP, Run
@@ -31,6 +32,7 @@ BRAND = "example.com/ColorPolicy/infra/brand"
 PATIENCE = 60.0
 # A name that nobody sane gives, in a place where everything is allowed.
 HOSTILE = '</script><img src=x onerror=alert(1)>\u2028"\n\nevent: fake\ndata: {}\n\n' + "x" * 253
+FIRST, SECOND = "the-first-token-0123456789-abcdefgh", "the-second-token-0123456789-abcdefg"
 
 
 @dataclass
@@ -148,9 +150,11 @@ async def test_the_page_is_kept_to_itself(served: Served) -> None:
             assert response.status == 421
         async with session.get(f"{served.url}/api/topology") as response:
             assert response.headers["Cache-Control"] == "no-store"
-        for path in ("/livez", "/readyz", "/metrics", "/bundles/policy-bridge.tar.gz"):
+        for path, status in (("/livez", 200), ("/readyz", 200), ("/metrics", 200), (BUNDLE_PATH, 421)):
             async with session.get(f"{served.url}{path}", headers={"Host": "bridge.example"}) as response:
-                assert response.status == 200, path
+                assert response.status == status, path
+        async with session.get(f"{served.url}{BUNDLE_PATH}") as response:
+            assert response.status == 401
 
 
 async def test_the_picture_shows_the_hierarchy_with_policies_and_what_became_of_them(served: Served) -> None:
@@ -339,33 +343,48 @@ def test_elsewhere_than_on_loopback_it_does_not_start_without_a_token(bridge: Ru
     assert "--web-token-file" in refused.stderr
 
 
+@pytest.mark.parametrize(
+    ("token", "why"),
+    [
+        ("x", "a token has at least 32 characters, and this one has 1"),
+        (32 * "xy", "a token is random: this one has only 2 different characters"),
+    ],
+)
+def test_it_does_not_start_with_a_token_that_may_be_guessed(bridge: Run, tmp_path: Path, token: str, why: str) -> None:
+    file = tmp_path / "token"
+    file.write_text(token)
+    refused = bridge("run", "--manifests", SHOP, "--web-token-file", file)
+    assert refused.returncode == 2
+    assert refused.stderr == f"error: the token file {file}: {why}; `bridge token` prints a good one\n"
+
+
 async def test_with_a_token_file_it_wants_the_token(
     bridge_path: Path, environment: dict[str, str], tmp_path: Path
 ) -> None:
     folder = shutil.copytree(SHOP, tmp_path / "shop")
     token = tmp_path / "token"
-    token.write_text("first\n")
+    token.write_text(f"{FIRST}\n")
     with serving(bridge_path, environment, folder, "--listen", "127.0.0.1:0", "--web-token-file", str(token)) as served:
         for path in ("/api/topology", "/api/stream", f"/v1/effective?target={CART}"):
             status, said = await get(served.url + path)
             assert (status, said["error"]["code"]) == (401, "Unauthorized")
-        assert (await get(f"{served.url}/api/topology", Authorization="Bearer first"))[0] == 200
+        assert (await get(f"{served.url}/api/topology", Authorization=f"Bearer {FIRST}"))[0] == 200
         async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as browser:
-            async with browser.post(f"{served.url}/api/login", json={"token": "first"}) as response:
+            async with browser.post(f"{served.url}/api/login", json={"token": FIRST}) as response:
                 assert response.status == 200
             async with browser.get(f"{served.url}/api/topology") as response:
                 assert response.status == 200
-            token.write_text("second\n")
+            token.write_text(f"{SECOND}\n")
             async with browser.get(f"{served.url}/api/topology") as response:
                 assert response.status == 401
-        assert (await get(f"{served.url}/api/topology", Authorization="Bearer second"))[0] == 200
+        assert (await get(f"{served.url}/api/topology", Authorization=f"Bearer {SECOND}"))[0] == 200
 
 
 async def test_whoever_has_the_token_reads_and_changes_nothing(
     bridge_path: Path, environment: dict[str, str], tmp_path: Path
 ) -> None:
     folder = shutil.copytree(SHOP, tmp_path / "shop")
-    (tmp_path / "token").write_text("first\n")
+    (tmp_path / "token").write_text(f"{FIRST}\n")
     more = ["--listen", "127.0.0.1:0", "--web-token-file", str(tmp_path / "token")]
     queries = {file.stem for file in (rego_root() / "bridge" / "v1").glob("*.rego")} - {"input"}
     assert queries > ALLOWED & queries > {"effective"}
@@ -373,7 +392,7 @@ async def test_whoever_has_the_token_reads_and_changes_nothing(
     with bridge_runs(bridge_path, environment, tmp_path / "log", "--manifests", folder, *more) as found:
         before = await _everything(found.opa_url, folder)
         assert {"objects", "index", "kinds"} <= before.keys()
-        async with aiohttp.ClientSession(headers={"Authorization": "Bearer first"}) as session:
+        async with aiohttp.ClientSession(headers={"Authorization": f"Bearer {FIRST}"}) as session:
 
             async def send(method: str, path: str, body: str = new) -> int:
                 async with session.request(method, f"{found.url}{path}", data=body) as response:

@@ -17,6 +17,7 @@ from bridge.opa.config import opa_config
 from bridge.opa.errors import OpaError
 from bridge.opa.managed import ManagedOpa
 from tests.bench.figures import opa_below
+from tests.bundle_trust import shared_trust
 from tests.controlplane.plane import ControlPlane
 from tests.controlplane.process import ServerProcess
 from tests.faults.cluster import BUNDLE, LISTED, Reader, bridge, load_of, until_equal
@@ -206,7 +207,7 @@ async def test_nobody_takes_opas_log(
 async def test_a_bridge_is_killed_at_twenty_moments_of_a_load(
     control_plane: ControlPlane, opa_path: Path, tmp_path: Path, unused_tcp_port: int
 ) -> None:
-    config = opa_config(f"http://127.0.0.1:{unused_tcp_port}")  # it takes its modules from the bridge
+    config = opa_config(f"http://127.0.0.1:{unused_tcp_port}", shared_trust())  # it takes its modules from the bridge
     async with ManagedOpa(opa_path, config) as opa:
         await kill_a_bridge(control_plane, opa, tmp_path, unused_tcp_port)
 

@@ -14,7 +14,6 @@ from aiohttp import web
 
 from bridge.model.keys import Key
 from bridge.modules.checking import Checker
-from bridge.modules.endpoint import BundleEndpoint
 from bridge.modules.generating import no_view
 from bridge.modules.loader import Loader
 from bridge.modules.shipped import Shipped, shipped
@@ -23,6 +22,7 @@ from bridge.opa.client import Opa
 from bridge.opa.config import opa_config
 from bridge.opa.managed import ManagedOpa
 from bridge.resources import rego_root
+from tests.bundle_trust import shared_trust, signed_endpoint, unguarded
 
 # Instead of the shipped modules, which an OPA takes half a second of processor time to compile.
 FEW = Shipped({"bridge/v1/links.rego": "package bridge.v1\n\nlinks := {}\n"}, {}, frozenset({"bridge/v1"}))
@@ -88,19 +88,19 @@ def author(name: str) -> Key:
 async def loading(
     opa_path: Path, *, listed: bool = True, whole: bool = False, kubernetes: Callable[[], str] = no_view, **options: Any
 ) -> AsyncIterator[Bench]:
-    endpoint = BundleEndpoint()
+    endpoint = signed_endpoint()
     app = web.Application()
-    endpoint.add_to(app)
+    endpoint.add_to(app, unguarded)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     url = f"http://127.0.0.1:{runner.addresses[0][1]}"
     found = shipped(rego_root()) if whole else FEW
     try:
-        async with ManagedOpa(opa_path, opa_config(url)) as managed, Opa(managed.url) as opa:
+        async with ManagedOpa(opa_path, opa_config(url, shared_trust())) as managed, Opa(managed.url) as opa:
             checker = Checker(opa_path, found.modules, **options)
             loader = Loader(opa, endpoint, checker, found, kubernetes)
-            bench = Bench(loader, opa, managed, opa_config(url), checker)
+            bench = Bench(loader, opa, managed, opa_config(url, shared_trust()), checker)
             loader.listen(lambda told: bench.verdicts.update({told.author.name: told}))
             task = asyncio.create_task(loader.run())
             try:

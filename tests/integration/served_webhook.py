@@ -6,6 +6,7 @@ import asyncio
 import datetime as dt
 import io
 import json
+import operator
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -78,7 +79,7 @@ async def serving(
 
     world = World("test", ManifestSource([], follow=False), MemorySink(), _nothing, record)
     configured = load_settings(None, flags, {})
-    access = OpaAccess(opa_url, configured, Tokens(configured.opa_token_file, None))
+    access = OpaAccess(opa_url, configured, Tokens(configured.opa_token_file, None, operator.attrgetter("content")))
     webhook = Webhook(configured, world, access, Policies(lambda: True, distrust))
     context = ssl.create_default_context(cadata=authority.certificate.decode())
     context.load_cert_chain(folder / "client.crt", folder / "client.key")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import json
 import socket
 import stat
@@ -15,13 +16,13 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from bridge.modules.endpoint import BundleEndpoint
 from bridge.modules.shipped import shipped_bundle
 from bridge.opa.client import Opa
-from bridge.opa.config import opa_arguments, opa_config
+from bridge.opa.config import TOKENS_NAME, opa_arguments, opa_config
 from bridge.resources import authorization_policy, rego_root
 from bridge.runtime import tokens as token_module
 from bridge.runtime.tokens import Tokens
+from tests.bundle_trust import shared_credentials, shared_trust, signed_endpoint, unguarded
 
 BRIDGE = "token-of-the-bridge-itself"
 READER = "token-of-a-reader-of-policies"
@@ -61,14 +62,16 @@ async def guarded(opa_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     own = tmp_path / "token"
     own.write_text(f"{BRIDGE}\n")
     app = web.Application()
-    modules = BundleEndpoint(shipped_bundle(rego_root()))
-    tokens = Tokens(str(own), str(readers))
+    modules = signed_endpoint(shipped_bundle(rego_root()))
+    tokens = Tokens(str(own), str(readers), functools.partial(shared_credentials().signed, scope=TOKENS_NAME))
     for endpoint in (modules, tokens.endpoint):
-        endpoint.add_to(app)
+        endpoint.add_to(app, unguarded)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
     await runner.setup()
     ports = _free_ports(2)
-    (tmp_path / "opa.json").write_text(json.dumps(opa_config(f"http://127.0.0.1:{ports[0]}", authorization=True)))
+    (tmp_path / "opa.json").write_text(
+        json.dumps(opa_config(f"http://127.0.0.1:{ports[0]}", shared_trust(), authorization=True))
+    )
     (tmp_path / "authz.rego").write_text(authorization_policy())
     at = tmp_path / "s"
     arguments = opa_arguments(

@@ -15,6 +15,7 @@ from bridge.opa.config import BUNDLE_CONTENT_TYPE, BUNDLE_NAME, BUNDLE_PATH, opa
 from bridge.opa.errors import OpaError, OpaRejected, OpaUnavailable, OpaUndefined, QueryError
 from bridge.opa.managed import ManagedOpa
 from bridge.opa.paths import pointer
+from tests.bundle_trust import shared_credentials, shared_trust
 
 MODULE = """package bridge.v1
 
@@ -185,11 +186,11 @@ async def test_an_opa_configured_by_opa_config_takes_its_bundle_from_the_bridge_
         if request.headers.get("If-None-Match") == served[0].revision:
             return web.Response(status=304, headers={"Content-Type": BUNDLE_CONTENT_TYPE})
         headers = {"ETag": served[0].revision, "Content-Type": BUNDLE_CONTENT_TYPE}
-        return web.Response(body=served[0].content, headers=headers)
+        return web.Response(body=shared_credentials().signed(served[0], BUNDLE_NAME), headers=headers)
 
     async with (
         serving({BUNDLE_PATH: bundle}) as bridge,
-        ManagedOpa(opa_path, opa_config(bridge)) as managed,
+        ManagedOpa(opa_path, opa_config(bridge, shared_trust())) as managed,
         Opa(managed.url) as client,
     ):
         async with asyncio.timeout(10):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import operator
 import socket
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -200,7 +201,12 @@ async def webhook_at_work(
         )  # fmt: skip
         policies = Policies(lambda: facts.exist, distrust)
         configured = load_settings(None, flags, {})
-        webhook = Webhook(configured, world, OpaAccess(opa.url, configured, Tokens(None, None)), policies)
+        webhook = Webhook(
+            configured,
+            world,
+            OpaAccess(opa.url, configured, Tokens(None, None, operator.attrgetter("content"))),
+            policies,
+        )
         work = AtWork(plane, opa, facts, webhook, port, name, kubectl_path, namespace)
         await work.put_policy(PLACEMENT)
         document = _configuration(name, port, namespace)

@@ -7,13 +7,14 @@ import pytest
 from tests.web.bridges import SHOP, Bridge
 from tests.web.page import Opened
 
+RIGHT = "the-right-token-0123456789-abcdefgh"
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
 async def test_page_asks_for_the_token_and_keeps_it(page: Opened, tmp_path: Path) -> None:
     page.excuse("401")
     token = tmp_path / "token"
-    token.write_text("right\n")
+    token.write_text(f"{RIGHT}\n")
     bridge = Bridge(SHOP, tmp_path / "log", "--web-token-file", str(token))
     bridge.start()
     try:
@@ -22,13 +23,13 @@ async def test_page_asks_for_the_token_and_keeps_it(page: Opened, tmp_path: Path
         await page.page.fill("#login-token", "wrong")
         await page.page.get_by_role("button", name="Log in").click()
         await page.shows("#login-error", "this is not the token")
-        await page.page.fill("#login-token", "right")
+        await page.page.fill("#login-token", RIGHT)
         await page.page.get_by_role("button", name="Log in").click()
         await page.shows("#counts", "39 nodes")
         await page.page.reload()
         await page.shows("#counts", "39 nodes")
         assert await page.page.locator("#login").is_hidden()
-        token.write_text("another\n")  # the cookie ends with its token
+        token.write_text(f"{RIGHT[::-1]}\n")  # the cookie ends with its token
         await page.page.reload()
         await page.shows("#login", "This bridge wants a token")
     finally:

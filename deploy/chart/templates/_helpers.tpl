@@ -63,6 +63,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- $name := include "policy-bridge.fullname" . -}}
 {{- $made := dict
   "opa_url" "unix:///run/policy-bridge/opa.sock"
+  "bundle_credentials" "/run/policy-bridge-credentials/bundle"
   "listen" "127.0.0.1:8282"
   "probe_listen" "[::]:8080"
   "lease_namespace" .Release.Namespace

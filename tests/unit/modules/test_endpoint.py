@@ -1,4 +1,5 @@
 import asyncio
+import operator
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
@@ -10,6 +11,7 @@ from bridge.modules import endpoint as module
 from bridge.modules.endpoint import BundleEndpoint
 from bridge.opa.bundle import Bundle, build_bundle
 from bridge.opa.config import BUNDLE_CONTENT_TYPE, BUNDLE_PATH
+from tests.bundle_trust import unguarded
 
 
 def bundle(number: int) -> Bundle:
@@ -35,10 +37,10 @@ class Served:
 @pytest.fixture
 async def served() -> AsyncIterator[Served]:
     starts: list[int] = []
-    endpoint = BundleEndpoint(bundle(1))
+    endpoint = BundleEndpoint(BUNDLE_PATH, operator.attrgetter("content"), bundle(1))
     endpoint.on_fresh_start(lambda: starts.append(1))
     app = web.Application()
-    endpoint.add_to(app)
+    endpoint.add_to(app, unguarded)
     async with TestClient(TestServer(app)) as client:
         yield Served(endpoint, client, starts)
 
@@ -99,9 +101,9 @@ async def test_who_does_not_want_to_wait_is_answered_at_once(served: Served, pre
 
 
 async def test_before_the_first_bundle_who_has_one_keeps_it_and_who_has_none_waits() -> None:
-    endpoint = BundleEndpoint()
+    endpoint = BundleEndpoint(BUNDLE_PATH, operator.attrgetter("content"))
     app = web.Application()
-    endpoint.add_to(app)
+    endpoint.add_to(app, unguarded)
     async with TestClient(TestServer(app)) as client:
         async with client.get(BUNDLE_PATH) as answer:
             assert answer.status == 503

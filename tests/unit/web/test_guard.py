@@ -8,8 +8,10 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from bridge.web.guard import Guard, is_loopback
+from bridge.runtime.request_guard import BURST, is_loopback
+from bridge.web.guard import Guard
 
+SECRET = "a-secret-of-the-page-0123456789-abc"
 Client = TestClient[web.Request, web.Application]
 
 
@@ -80,40 +82,66 @@ async def test_a_page_of_another_site_sends_nothing_even_by_navigating() -> None
 
 
 async def test_a_token_is_needed_for_data_under_any_host_and_not_for_the_page() -> None:
-    async with _served(Guard(lambda: "secret")) as client:
+    async with _served(Guard(lambda: SECRET)) as client:
         far = {"Host": "bridge.example"}
         assert (await client.get("/page", headers=far)).status == 200
         refused = await client.get("/data", headers=far)
         assert refused.status == 401
         assert refused.headers["WWW-Authenticate"].startswith("Bearer")
-        for given, status in (("Bearer secret", 200), ("bearer secret", 200), ("Bearer no", 401), ("secret", 401)):
+        for given, status in ((f"Bearer {SECRET}", 200), (f"bearer {SECRET}", 200), ("Bearer no", 401), (SECRET, 401)):
             assert (await client.get("/data", headers={**far, "Authorization": given})).status == status
 
 
 async def test_a_login_gives_a_cookie_that_ends_with_the_token() -> None:
-    tokens = ["first"]
+    tokens = ["the-first-token-0123456789-abcdefgh"]
     async with _served(Guard(lambda: tokens[-1])) as client:
         assert (await client.post("/api/login", json={"token": "wrong"})).status == 401
         assert (await client.post("/api/login", json={"token": 3})).status == 401
         assert (await client.post("/api/login", data=b"{")).status == 400
-        given = await client.post("/api/login", json={"token": "first"})
+        given = await client.post("/api/login", json={"token": tokens[0]})
         assert given.status == 200
         cookie = given.cookies["policy-bridge"]
         assert cookie["httponly"]
         assert cookie["samesite"] == "Strict"
-        assert "first" not in cookie.value
+        assert tokens[0] not in cookie.value
         # The client keeps no cookie of an address, as browsers do.
         kept = {"Cookie": f"policy-bridge={cookie.value}"}
         assert (await client.get("/data", headers=kept)).status == 200
-        tokens.append("second")
+        tokens.append("the-second-token-0123456789-abcdefg")
         assert (await client.get("/data", headers=kept)).status == 401
 
 
-async def test_an_empty_or_unreadable_token_lets_nobody_in() -> None:
+async def test_an_empty_short_or_unreadable_token_lets_nobody_in() -> None:
     def gone() -> str:
         raise FileNotFoundError
 
-    for token in (lambda: "", gone):
+    for token in (lambda: "", lambda: "x", lambda: 40 * "x", gone):
         async with _served(Guard(token)) as client:
-            assert (await client.get("/data", headers={"Authorization": "Bearer "})).status == 503
+            for given in ("", "x", 40 * "x"):
+                assert (await client.get("/data", headers={"Authorization": f"Bearer {given}"})).status == 503
             assert (await client.post("/api/login", json={"token": ""})).status == 503
+
+
+async def test_a_peer_with_many_wrong_tokens_has_to_wait_and_who_is_logged_in_has_not(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    guard = Guard(lambda: SECRET)
+    async with _served(guard) as friend, _served(guard) as client:
+        await friend.post("/api/login", json={"token": SECRET})
+        for number in range(BURST // 2):
+            wrong = {"Authorization": f"Bearer {number}"}
+            assert (await client.get("/data", headers=wrong)).status == 401
+            assert (await client.post("/api/login", json={"token": f"wrong {number}"})).status == 401
+        right = {"Authorization": f"Bearer {SECRET}"}
+        for answer in (
+            await client.get("/data", headers=right),
+            await client.post("/api/login", json={"token": SECRET}),
+        ):
+            assert answer.status == 429
+            assert int(answer.headers["Retry-After"]) >= 1
+        assert (await friend.get("/data")).status == 200
+        assert (await client.get("/page")).status == 200
+    assert guard.wrong_tokens.total == BURST + 2
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if "wrong token" in line]
+    assert "peer=127.0.0.1" in line
+    assert "listener=page" in line

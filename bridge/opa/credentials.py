@@ -1,0 +1,137 @@
+"""How a bridge and its OPA trust each other: a token for requests for bundles, and a key that signs bundles.
+
+A folder of credentials has three files: `token`, `signing-key.pem` (private), `verification-key.pem` (public).
+Format of signatures: https://www.openpolicyagent.org/docs/management-bundles#signing
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import secrets
+import shutil
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
+
+from bridge.opa.bundle import Bundle, archive_of
+from bridge.opa.config import KEY_ALGORITHM, KEY_ID, BundleTrust
+
+TOKEN, SIGNING_KEY, VERIFICATION_KEY = "token", "signing-key.pem", "verification-key.pem"
+_SIGNATURES = ".signatures.json"
+_HASHED_AS_JSON = frozenset({".manifest", "data.json"})
+_COORDINATE = 32  # bytes of each of the two numbers of an ES256 signature
+
+
+class CredentialsError(Exception):
+    """A folder of credentials cannot be read or made: one line that says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class BundleCredentials:
+    """The token that OPA shows to the bridge, and the key by which the bridge signs bundles. `folder`: where from."""
+
+    token: str = field(repr=False)
+    key: ec.EllipticCurvePrivateKey = field(repr=False)
+    folder: Path | None = None
+
+    @property
+    def trust(self) -> BundleTrust:
+        """What OPA needs of them: the path of the token where it is a file, and the public key."""
+        public = _public_pem(self.key).decode()
+        if self.folder is None:
+            return BundleTrust(public_key=public, token=self.token)
+        return BundleTrust(public_key=public, token_path=str(self.folder / TOKEN))
+
+    def signed(self, bundle: Bundle, scope: str) -> bytes:
+        """The archive of a bundle with its signature. `scope` is the one name of a bundle that OPA accepts it as."""
+        files = [
+            {"name": name, "hash": hashlib.sha256(_hashed(name, content)).hexdigest(), "algorithm": "SHA-256"}
+            for name, content in bundle.files.items()
+        ]
+        header = _part({"alg": KEY_ALGORITHM, "kid": KEY_ID, "typ": "JWT"})
+        payload = header + b"." + _part({"files": files, "scope": scope})
+        numbers = decode_dss_signature(self.key.sign(payload, ec.ECDSA(hashes.SHA256())))
+        signature = b"".join(number.to_bytes(_COORDINATE, "big") for number in numbers)
+        token = payload + b"." + _base64url(signature)
+        return archive_of({**bundle.files, _SIGNATURES: msgspec.json.encode({"signatures": [token.decode()]})})
+
+
+def new_credentials() -> BundleCredentials:
+    """Credentials that live as long as this process."""
+    return BundleCredentials(secrets.token_urlsafe(32), ec.generate_private_key(ec.SECP256R1()))
+
+
+def default_folder() -> Path:
+    """`policy-bridge/bundle` in `$XDG_STATE_HOME` or `~/.local/state`. Raises CredentialsError without a home."""
+    if base := os.environ.get("XDG_STATE_HOME"):
+        return Path(base) / "policy-bridge" / "bundle"
+    try:
+        return Path.home() / ".local" / "state" / "policy-bridge" / "bundle"
+    except RuntimeError as error:
+        raise CredentialsError("there is no home folder for credentials: set bundle_credentials to a folder") from error
+
+
+def kept_credentials(folder: Path) -> BundleCredentials:
+    """The credentials in a folder, made if the folder does not exist yet. Raises CredentialsError."""
+    folder = folder.expanduser().absolute()
+    try:
+        if not folder.exists():
+            _make(folder)
+        token = (folder / TOKEN).read_text(encoding="ascii").strip()
+        key = serialization.load_pem_private_key((folder / SIGNING_KEY).read_bytes(), None)
+    except OSError as error:
+        raise CredentialsError(f"credentials in {folder}: {error.filename}: {error.strerror}") from error
+    except (ValueError, TypeError, UnsupportedAlgorithm) as error:
+        raise CredentialsError(f"credentials in {folder} cannot be used: {error}; remove the folder") from error
+    if not token or not isinstance(key, ec.EllipticCurvePrivateKey) or not isinstance(key.curve, ec.SECP256R1):
+        raise CredentialsError(f"credentials in {folder} are not a token and a P-256 key: remove the folder")
+    return BundleCredentials(token, key, folder)
+
+
+def _make(folder: Path) -> None:
+    """Make the folder complete or not at all: another process may make the same one now."""
+    made = new_credentials()
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))  # of mode 0700, as the folder
+    try:
+        private = made.key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
+        for name, content in ((TOKEN, made.token.encode()), (SIGNING_KEY, private)):
+            with os.fdopen(os.open(temporary / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                file.write(content)
+        (temporary / VERIFICATION_KEY).write_bytes(_public_pem(made.key))
+        try:
+            temporary.rename(folder)
+        except OSError:
+            if not folder.is_dir():
+                raise
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _public_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
+    return key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+
+
+def _hashed(name: str, content: bytes) -> bytes:
+    """What OPA hashes of a file: of JSON the form without spaces, with sorted keys, written as Go writes it."""
+    if name not in _HASHED_AS_JSON:
+        return content
+    return content.replace("\u2028".encode(), b"\\u2028").replace("\u2029".encode(), b"\\u2029")
+
+
+def _part(value: object) -> bytes:
+    return _base64url(msgspec.json.encode(value))
+
+
+def _base64url(content: bytes) -> bytes:
+    return base64.urlsafe_b64encode(content).rstrip(b"=")

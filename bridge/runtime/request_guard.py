@@ -1,0 +1,138 @@
+"""Which requests are answered: the right Host and Origin, a right token, and few wrong tokens from one peer."""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping
+from urllib.parse import urlsplit
+
+import structlog
+from aiohttp import web
+
+log = structlog.get_logger(__name__)
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+BURST = 10  # wrong tokens of one peer at once
+EVERY = 5.0  # seconds after which a peer may try one more
+LOGGED_EVERY = 60.0  # seconds between two lines about one peer
+LOGGED_PEERS = 20  # peers that are logged in this time
+_MOST_PEERS = 4096  # that are remembered
+_READING = {"GET", "HEAD"}
+_CHALLENGE = {"WWW-Authenticate": 'Bearer realm="policy-bridge"'}
+
+
+class Refused(Exception):
+    """A request that is not answered: a status, a code for programs, and a line for people."""
+
+    def __init__(self, status: int, code: str, message: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.headers = headers or {}
+
+
+def unauthorized(message: str) -> Refused:
+    """The answer to a request without the right token."""
+    return Refused(401, "Unauthorized", message, _CHALLENGE)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host, as an address or URL has it, is this machine for itself alone."""
+    name = host.strip("[]").lower()
+    if name == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
+def check_host(request: web.Request, instead: str) -> None:
+    """Refuse a request for any other host than this machine: its name was pointed here (DNS rebinding)."""
+    if not is_loopback(_host_of(f"//{request.host}")):
+        raise Refused(
+            421, "WrongHost", f"{request.host!r} is not a name of this bridge: use 127.0.0.1 or localhost, {instead}"
+        )
+
+
+def check_origin(request: web.Request) -> None:
+    """Refuse a request that a page of another origin made a browser send."""
+    origin = request.headers.get("Origin")
+    if origin is not None and urlsplit(origin).netloc.lower() != request.host.lower():
+        raise Refused(403, "WrongOrigin", f"requests from {origin!r} are not answered")
+    # A link to the page may be anywhere; other requests from other sites are not answered.
+    site = request.headers.get("Sec-Fetch-Site", "none")
+    navigates = request.method in _READING and request.headers.get("Sec-Fetch-Mode") == "navigate"
+    if site not in {"none", "same-origin"} and not navigates:
+        raise Refused(403, "WrongOrigin", "requests from pages of other sites are not answered")
+
+
+def bearer_of(request: web.Request) -> str | None:
+    """The bearer token of a request; None if it has none."""
+    scheme, _, given = request.headers.get("Authorization", "").partition(" ")
+    return given.strip() if scheme.lower() == "bearer" else None
+
+
+def same(given: str, wanted: str) -> bool:
+    """Compare two secrets in a time that does not depend on how they differ."""
+    return hmac.compare_digest(given.encode(errors="replace"), wanted.encode())
+
+
+class WrongTokens:
+    """Counts, logs and slows wrong tokens, by peer. `total` is their number; `listener` is what they were for."""
+
+    def __init__(self, listener: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self.total = 0
+        self._listener = listener
+        self._clock = clock
+        self._debts: OrderedDict[str, tuple[float, float]] = OrderedDict()  # by peer: wrong tokens, as of when
+        self._logged: OrderedDict[str, float] = OrderedDict()
+
+    def check(self, request: web.Request) -> None:
+        """Refuse a peer that has given too many wrong tokens; to be called before a token is compared."""
+        excess = self._debt(_peer(request)) - (BURST - 1)
+        if excess > 0:
+            self.note(request, counts=False)
+            message = "too many wrong tokens: wait, then try again"
+            raise Refused(429, "TooManyRequests", message, {"Retry-After": str(max(1, round(excess * EVERY)))})
+
+    def note(self, request: web.Request, *, counts: bool = True) -> None:
+        """Take note of a wrong token, or of an attempt that was not even compared."""
+        self.total += 1
+        peer, now = _peer(request), self._clock()
+        if counts:
+            self._debts[peer] = (self._debt(peer) + 1, now)
+            self._debts.move_to_end(peer)
+            if len(self._debts) > _MOST_PEERS:
+                self._debts.popitem(last=False)
+        while self._logged and next(iter(self._logged.values())) <= now - LOGGED_EVERY:
+            self._logged.popitem(last=False)
+        if peer not in self._logged and len(self._logged) < LOGGED_PEERS:
+            self._logged[peer] = now
+            log.warning("wrong token", listener=self._listener, peer=peer, path=request.path, total=self.total)
+
+    def _debt(self, peer: str) -> float:
+        count, since = self._debts.get(peer, (0.0, 0.0))
+        return max(0.0, count - (self._clock() - since) / EVERY)
+
+
+def _peer(request: web.Request) -> str:
+    """A client by its address; of IPv6 by its network, of which one client has all addresses."""
+    try:
+        address = ipaddress.ip_address((request.remote or "").partition("%")[0])
+    except ValueError:
+        return request.remote or "unknown"
+    if address.version == 6 and address.ipv4_mapped:
+        return str(address.ipv4_mapped)
+    return str(address) if address.version == 4 else str(ipaddress.ip_network((address, 64), strict=False))
+
+
+def _host_of(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""

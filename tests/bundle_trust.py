@@ -1,0 +1,30 @@
+"""What bridges and OPAs of the tests trust each other by."""
+
+from __future__ import annotations
+
+import functools
+
+from bridge.modules.endpoint import BundleEndpoint, Handler
+from bridge.opa.bundle import Bundle
+from bridge.opa.config import BUNDLE_NAME, BUNDLE_PATH, BundleTrust
+from bridge.opa.credentials import BundleCredentials, default_folder, kept_credentials
+
+
+def shared_credentials() -> BundleCredentials:
+    """Those that `bridge run --opa` and `bridge opa-config` of this run of the tests have."""
+    return kept_credentials(default_folder())
+
+
+def shared_trust() -> BundleTrust:
+    """The same, as an OPA's configuration has them."""
+    return shared_credentials().trust
+
+
+def signed_endpoint(bundle: Bundle | None = None) -> BundleEndpoint:
+    """An endpoint whose bundles such an OPA believes."""
+    return BundleEndpoint(BUNDLE_PATH, functools.partial(shared_credentials().signed, scope=BUNDLE_NAME), bundle)
+
+
+def unguarded(handler: Handler) -> Handler:
+    """A guard that lets everything through, for tests of what is behind it."""
+    return handler
