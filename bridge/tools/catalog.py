@@ -22,12 +22,27 @@ _PROMETHEUS_MODULE = "v0.313.5"  # the same release, as a Go module
 
 
 @dataclass(frozen=True, slots=True)
+class Signer:
+    """Who signs a release file with Sigstore: the identity in the certificate, and the issuer of that identity.
+
+    The signature and the certificate are at the file's URL with `.sig` and `.cert`.
+    """
+
+    identity: str
+    issuer: str
+
+
+@dataclass(frozen=True, slots=True)
 class Release:
-    """An official release file and the file that lists its sha256. `member` is the executable's path in an archive."""
+    """An official release file and the file that lists its sha256. `member` is the executable's path in an archive.
+
+    `signer` is None for a project that publishes no signatures of its files.
+    """
 
     url: str
     checksums: str
     member: str = ""
+    signer: Signer | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +83,10 @@ class Tool:
     optional: bool = False
 
 
+# https://kubernetes.io/docs/tasks/administer-cluster/verify-signed-artifacts/
+_KUBERNETES_SIGNER = Signer("krel-staging@k8s-releng-prod.iam.gserviceaccount.com", "https://accounts.google.com")
+
+
 def _opa_release(platform: Platform) -> Release | None:
     files = {
         "linux-amd64": "opa_linux_amd64_static",
@@ -103,7 +122,7 @@ def _kubernetes_release(name: str, systems: frozenset[str]) -> Callable[[Platfor
         if platform.system not in systems or platform.machine not in {"amd64", "arm64"}:
             return None
         url = f"https://dl.k8s.io/v{_KUBERNETES}/bin/{platform.system}/{platform.machine}/{name}"
-        return Release(url, f"{url}.sha256")
+        return Release(url, f"{url}.sha256", signer=_KUBERNETES_SIGNER)
 
     return release
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from functools import cache
 from pathlib import Path
 
 from bridge.tools.cache import locked, new_folder, tool_folder, write_source
 from bridge.tools.catalog import Tool
-from bridge.tools.errors import BuildError, DownloadError, ToolMissingError
+from bridge.tools.errors import BuildError, ChecksumError, DownloadError, ToolMissingError
 from bridge.tools.finding import Found, find_cached, probe, search, tool_named
 from bridge.tools.gobuild import build_executable
 from bridge.tools.platforms import this_platform
 from bridge.tools.progress import say
-from bridge.tools.releases import DOWNLOADS, download_executable, downloads_allowed
+from bridge.tools.releases import DOWNLOADS, download_executable, downloads_allowed, go_is_preferred
+from bridge.tools.trusting import pin_variable
 
 
 def ensure(name: str) -> Found:
@@ -44,12 +46,14 @@ def _say_once(text: str) -> None:
 def _install(tool: Tool) -> Found:
     folder = tool_folder(tool.name, tool.version)
     failures = []
-    for way in (_by_release, _by_go):
+    for way in (_by_go, _by_release) if go_is_preferred() else (_by_release, _by_go):
         try:
             with new_folder(folder) as temporary:
                 source = way(tool, temporary)
                 _check(tool, temporary / tool.name)
                 write_source(temporary, source)
+        except ChecksumError:
+            raise  # something is wrong with that file: a person has to know
         except (DownloadError, BuildError) as error:
             failures.append(str(error))
             say(f"{tool.name}: {error}")
@@ -70,6 +74,8 @@ def _by_release(tool: Tool, folder: Path) -> str:
 
 
 def _by_go(tool: Tool, folder: Path) -> str:
+    if os.environ.get(pin_variable(tool.name)):
+        raise BuildError(f"{pin_variable(tool.name)} pins the release's file, which a build by Go is not")
     build_executable(tool.name, tool.go, folder)
     return f"built by Go from {tool.go.module}@{tool.go.version}"
 

@@ -16,9 +16,12 @@ from typing import Any
 
 from bridge.tools.catalog import Release
 from bridge.tools.errors import ChecksumError, DownloadError
-from bridge.tools.progress import step
+from bridge.tools.progress import say, step
+from bridge.tools.trusting import check_pin, check_record, check_signature
 
 DOWNLOADS = "BRIDGE_DOWNLOADS"  # this variable with the value `never` goes straight to Go
+
+PREFER_GO = "BRIDGE_PREFER_GO"  # this variable with the value `1` builds by Go, and downloads only what Go cannot build
 
 _CONNECT = 5.0  # seconds: where nothing can be downloaded, go on soon
 _SILENCE = 30.0  # seconds without a byte of a file that has begun to arrive
@@ -32,11 +35,16 @@ def downloads_allowed() -> bool:
     return os.environ.get(DOWNLOADS, "").lower() != "never"
 
 
+def go_is_preferred() -> bool:
+    """Whether a build by Go, whose modules the checksum database vouches for, goes before a release."""
+    return os.environ.get(PREFER_GO, "") == "1"
+
+
 def download_executable(name: str, release: Release, folder: Path) -> str:
     """Fetch a release into `folder / name` and make it executable; returns its sha256.
 
     Raises DownloadError when it cannot be fetched and ChecksumError, leaving nothing, when it is not what was
-    published.
+    published, pinned, signed (`bridge.tools.trusting`) or downloaded before.
     """
     file = PurePosixPath(urllib.parse.urlsplit(release.url).path).name
     wanted = published_checksum(fetch_text(release.checksums), file, release.checksums)
@@ -46,6 +54,10 @@ def download_executable(name: str, release: Release, folder: Path) -> str:
             found = fetch_file(release.url, archive)
         if found != wanted:
             raise ChecksumError(f"{release.url} has the sha256 {found}, but {wanted} was published: not used")
+        check_pin(name, release, found)
+        verified = check_signature(release, archive, fetch_text)
+        check_record(release, found)
+        say(f"{name}: sha256 {found}, {verified}")
         if release.member:
             extract_member(archive, release.member, folder / name)
         else:

@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 from bridge.tools import releases
+from bridge.tools.catalog import TOOLS
+from bridge.tools.releases import PREFER_GO
+from bridge.tools.trusting import pin_variable
 
 MakeExecutable = Callable[[Path, str], Path]
 
@@ -19,7 +22,8 @@ def bare_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     monkeypatch.setenv("PATH", str(folder))
     monkeypatch.setenv("BRIDGE_CACHE", str(tmp_path / "cache"))
-    for variable in ("BRIDGE_OPA", "BRIDGE_PROMTOOL", "KUBEBUILDER_ASSETS", "BRIDGE_DOWNLOADS"):
+    pins = [pin_variable(name) for name in TOOLS]
+    for variable in ("BRIDGE_OPA", "BRIDGE_PROMTOOL", "KUBEBUILDER_ASSETS", "BRIDGE_DOWNLOADS", PREFER_GO, *pins):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setattr(releases, "_unreachable", {})
     return folder
