@@ -1,8 +1,9 @@
 package bridge.admission
 
-import data.bridge.effective
 import data.bridge.kinds
 import data.bridge.lib.keys
+import data.bridge.outcomes
+import data.bridge.scopes
 import data.bridge.status as reporting
 
 # METADATA
@@ -43,13 +44,13 @@ sampled(policy_key) := {
 	},
 } if {
 	kinds.of_policy(policy_key)
-	found := effective.reached_in_part(policy_key, sample_bound)
+	found := scopes.reached_in_part(policy_key, sample_bound)
 	by_object := {object_key: rows |
 		some object_key in {keys.parse(scope).object | some scope in found.scopes}
 		rows := [row |
 			some scope in found.scopes
 			keys.parse(scope).object == object_key
-			some row in effective.rows(keys.parse(policy_key).type, scope)
+			some row in outcomes.at_target(keys.parse(policy_key).type, scope)
 		]
 	}
 	empty := [message |

@@ -1,6 +1,7 @@
 package bridge.effective_test
 
 import data.bridge.effective
+import data.bridge.outcomes
 import data.bridge.policy as policies
 import data.bridge.testing
 
@@ -34,7 +35,7 @@ test_what_two_made_together_is_in_part_each_ones if {
 # F9
 test_a_wrong_answer_of_custom_is_an_error_for_its_path if {
 	entries := effective.explained("example.com/HuePolicy", testing.cart_pay, "") with input as _rates_world(_two)
-	rows := effective.rows("example.com/HuePolicy", testing.cart_pay) with input as _rates_world(_two)
+	rows := outcomes.at_target("example.com/HuePolicy", testing.cart_pay) with input as _rates_world(_two)
 	message := "data.bridge.strategies.rates.result is undefined for this pair, or there is no such package"
 	[entry.error | some entry in entries] == [{"code": "CustomStrategy", "message": message}]
 	[step.error.code | some step in entries[0].steps] == ["CustomStrategy"]

@@ -1,6 +1,7 @@
 package bridge.effective_test
 
 import data.bridge.effective
+import data.bridge.scopes
 import data.bridge.testing
 
 _rate_kind := testing.policykind({
@@ -44,16 +45,16 @@ test_an_inherited_kind_may_act_at_its_declared_targets_alone if {
 
 # C1
 test_its_scopes_are_the_node_and_what_policies_name_below_it if {
-	scopes := [found |
+	all := [found |
 		some node in [_gateway, testing.listener_http, testing.cart_route, testing.cart_pay]
-		found := effective.scopes("example.com/RatePolicy", node) with input as testing.changed(_rates)
+		found := scopes.at_or_below("example.com/RatePolicy", node) with input as testing.changed(_rates)
 	]
-	scopes == [{_gateway, testing.cart_route}, {testing.listener_http, testing.cart_route}, {testing.cart_route}, {testing.cart_pay}]
+	all == [{_gateway, testing.cart_route}, {testing.listener_http, testing.cart_route}, {testing.cart_route}, {testing.cart_pay}]
 }
 
 # C1, O4
 test_a_policy_reaches_the_declared_targets_below_its_own if {
-	reached := effective.may_reach("example.com/RatePolicy/shop/gateway") with input as testing.changed(_rates)
+	reached := scopes.may_reach("example.com/RatePolicy/shop/gateway") with input as testing.changed(_rates)
 	reached == {_gateway, testing.cart_route}
 }
 

@@ -1,6 +1,7 @@
 package bridge.effective
 
 import data.bridge.hierarchy
+import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.merge
 import data.bridge.policy as policies
@@ -58,7 +59,7 @@ _result(attached) := {"error": found.error, "policies": _unmerged(attached)} if 
 #   The policies of a stack as one, `{spec, origins, side}`, or `{error}`. `side` has items of lists by their keys where the kind has
 #   merge rules. A function of the stack alone, so that OPA merges once for all targets that share it.
 merged(attached) := {"spec": plain_side.spec, "origins": plain_side.origins, "side": plain_side} if {
-	plain(kind_of(attached))
+	kinds.traits(kind_of(attached)).plain
 	joined_order := order(joins(kind_of(attached), attached))
 	found := applied(joined_order, {})
 	plain_side := _without_tombstones(found, joined_order.elements)
@@ -78,7 +79,7 @@ _without_tombstones(found, elements) := merge.finished(found) if {
 } else := found
 
 _by_policies(policy_kind, found) := without_parts(found) if {
-	both(policy_kind)
+	kinds.both_wrappers(policy_kind)
 } else := found
 
 # METADATA

@@ -18,9 +18,9 @@ joins(policy_kind, attached) := [{
 	some index in numbers.range(count(attached) - 1, 0)
 	policy := attached[index].policy
 ] if {
-	plain(policy_kind)
+	kinds.traits(policy_kind).plain
 } else := joins_of_parts(sides(policy_kind, attached), object.get(kinds.get(policy_kind), "rules", [])) if {
-	both(policy_kind)
+	kinds.both_wrappers(policy_kind)
 } else := joins_of_sides(policy_kind, sides(policy_kind, attached), ranks(policy_kind, attached))
 
 # METADATA
@@ -36,9 +36,9 @@ joins_of_sides(policy_kind, found, ranked) := [join |
 	}])
 ]
 
-_in_join_order(policy_kind, found) := array.reverse(found) if upward(policy_kind)
+_in_join_order(policy_kind, found) := array.reverse(found) if kinds.upward(policy_kind)
 
-_in_join_order(policy_kind, found) := found if not upward(policy_kind)
+_in_join_order(policy_kind, found) := found if not kinds.upward(policy_kind)
 
 _place(how) := place_upward[how.strategy] if {
 	how.upward
@@ -48,7 +48,7 @@ _place(how) := place_upward[how.strategy] if {
 # the challenger going down; under Stack the side directly above it (GEP-713, "Abstract process for calculating effective
 # policies").
 _how(policy_kind, in_order, index) := how(in_order[index][0], true) if {
-	upward(policy_kind)
+	kinds.upward(policy_kind)
 } else := how(in_order[index][0], false) if {
 	kinds.get(policy_kind).strategyFrom == "Challenger"
 } else := how(in_order[max([0, index - 1])][0], false)
@@ -77,18 +77,3 @@ joins_of_level(level) := [join |
 	way := object.union(how(policy, true), {"strategy": strategy_within_level(policy)})
 	join := object.union(way, {"policies": [policy], "elements": [policy], "seams": [], "place": place_upward[way.strategy]})
 ]
-
-# METADATA
-# description: |
-#   A policy kind joins every policy of a stack from the most specific upward, each by its own strategy, and applies their
-#   specs by RFC 7386 alone (GEP-713; semantics F1, F2).
-plain(policy_kind) := traits(policy_kind).plain
-
-made_plain(policy_kind) if {
-	kind := kinds.get(policy_kind)
-	[kind.strategyFrom, kind.mergesWith, kind.fold, kind.wrappers] == ["Established", "All", "BottomUp", "One"]
-	not by_level(policy_kind)
-	not kind.rules
-	not kind.strategyRules
-	not kind.custom
-} else := false

@@ -1,5 +1,6 @@
 package bridge.effective
 
+import data.bridge.kinds
 import data.bridge.merge
 import data.bridge.policy as policies
 
@@ -17,11 +18,11 @@ outcome(attached, policy) := {"outcome": "Programmed", "overriddenBy": []} if {
 # The origins of a stack, in the form in which the rules of a policy's own strategy have leaves: items of lists by their
 # keys and not by their places (semantics F8).
 _origins(attached, policy) := merged(attached).origins if {
-	plain(policies.kind_of(policy))
+	kinds.traits(policies.kind_of(policy)).plain
 } else := merge.under(merged(attached).side, policies.facts(policy).rules).origins
 
 _kept_whole(policy) := {pointer: policy | some pointer, _ in policies.facts(policy).origins} if {
-	both(policies.kind_of(policy))
+	kinds.both_wrappers(policies.kind_of(policy))
 } else := policies.facts(policy).origins
 
 _outcome(_, lost, _) := "Programmed" if count(lost) == 0

@@ -5,15 +5,8 @@ import data.bridge.policy as policies
 
 # METADATA
 # description: |
-#   Every wrapper of a policy counts in its direction (`wrappers: Both`; GEP-713, first version, "Hierarchy"; semantics F6): a
-#   policy has up to two parts, `override` and `default`.
-both(policy_kind) if {
-	kinds.get(policy_kind).wrappers == "Both"
-} else := false
-
-# METADATA
-# description: |
-#   The joins where both parts count, the lowest precedence first: the defaults from the top down, then the overrides from the
+#   The joins where every wrapper of a policy counts in its direction (`wrappers: Both`; GEP-713, first version, "Hierarchy";
+#   semantics F6): a policy has up to two parts, `override` and `default`. The lowest precedence first: the defaults from the top down, then the overrides from the
 #   bottom up; within a level the younger first.
 joins_of_parts(found, rules) := array.concat(
 	[join | some side_policies in found; some join in _part_joins("default", side_policies, rules, false)],
@@ -45,14 +38,14 @@ ranks(policy_kind, attached) := {} if {
 	some part, offset in {"override": 0, "default": count(attached)}
 	rank := index + offset
 } if {
-	both(policy_kind)
+	kinds.both_wrappers(policy_kind)
 } else := first_places(attached)
 
 _has_rules(policy_kind) if kinds.get(policy_kind).rules
 
 _has_rules(policy_kind) if kinds.get(policy_kind).strategyRules
 
-_has_rules(policy_kind) if both(policy_kind)
+_has_rules(policy_kind) if kinds.both_wrappers(policy_kind)
 
 # METADATA
 # description: By policy of a stack its first place there, from the top.

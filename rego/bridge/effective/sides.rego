@@ -18,7 +18,7 @@ sides(policy_kind, attached) := all_sides(policy_kind, attached) if {
 # METADATA
 # description: As `sides`, with those that `mergesWith` leaves out.
 all_sides(policy_kind, attached) := [[entry.policy] | some entry in attached] if {
-	not by_level(policy_kind)
+	not kinds.by_level(policy_kind)
 } else := [[entry.policy | some entry in array.slice(attached, start, end)] |
 	starts := [index | some index, entry in attached; _begins_a_level(attached, index, entry)]
 	some number, start in starts
@@ -31,26 +31,6 @@ _begins_a_level(attached, index, entry) if attached[index - 1].target != entry.t
 _begins_a_level(attached, _, entry) if {
 	entry.policy == [other.policy | some other in attached; other.target == entry.target][0]
 }
-
-# METADATA
-# description: The policies of one level are one side.
-by_level(policy_kind) if {
-	kinds.get(policy_kind).sameLevel == "OldestWins"
-} else if {
-	kinds.direct(policy_kind)
-	kinds.get(policy_kind).sameLevel == "ConflictOnOverlap"
-} else if {
-	# A consumer's policy and a producer's do not conflict, and meet where both count (semantics P6).
-	kinds.direct(policy_kind)
-	kinds.for_consumers(policy_kind)
-} else := false
-
-# METADATA
-# description: The fold goes from the bottom up (semantics F2), and not from the top down (F4, strategyFrom and Stack).
-upward(policy_kind) if {
-	kinds.get(policy_kind).strategyFrom == "Established"
-	kinds.get(policy_kind).fold == "BottomUp"
-} else := false
 
 # METADATA
 # description: |

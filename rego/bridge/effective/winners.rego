@@ -16,10 +16,10 @@ winning_strategy(attached, winner, loser) := "Closest" if {
 	not loser in _joined_policies(attached)
 	winner in _joined_policies(attached)
 } else := _strategy_of_parts(attached, winner, loser) if {
-	both(kind_of(attached))
+	kinds.both_wrappers(kind_of(attached))
 	winner != loser
 } else := _strategy_of_policies(attached, winner, loser) if {
-	not both(kind_of(attached))
+	not kinds.both_wrappers(kind_of(attached))
 	winner != loser
 }
 
@@ -57,7 +57,7 @@ _strategy_of_pair(attached, upper, lower) := strategy_within_level(found[upper[0
 	found := sides(kind_of(attached), attached)
 }
 
-_deciding(policy_kind, upper, _) := upper if upward(policy_kind)
+_deciding(policy_kind, upper, _) := upper if kinds.upward(policy_kind)
 
 _deciding(policy_kind, _, lower) := lower if kinds.get(policy_kind).strategyFrom == "Challenger"
 

@@ -1,7 +1,7 @@
 package bridge.hierarchy_test
 
-import data.bridge.effective
 import data.bridge.hierarchy
+import data.bridge.outcomes
 import data.bridge.testing
 
 # Zones in the namespace infra, by their names, and links between them.
@@ -81,7 +81,7 @@ test_the_name_of_a_path_that_was_cut_says_so if {
 		testing.resource("acme.io/v1", "Fence", "infra", "f"),
 		{"targetRefs": [{"group": "acme.io", "kind": "Zone", "name": "a"}], "high": 3},
 	)
-	rows := effective.rows("acme.io/Fence", _zone("b")) with data.bridge.extensions.hierarchy as modules
+	rows := outcomes.at_target("acme.io/Fence", _zone("b")) with data.bridge.extensions.hierarchy as modules
 		with input as {"changes": {"upsert": array.concat(_zones(["a", "b"]), [kind, policy])}}
 	[[row.outcome, row.scope] | some row in rows] == [[
 		"Programmed",

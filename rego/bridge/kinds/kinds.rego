@@ -39,8 +39,12 @@ changed if {
 # description: |
 #   All policy kinds in force, by `<group>/<Kind>`. One that makes no sense with its PolicyKind is what it is without it, or
 #   without what its CRD says: a layer that makes no sense changes nothing. `layers` names those that count, `by` is a hash of
-#   the description (see `stamp`).
-in_force[type] := object.union(description, {"layers": [layer.name | some layer in layers], "by": _hash(description)}) if {
+#   the description (see `stamp`), `traits` what follows from it (see `traits_of`).
+in_force[type] := object.union(description, {
+	"layers": [layer.name | some layer in layers],
+	"by": _hash(description),
+	"traits": traits_of(description),
+}) if {
 	some type in _types
 	layers := [candidate | some candidate in _candidates(type); not problem(merged(candidate))][0]
 	description := normal(type, merged(layers))

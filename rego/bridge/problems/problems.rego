@@ -4,12 +4,12 @@
 package bridge.problems
 
 import data.bridge.attachment
-import data.bridge.effective
 import data.bridge.hierarchy
 import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.lib.levels
 import data.bridge.lookup
+import data.bridge.outcomes
 import data.bridge.status as reporting
 
 # METADATA
@@ -40,7 +40,7 @@ _refs(key) := {_problem(key, ref.key, verdict.reason, verdict.message) |
 _fate(key) := {_problem(key, key, condition.reason, condition.message) |
 	kinds.of_policy(key)
 	count(attachment.targets(key)) > 0
-	some condition in reporting.outcome_conditions(key, effective.tallies(key))
+	some condition in reporting.outcome_conditions(key, outcomes.tallies(key))
 	condition.reason in {"Overridden", "NoScope", "Reconciling"}
 }
 

@@ -4,6 +4,7 @@ import data.bridge.effective
 import data.bridge.hierarchy
 import data.bridge.kinds
 import data.bridge.lib.keys
+import data.bridge.scopes
 
 # METADATA
 # description: |
@@ -13,7 +14,7 @@ import data.bridge.lib.keys
 policies(entry, rule, behind) := [{"target": node, "policyKind": kind, "paths": paths} |
 	some node in array.concat(_nodes_to(entry, rule), behind)
 	some kind in sort(kinds.names)
-	effective.acts_at(kind, node)
+	scopes.acts_at(kind, node)
 	not _by_its_section(kind, node, entry, rule, behind)
 	paths := effective.on_paths(kind, _paths(kind, entry, rule, node), object.get(input, "sourceNamespace", ""))
 	count(paths) > 0
@@ -38,7 +39,7 @@ _by_its_section(kind, node, entry, rule, behind) if {
 	some other in array.concat(_nodes_to(entry, rule), behind)
 	other != node
 	keys.parse(other).object == node
-	effective.acts_at(kind, other)
+	scopes.acts_at(kind, other)
 }
 
 _paths(kind, _, _, node) := effective.paths(kind, node) if kinds.direct(kind)

@@ -1,11 +1,12 @@
 package bridge.status
 
 import data.bridge.attachment
-import data.bridge.effective
 import data.bridge.hierarchy
 import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.lookup
+import data.bridge.outcomes
+import data.bridge.scopes
 
 # METADATA
 # description: |
@@ -27,14 +28,14 @@ acting(object_key) := {name: places |
 
 _rows_in(policy_kind, object_key) := {row |
 	some node in ({object_key} | hierarchy.sections(object_key))
-	effective.acts_at(policy_kind, node)
-	some row in effective.rows(policy_kind, node)
+	scopes.acts_at(policy_kind, node)
+	some row in outcomes.at_target(policy_kind, node)
 }
 
 _rows_of_targeting(policy_kind, object_key) := {row |
 	some policy in _targeting(policy_kind, object_key)
-	some scope in effective.reached(policy)
-	some row in effective.rows(policy_kind, scope)
+	some scope in scopes.reached(policy)
+	some row in outcomes.at_target(policy_kind, scope)
 	row.policy == policy
 }
 
@@ -54,7 +55,7 @@ unreported(object_key) := {name: places |
 	marks := {[mark[1], policy] |
 		some policy in _below_or_at(name, object_key)
 		not lookup.get(policy).metadata.deletionTimestamp
-		some mark in ancestors(policy, effective.tallies(policy)).unreported
+		some mark in ancestors(policy, outcomes.tallies(policy)).unreported
 		mark[0] == object_key
 	}
 	count(marks) > 0
@@ -66,8 +67,8 @@ unreported(object_key) := {name: places |
 
 _below_or_at(policy_kind, object_key) := ({policy |
 	not kinds.direct(policy_kind)
-	some scope in effective.scopes(policy_kind, object_key)
-	some row in effective.rows(policy_kind, scope)
+	some scope in scopes.at_or_below(policy_kind, object_key)
+	some row in outcomes.at_target(policy_kind, scope)
 	policy := row.policy
 } | {policy |
 	kinds.direct(policy_kind)

@@ -1,10 +1,10 @@
 package bridge.status
 
 import data.bridge.attachment
-import data.bridge.effective
 import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.lookup
+import data.bridge.outcomes
 
 # METADATA
 # description: How many entries status.ancestors holds, of all controllers (GEP-713, PolicyAncestorStatus).
@@ -20,7 +20,7 @@ ancestors(policy_key, tallies) := {
 	"ancestors": [_entry(policy_key, entry) | some entry in _with_count(shown, count(all) - room)],
 	"unreported": sort({place |
 		some entry in array.slice(all, room, count(all))
-		some place in effective.places(entry.ancestor, "")
+		some place in outcomes.places(entry.ancestor, "")
 	}),
 } if {
 	all := array.concat(_reached(policy_key, tallies), _idle(policy_key, tallies))

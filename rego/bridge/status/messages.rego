@@ -1,8 +1,8 @@
 package bridge.status
 
 import data.bridge.attachment
-import data.bridge.effective
 import data.bridge.kinds
+import data.bridge.outcomes
 
 # METADATA
 # description: |
@@ -26,8 +26,8 @@ group_bound := 8
 _by_target(policy_key, set, tallies) := [sprintf("Of its targets %s", [concat(", ", told)])] if {
 	nodes := sort({node | some node in attachment.targets(policy_key); _is_told_of(policy_key, node, tallies)})
 	count(nodes) > 1
-	outcomes := {node: overall([tally | some tally in tallies; node in tally.targets]) | some node in nodes}
-	texts := [sprintf("%s is %s", [effective.node_name(node), _outcome_names[set][outcomes[node]]]) | some node in nodes]
+	by_node := {node: overall([tally | some tally in tallies; node in tally.targets]) | some node in nodes}
+	texts := [sprintf("%s is %s", [outcomes.node_name(node), _outcome_names[set][by_node[node]]]) | some node in nodes]
 	told := array.concat(array.slice(texts, 0, 10), _and_more(count(texts) - 10))
 } else := []
 

@@ -1,6 +1,6 @@
 package bridge.status_test
 
-import data.bridge.effective
+import data.bridge.outcomes
 import data.bridge.status
 import data.bridge.testing
 
@@ -41,6 +41,6 @@ test_frontends_that_a_policy_names_are_told_of_as_what_they_are if {
 	contains(programmed.message, "Service shop/cart@frontend is Programmed, Service shop/stock@frontend is Programmed")
 }
 
-_retry_conditions := status.of_policy(_retry_key, effective.tallies(_retry_key)).conditions
+_retry_conditions := status.of_policy(_retry_key, outcomes.tallies(_retry_key)).conditions
 
 _retry_key := "example.com/RetryPolicy/shop/slow"

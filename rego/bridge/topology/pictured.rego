@@ -1,7 +1,6 @@
 package bridge.topology
 
 import data.bridge.attachment
-import data.bridge.effective
 import data.bridge.index
 import data.bridge.kinds
 import data.bridge.lib.levels
@@ -27,6 +26,6 @@ _of_further_levels := {key |
 _targets := index.targeted | {ref.object |
 	index.selectors_exist
 	some policy_kind in kinds.names
-	some policy in effective.policies(policy_kind)
+	some policy in lookup.keys_of(policy_kind)
 	some ref in attachment.declared(policy)
 }

@@ -4,7 +4,6 @@
 package bridge.topology
 
 import data.bridge.attachment
-import data.bridge.effective
 import data.bridge.hierarchy
 import data.bridge.index
 import data.bridge.kinds
@@ -70,7 +69,7 @@ _placed contains key if {
 # What policies name without being of a type of the hierarchy stands there too.
 _placed contains key if {
 	some policy_kind in kinds.names
-	some policy in effective.policies(policy_kind)
+	some policy in lookup.keys_of(policy_kind)
 	some target in attachment.targets(policy)
 	levels.of(target) != "Namespace"
 	key := keys.parse(target).object

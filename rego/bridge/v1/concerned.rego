@@ -1,12 +1,13 @@
 package bridge.v1
 
 import data.bridge.attachment
-import data.bridge.effective as engine
 import data.bridge.hierarchy
 import data.bridge.index
 import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.lookup
+import data.bridge.outcomes
+import data.bridge.scopes
 
 # METADATA
 # description: |
@@ -26,33 +27,33 @@ concerned := _keys_problem("keys") if {
 _concerned_scopes[kind] contains scope if {
 	some kind in kinds.names
 	some object_key in _concerned_objects
-	some scope in engine.scopes(kind, object_key)
+	some scope in scopes.at_or_below(kind, object_key)
 }
 
 _concerned_scopes[kind] contains scope if {
 	some kind in kinds.names
 	some frontend in _concerned_frontends
-	some scope in engine.scopes(kind, frontend)
+	some scope in scopes.at_or_below(kind, frontend)
 }
 
 _concerned_scopes[kind] contains scope if {
 	some policy in _concerned_policies
 	kind := keys.parse(policy).type
 	some ref in attachment.declared(policy)
-	some scope in engine.scopes(kind, _node(kind, ref.key))
+	some scope in scopes.at_or_below(kind, _node(kind, ref.key))
 }
 
 _concerned_scopes[kind] contains scope if {
 	some ["attached", kind, target] in _old_paths
 	kinds.get(kind)
-	some scope in engine.scopes(kind, _node(kind, target))
+	some scope in scopes.at_or_below(kind, _node(kind, target))
 }
 
 _concerned_scopes[kind] contains scope if {
 	some [policy, object_key] in _selected_before
 	kind := keys.parse(policy).type
 	kinds.get(kind)
-	some scope in engine.scopes(kind, _node(kind, object_key))
+	some scope in scopes.at_or_below(kind, _node(kind, object_key))
 }
 
 # What a changed policy selected by what it selected by before, as [policy, object].
@@ -65,13 +66,13 @@ _selected_before contains [policy, ref.object] if {
 # A Direct kind's statuses that are kept for what stands above its targets (semantics S3).
 _concerned_scopes[kind] contains scope if {
 	some kind in kinds.names
-	engine.kept_above(kind)
+	outcomes.kept_above(kind)
 	count(lookup.namespaces_of(kind)) > 0
 	some object_key in _concerned_objects
 	some below in hierarchy.objects_below(object_key)
 	some policy in attachment.targeting(below)
 	keys.parse(policy).type == kind
-	some scope in engine.scopes(kind, below)
+	some scope in scopes.at_or_below(kind, below)
 }
 
 # A Direct kind's refs that count only below a GatewayClass (semantics T1).
@@ -83,7 +84,7 @@ _concerned_scopes[kind] contains scope if {
 	ref.class
 	some object_key in _concerned_objects
 	ref.object in hierarchy.objects_below(object_key)
-	some scope in engine.scopes(kind, _node(kind, ref.key))
+	some scope in scopes.at_or_below(kind, _node(kind, ref.key))
 }
 
 # A ref may name a section that is gone; then its object is asked.

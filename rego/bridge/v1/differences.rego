@@ -3,6 +3,7 @@ package bridge.v1
 import data.bridge.effective as engine
 import data.bridge.hierarchy
 import data.bridge.kinds
+import data.bridge.scopes
 
 # METADATA
 # description: |
@@ -32,7 +33,7 @@ _told_at(scopes) := {kind: by_target |
 _by_path(kind, target) := {} if {
 	not kinds.get(kind)
 } else := {json.marshal(entry.path): object.remove(entry, ["path"]) |
-	engine.acts_at(kind, target)
+	scopes.acts_at(kind, target)
 	some entry in engine.at(kind, target, object.get(input, "sourceNamespace", ""))
 }
 

@@ -2,6 +2,7 @@ package bridge.v1
 
 import data.bridge.effective as engine
 import data.bridge.hierarchy
+import data.bridge.scopes
 
 # METADATA
 # description: |
@@ -17,7 +18,7 @@ effective := _input_problem if {
 	some [node, kind] in sort({[scope, kind] |
 		some kind in _policy_kinds
 		some target in input.targets
-		some scope in engine.scopes(kind, hierarchy.canonical(target))
+		some scope in scopes.at_or_below(kind, hierarchy.canonical(target))
 	})
 	paths := engine.at(kind, node, object.get(input, "sourceNamespace", ""))
 	paths != []

@@ -4,6 +4,7 @@ import data.bridge.attachment
 import data.bridge.effective as engine
 import data.bridge.hierarchy
 import data.bridge.lib.keys
+import data.bridge.scopes
 
 # METADATA
 # description: |
@@ -18,7 +19,7 @@ explain := _input_problem if {
 } else := [told |
 	some [node, kind] in sort({[scope, kind] |
 		some kind in _policy_kinds
-		some scope in engine.scopes(kind, hierarchy.canonical(input.target))
+		some scope in scopes.at_or_below(kind, hierarchy.canonical(input.target))
 	})
 	told := {
 		"target": node,

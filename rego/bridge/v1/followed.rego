@@ -4,6 +4,7 @@ import data.bridge.effective as engine
 import data.bridge.hierarchy
 import data.bridge.kinds
 import data.bridge.lib.keys
+import data.bridge.scopes
 
 # METADATA
 # description: |
@@ -22,11 +23,11 @@ followed := _input_problem if {
 	kinds.get(kind)
 	some scope in targets
 	hierarchy.canonical(scope) == scope
-	engine.acts_at(kind, scope)
+	scopes.acts_at(kind, scope)
 	nodes := {watched |
-		some object_key in engine.objects_above(scope)
+		some object_key in scopes.objects_above(scope)
 		some watched in _watched_at[object_key]
-		engine.under(kind, hierarchy.canonical(watched), scope)
+		scopes.is_within(kind, hierarchy.canonical(watched), scope)
 	}
 	count(nodes) > 0
 	told := {

@@ -1,8 +1,8 @@
 package bridge.v1_test
 
-import data.bridge.effective as engine
 import data.bridge.hierarchy
 import data.bridge.kinds
+import data.bridge.scopes
 import data.bridge.testing
 import data.bridge.v1
 
@@ -50,11 +50,11 @@ test_under_agrees_with_scopes if {
 	}
 }
 
-_compared := [[kind, node, engine.scopes(kind, node), found] |
+_compared := [[kind, node, scopes.at_or_below(kind, node), found] |
 	nodes := _all_nodes
 	some kind in kinds.names
 	some node in nodes
-	found := {scope | some scope in nodes; engine.acts_at(kind, scope); engine.under(kind, node, scope)}
+	found := {scope | some scope in nodes; scopes.acts_at(kind, scope); scopes.is_within(kind, node, scope)}
 ]
 
 _all_nodes := {node |

@@ -1,9 +1,9 @@
 package bridge.v1
 
-import data.bridge.effective as engine
 import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.lookup
+import data.bridge.scopes
 
 # METADATA
 # description: |
@@ -26,7 +26,7 @@ impact := _input_problem if {
 
 _impact_kind := keys.parse(input.policy).type
 
-_impact_scopes := sort(engine.reached(input.policy))
+_impact_scopes := sort(scopes.reached(input.policy))
 
 _compared := array.slice(_impact_scopes, 0, object.get(input, "limit", 1000))
 

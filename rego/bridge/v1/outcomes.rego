@@ -1,7 +1,8 @@
 package bridge.v1
 
-import data.bridge.effective as engine
 import data.bridge.hierarchy
+import data.bridge.outcomes
+import data.bridge.scopes
 
 # METADATA
 # description: |
@@ -21,6 +22,6 @@ outcomes := _input_problem if {
 rows_at(policy_kind, targets) := {target: rows |
 	some target in targets
 	hierarchy.canonical(target) == target
-	engine.acts_at(policy_kind, target)
-	rows := engine.rows(policy_kind, target)
+	scopes.acts_at(policy_kind, target)
+	rows := outcomes.at_target(policy_kind, target)
 }

@@ -1,9 +1,9 @@
 package bridge.v1
 
 import data.bridge.attachment
-import data.bridge.effective as engine
 import data.bridge.kinds
 import data.bridge.lookup
+import data.bridge.outcomes
 import data.bridge.status as reporting
 
 # METADATA
@@ -70,7 +70,7 @@ _tallies_of(policy) := array.concat(_kept[policy], [{
 	row.policy == policy
 ])
 
-_tallies_of(policy) := engine.tallies(policy) if {
+_tallies_of(policy) := outcomes.tallies(policy) if {
 	not _kept[policy]
 	_is_covered(policy)
 }

@@ -1,8 +1,8 @@
 package bridge.v1
 
-import data.bridge.effective as engine
 import data.bridge.lib.keys
 import data.bridge.lookup
+import data.bridge.outcomes
 import data.bridge.status as reporting
 
 # METADATA
@@ -31,7 +31,7 @@ _are_items(items) if {
 
 _reported(["policy", key]) := managed(status_of(key, object.get(input.tallies, key, []))) if input.tallies
 
-_reported(["policy", key]) := managed(status_of(key, engine.tallies(key))) if not input.tallies
+_reported(["policy", key]) := managed(status_of(key, outcomes.tallies(key))) if not input.tallies
 
 _reported(["object", key]) := wanted_of_object(key, object.get(input.acting, key, {}), unreported) if {
 	input.acting

@@ -1,8 +1,8 @@
 package bridge.v1
 
-import data.bridge.effective as engine
 import data.bridge.kinds
 import data.bridge.lookup
+import data.bridge.scopes
 
 # METADATA
 # description: |
@@ -12,7 +12,7 @@ scopes := _input_problem if {
 	_input_problem
 } else := {kind: sort(nodes) |
 	some kind in _policy_kinds
-	nodes := {node | some policy in engine.policies(kind); some node in engine.may_reach(policy)}
+	nodes := {node | some policy in lookup.keys_of(kind); some node in scopes.may_reach(policy)}
 }
 
 # METADATA
@@ -21,7 +21,7 @@ scopes := _input_problem if {
 # entrypoint: true
 policies := _input_problem if {
 	_input_problem
-} else := sort({policy | some kind in _policy_kinds; some policy in engine.policies(kind)})
+} else := sort({policy | some kind in _policy_kinds; some policy in lookup.keys_of(kind)})
 
 # METADATA
 # description: |

@@ -1,9 +1,9 @@
 package bridge.v1
 
-import data.bridge.effective as engine
 import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.lookup
+import data.bridge.outcomes
 import data.bridge.status as reporting
 
 # METADATA
@@ -23,7 +23,7 @@ status := _input_problem if {
 
 _tallies(policy) := object.get(input.tallies, policy, []) if input.tallies
 
-_tallies(policy) := engine.tallies(policy) if not input.tallies
+_tallies(policy) := outcomes.tallies(policy) if not input.tallies
 
 # METADATA
 # description: What a policy or a PolicyKind should show. Undefined for one that is gone or being deleted.

@@ -1,6 +1,8 @@
 package bridge.effective_test
 
 import data.bridge.effective
+import data.bridge.outcomes
+import data.bridge.scopes
 import data.bridge.testing
 
 _mesh_kind(fields) := testing.policykind(object.union(
@@ -70,7 +72,7 @@ test_a_consumers_route_takes_the_place_of_the_producers if {
 }
 
 _rows(objects, namespace) := [[row.policy, row.outcome, row.scope] | some row in rows] if {
-	rows := effective.rows("example.com/RetryPolicy", _mesh_rule(namespace)) with input as _mesh_input(objects)
+	rows := outcomes.at_target("example.com/RetryPolicy", _mesh_rule(namespace)) with input as _mesh_input(objects)
 }
 
 _own_key := "example.com/RetryPolicy/shop/own"
@@ -96,20 +98,20 @@ test_statuses_count_what_each_source_sees_and_the_same_once if {
 test_a_policy_for_its_own_namespace_counts_for_every_source if {
 	policy := _retry("app", "mine", [testing.ref("HTTPRoute", "mesh")])
 	_specs([policy, _mesh_route("app")], "app", "app") == [{"from": "app"}]
-	scopes := effective.reached(_mine_key) with input as _mesh_input([policy, _mesh_route("app")])
-	scopes == {_mesh_rule("app")}
+	found := scopes.reached(_mine_key) with input as _mesh_input([policy, _mesh_route("app")])
+	found == {_mesh_rule("app")}
 }
 
 # C2, K4
 test_a_direct_kind_may_act_on_a_frontend if {
 	kind := _mesh_kind({"class": "Direct", "targets": [{"kind": "Service", "role": "Frontend"}]})
 	document := {"changes": {"upsert": [kind, _mesh_service, _retry("shop", "own", [_cart_frontend_ref])]}}
-	scopes := effective.scopes("example.com/RetryPolicy", "core/Service/shop/cart") with input as document
-	scopes == {"core/Service/shop/cart@frontend"}
+	found := scopes.at_or_below("example.com/RetryPolicy", "core/Service/shop/cart") with input as document
+	found == {"core/Service/shop/cart@frontend"}
 	entries := effective.at("example.com/RetryPolicy", "core/Service/shop/cart@frontend", "") with input as document
 	[[entry.path, entry.spec] | some entry in entries] == [[["core/Service/shop/cart@frontend"], {"from": "shop"}]]
-	effective.acts_at("example.com/RetryPolicy", "core/Service/shop/cart@frontend") with input as document
-	not effective.acts_at("example.com/RetryPolicy", "core/Service/shop/cart") with input as document
+	scopes.acts_at("example.com/RetryPolicy", "core/Service/shop/cart@frontend") with input as document
+	not scopes.acts_at("example.com/RetryPolicy", "core/Service/shop/cart") with input as document
 }
 
 # F5, P6
@@ -119,7 +121,7 @@ test_a_consumers_policy_and_a_producers_are_in_no_conflict if {
 	document := {"changes": {"upsert": array.concat([kind, _mesh_service], policies)}}
 	attached := {policy |
 		some policy in [_own_key, _mine_key, "example.com/RetryPolicy/app/second"]
-		nodes := effective.reached(policy) with input as document
+		nodes := scopes.reached(policy) with input as document
 		count(nodes) > 0
 	}
 	attached == {_own_key, _mine_key}

@@ -1,4 +1,4 @@
-package bridge.effective
+package bridge.scopes
 
 import data.bridge.attachment
 import data.bridge.hierarchy
@@ -18,15 +18,15 @@ reached_in_part(policy_key, bound) := {"scopes": scopes_found, "whole": whole} i
 	whole := ({part.whole | some part in parts} | {count(targets) == count(all_targets)}) == {true}
 }
 
-_scopes_in_part(policy_kind, node, bound) := {"scopes": scopes(policy_kind, node), "whole": true} if {
+_scopes_in_part(policy_kind, node, bound) := {"scopes": at_or_below(policy_kind, node), "whole": true} if {
 	kinds.direct(policy_kind)
 } else := {"scopes": {node}, "whole": true} if {
-	_stands_alone(policy_kind, node)
+	is_only_target(policy_kind, node)
 	not kinds.acts_where_declared(policy_kind)
 } else := {"scopes": found, "whole": {below.whole, count(backends) == count(all_backends)} == {true}} if {
 	object_key := keys.parse(node).object
 	below := hierarchy.some_below(object_key, bound)
-	all_backends := _unnamed_backends(policy_kind, object_key)
+	all_backends := unnamed_backends(policy_kind, object_key)
 	backends := {key | some key in array.slice(sort(all_backends), 0, bound)}
 	found := {scope |
 		some key in (below.objects | backends)
@@ -37,16 +37,16 @@ _scopes_in_part(policy_kind, node, bound) := {"scopes": scopes(policy_kind, node
 }
 
 # The effective targets in one object.
-_scopes_of_one(policy_kind, key) := _direct_scopes(policy_kind, key) if {
+_scopes_of_one(policy_kind, key) := direct_scopes(policy_kind, key) if {
 	kinds.acts_where_declared(policy_kind)
-} else := hierarchy.nodes_at(key, kinds.get(policy_kind).effectiveTarget) | ({key} & _unnamed_backends(policy_kind, key))
+} else := hierarchy.nodes_at(key, kinds.get(policy_kind).effectiveTarget) | ({key} & unnamed_backends(policy_kind, key))
 
 _counts_below(policy_kind, scope, node) if {
 	kinds.acts_where_declared(policy_kind)
-	_is_declared(policy_kind, node, scope)
+	is_declared_below(policy_kind, node, scope)
 }
 
 _counts_below(policy_kind, scope, node) if {
 	not kinds.acts_where_declared(policy_kind)
-	_at_or_below(scope, node)
+	is_at_or_below(scope, node)
 }

@@ -1,5 +1,6 @@
 package bridge.effective
 
+import data.bridge.kinds
 import data.bridge.merge
 
 # METADATA
@@ -18,7 +19,7 @@ _steps(attached, root) := array.flatten([_steps_of(attached, index) | some index
 
 # The joins of a stack with what each says of itself.
 _joins_explained(attached) := joins(kind_of(attached), attached) if {
-	not plain(kind_of(attached))
+	not kinds.traits(kind_of(attached)).plain
 } else := joins_of_sides(kind_of(attached), sides(kind_of(attached), attached), {})
 
 # The steps within a side, then the one that joins it to those before it.

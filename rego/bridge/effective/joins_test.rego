@@ -1,6 +1,7 @@
 package bridge.effective_test
 
 import data.bridge.effective
+import data.bridge.outcomes
 import data.bridge.testing
 
 _hue(name) := sprintf("example.com/HuePolicy/shop/%s", [name])
@@ -30,7 +31,7 @@ _told_of(fields, policies) := [entry, rows] if {
 	]
 	grant := testing.grant("infra", "example.com", "HuePolicy", "shop", testing.gateway_group, "Gateway")
 	entry := effective.at("example.com/HuePolicy", testing.cart_pay, "")[0] with input as testing.changed(array.concat(objects, [grant, kind]))
-	rows := effective.rows("example.com/HuePolicy", testing.cart_pay) with input as testing.changed(array.concat(objects, [grant, kind]))
+	rows := outcomes.at_target("example.com/HuePolicy", testing.cart_pay) with input as testing.changed(array.concat(objects, [grant, kind]))
 }
 
 _named(key) := split(key, "/")[3] if is_string(key)

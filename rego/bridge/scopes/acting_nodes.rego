@@ -1,4 +1,4 @@
-package bridge.effective
+package bridge.scopes
 
 import data.bridge.attachment
 import data.bridge.hierarchy
@@ -11,10 +11,7 @@ import data.bridge.lookup
 # METADATA
 # description: A node is one that a policy kind may act at.
 acts_at(policy_kind, node) if {
-	_acts_inside(policy_kind, node)
-} else if {
-	kind_of_node(node) in traits(policy_kind).acts
-	hierarchy.exists(split(node, "#")[0])
+	is_of_acting_type(policy_kind, node)
 } else if {
 	not kinds.acts_at_targets(policy_kind)
 	_has_place(policy_kind, keys.parse(node).object)
@@ -33,22 +30,22 @@ acts_at(policy_kind, node) if {
 	_may_act_on(policy_kind, keys.parse(node).type)
 }
 
-# A section of an object, at which the kind acts. Most that is asked about is one.
-_acts_inside(policy_kind, node) if {
+# METADATA
+# description: |
+#   A node that exists, of a type at whose objects or sections a policy kind acts whatever else exists. Most nodes that a query
+#   names are one.
+is_of_acting_type(policy_kind, node) if {
 	[object_key, _] := split(node, "#")
-	index.facts(object_key).type in traits(policy_kind).actsInside
+	index.facts(object_key).type in kinds.traits(policy_kind).sections
+} else if {
+	keys.type_of(node) in kinds.traits(policy_kind).objects
+	not regex.match(`[#@]`, node)
+	hierarchy.exists(node)
 }
 
 # METADATA
-# description: The type of a node that is an object, and of a section with `#`. Empty for a frontend.
-kind_of_node(node) := keys.type_of(node) if {
-	not regex.match(`[#@]`, node)
-} else := concat("", [keys.type_of(node), "#"]) if {
-	not contains(node, "@")
-} else := ""
-
-# A node that a kind acts at stands for itself alone, but where an extension module links objects of one level.
-_stands_alone(policy_kind, node) if {
+# description: A node that a kind acts at is the only effective target at it, unless an extension module links objects of one level.
+is_only_target(policy_kind, node) if {
 	acts_at(policy_kind, node)
 	not index.extended_exist
 }
@@ -67,8 +64,9 @@ _may_act_on(policy_kind, type) if {
 	kinds.acts_on(policy_kind, type)
 }
 
-# The backends of kinds that a policy kind names, at an object or held by a Namespace, whether a rule names them or not.
-_unnamed_backends(policy_kind, object_key) := {concat("/", [type, parts.name, name]) |
+# METADATA
+# description: The backends of kinds that a policy kind names, at an object or held by a Namespace, whether a rule names them or not.
+unnamed_backends(policy_kind, object_key) := {concat("/", [type, parts.name, name]) |
 	parts := keys.parse(object_key)
 	parts.type == "core/Namespace"
 	some type in kinds.backend_types(policy_kind)

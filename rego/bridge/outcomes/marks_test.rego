@@ -1,12 +1,12 @@
-package bridge.effective_test
+package bridge.outcomes_test
 
-import data.bridge.effective
+import data.bridge.outcomes
 import data.bridge.testing
 
 _fanned(fanout, outcome) := marks if {
 	told := {"outcome": outcome, "targets": [testing.listener_http, "core/Namespace/-/shop"]}
-	held := effective.held_at(fanout, testing.cart_pay, testing.listener_http) with input as testing.changed([])
-	marks := effective.marks(fanout, testing.listener_http, held, told)
+	held := outcomes.held_at(fanout, testing.cart_pay, testing.listener_http) with input as testing.changed([])
+	marks := outcomes.marks(fanout, testing.listener_http, held, told)
 }
 
 # S4, GEP-713 "Target object status"
@@ -25,7 +25,7 @@ test_a_policy_that_is_overridden_or_not_computed_is_told_of_nowhere if {
 
 # S4
 test_a_listener_and_a_route_tell_in_their_own_places_and_all_else_in_the_object if {
-	places := [effective.places(node, testing.listener_http) |
+	places := [outcomes.places(node, testing.listener_http) |
 		some node in [testing.listener_http, _first_gateway, "core/Service/shop/cart#http", "core/Service/shop/cart@frontend"]
 	]
 	places == [
@@ -36,7 +36,7 @@ test_a_listener_and_a_route_tell_in_their_own_places_and_all_else_in_the_object 
 	]
 	routes := [found |
 		some above in [testing.listener_http, ""]
-		found := effective.places(testing.cart_pay, above) with input as testing.changed([])
+		found := outcomes.places(testing.cart_pay, above) with input as testing.changed([])
 	]
 	routes == [{_cart_mark}, {_cart_mark}]
 }
@@ -44,7 +44,7 @@ test_a_listener_and_a_route_tell_in_their_own_places_and_all_else_in_the_object 
 # S4
 test_what_stands_above_a_route_is_found_beside_namespaces if {
 	path := array.concat([testing.listener_http, "core/Namespace/-/shop"], [testing.cart_route, testing.cart_pay])
-	found := [effective.above_route(each[count(each) - 1], each) |
+	found := [outcomes.above_route(each[count(each) - 1], each) |
 		some each in [path, array.slice(path, 1, 4), [testing.cart_route], [testing.listener_http], ["…", testing.cart_pay]]
 	]
 	found == [testing.listener_http, "", "", "", ""]

@@ -61,7 +61,7 @@ test_each_step_says_whose_values_stay if {
 
 test_a_path_that_is_an_error_has_no_steps if {
 	attached := [{"policy": _key("low"), "target": testing.cart_route} | some _ in numbers.range(0, effective.stack_bound)]
-	entries := effective.explained("example.com/ColorPolicy", testing.cart_pay, "") with input as testing.changed([_low])
+	entries := effective.explained("example.com/ColorPolicy", testing.cart_pay, "") with input as testing.changed([testing.color("shop", "low", 1, [_cart_ref], {})])
 		with effective.stacks as [[testing.cart_pay_path, attached]]
 	[[entry.error.code, entry.steps] | some entry in entries] == [["BoundExceeded", []]]
 }

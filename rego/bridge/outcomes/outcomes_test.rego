@@ -1,7 +1,16 @@
-package bridge.effective_test
+package bridge.outcomes_test
 
 import data.bridge.effective
+import data.bridge.outcomes
 import data.bridge.testing
+
+_key(name) := sprintf("example.com/ColorPolicy/shop/%s", [name])
+
+_cart_ref := testing.ref("HTTPRoute", "cart")
+
+_at_gateway := testing.far_ref("Gateway", "infra", "public")
+
+_infra_grant := testing.grant("infra", "example.com", "ColorPolicy", "shop", testing.gateway_group, "Gateway")
 
 _high := testing.color("shop", "high", 2, [_at_gateway], {"overrides": {"theme": "dark"}})
 
@@ -12,7 +21,7 @@ _cart_mark := [testing.cart_route, json.marshal({"name": "public", "namespace": 
 _scope(rule) := sprintf("Gateway infra/public#http > HTTPRoute shop/cart#%s", [rule])
 
 test_rows_tell_what_became_of_each_policy_and_who_decided if {
-	rows := effective.rows("example.com/ColorPolicy", testing.cart_pay) with input as testing.changed([_high, _low, _infra_grant])
+	rows := outcomes.at_target("example.com/ColorPolicy", testing.cart_pay) with input as testing.changed([_high, _low, _infra_grant])
 	rows == [
 		{
 			"policy": _key("high"),
@@ -37,7 +46,7 @@ test_rows_tell_what_became_of_each_policy_and_who_decided if {
 
 test_a_policy_whose_path_is_an_error_failed_there if {
 	attached := [{"policy": _key("low"), "target": testing.cart_route} | some _ in numbers.range(0, effective.stack_bound)]
-	rows := effective.rows("example.com/ColorPolicy", testing.cart_pay) with input as testing.changed([_low])
+	rows := outcomes.at_target("example.com/ColorPolicy", testing.cart_pay) with input as testing.changed([_low])
 		with effective.stacks as [[testing.cart_pay_path, attached]]
 	{row | some row in rows} == {{
 		"policy": _key("low"),
@@ -51,7 +60,7 @@ test_a_policy_whose_path_is_an_error_failed_there if {
 }
 
 test_tallies_count_a_policys_rows_over_all_that_it_reaches if {
-	tallies := effective.tallies(_key("low")) with input as testing.changed([_high, _low, _infra_grant])
+	tallies := outcomes.tallies(_key("low")) with input as testing.changed([_high, _low, _infra_grant])
 	tallies == [{
 		"ancestor": "",
 		"targets": [testing.cart_route],
@@ -60,10 +69,4 @@ test_tallies_count_a_policys_rows_over_all_that_it_reaches if {
 		"count": 2,
 		"examples": [_scope("[1]"), _scope("pay")],
 	}]
-}
-
-test_the_policies_of_a_kind_are_all_of_every_namespace if {
-	far := testing.color("infra", "far", 1, [], {})
-	policies := effective.policies("example.com/ColorPolicy") with data.objects as testing.stored([_low]) with input as {"changes": {"upsert": [far]}}
-	policies == {_key("low"), "example.com/ColorPolicy/infra/far"}
 }

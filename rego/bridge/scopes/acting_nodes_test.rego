@@ -1,13 +1,14 @@
-package bridge.effective_test
+package bridge.scopes_test
 
 import data.bridge.effective
+import data.bridge.scopes
 import data.bridge.testing
 
 test_a_kind_acts_at_its_level_or_where_it_is_direct_at_targets if {
 	acting := [[kind, node] |
 		some kind in ["example.com/ColorPolicy", "example.com/TimeoutPolicy"]
 		some node in [testing.cart_route, testing.cart_pay, "core/Service/shop/cart", "core/Service/shop/cart#http"]
-		effective.acts_at(kind, node) with input as testing.changed([])
+		scopes.acts_at(kind, node) with input as testing.changed([])
 	]
 	acting == [
 		["example.com/ColorPolicy", testing.cart_pay],

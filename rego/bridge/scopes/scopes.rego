@@ -1,4 +1,9 @@
-package bridge.effective
+# METADATA
+# title: Scopes
+# description: |
+#   At which nodes a policy kind acts, its effective targets, and which of them are below a declared target (GEP-713, "Computing
+#   the scopes of a declared target").
+package bridge.scopes
 
 import data.bridge.attachment
 import data.bridge.hierarchy
@@ -8,22 +13,17 @@ import data.bridge.lib.keys
 
 # METADATA
 # description: |
-#   The effective targets of a policy kind that are a node or lie below it, by declared links: what is to be computed
-#   anew when the node's object changes, and what a person means who names a Gateway or a route.
-scopes(policy_kind, node) := {node} if {
+#   The effective targets of a policy kind that are a node or are below it, by declared links: those to compute again when
+#   the node's object changes, and those that a user means who names a Gateway or a route.
+at_or_below(policy_kind, node) := {node} if {
 	not index.extended_exist
-	[object_key, _] := split(node, "#")
-	index.facts(object_key).type in traits(policy_kind).actsInside
-} else := {node} if {
-	not index.extended_exist
-	kind_of_node(node) in traits(policy_kind).acts
-	hierarchy.exists(split(node, "#")[0])
-} else := _direct_scopes(policy_kind, node) if {
+	is_of_acting_type(policy_kind, node)
+} else := direct_scopes(policy_kind, node) if {
 	kinds.direct(policy_kind)
 } else := _declared_scopes(policy_kind, node) if {
 	kinds.acts_where_declared(policy_kind)
 } else := {node} if {
-	_stands_alone(policy_kind, node)
+	is_only_target(policy_kind, node)
 } else := _scopes_below(policy_kind, node) if {
 	not contains(node, "#")
 } else := {scope |
@@ -36,34 +36,39 @@ _scopes_below(policy_kind, object_key) := {scope |
 	some key in hierarchy.objects_below(object_key)
 	kinds.acts_on(policy_kind, keys.parse(key).type)
 	some scope in hierarchy.nodes_at(key, kinds.get(policy_kind).effectiveTarget)
-} | _unnamed_backends(policy_kind, object_key)
+} | unnamed_backends(policy_kind, object_key)
 
 # The effective targets of an Inherited kind that acts at its declared targets (semantics C1, effectiveTarget Target): the
 # node, which a policy may have named before, and below it all that a policy names.
 _declared_scopes(policy_kind, node) := {scope |
 	some key in hierarchy.objects_below(keys.parse(node).object)
 	kinds.acts_on(policy_kind, keys.parse(key).type)
-	some scope in _direct_scopes(policy_kind, key)
-	_is_declared(policy_kind, node, scope)
+	some scope in direct_scopes(policy_kind, key)
+	is_declared_below(policy_kind, node, scope)
 }
 
-_is_declared(_, node, node)
+# METADATA
+# description: A policy names an effective target, which is a node or is below it.
+is_declared_below(_, node, node)
 
-_is_declared(policy_kind, node, scope) if {
+is_declared_below(policy_kind, node, scope) if {
 	scope != node
 	count(attachment.attached(policy_kind, scope)) > 0
-	_at_or_below(scope, node)
+	is_at_or_below(scope, node)
 }
 
-_at_or_below(_, node) if not contains(node, "#")
+# METADATA
+# description: An effective target in an object or below it is so for a node of the object.
+is_at_or_below(_, node) if not contains(node, "#")
 
-_at_or_below(scope, node) if {
+is_at_or_below(scope, node) if {
 	contains(node, "#")
 	_within(scope, node)
 }
 
-# The effective targets of a Direct kind at a node, itself and, of an object, its sections (semantics C2).
-_direct_scopes(policy_kind, node) := {scope |
+# METADATA
+# description: The effective targets of a Direct kind at a node, itself and, of an object, its sections (semantics C2).
+direct_scopes(policy_kind, node) := {scope |
 	kinds.may_target(policy_kind, keys.parse(node).type)
 	itself := attachment.place(policy_kind, node)
 	some scope in ({itself} | _sections_of(policy_kind, node))
@@ -87,7 +92,7 @@ _within(scope, node) if {
 # description: The effective targets that a policy may reach, from its accepted refs.
 reached(policy_key) := {scope |
 	some node in attachment.targets(policy_key)
-	some scope in scopes(keys.parse(policy_key).type, node)
+	some scope in at_or_below(keys.parse(policy_key).type, node)
 }
 
 # METADATA

@@ -1,11 +1,11 @@
-package bridge.effective_test
+package bridge.outcomes_test
 
-import data.bridge.effective
+import data.bridge.outcomes
 import data.bridge.testing
 
 _ancestor(fields) := found if {
 	kinds := {"example.com/ColorPolicy": object.union({"statusShape": "Ancestors", "ancestorLevel": "Gateway"}, fields)}
-	ancestors := effective.ancestors("example.com/ColorPolicy", testing.cart_pay_path, [testing.cart_pay]) with data.kinds as kinds
+	ancestors := outcomes.ancestors("example.com/ColorPolicy", testing.cart_pay_path, [testing.cart_pay]) with data.kinds as kinds
 	count(ancestors) == 1
 	some found in ancestors
 }
@@ -33,7 +33,7 @@ _tls_kind(level) := testing.policykind({
 })
 
 _direct_ancestors(path, target, level) := found if {
-	found := effective.ancestors("acme.io/TlsPolicy", path, [target]) with input as testing.changed([
+	found := outcomes.ancestors("acme.io/TlsPolicy", path, [target]) with input as testing.changed([
 		_tls_kind(level),
 		testing.gateway("second", [testing.listener("http", 80)]),
 		testing.gateway("third", [testing.listener("http", 80)]),
@@ -71,7 +71,7 @@ test_a_port_that_nothing_leads_to_has_the_ancestors_of_its_service if {
 	path := ["core/Service/shop/cart", "core/Service/shop/cart#spare"]
 	spare := testing.service("cart", [{"name": "http", "port": 80}, {"name": "spare", "port": 7070}])
 	others := [obj | some obj in testing.world; not obj.kind == "Service"]
-	found := effective.ancestors("acme.io/TlsPolicy", path, [path[0]]) with input as {"changes": {"upsert": array.concat(others, [spare, _tls_kind("Gateway")])}}
+	found := outcomes.ancestors("acme.io/TlsPolicy", path, [path[0]]) with input as {"changes": {"upsert": array.concat(others, [spare, _tls_kind("Gateway")])}}
 	found == {_first_gateway}
 }
 
@@ -85,7 +85,7 @@ test_a_scope_is_named_by_the_nodes_that_say_something if {
 			[testing.cart_route, testing.cart_pay],
 			array.concat(testing.cart_pay_path, ["core/Service/shop/cart", "core/Service/shop/cart#http"]),
 		]
-		name := effective.scope_name(path)
+		name := outcomes.scope_name(path)
 	]
 	names == [
 		"Gateway infra/public#http > HTTPRoute shop/cart#pay",
@@ -98,7 +98,7 @@ test_a_scope_is_named_by_the_nodes_that_say_something if {
 
 _limited(kind, controllers, path, targets) := found if {
 	others := [obj | some obj in testing.world; obj.kind != "GatewayClass"]
-	found := effective.ancestors("acme.io/TlsPolicy", path, targets) with input as {"changes": {"upsert": array.concat(others, [
+	found := outcomes.ancestors("acme.io/TlsPolicy", path, targets) with input as {"changes": {"upsert": array.concat(others, [
 		testing.with_spec(testing.resource(testing.gateway_api, "GatewayClass", "", "example"), {"controllerName": "acme.io/gw"}),
 		testing.policykind(object.union(
 			{
@@ -131,7 +131,7 @@ test_only_gateways_of_the_named_controllers_are_ancestors if {
 
 # S1
 test_kinds_of_other_groups_are_named_with_their_group if {
-	effective.node_name("serving.example.com/Service/shop/cart#http") == "Service.serving.example.com shop/cart#http"
-	effective.node_name("core/Service/shop/cart") == "Service shop/cart"
-	effective.node_name("gateway.networking.k8s.io/GatewayClass/-/main") == "GatewayClass main"
+	outcomes.node_name("serving.example.com/Service/shop/cart#http") == "Service.serving.example.com shop/cart#http"
+	outcomes.node_name("core/Service/shop/cart") == "Service shop/cart"
+	outcomes.node_name("gateway.networking.k8s.io/GatewayClass/-/main") == "GatewayClass main"
 }

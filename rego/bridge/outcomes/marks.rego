@@ -1,4 +1,4 @@
-package bridge.effective
+package bridge.outcomes
 
 import data.bridge.hierarchy
 import data.bridge.index
@@ -7,24 +7,24 @@ import data.bridge.lib.levels
 
 # METADATA
 # description: |
-#   Where it is to be said that a policy affects something, by what became of it on a path: `[object, place]` each. Its
+#   The places that report that a policy affects them, by what became of it on a path: `[object, place]` each. Its
 #   declared `targets` on the path and `held`, the places that hold the effective target (GEP-713, "Target object status";
 #   semantics S4). An Overridden policy affects nothing.
-marks(fanout, above, held, told) := [] if {
-	not told.outcome in {"Programmed", "PartiallyProgrammed"}
+marks(fanout, above, held, fate) := [] if {
+	not fate.outcome in {"Programmed", "PartiallyProgrammed"}
 } else := [] if {
 	fanout == "None"
-} else := sort(held | {mark | some target in told.targets; some mark in places(target, above)})
+} else := sort(held | {mark | some target in fate.targets; some mark in places(target, above)})
 
 # METADATA
-# description: The places that are to tell of an effective target, for a kind with this `fanout`.
+# description: The places that report on an effective target, for a kind with this `fanout`.
 held_at("EffectiveTargets", node, above) := places(node, above)
 
 held_at(fanout, _, _) := set() if fanout != "EffectiveTargets"
 
 # METADATA
 # description: |
-#   The places that can tell of a node, `[object, place]`: a listener's own status by its name; a route's status for each
+#   The places that can report on a node, `[object, place]`: a listener's own status by its name; a route's status for each
 #   parentRef that leads to `above`, by that parentRef as JSON; of all else the object itself, "".
 places(node, above) := {[parts.object, parts.section]} if {
 	levels.of(node) == "Listener"

@@ -1,4 +1,4 @@
-package bridge.effective
+package bridge.scopes
 
 import data.bridge.hierarchy
 import data.bridge.kinds
@@ -6,29 +6,29 @@ import data.bridge.lib.keys
 
 # METADATA
 # description: |
-#   An effective target of a policy kind is one that `scopes` gives for a node, asked from the bottom: its cost is that of what stands
-#   above the target, not of what stands below the node.
-under(policy_kind, node, scope) if {
+#   An effective target of a policy kind is one of those that `at_or_below` has for a node. The cost is that of the nodes above the
+#   target, and not of those below the node.
+is_within(policy_kind, node, scope) if {
 	kinds.direct(policy_kind)
-	scope in _direct_scopes(policy_kind, node)
+	scope in direct_scopes(policy_kind, node)
 }
 
-under(policy_kind, node, scope) if {
+is_within(policy_kind, node, scope) if {
 	kinds.acts_where_declared(policy_kind)
 	_named_above(node, scope)
-	_is_declared(policy_kind, node, scope)
+	is_declared_below(policy_kind, node, scope)
 }
 
-under(policy_kind, node, node) if {
+is_within(policy_kind, node, node) if {
 	not kinds.acts_at_targets(policy_kind)
 	acts_at(policy_kind, node)
 }
 
-under(policy_kind, node, scope) if {
+is_within(policy_kind, node, scope) if {
 	not kinds.acts_at_targets(policy_kind)
-	not _stands_alone(policy_kind, node)
+	not is_only_target(policy_kind, node)
 	_named_above(node, scope)
-	_at_or_below(scope, node)
+	is_at_or_below(scope, node)
 }
 
 _named_above(node, scope) if {

@@ -42,7 +42,7 @@ _acts_at_the_end(_, path, attached) if {
 
 # What counts at a node of this kind is the same for all sources, by its path alone.
 _is_straight(policy_kind) if {
-	traits(policy_kind).straight
+	kinds.traits(policy_kind).sourceless
 	not attachment.limited(policy_kind)
 	not index.extended_exist
 } else := false
@@ -54,11 +54,11 @@ _stacked(policy_kind, object_key) := sort([[array.concat(above, step), array.con
 ]) if {
 	parents := hierarchy.parents(object_key)
 	parents != set()
-	held := traits(policy_kind).held
+	held := kinds.traits(policy_kind).namespaces
 	step := hierarchy.step(object_key, held)
 	own := _plainly(policy_kind, step)
 } else := [[step, _plainly(policy_kind, step)]] if {
-	step := hierarchy.step(object_key, traits(policy_kind).held)
+	step := hierarchy.step(object_key, kinds.traits(policy_kind).namespaces)
 }
 
 _plainly(policy_kind, nodes) := [entry | some node in nodes; some entry in _at_plain(policy_kind, node)]

@@ -1,0 +1,65 @@
+# METADATA
+# title: Outcomes
+# description: |
+#   What became of each policy at the effective targets that it reaches, from which statuses are counted (GEP-713, "Status
+#   reporting"; semantics O4).
+package bridge.outcomes
+
+import data.bridge.effective
+import data.bridge.hierarchy
+import data.bridge.index
+import data.bridge.kinds
+
+# METADATA
+# description: |
+#   What became of each policy at one effective target, one entry for each path, policy and ancestor:
+#   `{policy, targets, ancestor, outcome, by, scope, marks}`. `targets` are its declared targets on the path, `by` names the
+#   policies that override it with the strategy that decided, `scope` names the path, and the source that it is for where that is
+#   not any, `marks` are the places that report that the policy affects them.
+at_target(policy_kind, node) := [object.union(fate, {"ancestor": ancestor, "scope": scope, "marks": marks(fanout, above, held, fate)}) |
+	fanout := kinds.get(policy_kind).fanout
+	some source in effective.sources(policy_kind, node)
+	some [path, attached] in effective.distinct_stacks(policy_kind, node, source)
+	scope := concat("", [scope_name(path), _cut(path), _from(source)])
+	above := above_route(node, path)
+	held := held_at(fanout, node, above)
+	some fate in _of_stack(attached, path[0])
+	some ancestor in ancestors(policy_kind, path, fate.targets)
+]
+
+# A path that was cut says so (semantics P7).
+_cut(path) := sprintf(" (cut: links of an extension lead back to %s)", [node]) if {
+	index.extended_exist
+	node := hierarchy.cut(path)
+} else := ""
+
+_from("") := ""
+
+_from(source) := sprintf(" from namespace %s", [source]) if source != ""
+
+# What became of each policy of a stack, whatever path it is on. `root` is the first node of the path.
+_of_stack(attached, root) := [{
+	"policy": policy,
+	"targets": targets,
+	"outcome": fate.outcome,
+	"by": effective.deciders(attached, policy, fate.overriddenBy),
+} |
+	some policy, targets in _targets_by_policy(attached)
+	fate := effective.outcome(attached, policy)
+] if {
+	effective.within_bounds(attached, root)
+	not effective.merged(attached).error
+} else := [{"policy": policy, "targets": targets, "outcome": "Failed", "by": [_failure(attached, root)]} |
+	some policy, targets in _targets_by_policy(attached)
+]
+
+# A policy may be attached at two places of a path (semantics P4).
+_targets_by_policy(attached) := {entry.policy: [entry.target] | some entry in attached} if {
+	count({entry.policy | some entry in attached}) == count(attached)
+} else := {policy: [entry.target | some entry in attached; entry.policy == policy] |
+	some policy in {entry.policy | some entry in attached}
+}
+
+_failure(attached, root) := effective.merged(attached).error.message if {
+	effective.within_bounds(attached, root)
+} else := effective.bound_message(attached, root)
