@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 # Lowest first. Packages of one layer do not refer to each other.
 LAYERS = (
     ("lib",),
+    ("merge",),
     ("lookup",),
     ("index",),
     ("kinds",),
     ("policy",),
     ("hierarchy",),
     ("attachment",),
-    ("merge",),
+    ("scopes",),
     ("effective",),
     ("outcomes",),
-    ("scopes",),
     ("status",),
     ("request", "topology", "constraints", "problems"),
     ("admission",),

@@ -12,7 +12,7 @@ on_paths(policy_kind, paths_to_node, source) := [entry |
 	hierarchy.counts_for(path, source)
 	attached := [placed | some placed in stack(policy_kind, path); _counts_on(policy_kind, placed, source)]
 	count(attached) > 0
-	_acts_at_the_end(policy_kind, path, attached)
+	acts_at_end(policy_kind, path, attached)
 	entry := entry_of(path, attached)
 ]
 
@@ -20,5 +20,5 @@ _counts_on(policy_kind, _, _) if not kinds.for_consumers(policy_kind)
 
 _counts_on(policy_kind, placed, source) if {
 	kinds.for_consumers(policy_kind)
-	_counts_for(policy_kind, placed, source)
+	counts_for(policy_kind, placed, source)
 }

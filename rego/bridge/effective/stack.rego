@@ -33,10 +33,11 @@ _counting(policy_kind, path) := array.concat(
 	_counts(policy_kind, path, entry)
 ]
 
-_at_nodes(policy_kind, nodes) := [entry | some node in nodes; some entry in _at_level(policy_kind, node)]
+_at_nodes(policy_kind, nodes) := [entry | some node in nodes; some entry in policies_at(policy_kind, node)]
 
-# The policies at one node, the older first. The same for all paths through it.
-_at_level(policy_kind, node) := [] if {
+# METADATA
+# description: The policies at one node, the older first. The same for all paths through it.
+policies_at(policy_kind, node) := [] if {
 	index.unnamed(policy_kind, node)
 } else := [{"policy": policy, "target": node} |
 	some policy in _by_age(attachment.attached(policy_kind, node))

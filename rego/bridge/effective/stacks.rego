@@ -21,9 +21,9 @@ stacks(policy_kind, node, source) := [[array.concat(path, [node]), attached] |
 	own := _at_plain(policy_kind, node)
 } else := [[path, attached] |
 	some path in _paths_for(policy_kind, node, source)
-	attached := [entry | some entry in stack(policy_kind, path); _counts_for(policy_kind, entry, source)]
+	attached := [entry | some entry in stack(policy_kind, path); counts_for(policy_kind, entry, source)]
 	count(attached) > 0
-	_acts_at_the_end(policy_kind, path, attached)
+	acts_at_end(policy_kind, path, attached)
 ] if {
 	kinds.for_consumers(policy_kind)
 } else := [[path, attached] |
@@ -32,10 +32,12 @@ stacks(policy_kind, node, source) := [[array.concat(path, [node]), attached] |
 	count(attached) > 0
 ]
 
-# A kind that acts where it is declared acts at a target only for requests for which a policy on that counts (semantics C1).
-_acts_at_the_end(policy_kind, _, _) if not kinds.acts_where_declared(policy_kind)
+# METADATA
+# description: |
+#   A kind that acts where it is declared acts at a target only for requests for which a policy on that counts (semantics C1).
+acts_at_end(policy_kind, _, _) if not kinds.acts_where_declared(policy_kind)
 
-_acts_at_the_end(_, path, attached) if {
+acts_at_end(_, path, attached) if {
 	some entry in attached
 	entry.target == path[count(path) - 1]
 }
@@ -63,10 +65,10 @@ _stacked(policy_kind, object_key) := sort([[array.concat(above, step), array.con
 
 _plainly(policy_kind, nodes) := [entry | some node in nodes; some entry in _at_plain(policy_kind, node)]
 
-# As `_at_level`, of a node that is no port and no frontend.
+# As `policies_at`, of a node that is no port and no frontend.
 _at_plain(policy_kind, node) := [] if {
 	index.unnamed_plainly(policy_kind, node)
-} else := _at_level(policy_kind, node)
+} else := policies_at(policy_kind, node)
 
 # Most paths have no frontend, and then they are the same for every source.
 _paths_for(policy_kind, node, source) := {path |
@@ -81,10 +83,11 @@ _meshed(policy_kind, node) if {
 	contains(concat("", path), "@frontend")
 } else := false
 
-# A policy that names another namespace counts only for requests from its own.
-_counts_for(_, entry, source) if keys.parse(entry.policy).namespace in {"-", source}
+# METADATA
+# description: A policy that names another namespace counts only for requests from its own.
+counts_for(_, entry, source) if keys.parse(entry.policy).namespace in {"-", source}
 
-_counts_for(_, entry, _) if keys.parse(entry.target).namespace in {"-", keys.parse(entry.policy).namespace}
+counts_for(_, entry, _) if keys.parse(entry.target).namespace in {"-", keys.parse(entry.policy).namespace}
 
 # METADATA
 # description: |
@@ -109,7 +112,7 @@ _consumers(policy_kind, node) := {namespace |
 	kinds.for_consumers(policy_kind)
 	some path in paths(policy_kind, node)
 	some entry in stack(policy_kind, path)
-	not _counts_for(policy_kind, entry, "")
+	not counts_for(policy_kind, entry, "")
 	namespace := keys.parse(entry.policy).namespace
 }
 

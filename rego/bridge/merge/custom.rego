@@ -33,7 +33,7 @@ _shown(side) := {"spec": plain.spec, "origins": plain.origins, "policies": sort(
 	plain := listed(side)
 }
 
-_makers(side) := {policy | some origin in side.origins; some policy in _as_list(origin)}
+_makers(side) := {policy | some origin in side.origins; some policy in as_list(origin)}
 
 _custom_problem(how, answer, established, challenger) := _custom_message(how, "is no object {spec, origins}") if {
 	not is_object(answer)
@@ -62,7 +62,7 @@ _made_by(origin, makers) if {
 }
 
 # Who made a leaf: whom the answer names, else the side that holds an equal value there, the challenger first, else both.
-_maker(_, origin, _, _) := one_or_all({policy | some policy in _as_list(origin)}) if origin != ""
+_maker(_, origin, _, _) := one_or_all({policy | some policy in as_list(origin)}) if origin != ""
 
 _maker(pointer, "", made, sides) := [side.origins[pointer] |
 	some side in sides
@@ -76,6 +76,6 @@ _maker(pointer, "", made, sides) := [side.origins[pointer] |
 })
 
 # Those of a side whose leaves stand at, above or below a pointer, else all of them.
-_concerned(pointer, side) := _as_list(_origin(pointer, side.origins)) if {
-	count(_as_list(_origin(pointer, side.origins))) > 0
+_concerned(pointer, side) := as_list(origin_of(pointer, side.origins)) if {
+	count(as_list(origin_of(pointer, side.origins))) > 0
 } else := _makers(side)

@@ -39,7 +39,7 @@ _names(list, path, rule, origins) := [name |
 ] if {
 	rule.how == "append"
 	pointer := leaves.pointer(path)
-	owners := [concat(" ", _as_list(_origin(sprintf("%s/%d", [pointer, index]), origins))) | some index, _ in list]
+	owners := [concat(" ", as_list(origin_of(sprintf("%s/%d", [pointer, index]), origins))) | some index, _ in list]
 	places := {owner: _nth([index | some index, other in owners; other == owner]) | some owner in {owner | some owner in owners}}
 }
 
@@ -90,12 +90,12 @@ _lists_at(segments, names) := [path |
 
 _origins_in(pointers, origins) := {pointer: origins[""] | some pointer in pointers} if {
 	object.keys(origins) == {""}
-} else := {pointer: _origin(pointer, origins) | some pointer in pointers}
+} else := {pointer: origin_of(pointer, origins) | some pointer in pointers}
 
 # METADATA
 # description: |
 #   Who a leaf comes from, by origins that may be of larger or smaller leaves: one policy, or a sorted list of several.
-_origin(pointer, origins) := origins[pointer] if {
+origin_of(pointer, origins) := origins[pointer] if {
 	true
 } else := nearest[count(nearest) - 1] if {
 	segments := split(pointer, "/")
@@ -104,7 +104,7 @@ _origin(pointer, origins) := origins[pointer] if {
 } else := one_or_all({policy |
 	some below, origin in origins
 	startswith(below, concat("", [pointer, "/"]))
-	some policy in _as_list(origin)
+	some policy in as_list(origin)
 })
 
 # METADATA
@@ -113,6 +113,8 @@ one_or_all(policies) := [policy | some policy in policies][0] if {
 	count(policies) == 1
 } else := sort([policy | some policy in policies])
 
-_as_list(origin) := [origin] if is_string(origin)
+# METADATA
+# description: The policies of an origin, which may be several (semantics F9).
+as_list(origin) := [origin] if is_string(origin)
 
-_as_list(origin) := origin if is_array(origin)
+as_list(origin) := origin if is_array(origin)
