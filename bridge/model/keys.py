@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from sys import intern
 from typing import Any, NamedTuple
@@ -9,6 +10,9 @@ from typing import Any, NamedTuple
 CORE = "core"  # how the core API group, whose name is empty, is written
 CLUSTER = "-"  # stands for the namespace of a cluster-scoped object
 FRONTEND = "frontend"  # the role of a Service as a mesh parent (semantics K4)
+
+
+_FORM = re.compile(r"[^/#@]+(?:/[^/#@]+){3}(?:#[^#@]+)?(?:@frontend)?")
 
 
 class KeyFormatError(ValueError):
@@ -61,6 +65,11 @@ def parse_key(text: str) -> Key:
         )
     group, kind, namespace, name = parts
     return Key(group, kind, namespace, name, section, role)
+
+
+def is_key(text: str) -> bool:
+    """Whether a text is a full key."""
+    return _FORM.fullmatch(text) is not None and text == text.strip()
 
 
 def group_of(api_version: str) -> str:

@@ -13,17 +13,18 @@ from bridge.answers.statuses import condition_groups
 from bridge.answers.trees import outcomes_of
 from bridge.model.notice import Notice
 from bridge.opa.client import Opa
-from bridge.opa.errors import OpaError
+from bridge.opa.errors import OpaError, OpaUnavailable, OpaUndefined
 from bridge.opa.parts import batches, in_parts
 from bridge.replicator.describing import DESCRIBING, POLICY_KIND
 from bridge.runtime.serving import Backing
 from bridge.web.journal import Changed, Journal
-from bridge.web.picture import Picture
+from bridge.web.picture import Picture, sound
 
 log = structlog.get_logger(__name__)
 
 BATCH = 250  # objects, or policies, a query
 AWAY_DELAY = 0.5  # seconds before OPA is asked again
+LONGEST_DELAY = 30.0  # seconds before a picture that cannot be drawn is tried again; the delays double
 SHORTLY = 10.0  # seconds that word of a write to OPA may take
 UNUSED = 300.0  # seconds after which a picture that nobody looks at is put away
 
@@ -44,6 +45,7 @@ class Drawing:
         self._notices: list[tuple[float, Notice]] = []  # with the time at which they came
         self._since: dict[str, float] = {}  # when an object came into the picture
         self._differing: set[str] = set()  # policies
+        self._reported: set[str] = set()  # names that are not keys
         self._all = True  # everything is to be drawn anew
         self._lookers = 0
         self._looked = 0.0  # when somebody looked last
@@ -78,6 +80,7 @@ class Drawing:
 
     async def run(self) -> None:
         """Draw until cancelled."""
+        wait = AWAY_DELAY
         while True:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(UNUSED if self._follows else None):
@@ -90,9 +93,16 @@ class Drawing:
                 continue
             try:
                 await self._draw(self._backing)
-            except OpaError as error:
+                wait = AWAY_DELAY
+            except (OpaUnavailable, OpaUndefined) as error:
                 log.info("the picture waits for OPA", why=str(error))
                 await asyncio.sleep(AWAY_DELAY)
+                self._wake.set()
+            except Exception as error:  # noqa: BLE001 - it must not end the bridge: what can be isolated was
+                log.error("the picture cannot be drawn", why=f"{type(error).__name__}: {error}", again_in_seconds=wait)
+                self._forget()
+                await asyncio.sleep(wait)
+                wait = min(2 * wait, LONGEST_DELAY)
                 self._wake.set()
 
     async def _draw(self, backing: Backing) -> None:
@@ -121,13 +131,17 @@ class Drawing:
         if self._follows:
             self._follows = False
             backing.remediator.unfollow(self._note_policies)
-            self.picture, self.policies = Picture(), {}
-            self._since.clear()
-            self._notices.clear()
-            self._differing.clear()
-            self._all = True
-            self.whole.clear()
-            self.journal.forget()
+            self._forget()
+
+    def _forget(self) -> None:
+        self.picture, self.policies = Picture(), {}
+        self._since.clear()
+        self._notices.clear()
+        self._differing.clear()
+        self._reported.clear()
+        self._all = True
+        self.whole.clear()
+        self.journal.forget()
 
     def _note_policies(self, keys: frozenset[str]) -> None:
         self._differing |= keys
@@ -159,7 +173,9 @@ class Drawing:
             # What came into the picture shortly before word of it did may have been created by this very change; others
             # that name it may have been drawn before that.
             drawn = [key for key, time in came.items() if self._since.get(key, time) < time - SHORTLY]
-            await self._put(opa, await opa.query("redrawn", {"keys": sorted(came), "was": was, "drawn": drawn}))
+            more = {"was": was, "drawn": drawn}
+            parts = await in_parts(opa, "redrawn", "keys", sorted(came), more)
+            await self._put(opa, sorted({key for _, found in parts for key in found}))
 
     async def _put(self, opa: Opa, objects: Sequence[str]) -> set[str]:
         """Draw objects, and those that their edges lead to; the keys of all of them."""
@@ -179,6 +195,11 @@ class Drawing:
         return drawn
 
     def _take(self, key: str, entry: Mapping[str, Any] | None) -> set[str]:
+        if entry is not None:
+            entry, wrong = sound(entry)
+            for name in sorted(wrong - self._reported):
+                self._reported.add(name)
+                log.error("cannot be drawn: its name is not a key", object=key, name=name)
         concerned = self.picture.put(key, entry)
         if key in self.picture:
             self._since.setdefault(key, asyncio.get_running_loop().time())

@@ -16,14 +16,15 @@ from bridge.answers.errors import CommandError
 from bridge.model.keys import Key
 from bridge.model.notice import Notice
 from bridge.opa.client import Opa
-from bridge.opa.errors import OpaError, OpaRejected, QueryError
-from bridge.opa.parts import batches
+from bridge.opa.errors import OpaError, OpaRejected, OpaUnavailable, OpaUndefined, QueryError
+from bridge.opa.parts import batches, in_parts
 from bridge.web.picture import object_of
 
 log = structlog.get_logger(__name__)
 
 BATCH = 500  # effective targets a query
 AWAY_DELAY = 0.5  # seconds before OPA is asked again
+LONGEST_DELAY = 30.0  # seconds before what cannot be computed is tried again; the delays double
 _DESCRIBING = {"policybridge.io/PolicyKind", "apiextensions.k8s.io/CustomResourceDefinition"}
 
 Place = tuple[str, str]  # an effective target, and a policy kind
@@ -141,6 +142,7 @@ class Following:
 
     async def run(self) -> None:
         """Ask and tell until cancelled."""
+        wait = AWAY_DELAY
         while True:
             await self._wake.wait()
             self._wake.clear()
@@ -148,9 +150,19 @@ class Following:
                 continue
             try:
                 await self._settle(self._opa)
-            except OpaError as error:
+                wait = AWAY_DELAY
+            except (OpaUnavailable, OpaUndefined) as error:
                 log.info("followed effective policies wait for OPA", why=str(error))
                 await asyncio.sleep(AWAY_DELAY)
+                self._wake.set()
+            except Exception as error:  # noqa: BLE001 - it must not end the bridge: what can be isolated was
+                why = f"{type(error).__name__}: {error}"
+                log.error("followed effective policies cannot be computed", why=why, again_in_seconds=wait)
+                self._notices.clear()
+                for one in self._followed.values():
+                    one.stale = True
+                await asyncio.sleep(wait)
+                wait = min(2 * wait, LONGEST_DELAY)
                 self._wake.set()
 
     async def _settle(self, opa: Opa) -> None:
@@ -183,6 +195,11 @@ class Following:
             told = await effective_at(opa, [one.target], one.policy_kind, one.source_namespace)
         except (QueryError, CommandError):
             told = []  # it, its section or its policy kind is gone, and may come again
+        except OpaRejected as error:
+            if not error.in_evaluation:
+                raise
+            log.error("cannot be computed", query="effective", key=str(one.target), why=str(error))
+            told = []
         entries: dict[Place, Entry] = {(entry["target"], entry["policyKind"]): entry for entry in told}
         for place in [*one.entries.keys() - entries.keys(), *entries]:
             one.put(place, entries.get(place))
@@ -206,9 +223,12 @@ class Following:
         keys = sorted({str(key) for notice in notices for key in notice.keys})
         if not keys:
             return {}
-        found = await opa.query("concerned", {"keys": keys, "was": was})
-        scopes = {kind: set(targets) for kind, targets in found["scopes"].items()}
-        objects = {*keys, *found["objects"]}
+        scopes: dict[str, set[str]] = {}
+        objects = set(keys)
+        for _, found in await in_parts(opa, "concerned", "keys", keys, {"was": was}):
+            objects |= set(found["objects"])
+            for kind, targets in found["scopes"].items():
+                scopes.setdefault(kind, set()).update(targets)
         for one in self._followed.values():
             for target, kind in one.entries:
                 if object_of(target) in objects:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Any
 
-from bridge.model.keys import parse_key
+from bridge.model.keys import is_key, parse_key
 from bridge.web.counting import Counts
 
 Node = dict[str, Any]
@@ -159,6 +160,24 @@ class Picture:
             if any(object_of(end) != object_key for end in (*self._below.get(key, ()), *self._above.get(key, ()))):
                 return True
         return False
+
+
+def sound(entry: Mapping[str, Any]) -> tuple[Mapping[str, Any], set[str]]:
+    """What can be shown of what is told of an object, and the names in the rest that are not keys."""
+    named = {*entry["nodes"], *chain.from_iterable(entry["edges"])}
+    named.update(one["policy"] for told in entry["nodes"].values() for one in told["policies"])
+    named.update(end for link in entry["refused"] for end in (link["parent"], link["child"]))
+    wrong = {name for name in named if not is_key(name)}
+    if not wrong:
+        return entry, wrong
+    nodes = {
+        key: {**told, "policies": [one for one in told["policies"] if one["policy"] not in wrong]}
+        for key, told in entry["nodes"].items()
+        if key not in wrong
+    }
+    edges = [edge for edge in entry["edges"] if wrong.isdisjoint(edge)]
+    refused = [link for link in entry["refused"] if wrong.isdisjoint((link["parent"], link["child"]))]
+    return {**entry, "nodes": nodes, "edges": edges, "refused": refused}, wrong
 
 
 def object_of(key: str) -> str:

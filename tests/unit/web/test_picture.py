@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridge.model.keys import parse_key
-from bridge.web.picture import Picture
+from bridge.web.picture import Picture, sound
 from bridge.web.view import Wanted, chosen, unattached
 
 CLASS = "g/Class/-/c"
@@ -135,3 +135,15 @@ def test_what_is_counted_is_what_is_shown(puts: list[tuple[str, tuple[bool, set[
         "kinds": sorted({parse_key(key).type_id for key in shown}),
         "policyKinds": ["x/P"] if any(picture.policies_at(key) for key in shown) else [],
     }
+
+
+def test_names_that_are_not_keys_are_left_out_and_the_rest_is_shown() -> None:
+    odd = "core/Service/shop/../infra/gw"
+    entry = _entry([ROUTE, RULE, f"{ROUTE}#a#b"], [[LISTENER, ROUTE], [RULE, odd]], policies=[POLICY, "x/P/shop/"])
+    entry["refused"] = [{"parent": odd, "child": ROUTE, "reason": "r", "message": "m"}]
+    kept, wrong = sound(entry)
+    assert wrong == {odd, f"{ROUTE}#a#b", "x/P/shop/"}
+    assert set(kept["nodes"]) == {ROUTE, RULE}
+    assert [one["policy"] for one in kept["nodes"][ROUTE]["policies"]] == [POLICY]
+    assert (kept["edges"], kept["refused"]) == ([[ROUTE, RULE], [LISTENER, ROUTE]], [])
+    assert sound(kept) == (kept, set())

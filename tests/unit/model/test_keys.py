@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from bridge.model.keys import KeyFormatError, is_key, parse_key
+
+
+@given(st.lists(st.sampled_from(["a", "/", "#", "@", "frontend", " ", "\n", "\u00a0", "-"]), max_size=12).map("".join))
+@example("a/b/c/d")
+@example("a/b/c/d#e@frontend")
+@example("core/Service/shop/../infra/gw")
+def test_what_is_a_key_can_be_parsed_and_gives_the_same_text(text: str) -> None:
+    if is_key(text):
+        assert str(parse_key(text)) == text
+        return
+    try:
+        key = parse_key(text)
+    except KeyFormatError:
+        return
+    assert str(key) != text or "#" in key.section + key.role or "@" in key.role
