@@ -1,29 +1,37 @@
 """The engine beside the reference: the same objects, and where their answers differ.
 
-.venv/bin/python -m tests.properties.compare SEED [SEED…]
+.venv/bin/python -m tests.properties.compare [--stacks] SEED [SEED…]
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from bridge.modules.shipped import shipped_bundle
+from bridge.opa.bundle import Bundle
 from bridge.opa.client import Opa
 from bridge.opa.managed import ManagedOpa
-from bridge.resources import rego_root
 from bridge.tools.finding import find
+from tests.bundles import bundle_with
 from tests.properties.random_clusters import random_cluster
+from tests.properties.random_stacks import random_stack
+from tests.reference import custom
 from tests.reference.answers import answer
 
 Object = dict[str, Any]
+
+
+def bundle_of_both() -> Bundle:
+    """The shipped modules, and the custom strategies that the reference knows too."""
+    return bundle_with(custom.REGO.values())
 
 
 def path_name(source: str, kind: str, path: Iterable[str]) -> str:
@@ -111,10 +119,10 @@ def _opa() -> Path:
     return found.path
 
 
-async def _main(seeds: list[int]) -> None:
-    async with ManagedOpa(_opa(), {}, bundle=shipped_bundle(rego_root())) as managed, Opa(managed.url) as opa:
+async def _main(make: Callable[[int], list[Object]], seeds: list[int]) -> None:
+    async with ManagedOpa(_opa(), {}, bundle=bundle_of_both()) as managed, Opa(managed.url) as opa:
         for seed in seeds:
-            objects = random_cluster(seed)
+            objects = make(seed)
             found = await differences(opa, objects)
             sys.stdout.write(f"seed {seed}: {len(objects)} objects, {len(found)} differences\n")
             if found:
@@ -122,4 +130,8 @@ async def _main(seeds: list[int]) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(_main([int(seed) for seed in sys.argv[1:]]))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--stacks", action="store_true", help="random stacks of policies in place of random clusters")
+    parser.add_argument("seeds", metavar="SEED", type=int, nargs="+")
+    options = parser.parse_args()
+    asyncio.run(_main(random_stack if options.stacks else random_cluster, options.seeds))

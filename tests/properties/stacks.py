@@ -35,7 +35,7 @@ class Entry:
     spec: Any
 
 
-_names = st.sampled_from(["a", "b", "c~/d"])
+_names = st.sampled_from(["a", "b", "c~/d", "", " e f"])
 _leaves = st.one_of(
     st.none(),
     st.integers(0, 3),

@@ -1,13 +1,13 @@
-"""Random clusters: the engine says what the reference implementation says.
+"""Random clusters and stacks: the engine has the answers of the reference implementation.
 
-A failure prints the seed. That seed again, with the fewest objects that still differ:
+A failure prints the seed and the fewest objects that still differ. To repeat it:
 
-    .venv/bin/python -m tests.properties.compare SEED
+    .venv/bin/python -m tests.properties.compare [--stacks] SEED
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
@@ -16,31 +16,41 @@ from bridge.modules.shipped import shipped_bundle
 from bridge.opa.client import Opa
 from bridge.opa.managed import ManagedOpa
 from bridge.resources import rego_root
-from tests.properties.compare import differences, shrunken
+from tests.properties.compare import Object, bundle_of_both, differences, shrunken
 from tests.properties.random_clusters import random_cluster
+from tests.properties.random_stacks import random_stack
 from tests.properties.test_incremental_statuses import at_work
 
 
 @pytest.fixture
 async def empty_opa(opa_path: Path) -> AsyncIterator[Opa]:
-    async with ManagedOpa(opa_path, {}, bundle=shipped_bundle(rego_root())) as managed, Opa(managed.url) as opa:
+    async with ManagedOpa(opa_path, {}, bundle=bundle_of_both()) as managed, Opa(managed.url) as opa:
         yield opa
 
 
-async def every_cluster_agrees(opa: Opa, seeds: range) -> None:
+async def every_answer_agrees(opa: Opa, make: Callable[[int], list[Object]], seeds: range) -> None:
     for seed in seeds:
-        objects = random_cluster(seed)
+        objects = make(seed)
         if await differences(opa, objects):
             pytest.fail(await shrunken(opa, objects, seed), pytrace=False)
 
 
 async def test_200_random_clusters_have_the_answers_of_the_reference(empty_opa: Opa) -> None:
-    await every_cluster_agrees(empty_opa, range(200))
+    await every_answer_agrees(empty_opa, random_cluster, range(200))
+
+
+async def test_100_random_stacks_have_the_answers_of_the_reference(empty_opa: Opa) -> None:
+    await every_answer_agrees(empty_opa, random_stack, range(100))
 
 
 @pytest.mark.long
-async def test_2000_random_clusters_have_the_answers_of_the_reference(empty_opa: Opa) -> None:
-    await every_cluster_agrees(empty_opa, range(200, 2200))
+async def test_1300_random_clusters_have_the_answers_of_the_reference(empty_opa: Opa) -> None:
+    await every_answer_agrees(empty_opa, random_cluster, range(200, 1500))
+
+
+@pytest.mark.long
+async def test_700_random_stacks_have_the_answers_of_the_reference(empty_opa: Opa) -> None:
+    await every_answer_agrees(empty_opa, random_stack, range(100, 800))
 
 
 @pytest.mark.parametrize("seed", range(6))

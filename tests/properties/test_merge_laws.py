@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -111,18 +112,73 @@ def test_origins_rebuild_the_spec_exactly(engine: Engine, stack: list[Entry], op
 
 @law
 @given(stacks, ANY)
+def test_origins_cover_exactly_the_leaves_and_name_a_policy_that_has_them(
+    engine: Engine, stack: list[Entry], options: Object
+) -> None:
+    path = engine.merged(stack, options)
+    spec_of = {key_of(index): entry.spec for index, entry in enumerate(stack)}
+    tombstones = {pointer for pointer in path["origins"] if not has(path["spec"], names_in(pointer))}
+    for pointer, policy in path["origins"].items():
+        names = names_in(pointer)
+        assert has(spec_of[policy], names)
+        assert value_at(spec_of[policy], names) == (None if pointer in tombstones else value_at(path["spec"], names))
+    for pointer in pointers_of(path["spec"]) - path["origins"].keys():  # objects that tombstones left empty
+        assert value_at(path["spec"], names_in(pointer)) == {}
+        assert any(tombstone.startswith(f"{pointer}/") for tombstone in tombstones)
+    assert path["origins"].keys() - tombstones <= pointers_of(path["spec"])
+
+
+@law
+@given(stacks, ANY)
 def test_outcomes_agree_with_origins(engine: Engine, stack: list[Entry], options: Object) -> None:
     path = engine.merged(stack, options)
     origins = path["origins"]
     assert [entry["policy"] for entry in path["policies"]] == [key_of(index) for index in range(len(stack))]
     for index, entry in enumerate(path["policies"]):
-        own = pointers_of(stack[index].spec)
+        spec = stack[index].spec
+        own = pointers_of(spec)
         kept = {pointer for pointer in own if origins.get(pointer) == entry["policy"]}
         outcome = "Programmed" if kept == own else "PartiallyProgrammed" if kept else "Overridden"
         assert entry["outcome"] == outcome
-        assert bool(entry["overriddenBy"]) == (outcome != "Programmed")
         assert set(entry["overriddenBy"]) <= set(origins.values()) - {entry["policy"]}
+        if any(value_at(spec, names_in(pointer)) != {} for pointer in own - kept):
+            assert entry["overriddenBy"]
+        if outcome == "Programmed":
+            assert not entry["overriddenBy"]
     assert {entry["policy"] for entry in path["policies"] if entry["outcome"] != "Overridden"} == set(origins.values())
+
+
+@law
+@given(stacks, st.sampled_from([{}, {"strategyFrom": "Challenger"}]))
+def test_only_policies_that_can_win_by_their_strategy_override(
+    engine: Engine, stack: list[Entry], options: Object
+) -> None:
+    index_of = {key_of(index): index for index in range(len(stack))}
+    for index, entry in enumerate(engine.merged(stack, options)["policies"]):
+        for other in map(index_of.__getitem__, entry["overriddenBy"]):
+            upper, lower = sorted((index, other))
+            decides = stack[lower if options else upper].strategy
+            assert decides.endswith("Overrides") == (other == upper)
+
+
+@law
+@given(patch_stacks, st.integers(1, 5))
+def test_defaults_are_applied_from_the_top_one_after_the_other(engine: Engine, stack: list[Entry], split: int) -> None:
+    defaults = [replace(entry, strategy="PatchDefaults") for entry in stack]
+    upper = engine.merged(defaults[:split], {})["spec"]
+    shorter = [replace(defaults[0], spec=upper), *defaults[split:]]
+    assert engine.merged(shorter, {})["spec"] == engine.merged(defaults, {})["spec"]
+
+
+@law
+@given(patch_stacks, st.integers(1, 5))
+def test_overrides_are_applied_from_the_bottom_one_after_the_other(
+    engine: Engine, stack: list[Entry], split: int
+) -> None:
+    overrides = [replace(entry, strategy="PatchOverrides") for entry in stack]
+    lower = engine.merged(overrides[-split:], {})["spec"]
+    shorter = [*overrides[:-split], replace(overrides[-1], spec=lower)]
+    assert engine.merged(shorter, {})["spec"] == engine.merged(overrides, {})["spec"]
 
 
 @law
@@ -162,6 +218,14 @@ def test_among_patches_a_policy_that_sets_nothing_changes_no_spec(
     place = sum(entry.level <= nothing.level for entry in stack)
     longer = [*stack[:place], nothing, *stack[place:]]
     assert engine.merged(longer, options)["spec"] == engine.merged(stack, options)["spec"]
+
+
+def has(spec: Any, names: list[str]) -> bool:
+    for name in names:
+        if not isinstance(spec, dict) or name not in spec:
+            return False
+        spec = spec[name]
+    return True
 
 
 def wanted(objects: list[Object]) -> Object:

@@ -72,11 +72,11 @@ def effective_policy(
     ]
     if not places:
         return None
-    tree = fold(kind, places)
+    found = fold(kind, places)
     listed: dict[Node, dict[str, Any]] = {}
     for level, policy in ordered(places):
         if policy.node not in listed:  # P4: once, and where it stands highest, as the list is in that order
-            outcome, by = outcome_of(policy, tree)
+            outcome, by = outcome_of(policy, found)
             listed[policy.node] = {
                 "policy": str(policy.node),
                 "target": str(path[level]),
@@ -85,11 +85,16 @@ def effective_policy(
                 "overriddenBy": [str(winner) for winner in by],
             }
     return {
-        "spec": plain(tree),
-        "origins": {pointer: str(policy) for pointer, policy in origins(tree).items()},
+        "spec": plain(found.tree),
+        "origins": {pointer: _origin(policies) for pointer, policies in origins(found.tree).items()},
         "policies": list(listed.values()),
         "places": {str(path[level]) for level, _ in places},
     }
+
+
+def _origin(policies: tuple[Node, ...]) -> str | list[str]:
+    """A key, or a sorted list of several."""
+    return sorted(map(str, policies)) if len(policies) > 1 else str(policies[0])
 
 
 def _unique(policies: Any) -> list[Policy]:

@@ -1,12 +1,61 @@
-"""From the policies on a path to the effective policy (F1 to F7)."""
+"""From the policies on a path to the effective spec (F1 to F9): an order of precedence, then one merge.
+
+Every variant builds its order with `join`; docs/reference/semantics.md, "Order of precedence", has the table.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import groupby
+
+from tests.reference import custom
 from tests.reference.kinds import PolicyKind, age
-from tests.reference.merging import Tree, patch
+from tests.reference.merging import Owner, Tree, apply
+from tests.reference.objects import Node
 from tests.reference.policies import Policy
 
 Place = tuple[int, Policy]  # the level on the path, 0 is the root; and a policy attached there
+Order = list[Tree]  # lowest precedence first
+
+
+@dataclass(frozen=True)
+class Side:
+    """What takes part in a fold as one: a policy at a level; under OldestWins all policies of a level."""
+
+    level: int
+    strategy: str
+    order: Order
+    policies: tuple[Node, ...]
+
+
+class Winners(dict[Node, set[Node]]):
+    """For each policy those that can win over it."""
+
+    def note(self, losers: Iterable[Side], winners: Iterable[Side]) -> None:
+        """Each of these winners can win over each of these losers."""
+        everyone = {node for side in winners for node in side.policies}
+        for loser in (node for side in losers for node in side.policies):
+            self[loser] = self.get(loser, set()) | everyone - {loser}
+
+    def note_pairs(self, sides: list[Side], strategy_of: Callable[[int, int], str]) -> None:
+        """The strategy of each pair (upper, lower) decides."""
+        for lower, challenger in enumerate(sides):
+            for upper, established in enumerate(sides[:lower]):
+                strategy = strategy_of(upper, lower)
+                if not strategy.endswith("Overrides"):
+                    self.note([established], [challenger])
+                if not strategy.endswith("Defaults"):
+                    self.note([challenger], [established])
+
+
+@dataclass(frozen=True)
+class Fold:
+    """The effective spec, and for each policy those that can win over it (O3)."""
+
+    tree: Tree
+    winners: Winners
 
 
 def ordered(places: list[Place]) -> list[Place]:
@@ -14,113 +63,114 @@ def ordered(places: list[Place]) -> list[Place]:
     return sorted(places, key=lambda place: (place[0], age(place[1].obj)))
 
 
-def fold(kind: PolicyKind, places: list[Place]) -> Tree:
-    """The effective spec of these policies, of which there is one at least."""
+def fold(kind: PolicyKind, places: list[Place]) -> Fold:
+    """What these policies become together. There is one at least."""
     if kind.both_wrappers:
-        if kind.option("mergesWith", "All") == "Closest":
-            lowest_two = sorted({level for level, _ in places})[-2:]
-            places = [place for place in places if place[0] in lowest_two]
-        return _both(places)
-    if kind.is_direct:
-        return _direct(kind, places)
-    places = ordered(places)
-    stack = [(policy.strategy, policy.trees[0]) for _, policy in places]
+        return _both(kind, ordered(places))
+    sides = [
+        Side(level, policy.strategy, [policy.tree(Owner(rank, policy.node))], (policy.node,))
+        for rank, (level, policy) in enumerate(ordered(places))
+    ]
+    return _direct(kind, sides) if kind.is_direct else _inherited(kind, sides)
+
+
+def _inherited(kind: PolicyKind, sides: list[Side]) -> Fold:
+    merge, winners = kind.option("custom", ""), Winners()
     if kind.same_level == "OldestWins":
-        stack = [_one_level(places, level) for level in sorted({level for level, _ in places})]
+        sides = [_one_side(list(level), merge, winners) for _, level in groupby(sides, lambda side: side.level)]
     if kind.option("mergesWith", "All") == "Closest":
-        # F4: the most specific and the next above it. Where a level's policies have become one, that counts as one.
-        stack = stack[-2:]
-    if kind.option("strategyFrom", "Established") == "Challenger":
-        return _by_challenger(stack)
-    if kind.option("fold", "BottomUp") == "Stack":
-        return _stack(stack)
-    return _bottom_up(stack)
+        winners.note(sides[:-2], sides[-2:])
+        sides = sides[-2:]
+    challenger = kind.option("strategyFrom", "Established") == "Challenger"
+    stack = kind.option("fold", "BottomUp") == "Stack"
+
+    def strategy_of(upper: int, lower: int) -> str:
+        return sides[lower if challenger else lower - 1 if stack else upper].strategy
+
+    winners.note_pairs(sides, strategy_of)
+    if challenger or stack:
+        order = sides[0].order
+        for lower in range(1, len(sides)):
+            order = join(strategy_of(lower - 1, lower), order, sides[lower].order, merge)
+    else:
+        order = _bottom_up(sides, merge)
+    return Fold(applied(order), winners)
 
 
-def step(strategy: str, established: Tree, challenger: Tree) -> Tree:
-    """One pair by one of GEP-713's strategies."""
+def join(strategy: str, established: Order, challenger: Order, merge: str) -> Order:
+    """Two sides by a strategy of GEP-713. `merge` is the kind's Custom."""
     if strategy == "AtomicDefaults":
         return challenger
     if strategy == "AtomicOverrides":
         return established
     if strategy == "PatchDefaults":
-        return patch(established, challenger, target_first=True)
+        return [*established, *challenger]
     if strategy == "PatchOverrides":
-        return patch(challenger, established, target_first=False)
+        return [*challenger, *established]
+    if strategy == "Custom":
+        return [custom.merge(merge, applied(established), applied(challenger))]
     raise ValueError(strategy)
 
 
-Stack = list[tuple[str, Tree]]
+def applied(order: Order) -> Tree:
+    """The specs as RFC 7386 patches, one after the other."""
+    return reduce(lambda target, patch: apply(patch, target), order)
 
 
-def _bottom_up(stack: Stack) -> Tree:
-    """F2."""
-    result = stack[-1][1]
-    for strategy, spec in reversed(stack[:-1]):
-        result = step(strategy, spec, result)
-    return result
+def _bottom_up(sides: list[Side], merge: str) -> Order:
+    order = sides[-1].order
+    for side in reversed(sides[:-1]):
+        order = join(side.strategy, side.order, order, merge)
+    return order
 
 
-def _by_challenger(stack: Stack) -> Tree:
-    """F4."""
-    result = stack[0][1]
-    for strategy, spec in stack[1:]:
-        result = step(strategy, result, spec)
-    return result
+def _one_side(level: list[Side], merge: str, winners: Winners) -> Side:
+    """F5, OldestWins: the policies of one level, with the direction turned; the level has the oldest's strategy."""
+    turned = [replace(side, strategy=side.strategy.replace("Defaults", "Overrides")) for side in level]
+    winners.note_pairs(turned, lambda upper, _: turned[upper].strategy)
+    policies = tuple(node for side in level for node in side.policies)
+    return Side(level[0].level, level[0].strategy, _bottom_up(turned, merge), policies)
 
 
-def _stack(stack: Stack) -> Tree:
-    """GEP-713's abstract process: pop pA (the least specific) and pB, merge by pA's strategy, which pB's then is."""
-    stack = list(reversed(stack))
-    while len(stack) > 1:
-        strategy, established = stack.pop()
-        next_strategy, challenger = stack.pop()
-        stack.append((next_strategy, step(strategy, established, challenger)))
-    return stack[0][1]
-
-
-def _one_level(places: list[Place], level: int) -> tuple[str, Tree]:
-    """F5, OldestWins: the policies of one level first become one, whose strategy is the oldest's.
-
-    "Only the direction turns": Defaults become Overrides between two of one level. Were they not made one first, the
-    defaults of the oldest would beat what stands on lower levels.
-    """
-    stack: Stack = [
-        (policy.strategy.replace("Defaults", "Overrides"), policy.trees[0]) for at, policy in places if at == level
-    ]
-    oldest = next(policy for at, policy in places if at == level)
-    return oldest.strategy, _bottom_up(stack)
-
-
-def _both(places: list[Place]) -> Tree:
+def _both(kind: PolicyKind, places: list[Place]) -> Fold:
     """F6: A override > B override > C override > C default > B default > A default; oldest wins on one level."""
-    overrides, defaults = [], []
-    for level, policy in places:
-        for part, tree in zip(policy.parts, policy.trees, strict=True):
-            if part.strategy.endswith("Overrides"):
-                overrides.append((level, age(policy.obj), tree))
-            else:
-                defaults.append((-level, age(policy.obj), tree))
-    strongest_first = [
-        tree for side in (overrides, defaults) for _, _, tree in sorted(side, key=lambda entry: entry[:2])
+    parts = [(level, policy, part) for level, policy in places for part in range(len(policy.parts))]
+    appending = sorted(parts, key=lambda one: not _overrides(one))  # F8: first the items of all overrides
+    ranks = {(level, policy.node, part): rank for rank, (level, policy, part) in enumerate(appending)}
+
+    def precedence(one: tuple[int, Policy, int]) -> tuple[bool, int, int]:
+        level, policy, part = one
+        return _overrides(one), -level if _overrides(one) else level, -ranks[level, policy.node, part]
+
+    sides = [
+        Side(level, "", [policy.tree(Owner(ranks[level, policy.node, part], policy.node, part), part)], (policy.node,))
+        for level, policy, part in sorted(parts, key=precedence)
     ]
-    result = strongest_first[-1]
-    for tree in reversed(strongest_first[:-1]):
-        result = patch(result, tree, target_first=False)
-    return result
+    winners = Winners()
+    if kind.option("mergesWith", "All") == "Closest":
+        closest = sorted({side.level for side in sides})[-2:]
+        left_out = [side for side in sides if side.level not in closest]
+        sides = [side for side in sides if side.level in closest]
+        winners.note(left_out, sides)
+    for index, side in enumerate(sides):
+        winners.note([side], sides[index + 1 :])
+    return Fold(applied([tree for side in sides for tree in side.order]), winners)
 
 
-def _direct(kind: PolicyKind, places: list[Place]) -> Tree:
+def _overrides(one: tuple[int, Policy, int]) -> bool:
+    _, policy, part = one
+    return policy.parts[part].strategy.endswith("Overrides")
+
+
+def _direct(kind: PolicyKind, sides: list[Side]) -> Fold:
     """C2: a ref with a section beats one without; disjoint specs at one target are united.
 
     Specs that are not disjoint, or several under Conflict, meet there only for the requests of one consumer (P6). The
     oldest then beats the others, as None has it.
     """
-    lowest = max(level for level, _ in places)
-    trees = [policy.trees[0] for level, policy in ordered(places) if level == lowest]
-    if kind.same_level == "Conflict":
-        return trees[0]
-    result = trees[-1]
-    for tree in reversed(trees[:-1]):
-        result = patch(result, tree, target_first=False)
-    return result
+    there = [side for side in sides if side.level == sides[-1].level]
+    winners = Winners()
+    winners.note(sides[: -len(there)], there)
+    winners.note_pairs(there, lambda *_: "Overrides")
+    oldest_last = [tree for side in reversed(there) for tree in side.order]
+    return Fold(oldest_last[-1] if kind.same_level == "Conflict" else applied(oldest_last), winners)

@@ -1,4 +1,4 @@
-"""Specs whose leaves know which policy set them, and RFC 7386 over them (F3, F8, O1).
+"""Specs whose leaves know which policies set them, and RFC 7386 over them (F3, F8, O1).
 
 A spec is a tree: a dict of trees, a Leaf, or, where a kind's `merge` says how a list is merged, Keyed or Row. Scalars,
 nulls, arrays, empty objects and units are leaves (O1).
@@ -7,20 +7,28 @@ nulls, arrays, empty objects and units are leaves (O1).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from tests.reference.objects import Node, Spec
 
 
+class Owner(NamedTuple):
+    """Whose items a list has, and where these are among the items of others (F8, append)."""
+
+    rank: int
+    policy: Node
+    part: int = 0  # of a policy with both wrappers
+
+
 @dataclass(frozen=True)
 class Leaf:
-    """A value that is taken whole, and the policy that it came from.
+    """A value that is taken whole, and the policy that set it; several policies only by a Custom strategy (F9).
 
-    `adds_nothing`: an empty object, or an empty list that would be merged if it had items. It takes nothing away.
+    `adds_nothing`: an empty object, or an empty list that would be merged if it had items. It removes nothing.
     """
 
     value: Any
-    policy: Node
+    policies: tuple[Node, ...]
     adds_nothing: bool = False
 
 
@@ -33,40 +41,43 @@ class Keyed:
 
 @dataclass(frozen=True)
 class Row:
-    """A list that others are appended to (F8, append)."""
+    """A list that others are appended to (F8, append): the items of each owner, by rank."""
 
-    items: tuple[Leaf, ...]
+    items: dict[Owner, tuple[Any, ...]]
+
+    def __iter__(self) -> Any:
+        return iter((owner, item) for owner in sorted(self.items) for item in self.items[owner])
 
 
 Tree = Leaf | Keyed | Row | dict[str, Any]  # the values of the dict are trees
 
 
-def annotate(value: Any, policy: Node, rules: Spec, pointer: str = "") -> Tree:
+def annotate(value: Any, owner: Owner, rules: Spec, pointer: str = "") -> Tree:
     """The spec of one policy; `rules` is the `merge` of its kind."""
     if pointer in Pattern(rules.get("units", [])):
-        return Leaf(value, policy)
+        return Leaf(value, (owner.policy,))
     if isinstance(value, dict):
         if not value:
-            return Leaf(value, policy, adds_nothing=True)
-        return {name: annotate(inner, policy, rules, below(pointer, name)) for name, inner in value.items()}
+            return Leaf(value, (owner.policy,), adds_nothing=True)
+        return {name: annotate(inner, owner, rules, below(pointer, name)) for name, inner in value.items()}
     if isinstance(value, list):
-        return _annotate_list(value, policy, rules, pointer)
-    return Leaf(value, policy)
+        return _annotate_list(value, owner, rules, pointer)
+    return Leaf(value, (owner.policy,))
 
 
-def _annotate_list(value: list[Any], policy: Node, rules: Spec, pointer: str) -> Tree:
+def _annotate_list(value: list[Any], owner: Owner, rules: Spec, pointer: str) -> Tree:
     for pattern, key in rules.get("listKeys", {}).items():
         if pointer in Pattern([pattern]):
             names = [str(item[key]) for item in value if isinstance(item, dict) and key in item]
             if len(set(names)) < len(value):
-                return Leaf(value, policy)
+                return Leaf(value, (owner.policy,))
             if value:
                 named = zip(names, value, strict=True)
-                return Keyed({name: annotate(item, policy, rules, below(pointer, name)) for name, item in named})
-            return Leaf(value, policy, adds_nothing=True)
+                return Keyed({name: annotate(item, owner, rules, below(pointer, name)) for name, item in named})
+            return Leaf(value, (owner.policy,), adds_nothing=True)
     if pointer in Pattern(rules.get("append", [])):
-        return Row(tuple(Leaf(item, policy) for item in value)) if value else Leaf(value, policy, adds_nothing=True)
-    return Leaf(value, policy)
+        return Row({owner: tuple(value)}) if value else Leaf(value, (owner.policy,), adds_nothing=True)
+    return Leaf(value, (owner.policy,))
 
 
 class Pattern:
@@ -89,34 +100,28 @@ def below(pointer: str, name: str) -> str:
     return pointer + "/" + name.replace("~", "~0").replace("/", "~1")
 
 
-def patch(target: Tree, change: Tree, *, target_first: bool) -> Tree:
-    """RFC 7386's MergePatch, but a null stays in the result until the end (F3).
+def apply(patch: Tree, target: Tree) -> Tree:
+    """RFC 7386's MergePatch(target, patch), except that a null stays in the result as a tombstone (F3).
 
     A whole spec that is empty sets nothing, also on another empty one (O3: "an empty patch is Overridden").
-    `target_first`: the target is the established one, whose items come first where lists are appended (F8).
     """
-    return target if isinstance(change, Leaf) and change.value == {} else _patch(target, change, target_first)
+    return target if isinstance(patch, Leaf) and patch.value == {} else _apply(patch, target)
 
 
-def _patch(target: Tree, change: Tree, target_first: bool) -> Tree:
-    if isinstance(change, Leaf):
-        # An empty object says nothing about an object that has fields. Where there is none, or an empty one, it is a
-        # leaf that the patch sets, and an equal value set by the winner is the winner's (O2).
-        return target if change.adds_nothing and _has_such(target, change.value) else change
-    if isinstance(change, Row):
-        if not isinstance(target, Row):
-            return change
-        return _appended(target, change) if target_first else _appended(change, target)
-    if isinstance(change, Keyed):
+def _apply(patch: Tree, target: Tree) -> Tree:
+    if isinstance(patch, Leaf):
+        # An empty object adds nothing to an object that has fields. On anything else, also on an empty object, it is a
+        # leaf that the patch sets: an equal value set by the winner is the winner's (O2).
+        return target if patch.adds_nothing and _has_such(target, patch.value) else patch
+    if isinstance(patch, Row):
+        return _united(patch, target) if isinstance(target, Row) else patch
+    if isinstance(patch, Keyed):
         others = target.items if isinstance(target, Keyed) else {}
-        merged = {
-            name: _patch(others[name], item, target_first) if name in others else item
-            for name, item in change.items.items()
-        }
+        merged = {name: _apply(item, others[name]) if name in others else item for name, item in patch.items.items()}
         return Keyed(merged | {name: item for name, item in others.items() if name not in merged})
     result = dict(target) if isinstance(target, dict) else {}
-    for name, inner in change.items():
-        result[name] = _patch(result[name], inner, target_first) if name in result else inner
+    for name, inner in patch.items():
+        result[name] = _apply(inner, result[name]) if name in result else inner
     return result
 
 
@@ -124,53 +129,61 @@ def _has_such(tree: Tree, empty: Any) -> bool:
     return isinstance(tree, dict) if empty == {} else isinstance(tree, Keyed | Row)
 
 
-def _appended(first: Row, second: Row) -> Row:
-    """F8: "one policy's items once", where it stands at two places of a path."""
-    there = {item.policy for item in first.items}
-    return Row((*first.items, *(item for item in second.items if item.policy not in there)))
+def _united(one: Row, other: Row) -> Row:
+    """F8: the items of both by rank; "one policy's items once", those of its first place on a path."""
+    items: dict[Owner, tuple[Any, ...]] = {}
+    for owner, values in sorted((one.items | other.items).items(), key=lambda entry: entry[0]):
+        if not any((known.policy, known.part) == (owner.policy, owner.part) for known in items):
+            items[owner] = values
+    return Row(items)
 
 
 def plain(tree: Tree) -> Any:
     """The value of a tree, without tombstones; nulls inside arrays stay (F3)."""
-    if isinstance(tree, Leaf):
-        return tree.value
-    if isinstance(tree, Keyed):
-        return [plain(item) for item in tree.items.values()]
-    if isinstance(tree, Row):
-        return [item.value for item in tree.items]
-    return {name: plain(inner) for name, inner in tree.items() if not (isinstance(inner, Leaf) and inner.value is None)}
-
-
-def origins(tree: Tree, pointer: str = "") -> dict[str, Node]:
-    """The policy of each leaf by JSON pointer into the plain value, tombstones too."""
-    if isinstance(tree, Leaf):
-        return {pointer: tree.policy}
-    found: dict[str, Node] = {}
-    for name, inner in _parts(tree, numbered=True):
-        found |= origins(inner, below(pointer, name))
-    return found
-
-
-def leaves(tree: Tree, pointer: str = "") -> dict[str, Node]:
-    """The policy of each leaf by what it is called wherever it stands: an item by its name, or by whose it is."""
-    if isinstance(tree, Leaf):
-        return {pointer: tree.policy}
-    found: dict[str, Node] = {}
-    for name, inner in _parts(tree, numbered=False):
-        found |= leaves(inner, below(pointer, name))
-    return found
-
-
-def _parts(tree: Keyed | Row | dict[str, Any], *, numbered: bool) -> list[tuple[str, Any]]:
     if isinstance(tree, dict):
-        return list(tree.items())
-    if isinstance(tree, Keyed):
-        return [(str(index) if numbered else name, item) for index, (name, item) in enumerate(tree.items.items())]
-    if numbered:
-        return [(str(index), item) for index, item in enumerate(tree.items)]
-    own: dict[Node, int] = {}
-    result = []
-    for item in tree.items:
-        own[item.policy] = own.get(item.policy, 0) + 1
-        result.append((f"{item.policy} {own[item.policy]}", item))
-    return result
+        kept = {name: inner for name, inner in tree.items() if not (isinstance(inner, Leaf) and inner.value is None)}
+        return {name: plain(inner) for name, inner in kept.items()}
+    return [plain(item) for item in tree.items.values()] if isinstance(tree, Keyed) else _value(tree)
+
+
+def with_tombstones(tree: Tree) -> Any:
+    """The value of a tree with its tombstones: what a Custom strategy sees of a side (F9)."""
+    if isinstance(tree, dict):
+        return {name: with_tombstones(inner) for name, inner in tree.items()}
+    return [with_tombstones(item) for item in tree.items.values()] if isinstance(tree, Keyed) else _value(tree)
+
+
+def _value(tree: Leaf | Row) -> Any:
+    return [item for _, item in tree] if isinstance(tree, Row) else tree.value
+
+
+def origins(tree: Tree, pointer: str = "") -> dict[str, tuple[Node, ...]]:
+    """The policies of each leaf by JSON pointer into the plain value, tombstones too."""
+    return _leaves(tree, pointer, numbered=True)
+
+
+def leaves(tree: Tree, pointer: str = "") -> dict[str, tuple[Node, ...]]:
+    """The policies of each leaf, where a list item has a name of its own: its key, or whose it is."""
+    return _leaves(tree, pointer, numbered=False)
+
+
+def _leaves(tree: Tree, pointer: str, *, numbered: bool) -> dict[str, tuple[Node, ...]]:
+    if isinstance(tree, Leaf):
+        return {pointer: tree.policies}
+    if isinstance(tree, Row):
+        return {
+            below(pointer, str(index) if numbered else _name(tree, owner, index)): (owner.policy,)
+            for index, (owner, _) in enumerate(tree)
+        }
+    found: dict[str, tuple[Node, ...]] = {}
+    parts = tree.items if isinstance(tree, Keyed) else tree
+    for index, (name, inner) in enumerate(parts.items()):
+        step = str(index) if numbered and isinstance(tree, Keyed) else name
+        found |= _leaves(inner, below(pointer, step), numbered=numbered)
+    return found
+
+
+def _name(row: Row, owner: Owner, index: int) -> str:
+    """What an appended item is called: whose it is, and which of theirs."""
+    own = [place for place, (other, _) in enumerate(row) if other.policy == owner.policy]
+    return f"{owner.policy} {own.index(index)}"

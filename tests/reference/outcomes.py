@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
+from tests.reference.folding import Fold
 from tests.reference.kinds import PolicyKind
-from tests.reference.merging import Tree, leaves
+from tests.reference.merging import leaves
 from tests.reference.objects import Node
 from tests.reference.policies import Policy
 
 PROGRAMMED, PARTIALLY, OVERRIDDEN = "Programmed", "PartiallyProgrammed", "Overridden"
 
 
-def outcome_of(policy: Policy, effective: Tree) -> tuple[str, list[Node]]:
-    """The outcome at a path with this effective spec, and who overrides it there."""
-    origins = leaves(effective)
+def outcome_of(policy: Policy, fold: Fold) -> tuple[str, list[Node]]:
+    """The outcome at a path that has this fold, and the policies that override this one there."""
+    origins = leaves(fold.tree)
     own = set(leaves(policy.whole))
-    lost = {pointer for pointer in own if origins.get(pointer) != policy.node}
-    if not lost:
+    kept = {pointer for pointer in own if origins.get(pointer) == (policy.node,)}
+    shared = {node for nodes in origins.values() if policy.node in nodes for node in nodes} - {policy.node}
+    if kept == own and not shared:
         return PROGRAMMED, []
-    winners = {
-        winner
-        for pointer, winner in origins.items()
-        if any(pointer == gone or pointer.startswith(f"{gone}/") for gone in lost)
+    can_win = fold.winners.get(policy.node, set())
+    there = {
+        node
+        for pointer, nodes in origins.items()
+        if any(pointer == gone or pointer.startswith(f"{gone}/") for gone in own - kept)
+        for node in nodes
     }
-    by = sorted((winners or set(origins.values())) - {policy.node}, key=str)
-    return (OVERRIDDEN if lost == own else PARTIALLY), by
+    by = there & can_win or {node for nodes in origins.values() for node in nodes} & can_win
+    return (PARTIALLY if kept or shared else OVERRIDDEN), sorted(by | shared, key=str)
 
 
 def overall(outcomes: list[str]) -> str:

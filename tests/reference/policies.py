@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 from tests.reference.kinds import GRANULARITIES, REFS, STRATEGIES, PolicyKind, direction_of
-from tests.reference.merging import Tree, annotate, patch
+from tests.reference.merging import Owner, Tree, annotate, apply
 from tests.reference.objects import Node, Spec, node_of
 
 
@@ -28,19 +29,16 @@ class Policy:
     rules: Spec
     problem: str = ""
 
-    @property
-    def trees(self) -> list[Tree]:
-        """Its specs with itself as their origin, merged as its kind says (F8)."""
-        return [annotate(part.spec, self.node, self.rules) for part in self.parts]
+    def tree(self, owner: Owner, part: int = 0) -> Tree:
+        """One of its specs, merged as its kind says (F8), with itself as the origin of all leaves."""
+        return annotate(self.parts[part].spec, owner, self.rules)
 
     @property
     def whole(self) -> Tree:
         """What it says, whether as default or as override: the default patched by the override (F6)."""
-        defaults_first = sorted(zip(self.parts, self.trees, strict=True), key=lambda part: part[0].strategy)
-        result = defaults_first[0][1]
-        for _, tree in defaults_first[1:]:
-            result = patch(result, tree, target_first=False)
-        return result
+        defaults_first = sorted(range(len(self.parts)), key=lambda part: self.parts[part].strategy)
+        trees = [self.tree(Owner(part, self.node, part), part) for part in defaults_first]
+        return reduce(lambda target, patch: apply(patch, target), trees)
 
     @property
     def strategy(self) -> str:
@@ -132,7 +130,7 @@ def _strategy(kind: PolicyKind, obj: Spec, entry: Spec) -> tuple[str, str]:
     if isinstance(chosen, Absent):
         return own or kind.default_strategy, ""
     meaning = kind.spec.get("strategies", {}).get(chosen, chosen) if isinstance(chosen, str) else ABSENT
-    if meaning in STRATEGIES:
+    if meaning in STRATEGIES or (meaning == "Custom" and "custom" in kind.spec):
         return str(meaning), ""
     if meaning in GRANULARITIES and chosen in kind.spec.get("strategies", {}):
         return str(meaning) + direction_of(own or str(kind.spec.get("defaultStrategy", ""))), ""
