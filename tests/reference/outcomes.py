@@ -20,14 +20,16 @@ def outcome_of(policy: Policy, fold: Fold) -> tuple[str, list[Node]]:
     if kept == own and not shared:
         return PROGRAMMED, []
     can_win = fold.winners.get(policy.node, set())
-    there = {
-        node
-        for pointer, nodes in origins.items()
-        if any(pointer == gone or pointer.startswith(f"{gone}/") for gone in own - kept)
-        for node in nodes
-    }
+    lost = own - kept
+    there = {node for pointer, nodes in origins.items() if lost & at_and_above(pointer) for node in nodes}
     by = there & can_win or {node for nodes in origins.values() for node in nodes} & can_win
     return (PARTIALLY if kept or shared else OVERRIDDEN), sorted(by | shared, key=str)
+
+
+def at_and_above(pointer: str) -> set[str]:
+    """A JSON pointer, and all that contain it."""
+    names = pointer.split("/")
+    return {"/".join(names[:end]) for end in range(1, len(names) + 1)}
 
 
 def overall(outcomes: list[str]) -> str:
