@@ -39,6 +39,12 @@ class Winners(dict[Node, set[Node]]):
         for loser in (node for side in losers for node in side.policies):
             self[loser] = self.get(loser, set()) | everyone - {loser}
 
+    def note_left_out(self, sides: Iterable[Side], closest: list[Side]) -> None:
+        """F4: the closest can win over policies that are left out, if these are not among them elsewhere (P4)."""
+        ordered = {node for side in closest for node in side.policies}
+        for loser in {node for side in sides for node in side.policies} - ordered:
+            self[loser] = self.get(loser, set()) | ordered
+
     def note_pairs(self, sides: list[Side], strategy_of: Callable[[int, int], str]) -> None:
         """The strategy of each pair (upper, lower) decides."""
         for lower, challenger in enumerate(sides):
@@ -79,7 +85,7 @@ def _inherited(kind: PolicyKind, sides: list[Side]) -> Fold:
     if kind.same_level == "OldestWins":
         sides = [_one_side(list(level), merge, winners) for _, level in groupby(sides, lambda side: side.level)]
     if kind.option("mergesWith", "All") == "Closest":
-        winners.note(sides[:-2], sides[-2:])
+        winners.note_left_out(sides[:-2], sides[-2:])
         sides = sides[-2:]
     challenger = kind.option("strategyFrom", "Established") == "Challenger"
     stack = kind.option("fold", "BottomUp") == "Stack"
@@ -151,7 +157,7 @@ def _both(kind: PolicyKind, places: list[Place]) -> Fold:
         closest = sorted({side.level for side in sides})[-2:]
         left_out = [side for side in sides if side.level not in closest]
         sides = [side for side in sides if side.level in closest]
-        winners.note(left_out, sides)
+        winners.note_left_out(left_out, sides)
     for index, side in enumerate(sides):
         winners.note([side], sides[index + 1 :])
     return Fold(applied([tree for side in sides for tree in side.order]), winners)
