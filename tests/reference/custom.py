@@ -45,7 +45,8 @@ both := {name: sum([value, other]) |
 def merge(name: str, established: Tree, challenger: Tree) -> Tree:
     """The result of a custom strategy for two sides.
 
-    A leaf belongs to the side that holds an equal value there, the challenger first, else to both.
+    A leaf belongs to the side that holds an equal value there, the challenger first, else to both: to the policies of
+    their leaves there, or to all of them where they have none.
     """
     sides = [(with_tombstones(side), origins(side)) for side in (challenger, established)]
     return _owned(STRATEGIES[name](sides[1][0], sides[0][0]), sides, "")
@@ -57,8 +58,9 @@ def _owned(value: Any, sides: list[tuple[Any, dict[str, tuple[Node, ...]]]], poi
     for spec, owners in sides:
         if pointer in owners and _at(spec, pointer) == value:
             return Leaf(value, owners[pointer], adds_nothing=value == {})
+    there = {node for _, owners in sides for node in owners.get(pointer, ())}
     everyone = {node for _, owners in sides for nodes in owners.values() for node in nodes}
-    return Leaf(value, tuple(sorted(everyone, key=str)), adds_nothing=value == {})
+    return Leaf(value, tuple(sorted(there or everyone, key=str)), adds_nothing=value == {})
 
 
 def _at(spec: Any, pointer: str) -> Any:
