@@ -15,12 +15,13 @@ REGO_COVERAGE := 90
 MANIFESTS ?= examples/shop
 PYTEST_ARGS ?=
 SOAK_MINUTES ?= 30
+LOCK_ARGS ?= --upgrade
 SOAK_ONLY ?=
 # Most tests wait for a real server: two at once take half the time. Each worker has a control plane of its own, and the
 # tests of one file stay together and in their order.
 PYTEST_WORKERS ?= 2
 
-.PHONY: help setup setup-test run test test-long check-release bench soak lint fmt rego-lint rego-test reference docs wheel lock picture vendor clean
+.PHONY: help setup setup-test run test test-long check-release bench soak lint fmt rego-lint rego-test reference docs wheel lock sbom audit picture vendor clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -e 's/:.*## /\t/' | expand -t 14
@@ -36,7 +37,7 @@ setup-test: $(STAMP)
 $(STAMP): requirements.lock pyproject.toml .ci/python
 	@echo "setup: virtual environment in $(VENV)"
 	@test -x $(PY) || "$$(.ci/python)" -m venv $(VENV)
-	@$(PIP) install -r requirements.lock
+	@$(PIP) install --require-hashes -r requirements.lock
 	@$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@
 
@@ -52,7 +53,7 @@ test-long: setup-test ## The tests that take minutes
 	@echo "test: pytest (long)"
 	@$(BIN)/pytest -q -m long $(PYTEST_ARGS)
 
-check-release: test test-long soak fuzz ## Everything that a release has to pass: an hour and more
+check-release: audit test test-long soak fuzz ## Everything that a release has to pass: an hour and more
 
 bench: setup-test ## Measure; one JSON line a figure
 	@$(PY) -m tests.bench
@@ -102,13 +103,22 @@ wheel: $(STAMP) ## A wheel and a source distribution in dist/
 manifests: setup-test ## Make deploy/manifests, and what the chart has of the bridge, anew
 	@$(PY) -m tests.deploy.generate
 
-lock: ## Write requirements.lock anew, with the newest versions that pyproject.toml allows
-	@rm -rf .make/lock && mkdir -p .make
-	@"$$(.ci/python)" -m venv .make/lock
-	@.make/lock/bin/python -m pip --quiet install --upgrade pip
-	@.make/lock/bin/python -m pip --quiet install --group dev --group docs --editable .
-	@{ sed -n '/^#/p' requirements.lock; .make/lock/bin/python -m pip freeze --exclude-editable; } >.make/new.lock
-	@mv .make/new.lock requirements.lock && rm -rf .make
+sbom: $(STAMP) ## What a wheel and the image are made of (CycloneDX), in .make/sbom
+	@$(PY) -m tests.supply sbom
+
+audit: $(STAMP) ## Known vulnerabilities of the locked packages; skipped where the data cannot be had
+	@$(PY) -m tests.supply audit
+
+# Of all platforms and all supported versions of Python, with the hashes of all files of each release.
+lock: ## Write requirements.lock again, with the newest versions (LOCK_ARGS= keeps those that it has)
+	@rm -rf .make/lock && mkdir -p .make/lock
+	@"$$(.ci/python)" -m venv .make/lock/venv
+	@.make/lock/venv/bin/python -m pip --quiet install uv
+	@cp requirements.lock .make/lock/requirements.lock
+	@.make/lock/venv/bin/uv pip compile --quiet --universal --python-version 3.11.5 --generate-hashes --no-header \
+		--no-annotate $(LOCK_ARGS) --group dev --group docs pyproject.toml --output-file .make/lock/requirements.lock
+	@{ sed -n '/^#/p' requirements.lock; cat .make/lock/requirements.lock; } >.make/lock/complete
+	@mv .make/lock/complete requirements.lock && rm -rf .make/lock
 
 picture: $(STAMP) ## Take the picture of the web page in the documentation anew
 	@$(PY) -m tests.web.picture

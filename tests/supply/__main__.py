@@ -1,0 +1,46 @@
+"""`make sbom` and `make audit`: what a release is made of, and what is known against that."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import msgspec
+
+from bridge.tools.progress import say
+from tests.supply.audit import audit
+from tests.supply.materials import ROOT, flaws, image_materials, wheel_materials
+
+OUTPUT = ROOT / ".make" / "sbom"
+
+
+def sbom() -> int:
+    """Write both bills of materials; 1 if CycloneDX's schema does not accept one."""
+    OUTPUT.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder]
+        subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+        (wheel,) = Path(folder).glob("*.whl")
+        documents = {"wheel.cdx.json": wheel_materials(wheel), "image.cdx.json": image_materials(base_image())}
+    for name, document in documents.items():
+        if flaw := flaws(document):
+            say(f"sbom: {name} is not CycloneDX: {flaw}")
+            return 1
+        (OUTPUT / name).write_bytes(msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n")
+        say(f"sbom: {OUTPUT / name}, {len(document['components'])} components")
+    return 0
+
+
+def base_image() -> str:
+    """The image that the Containerfile is based on."""
+    found = re.search(r"^ARG PYTHON=(\S+)$", (ROOT / "Containerfile").read_text(encoding="utf-8"), re.MULTILINE)
+    if found is None:
+        raise ValueError("Containerfile names no base image by ARG PYTHON=")
+    return found[1]
+
+
+if __name__ == "__main__":
+    sys.exit({"sbom": sbom, "audit": audit}[sys.argv[1]]())
