@@ -15,6 +15,7 @@ from bridge.model.changes import Object
 from bridge.model.keys import Key, key_of, parse_key
 from bridge.opa.client import Opa
 from bridge.opa.parts import batches
+from bridge.replicator.index_entries import entries_of
 
 # A change of these describes a policy kind otherwise, which concerns all its policies.
 _DESCRIBING = {"policybridge.io/PolicyKind", "apiextensions.k8s.io/CustomResourceDefinition"}
@@ -105,7 +106,7 @@ def _applied(held: Object, written: Object) -> Object:
 
 async def _concerned(opa: Opa, keys: list[str], before: list[Object], changes: Changes) -> Entry:
     links = await opa.query("links", {"objects": before}) if before else {}
-    was = {key: [entry["path"] for entry in entries] for key, entries in links.items()}
+    was = {key: [path for path, _ in entries_of(key, declared)] for key, declared in links.items()}
     found: Entry = await opa.query("concerned", {"keys": keys, "was": was, "changes": changes})
     if any(parse_key(key).type_id in _DESCRIBING for key in keys):
         for world in ({}, {"changes": changes}):

@@ -11,6 +11,7 @@ import msgspec
 
 from bridge.model.changes import Object
 from bridge.model.keys import Key
+from bridge.replicator.index_entries import Entries
 from bridge.replicator.shelving import OWN, entry_at, part_of, place_of
 from bridge.replicator.skeleton import Operation, Path, Skeleton
 
@@ -31,8 +32,6 @@ INDEXES = (
     "served",
     "targeted",
 )
-
-Entries = list[tuple[Path, Any]]  # an object's part of the index: path as `links` gives it, and the value
 
 
 Held = dict[str, dict[str, dict[str, dict[str, str]]]]  # versions by group, Kind, namespace and name
@@ -245,18 +244,6 @@ def _declared(obj: Object) -> bytes:
     metadata = {name: value for name, value in obj["metadata"].items() if name != "resourceVersion"}
     declared = {name: value for name, value in obj.items() if name != "status"}
     return msgspec.json.encode({**declared, "metadata": metadata}, order="deterministic")
-
-
-def entries_of(raw: list[dict[str, Any]]) -> Entries:
-    """The answer of the query `links` for one object as index entries, one a path: an object may name itself."""
-    return list({tuple(map(sys.intern, entry["path"])): _shared(entry["value"]) for entry in raw}.items())
-
-
-def _shared(value: Any) -> Any:
-    """The same keys stand in the paths and values of many objects: each is kept once."""
-    if isinstance(value, list) and all(isinstance(name, str) for name in value):
-        return list(map(sys.intern, value))
-    return value
 
 
 def _flat(held: Held) -> Iterator[tuple[Key, str]]:

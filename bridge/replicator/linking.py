@@ -16,7 +16,7 @@ from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, QueryError
 from bridge.opa.parts import batches, in_parts
 from bridge.replicator.declared import Reading
-from bridge.replicator.documents import Entries, entries_of
+from bridge.replicator.index_entries import Entries, entries_of
 
 BATCH = 500  # objects a query
 FAR = 8 * BATCH  # objects, from the first that waits, whose links are asked ahead: what is kept, and looked through
@@ -159,7 +159,7 @@ class Linking:
         async with self._room:
             # One object whose links cannot be made must not keep the others out: it goes in without them.
             answers = await in_parts(self._opa, "links", "objects", declared, {"reads": reading.fields}, _named)
-            return {parse_key(key): entries_of(raw) for _, answer in answers for key, raw in answer.items()}
+            return {parse_key(key): entries_of(key, links) for _, answer in answers for key, links in answer.items()}
 
 
 async def _answered(asked: Mapping[Key, _Asked]) -> dict[Key, Links]:

@@ -9,6 +9,7 @@ from bridge.model.changes import Object
 from bridge.model.keys import key_of
 from bridge.opa.client import Opa
 from bridge.replicator.documents import INDEXES
+from bridge.replicator.index_entries import entries_of
 from bridge.replicator.pruning import prune
 from bridge.replicator.shelving import place_of
 
@@ -62,11 +63,11 @@ def declared_ends(links: dict[str, Any]) -> dict[str, set[str]]:
 async def index_of(opa: Opa, objects: Iterable[Object]) -> dict[str, Any]:
     """The index that belongs to objects."""
     index: dict[str, Any] = {name: {} for name in INDEXES}
-    for key, entries in (await opa.query("links", {"objects": list(objects)})).items():
-        for entry in entries:
-            *above, last = place_of(tuple(entry["path"]), key)
+    for key, links in (await opa.query("links", {"objects": list(objects)})).items():
+        for path, value in entries_of(key, links):
+            *above, last = place_of(path, key)
             part = index
             for name in above:
                 part = part.setdefault(name, {})
-            part[last] = entry["value"]
+            part[last] = value
     return index

@@ -76,8 +76,8 @@ test_a_limited_attachment_is_told_for_the_paths_that_it_is_off if {
 
 test_a_policy_with_a_class_name_is_in_the_index_as_such if {
 	policy := testing.color("shop", "warm", 1, [_limited("paid")], {})
-	{"path": ["limited", "example.com/ColorPolicy"], "value": true} in index.target_entries(policy)
-	count([1 | some entry in index.target_entries(_color([testing.ref("HTTPRoute", "both")])); entry.path[0] == "limited"]) == 0
+	{"path": ["limited", "example.com/ColorPolicy"], "value": true} in index.entries(policy)
+	count([1 | some entry in index.entries(_color([testing.ref("HTTPRoute", "both")])); entry.path[0] == "limited"]) == 0
 }
 
 # P4

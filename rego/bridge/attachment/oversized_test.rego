@@ -43,12 +43,12 @@ _message := "Policy has 33 leaves; at most 20 are allowed"
 
 # T6
 test_policy_above_a_bound_declares_no_target if {
-	entries := index.target_entries(_wide) with data.bridge.bounds as _bounds
+	entries := index.entries(_wide) with data.bridge.bounds as _bounds
 	entries == {{"path": ["oversized", key], "value": _message} | some key in [_wide_key, testing.cart_route]}
 }
 
 test_index_names_a_policy_above_a_bound_at_few_of_its_targets if {
-	entries := index.target_entries(_many) with data.bridge.bounds as _bounds
+	entries := index.entries(_many) with data.bridge.bounds as _bounds
 	count(entries) == 17
 	{entry.value | some entry in entries} == {"Policy has 21 targetRefs; at most 20 are allowed"}
 }

@@ -34,8 +34,8 @@ test_a_modules_link_counts_where_both_ends_exist if {
 
 test_a_modules_links_are_stored_like_all_and_with_their_sections if {
 	links := {[testing.listener_http, "core/Service/shop/cart"], [testing.listener_http, "core/Service/shop/other@frontend"]}
-	entries := index.links(testing.resource("acme.io/v1", "Plan", "ops", "p")) with data.bridge.extensions.hierarchy as _module({"links": links})
-	{entry | some entry in entries} == {
+	entries := index.entries(testing.resource("acme.io/v1", "Plan", "ops", "p")) with data.bridge.extensions.hierarchy as _module({"links": links})
+	entries == {
 		{"path": ["children", _gateway_key], "value": ["core/Service/shop/cart", "core/Service/shop/other@frontend"]},
 		{"path": ["parents", "core/Service/shop/cart"], "value": [_gateway_key]},
 		{"path": ["parents", "core/Service/shop/other@frontend"], "value": [_gateway_key]},
@@ -123,8 +123,8 @@ test_what_a_module_gives_in_another_shape_is_ignored_and_told if {
 	level == "Backend"
 	service := levels.by_type["core/Service"] with data.bridge.extensions.hierarchy as modules
 	service == {"object": "Backend", "section": "Port"}
-	entries := index.links(asked.objects[0]) with data.bridge.extensions.hierarchy as modules
-	entries == []
+	entries := index.entries(asked.objects[0]) with data.bridge.extensions.hierarchy as modules
+	entries == set()
 	problems := v1.extension_problems with data.bridge.extensions.hierarchy as modules with input as asked
 	shape := "not {object: a level, section: Listener, Rule or Port}"
 	pairs := "two keys, the child without a section"
@@ -155,7 +155,7 @@ test_the_problems_of_no_modules_are_none_and_of_no_objects_an_error if {
 test_a_backend_of_another_kind_is_below_its_namespace if {
 	files := testing.resource("acme.io/v1", "Bucket", "shop", "files")
 	route := testing.route("files", [], [{"backendRefs": [{"group": "acme.io", "kind": "Bucket", "name": "files", "namespace": "far"}]}])
-	{"path": ["held", "far"], "value": ["acme.io/Bucket/far/files"]} in index.links(route)
+	{"path": ["held", "far"], "value": ["acme.io/Bucket/far/files"]} in index.entries(route)
 	below := hierarchy.objects_below("core/Namespace/-/far") with input as testing.changed([files, route])
 	"acme.io/Bucket/far/files" in below
 }

@@ -80,7 +80,7 @@ test_neither_a_class_nor_a_namespace_nor_a_route_is_a_parent_of_a_route if {
 
 # K4
 test_a_frontend_is_in_the_index_as_such if {
-	links := index.links(_mesh({}))
+	links := index.entries(_mesh({}))
 	{"path": ["children", _catalog_frontend], "value": [_mesh_key]} in links
 	{"path": ["parents", _mesh_key], "value": [_catalog_frontend]} in links
 	backends := index.declared_parents(_catalog) with input as _mesh_world({})

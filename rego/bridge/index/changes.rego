@@ -10,7 +10,7 @@ changed := _changed_entries
 
 _changed_entries[path[0]][path[1]][concat("\n", array.slice(path, 2, 4))] contains value if {
 	some declarer, obj in lookup.upserts
-	some entry in links(obj)
+	some entry in entries(obj)
 	path := entry.path
 	some value in _values(path[0], declarer, entry.value)
 }

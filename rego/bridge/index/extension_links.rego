@@ -21,6 +21,12 @@ extension_links(obj) := {link |
 link_modules := {name | data.bridge.extensions.hierarchy[name].links}
 
 # METADATA
+# description: Some extension module makes links.
+modules_link if {
+	count(link_modules) > 0
+}
+
+# METADATA
 # description: A link of a module has the right shape.
 is_link(link) if {
 	is_array(link)

@@ -16,6 +16,7 @@ facts_at("Listener", type, obj) := {
 		ending := hostname_ending(lower(object.get(listener, "hostname", "")))
 		entries := [_entry_of(self, other) | some other in named; hostname_ending(lower(object.get(other, "hostname", ""))) == ending]
 	},
+	"by": stamp,
 	"type": type,
 	"class": [keys.format(keys.gateway_api, "GatewayClass", "", obj.spec.gatewayClassName) | levels.of_type(type) == "Gateway"],
 } if {
@@ -34,15 +35,3 @@ _entry_of(self, listener) := [
 		"allowedRoutes": {"kinds": object.get(listener, ["allowedRoutes", "kinds"], [])},
 	},
 ]
-
-# METADATA
-# description: |
-#   A listener's hostname as an ending: a route's hostname, written after a slash, has this ending if the two share a name.
-hostname_ending("") := ""
-
-hostname_ending(hostname) := trim_prefix(hostname, "*") if startswith(hostname, "*.")
-
-hostname_ending(hostname) := concat("", ["/", hostname]) if {
-	hostname != ""
-	not startswith(hostname, "*.")
-}

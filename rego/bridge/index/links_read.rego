@@ -14,7 +14,7 @@ links_read := null if {
 	count(levels.extended) > 0
 } else := array.flatten([
 	_fields_read, [concat("/", [place, field]) |
-		some place in ["/spec/parentRef", "/spec/parentRefs/*", "/spec/rules/*/backendRefs/*"]
+		some place in ["/spec/parentRef", "/spec/rules/*/backendRefs/*"]
 		some field in ["group", "kind", "name", "namespace"]
 	],
 	[{"with": field} | some field in _fields_of_policies],
@@ -25,10 +25,15 @@ _fields_read := [
 	"/kind",
 	"/metadata/name",
 	"/metadata/namespace",
+	"/metadata/creationTimestamp",
+	"/metadata/deletionTimestamp",
 	"/spec/gatewayClassName",
 	"/spec/hostnames",
+	"/spec/listeners",
+	"/spec/parentRefs",
 	"/spec/rules/*/matches/*/method",
 	"/spec/rules/*/matches/*/path",
+	"/spec/rules/*/name",
 ]
 
 _fields_of_policies := ["/spec/targetRef", "/spec/targetRefs", "/spec/targetSelectors"]

@@ -11,7 +11,7 @@ test_a_route_declares_its_parents_and_backends_both_ways if {
 		[{"name": "public", "namespace": "infra"}],
 		[{"backendRefs": [{"name": "cart"}]}, {"backendRefs": [{"name": "cart"}, {"name": "bank", "namespace": "payments"}]}],
 	)
-	{entry | some entry in index.links(route)} == {
+	index.entries(route) == {
 		{"path": ["children", _gw], "value": [testing.cart_route]},
 		{"path": ["parents", testing.cart_route], "value": [_gw]},
 		{"path": ["children", testing.cart_route], "value": ["core/Service/payments/bank", "core/Service/shop/cart"]},
@@ -25,7 +25,7 @@ test_a_route_declares_its_parents_and_backends_both_ways if {
 
 test_a_gateway_declares_its_class if {
 	class := "gateway.networking.k8s.io/GatewayClass/-/example"
-	{entry | some entry in index.links(testing.gateway("public", []))} == {
+	index.entries(testing.gateway("public", [])) == {
 		{"path": ["children", class], "value": [_gw]},
 		{"path": ["parents", _gw], "value": [class]},
 	}
@@ -33,7 +33,7 @@ test_a_gateway_declares_its_class if {
 
 test_a_policy_declares_its_targets if {
 	policy := testing.color("shop", "warm", 1, [testing.section_ref("HTTPRoute", "cart", "pay")], {})
-	{entry | some entry in index.links(policy)} == {
+	index.entries(policy) == {
 		{"path": ["attached", "example.com/ColorPolicy", testing.cart_pay], "value": true},
 		{"path": ["targeted", testing.cart_route], "value": true},
 	}
@@ -47,7 +47,7 @@ test_what_declares_nothing_has_no_links if {
 		testing.with_spec(testing.resource("gateway.networking.k8s.io/v1", "Gateway", "infra", "public"), null),
 		testing.route("cart", [null, {}, {"name": 3}, {"name": "x", "namespace": 3}], [null, {"backendRefs": null}]),
 	] {
-		index.links(obj) == []
+		index.entries(obj) == set()
 	}
 }
 
@@ -59,14 +59,14 @@ test_ref_with_a_name_that_cannot_exist_declares_nothing if {
 		{"group": "a#b"}, {"group": "a@b"}, {"group": "/v1"},
 	] {
 		ref := object.union({"name": "x", "group": "example.com", "kind": "Thing", "namespace": "infra"}, odd)
-		index.links(testing.route("cart", [ref], [{"backendRefs": [ref]}])) == []
+		index.entries(testing.route("cart", [ref], [{"backendRefs": [ref]}])) == set()
 	}
 }
 
 test_ref_with_a_bad_name_leaves_the_other_refs_of_its_route if {
 	refs := [{"name": "../infra/gw"}, {"name": "public", "namespace": "infra"}]
 	route := testing.route("cart", refs, [{"backendRefs": [{"name": "../infra/gw"}, {"name": "cart"}]}])
-	{entry | some entry in index.links(route)} == {
+	index.entries(route) == {
 		{"path": ["children", _gw], "value": [testing.cart_route]},
 		{"path": ["parents", testing.cart_route], "value": [_gw]},
 		{"path": ["children", testing.cart_route], "value": ["core/Service/shop/cart"]},
@@ -78,6 +78,38 @@ test_ref_with_a_bad_name_leaves_the_other_refs_of_its_route if {
 
 test_gateway_with_a_bad_class_name_declares_nothing if {
 	every odd in ["../x", "a#b", "a@b", ""] {
-		index.links(testing.with_spec(testing.gateway("public", []), {"gatewayClassName": odd})) == []
+		index.entries(testing.with_spec(testing.gateway("public", []), {"gatewayClassName": odd})) == set()
+	}
+}
+
+test_links_name_each_declared_object_once if {
+	route := testing.route(
+		"cart",
+		[{"name": "public", "namespace": "infra"}],
+		[{"backendRefs": [{"name": "cart"}, {"group": "acme.io", "kind": "Bucket", "name": "files"}]}],
+	)
+	object.remove(index.links(route), ["facts"]) == {
+		"above": {_gw},
+		"below": {"acme.io/Bucket/shop/files", "core/Service/shop/cart"},
+		"served": {"hostnames": {"*"}, "paths": {"/"}},
+		"held": {"acme.io/Bucket/shop/files"},
+	}
+}
+
+test_links_of_a_route_without_backends_have_no_field_for_them if {
+	object.remove(index.links(testing.route("cart", [{"name": "public", "namespace": "infra"}], [])), ["facts"]) == {
+		"above": {_gw},
+		"served": {"hostnames": {"*"}, "paths": set()},
+	}
+}
+
+test_links_of_a_policy_are_its_targets_and_selectors if {
+	limited := object.union(testing.section_ref("HTTPRoute", "cart", "pay"), {"className": "example"})
+	selector := {"group": "", "kind": "Service", "matchLabels": {"app": "cart"}}
+	policy := testing.color("shop", "warm", 1, [limited], {"targetSelectors": [selector]})
+	index.links(policy) == {
+		"targets": {testing.cart_pay},
+		"classes": true,
+		"selectors": {["core/Service", `{"matchExpressions":[],"matchLabels":{"app":"cart"}}`]},
 	}
 }

@@ -10,10 +10,11 @@ named_above("Gateway", obj) := {keys.named(keys.gateway_api, "GatewayClass", "",
 
 named_above("ListenerSet", obj) := {gateway_of(obj)}
 
-# What the refs of many routes have in common is made once a query.
-named_above("Route", route) := _parents_named(route.spec.parentRefs, route.metadata.namespace)
+named_above("Route", route) := parents_named(route.spec.parentRefs, route.metadata.namespace)
 
-_parents_named(refs, namespace) := {parent_node(ref, namespace) | some ref in refs}
+# METADATA
+# description: The nodes that parentRefs of a namespace name. Many routes have the same parentRefs.
+parents_named(refs, namespace) := {parent_node(ref, namespace) | some ref in refs}
 
 # METADATA
 # description: The key of the Gateway that a ListenerSet names.
@@ -23,10 +24,8 @@ gateway_of(listener_set) := parent_key(listener_set.spec.parentRef, listener_set
 # description: The keys of the objects that an object of a level puts below itself, the backends of a route.
 default named_below(_, _) := set()
 
-named_below("Route", route) := {key |
-	namespace := route.metadata.namespace
-	some rule in route.spec.rules
-	some key in _backends_named(rule.backendRefs, namespace)
-}
+named_below("Route", route) := backends_named([rule.backendRefs | some rule in route.spec.rules], route.metadata.namespace)
 
-_backends_named(refs, namespace) := {backend_key(ref, namespace) | some ref in refs}
+# METADATA
+# description: The objects that lists of backendRefs of a namespace name. Routes of a namespace often have the same backends.
+backends_named(lists, namespace) := {backend_key(ref, namespace) | some refs in lists; some ref in refs}

@@ -21,16 +21,24 @@ named_listeners(listeners) := named if {
 # description: |
 #   The section names of rules, in their order, each its name or, where it has none, its place as `[n]` (semantics K3). Of two
 #   rules with one name, which the API refuses, the second has none.
-rule_names(rules) := names if {
-	names := _written_names(rules)
-	count({name | some name in names}) == count(names)
-} else := [name |
-	names := _written_names(rules)
-	some place, written in names
-	name := _unless_earlier(written, array.slice(names, 0, place), place)
-]
+rule_names(rules) := _rule_names(count(rules), {place: rule.name | some place, rule in rules}) if {
+	is_array(rules)
+} else := []
 
-_written_names(rules) := [section_name(rule, sprintf("[%d]", [place])) | some place, rule in rules]
+# Most routes name no rule, so that many share their section names.
+_rule_names(number, {}) := [sprintf("[%d]", [place]) | some place in numbers.range(0, number - 1)] if {
+	number > 0
+}
+
+_rule_names(0, {}) := []
+
+_rule_names(number, written) := [name |
+	given := [section_name({"name": object.get(written, place, "")}, sprintf("[%d]", [place])) | some place in numbers.range(0, number - 1)]
+	some place, own in given
+	name := _unless_earlier(own, array.slice(given, 0, place), place)
+] if {
+	written != {}
+}
 
 _unless_earlier(name, earlier, place) := sprintf("[%d]", [place]) if {
 	name in earlier

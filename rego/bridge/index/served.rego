@@ -1,33 +1,34 @@
 package bridge.index
 
-_paths_told := 16 # of a route with more, the first segments are told
+# Of a route with more paths, the index has the first segments.
+_path_bound := 16
 
 # METADATA
 # description: |
-#   By what a route may be found from a request, as entries of the index: at each parent, for each hostname (`*`: any), by
-#   the paths that it matches or that are above these (`/`: any, `*`: what no path tells). A gRPC method is the path
-#   `/<service>/<method>`. A request is served by no other routes than those at the paths above its own.
-served_entries(type, spec, parents) := [{"path": ["served", parent, name, path], "value": true} |
-	names := _names_served(object.get(spec, "hostnames", []))
-	paths_served := _few({path | some rule in spec.rules; some path in _paths_of(type, object.get(rule, "matches", []))})
-	some parent in parents
-	some name in names
-	some path in paths_served
-]
+#   By what a route may be found from a request, `{hostnames, paths}`: at each of its parents, for each hostname (`*`: any), by
+#   the paths that it matches or that are above these (`/`: any, `*`: unknown). A gRPC method is the path
+#   `/<service>/<method>`. Other routes than those at the paths above its own do not serve a request.
+served(type, spec) := {
+	"hostnames": _names_served(object.get(spec, "hostnames", [])),
+	"paths": _paths_served(type, [object.get(rule, "matches", []) | some rule in spec.rules]),
+}
 
 _names_served(hostnames) := {lower(name) | some name in hostnames} if {
 	count(hostnames) > 0
 } else := {"*"}
 
+# Many routes match the same paths.
+_paths_served(type, lists) := _few({path | some matches in lists; some path in _paths_of(type, matches)})
+
 _paths_of(type, matches) := {_path(type, match) | some match in matches} if {
 	count(matches) > 0
 } else := {_path(type, {})}
 
-_few(paths_told) := paths_told if {
-	count(paths_told) <= _paths_told
+_few(paths) := paths if {
+	count(paths) <= _path_bound
 } else := firsts if {
-	firsts := {concat("/", array.slice(split(path, "/"), 0, 2)) | some path in paths_told}
-	count(firsts) <= _paths_told
+	firsts := {concat("/", array.slice(split(path, "/"), 0, 2)) | some path in paths}
+	count(firsts) <= _path_bound
 } else := {"*"}
 
 _path("gateway.networking.k8s.io/HTTPRoute", match) := without_last_slash(object.get(match, ["path", "value"], "/")) if {

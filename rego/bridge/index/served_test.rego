@@ -4,7 +4,7 @@ import data.bridge.index
 import data.bridge.testing
 
 _served_of(rules) := {path |
-	some entry in index.links(testing.route("cart", [{"name": "public", "namespace": "infra"}], rules))
+	some entry in index.entries(testing.route("cart", [{"name": "public", "namespace": "infra"}], rules))
 	["served", _, "*", path] = entry.path
 }
 
@@ -32,7 +32,7 @@ test_a_route_of_calls_is_found_by_service_and_method if {
 		]}]),
 		{"kind": "GRPCRoute", "spec": {"hostnames": ["WWW.example.com"]}},
 	)
-	{[entry.path[2], entry.path[3]] | some entry in index.links(route); entry.path[0] == "served"} == {
+	{[entry.path[2], entry.path[3]] | some entry in index.entries(route); entry.path[0] == "served"} == {
 		["www.example.com", "/shop.Cart/Add"],
 		["www.example.com", "/shop.Order"],
 		["www.example.com", "*"],

@@ -77,7 +77,7 @@ test_a_policy_without_spec_or_with_an_odd_one_has_no_refs if {
 
 test_a_policy_in_another_namespace_than_its_target_refers_there if {
 	policy := _policy({"targetRefs": [testing.far_ref("Gateway", "infra", "public")]})
-	index.target_entries(policy) == {
+	index.entries(policy) == {
 		{"path": ["attached", "example.com/ColorPolicy", "gateway.networking.k8s.io/Gateway/infra/public"], "value": true},
 		{"path": ["targeted", "gateway.networking.k8s.io/Gateway/infra/public"], "value": true},
 		{"path": ["referrers", "infra"], "value": true},

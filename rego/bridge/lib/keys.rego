@@ -28,7 +28,11 @@ _form := `^((([^/#@]+)/([^/#@]+))/([^/#@]+)/([^/#@]+))(#([^#@]+))?(@([^#@]+))?$`
 
 # METADATA
 # description: The key of a Kubernetes object.
-of(obj) := concat("/", [group(obj.apiVersion), obj.kind, namespace_name(object.get(obj.metadata, "namespace", "")), obj.metadata.name])
+of(obj) := of_typed(type(obj.apiVersion, obj.kind), obj)
+
+# METADATA
+# description: The same of an object of a known type.
+of_typed(type_id, obj) := concat("/", [type_id, namespace_name(object.get(obj.metadata, "namespace", "")), obj.metadata.name])
 
 # METADATA
 # description: The type of a Kubernetes object, `<group>/<Kind>`.

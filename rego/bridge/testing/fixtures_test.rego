@@ -144,7 +144,7 @@ stored(objects) := object.union_n([{group: {kind: {namespace: {name: obj}}}} |
 
 stored_index(objects) := object.union_n([nested |
 	some obj in objects
-	some entry in index.links(obj)
+	some entry in index.entries(obj)
 	nested := _nested(_place(entry.path, keys.of(obj)), entry.value)
 ])
 

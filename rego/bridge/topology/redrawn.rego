@@ -24,7 +24,7 @@ _told_by(object_key, was) := {key |
 	some key in _led_to(object_key, path)
 }
 
-_paths_of(object_key) := {entry.path | some entry in index.links(lookup.get(object_key))}
+_paths_of(object_key) := {entry.path | some entry in index.entries(lookup.get(object_key))}
 
 _led_to(_, ["extended", child]) := {trim_suffix(child, "@frontend")}
 

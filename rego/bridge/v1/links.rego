@@ -5,18 +5,21 @@ import data.bridge.lib.keys
 
 # METADATA
 # description: |
-#   `links`: what the replicator stores in the index for each of `objects`, by key, a list of `{path, value}`. Who gives
-#   objects with the fields of `links_read` alone says with `reads` which these were.
+#   `links`: what each of `objects` declares, by key, `{above?, below?, served?, extended?, held?, targets?, classes?, selectors?,
+#   oversized?, facts?}` (see [documents](documents.md#dataindex)): what the replicator stores in the index and as facts. An object
+#   that declares nothing is absent. A client that gives objects with the fields of `links_read` alone says with `reads` which
+#   these were.
 # entrypoint: true
 links := _error("InvalidInput", "objects must be a list of objects with apiVersion, kind and metadata.name") if {
 	not _is_list("objects")
 } else := _error("OtherFields", "links reads other fields now than reads has: ask links_read again") if {
 	object.get(input, "reads", links_read) != links_read
-} else := {key: entries |
+} else := {key: declared |
 	some obj in input.objects
-	key := keys.of(obj)
-	entries := index.links(obj)
-	count(entries) > 0
+	type := keys.type(obj.apiVersion, obj.kind)
+	key := keys.of_typed(type, obj)
+	declared := index.links_of_type(type, obj)
+	declared != {}
 }
 
 # METADATA

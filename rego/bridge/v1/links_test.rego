@@ -5,10 +5,7 @@ import data.bridge.v1
 
 test_links_are_told_by_object_where_there_are_any if {
 	found := v1.links with input as {"objects": [_warm, testing.resource("v1", "Namespace", "", "shop")]}
-	found == {_warm_key: [
-		{"path": ["attached", _color, testing.cart_route], "value": true},
-		{"path": ["targeted", testing.cart_route], "value": true},
-	]}
+	found == {_warm_key: {"targets": {testing.cart_route}}}
 }
 
 test_links_without_objects_are_an_error if {

@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 
 from bridge.model.changes import Object
 from bridge.model.keys import Key, key_of
-from bridge.replicator.documents import INDEXES, Difference, Documents, Entries, Held, entries_of, essence
+from bridge.replicator.documents import INDEXES, Difference, Documents, Held, essence
+from bridge.replicator.index_entries import Entries
 from bridge.replicator.shelving import place_of
 from tests.unit.replicator.json_patch import applied
 
@@ -199,11 +200,6 @@ def test_status_and_resource_version_are_not_of_the_essence_but_all_else_is() ->
 
 def test_the_order_of_fields_is_not_of_the_essence() -> None:
     assert essence({"a": 1, "b": 2, "metadata": {}}) == essence({"b": 2, "a": 1, "metadata": {}})
-
-
-def test_the_answer_of_links_becomes_index_entries() -> None:
-    raw = [{"path": ["parents", "a"], "value": ["b"]}]
-    assert entries_of(raw) == [(("parents", "a"), ["b"])]
 
 
 def test_an_object_whose_links_are_as_they_were_is_one_operation() -> None:
