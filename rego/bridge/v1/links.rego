@@ -1,7 +1,9 @@
 package bridge.v1
 
 import data.bridge.index
+import data.bridge.kinds
 import data.bridge.lib.keys
+import data.bridge.policy as policies
 
 # METADATA
 # description: |
@@ -18,9 +20,13 @@ links := _error("InvalidInput", "objects must be a list of objects with apiVersi
 	some obj in input.objects
 	type := keys.type(obj.apiVersion, obj.kind)
 	key := keys.of_typed(type, obj)
-	declared := index.links_of_type(type, obj)
+	declared := _declared(type, obj)
 	declared != {}
 }
+
+_declared(type, obj) := index.links_of_type(type, obj) if {
+	not kinds.get(type)
+} else := object.union(index.links_of_type(type, obj), {"facts": policies.facts_of(obj)})
 
 # METADATA
 # description: |

@@ -32,3 +32,10 @@ test_while_modules_place_kinds_links_may_depend_on_them if {
 	read := v1.links_read with data.bridge.extensions.hierarchy as {"acme": {"levels": levels}}
 	read == null
 }
+
+test_links_of_a_policy_in_force_and_of_a_gateway_have_facts if {
+	gateway := testing.gateway("public", [testing.listener("http", 80)])
+	found := v1.links with input as object.union({"objects": [_warm, gateway]}, testing.changed([_warm, gateway]))
+	found[_warm_key].facts.refs[0].key == testing.cart_route
+	found["gateway.networking.k8s.io/Gateway/infra/public"].facts.sections == ["http"]
+}
