@@ -18,7 +18,7 @@ warnings contains message if some message in _policy_told.warnings
 
 warnings contains message if {
 	count(_policy_told.invalid) == 0
-	some message in _effects
+	some message in effects
 }
 
 # What is wrong with the policy that a request writes, judged as if it were there.
@@ -37,7 +37,7 @@ policy_told(policy_key) := {"invalid": invalid, "warnings": refused} if {
 	verdict := reporting.accepted(policy_key)
 	invalid := {[kind.mode, message] |
 		verdict.reason == "Invalid"
-		message := _says(policy_key, sprintf("is Invalid: %s", [verdict.message]))
+		message := sentence_about(policy_key, sprintf("is Invalid: %s", [verdict.message]))
 	}
 	refused := {message |
 		count(invalid) == 0
@@ -46,14 +46,16 @@ policy_told(policy_key) := {"invalid": invalid, "warnings": refused} if {
 	}
 }
 
-_refusal(policy_key, heard) := _says(policy_key, text) if {
+_refusal(policy_key, heard) := sentence_about(policy_key, text) if {
 	heard.reason == "Conflicted"
 	text := sprintf("conflicts with %s: %s", [keys.short(attachment.conflicting(policy_key, heard.ref)), heard.message])
-} else := _says(policy_key, sprintf("is not accepted for one target: %s", [heard.message])) if {
+} else := sentence_about(policy_key, sprintf("is not accepted for one target: %s", [heard.message])) if {
 	heard.reason != "Accepted"
 }
 
-_says(policy_key, text) := sprintf("%s %s %s", [keys.parse(policy_key).kind, keys.short(policy_key), text])
+# METADATA
+# description: A sentence about a policy.
+sentence_about(policy_key, text) := sprintf("%s %s %s", [keys.parse(policy_key).kind, keys.short(policy_key), text])
 
 # A PolicyKind that makes no sense changes nothing, and says so in its status; here it is told at once.
 warnings contains sprintf("PolicyKind %s is not in force: %s", [written.metadata.name, verdict.message]) if {

@@ -10,8 +10,9 @@ import data.bridge.status as reporting
 # description: How many objects below each target of a policy are looked at, so that a request waits for so many and no more.
 sample_bound := 100
 
-# What the policy that a request writes would change: told of those of its effective targets that are looked at.
-_effects := _told(after, before) if {
+# METADATA
+# description: What the reviewed policy would change, as sentences.
+effects := effect_sentences(after, before) if {
 	obj := written
 	key := keys.of(obj)
 	after := sampled(key) with input as {"changes": {"upsert": [obj]}}

@@ -6,8 +6,9 @@ import data.bridge.lib.keys
 # description: How many sentences of one form are told of one policy.
 sentence_bound := 3
 
-# What a policy would change, from what is found with it and what was found before (`{}`: there was no such policy).
-_told(after, before) := {_says(after.policy, text) |
+# METADATA
+# description: What a policy's effects after a change are, beside those before, as sentences.
+effect_sentences(after, before) := {sentence_about(after.policy, text) |
 	some text in array.concat(after.empty, _some_of([sentence |
 		some sentence in array.concat(
 			array.concat(_lost(after, "Overridden"), _lost(after, "PartiallyProgrammed")),

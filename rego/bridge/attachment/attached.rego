@@ -17,7 +17,7 @@ attached(policy_kind, node) := {policy |
 	not contains(node, "@")
 	not kinds.frontend_role(policy_kind, keys.type_of(node))
 } else := {policy |
-	some [policy, ref] in _refs_to(policy_kind, node)
+	some [policy, ref] in refs_to(policy_kind, node)
 	verdict(policy, ref).reason == "Accepted"
 }
 
@@ -31,21 +31,23 @@ _accepted_at(policy, node) if {
 	verdict(policy, ref).reason == "Accepted"
 }
 
-# The refs of a kind's policies to a node, whatever the verdict on them, as [policy, ref]. One that names an object and
-# selects it refers to it once.
-_refs_to(policy_kind, node) := {[policy, ref] |
+# METADATA
+# description: |
+#   The refs of a kind's policies to a node, whatever the verdict on them, as [policy, ref]. One that names an object and
+#   selects it refers to it once.
+refs_to(policy_kind, node) := {[policy, ref] |
 	some policy in _naming_node(policy_kind, node)
-	_takes_part(policy)
-	some ref in named(policy)
+	takes_part(policy)
+	some ref in policies.named_refs(policy)
 	place(policy_kind, ref.key) == node
-} | {[policy, object_ref(object_key)] |
+} | {[policy, policies.object_ref(object_key)] |
 	index.selectors_exist
 	not contains(node, "#")
 	object_key := trim_suffix(node, "@frontend")
 	some policy in selecting(object_key)
 	keys.parse(policy).type == policy_kind
 	place(policy_kind, object_key) == node
-	_takes_part(policy)
+	takes_part(policy)
 }
 
 # METADATA
@@ -62,13 +64,14 @@ place(policy_kind, key) := hierarchy.canonical(key) if {
 # METADATA
 # description: The nodes that a policy is attached to by its accepted refs; none while it is being deleted (semantics T5).
 targets(policy_key) := {place(keys.parse(policy_key).type, ref.key) |
-	_takes_part(policy_key)
-	some ref in declared(policy_key)
+	takes_part(policy_key)
+	some ref in policies.declared_refs(policy_key)
 	verdict(policy_key, ref).reason == "Accepted"
 }
 
-# A policy with a deletionTimestamp takes no part (semantics T5).
-_takes_part(policy_key) if not policies.facts(policy_key).deleting
+# METADATA
+# description: A policy with a deletionTimestamp takes no part (semantics T5).
+takes_part(policy_key) if not policies.facts(policy_key).deleting
 
 # A Service port has two spellings, its name and its number (semantics K2).
 _naming_node(policy_kind, node) := index.naming(policy_kind, node) if {

@@ -9,10 +9,10 @@ import data.bridge.kinds
 #   The policies of a kind that are attached to a node by refs with a className alone, with these classes: such an attachment
 #   counts only on paths through a GatewayClass of that name (the first form of GEP-713, PolicyTargetReference; semantics T1).
 limits(policy_kind, node) := {policy: classes |
-	some [policy, limited] in _refs_to(policy_kind, node)
+	some [policy, limited] in refs_to(policy_kind, node)
 	limited.class
 	accepted := [ref |
-		some [other, ref] in _refs_to(policy_kind, node)
+		some [other, ref] in refs_to(policy_kind, node)
 		other == policy
 		verdict(policy, ref).reason == "Accepted"
 	]

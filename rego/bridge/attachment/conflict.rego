@@ -11,7 +11,7 @@ import data.bridge.policy as policies
 #   what an older one sets there. Undefined where there is no conflict.
 conflict(policy_key, ref) := {"reason": "Conflicted", "message": message} if {
 	holders := _in_the_way(policy_key, ref)
-	message := sprintf("%s belongs to %s", [describe(ref), _winner(kinds.of_policy(policy_key).sameLevel, holders, policy_key)])
+	message := sprintf("%s belongs to %s", [policies.describe(ref), _winner(kinds.of_policy(policy_key).sameLevel, holders, policy_key)])
 }
 
 # METADATA
@@ -42,7 +42,7 @@ _in_the_way(policy_key, ref) := [holder | some holder in contenders; holder in h
 # count for the same requests.
 _contenders(policy_kind, node, source) := [policy |
 	some [_, _, policy] in sort({policies.facts(policy).order |
-		some [policy, ref] in _refs_to(policy_kind, node)
+		some [policy, ref] in refs_to(policy_kind, node)
 		_requests_from(policy, node) == source
 		own_verdict(policy, ref).reason == "Accepted"
 	})

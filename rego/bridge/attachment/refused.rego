@@ -3,7 +3,7 @@ package bridge.attachment
 import data.bridge.effective
 import data.bridge.index
 import data.bridge.lib.keys
-import data.bridge.policy
+import data.bridge.policy as policies
 
 # METADATA
 # description: |
@@ -16,7 +16,7 @@ refused(policy_kind, node) := {told |
 	some object_key in _objects_on(paths)
 	some policy_key in targeting(object_key)
 	keys.parse(policy_key).type == policy_kind
-	some ref in declared(policy_key)
+	some ref in policies.declared_refs(policy_key)
 	ref.object == object_key
 	_concerns(policy_kind, ref, paths)
 	told := object.union({"policy": policy_key, "target": ref.key}, _refusal(policy_key, ref, paths))
@@ -24,7 +24,7 @@ refused(policy_kind, node) := {told |
 	some object_key in _objects_on(effective.paths(policy_kind, node))
 	some policy_key in index.oversized(object_key)
 	keys.parse(policy_key).type == policy_kind
-	told := {"policy": policy_key, "target": object_key, "reason": "Invalid", "message": policy.oversized(policy_key)}
+	told := {"policy": policy_key, "target": object_key, "reason": "Invalid", "message": policies.oversized(policy_key)}
 }
 
 _objects_on(paths) := {keys.parse(node).object | some path in paths; some node in path}
@@ -38,7 +38,7 @@ _concerns(policy_kind, ref, paths) if {
 _concerns(policy_kind, ref, _) if not place(policy_kind, ref.key)
 
 _refusal(policy, ref, paths) := {"reason": "Deleting", "message": message} if {
-	not _takes_part(policy)
+	not takes_part(policy)
 	message := sprintf("%s %s is being deleted", [keys.parse(policy).kind, keys.short(policy)])
 } else := found if {
 	found := verdict(policy, ref)

@@ -3,27 +3,30 @@ package bridge.attachment
 import data.bridge.index
 import data.bridge.lib.keys
 import data.bridge.lookup
+import data.bridge.policy
 
-# The verdicts on a policy's selectors, one for each object that no ref and no selector before it names (semantics T4); a
-# selector that selects nothing, or cannot, has one of its own.
-_verdicts_on_selectors(policy_key) := [heard |
+# METADATA
+# description: |
+#   The verdicts on a policy's selectors, one for each object that no ref and no selector before it names (semantics T4);
+#   a selector that selects nothing, or cannot, has one of its own.
+selector_verdicts(policy_key) := [heard |
 	all_selectors := index.target_selectors(lookup.get(policy_key))
 	some position, selector in all_selectors
 	earlier := array.slice(all_selectors, 0, position)
 	some heard in _verdicts_on_selector(policy_key, selector, earlier)
 ]
 
-_verdicts_on_selector(policy_key, selector, earlier) := [_invalid_verdict(policy_key, message)] if {
+_verdicts_on_selector(policy_key, selector, earlier) := [invalid_verdict(policy_key, message)] if {
 	message := _selector_problem(policy_key, selector)
 } else := [verdict_of_none] if {
-	count(selected_refs(policy_key, selector.type, selector.text)) == 0
-	verdict_of_none := {"ref": object_ref(policy_key), "reason": "TargetNotFound", "message": _selects_nothing(policy_key, selector)}
+	count(policy.selected_refs(policy_key, selector.type, selector.text)) == 0
+	verdict_of_none := {"ref": policy.object_ref(policy_key), "reason": "TargetNotFound", "message": _selects_nothing(policy_key, selector)}
 } else := [object.union({"ref": ref}, verdict(policy_key, ref)) |
-	seen := _keys_of(named(policy_key)) | {key |
+	seen := _keys_of(policy.named_refs(policy_key)) | {key |
 		some other in earlier
-		some key in _keys_of(selected_refs(policy_key, other.type, other.text))
+		some key in _keys_of(policy.selected_refs(policy_key, other.type, other.text))
 	}
-	some ref in selected_refs(policy_key, selector.type, selector.text)
+	some ref in policy.selected_refs(policy_key, selector.type, selector.text)
 	not ref.key in seen
 ]
 
@@ -33,7 +36,7 @@ _selector_problem(policy_key, selector) := invalid(policy_key) if {
 	true
 } else := selector.flaw if {
 	true
-} else := sprintf("%s: %s", [selector.place, selector_invalid(policy_key, selector.type)])
+} else := sprintf("%s: %s", [selector.place, policy.selector_problem(policy_key, selector.type)])
 
 _selects_nothing(policy_key, selector) := sprintf("%s selects nothing: no %s in namespace %s has such labels", [
 	selector.place,

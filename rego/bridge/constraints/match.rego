@@ -1,6 +1,7 @@
 package bridge.constraints
 
-import data.bridge.hierarchy
+import data.bridge.lib.labels
+import data.bridge.lookup
 
 # METADATA
 # description: |
@@ -10,7 +11,7 @@ matches(match, it) if {
 	_scope_matches(object.get(match, "scope", "*"), it.scope)
 	_namespace_matches(object.get(match, "namespaces", []), it.namespace)
 	not _excluded(object.get(match, "excludedNamespaces", []), it.namespace)
-	hierarchy.selects(object.get(match, "labelSelector", {}), it.labels)
+	labels.selects(object.get(match, "labelSelector", {}), it.labels)
 	_namespace_selected(object.get(match, "namespaceSelector", {}), it)
 	_globbed(object.get(match, "name", ""), it.name)
 }
@@ -66,13 +67,13 @@ _namespace_selected(selector, it) if {
 
 _namespace_selected(selector, it) if {
 	is_namespace(it)
-	hierarchy.selects(selector, object.union(it.labels, {"kubernetes.io/metadata.name": it.name}))
+	labels.selects(selector, object.union(it.labels, {"kubernetes.io/metadata.name": it.name}))
 }
 
 _namespace_selected(selector, it) if {
 	it.namespace != ""
 	not is_namespace(it)
-	hierarchy.selects(selector, hierarchy.namespace_labels(it.namespace))
+	labels.selects(selector, lookup.namespace_labels(it.namespace))
 }
 
 # A name as it is, or with a * before it, behind it, or both.

@@ -42,14 +42,20 @@ backend_permitted(route_key, backend) if keys.parse(route_key).namespace == keys
 
 backend_permitted(route_key, backend) if granted(route_key, backend)
 
-_object_parents("Backend", backend) := {rule |
+# METADATA
+# description: |
+#   The nodes directly above an object or frontend of a level by its own links that count. Each level has its file.
+parents_of_level("Backend", backend) := {rule |
 	some route_key in index.declared_parents(backend)
 	some rule, backends in rule_backends(route_key)
 	backends[backend]
 }
 
-# A port is reached through the rules that name its number, not through every rule that names its Service.
-_reaches_port(above, node) if {
+# METADATA
+# description: |
+#   A path above a port leads to it: a port is reached through the rules that name its number, not through every rule that
+#   names its Service.
+reaches_port(above, node) if {
 	some rule in array.slice(above, count(above) - 3, count(above))
 	numbers := rule_backends(keys.parse(rule).object)[rule][keys.parse(node).object]
 	some number in _port_numbers(node)
@@ -64,7 +70,7 @@ is_port(node) if {
 } else := false
 
 # What an extension module links to a Service leads to all its ports.
-_reaches_port(above, node) if {
+reaches_port(above, node) if {
 	index.extended_exist
 	some parent in array.slice(above, count(above) - 3, count(above))
 	parent in extension_parents(keys.parse(node).object)

@@ -11,7 +11,7 @@ import data.bridge.lookup
 #   concern. A Namespace holds its objects, and a backend is a frontend too (semantics K4). Bounded like paths; what a link
 #   declares crosses one object a step.
 objects_below(object_key) := union({zero, one, two, three, four, five, six, seven, eight, nine}) if {
-	zero := _both_roles(object_key)
+	zero := roles(object_key)
 	one := _directly_below(zero)
 	two := _directly_below(one)
 	three := _directly_below(two)
@@ -30,22 +30,24 @@ _directly_below(object_keys) := {child |
 	some key in object_keys
 	parts := keys.parse(key)
 	parts.type == "core/Namespace"
-	some child in _held_by(parts.name)
+	some child in objects_of_namespace(parts.name)
 }
 
-# An object, and the frontend that it is where a route says so.
-_both_roles(object_key) := {object_key, keys.frontend(object_key)} if {
+# METADATA
+# description: An object, and the frontend that it is where a route says so.
+roles(object_key) := {object_key, keys.frontend(object_key)} if {
 	levels.of(object_key) == "Backend"
 	count(index.declared_children(keys.frontend(object_key))) > 0
 } else := {object_key}
 
-# The objects of a namespace that have a place in the hierarchy, and so a Namespace above them.
-_held_by(namespace) := {key |
+# METADATA
+# description: The objects of a namespace that have a place in the hierarchy, and so a Namespace above them.
+objects_of_namespace(namespace) := {key |
 	some type, at in levels.by_type
 	not at.object in {"GatewayClass", "Namespace"}
 	some name, _ in lookup.objects_in(type, namespace)
-	some key in _both_roles(concat("/", [type, namespace, name]))
-} | {key | some object_key in index.held(namespace); some key in _both_roles(object_key)}
+	some key in roles(concat("/", [type, namespace, name]))
+} | {key | some object_key in index.held(namespace); some key in roles(object_key)}
 
 # METADATA
 # description: |
@@ -56,11 +58,11 @@ objects_above(key) := (above | objects) | {keys.format("", "Namespace", "", name
 	namespace := keys.parse(object_key).namespace
 	_is_held(object_key, namespace)
 } if {
-	above := _declared_upward(key)
+	above := declared_upward(key)
 	objects := {trim_suffix(found, "@frontend") | some found in above}
 }
 
-# What `_held_by` names, asked for one object.
+# What `objects_of_namespace` names, asked for one object.
 _is_held(object_key, _) if {
 	not levels.by_type[keys.parse(object_key).type].object in {"GatewayClass", "Namespace"}
 	levels.by_type[keys.parse(object_key).type]
@@ -72,14 +74,14 @@ _is_held(object_key, namespace) if object_key in index.held(namespace)
 # METADATA
 # description: What stands directly below an object by declared links, and below a ListenerSet among that; see `objects_below`.
 step_below(object_key) := next | _directly_below({key | some key in next; levels.of(key) == "ListenerSet"}) if {
-	next := _directly_below(_both_roles(object_key))
+	next := _directly_below(roles(object_key))
 }
 
 # METADATA
 # description: |
 #   The same, of at most `bound` objects a step, the first by key: `{objects, whole}`. `whole` is false where there are more.
 some_below(object_key, bound) := {"objects": union({step.objects | some step in steps}), "whole": all_whole} if {
-	zero := {"objects": _both_roles(object_key), "whole": true}
+	zero := {"objects": roles(object_key), "whole": true}
 	one := _first_below(zero.objects, bound)
 	two := _first_below(one.objects, bound)
 	three := _first_below(two.objects, bound)

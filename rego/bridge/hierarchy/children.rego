@@ -29,7 +29,7 @@ _linked_below(object_key) := {} if {
 } else := {parent: below |
 	parents_of := {child: _parents_within(object_key, child) |
 		some declared in index.declared_children(object_key)
-		some child in _both_roles(declared)
+		some child in roles(declared)
 		exists(trim_suffix(child, "@frontend"))
 	}
 	some parent in union({above | some above in parents_of})
@@ -44,7 +44,7 @@ _parents_within(object_key, child) := {parent | some parent in parents(child); k
 # description: |
 #   The nodes of a namespace, those of sections and all below them left out: what its Namespace stands above (semantics P3).
 members(namespace) := {key |
-	some key in _held_by(namespace)
+	some key in objects_of_namespace(namespace)
 	has_place(trim_suffix(key, "@frontend"))
 }
 

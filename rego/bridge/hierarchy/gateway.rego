@@ -6,7 +6,7 @@ import data.bridge.index
 # description: The listeners of a Gateway or ListenerSet; of two with one name the first (the API refuses such an object).
 listeners(object_key) := index.facts(object_key).listeners
 
-_object_parents("Gateway", gateway) := {class |
+parents_of_level("Gateway", gateway) := {class |
 	some class in index.facts(gateway).class
 	exists(class)
 }

@@ -1,6 +1,7 @@
 package bridge.hierarchy
 
 import data.bridge.lib.keys
+import data.bridge.lib.labels
 import data.bridge.lib.levels
 import data.bridge.lookup
 
@@ -22,7 +23,7 @@ admitting(object_key, type, namespace, section_name, port) := {listener.name: lo
 #   Why a listener admits no routes of a type from a namespace, as the reason of a route's Accepted condition (Gateway API,
 #   RouteConditionReason); empty where it does.
 refusal(object_key, listener, type, namespace) := "NotAllowedByListeners" if {
-	not _kind_allowed(listener, type)
+	not kind_allowed(listener, type)
 } else := "NotAllowedByListeners" if {
 	allowed := object.get(listener, ["allowedRoutes", "namespaces"], {})
 	not namespaces_admit(allowed, "Same", keys.parse(object_key).namespace, namespace)
@@ -37,8 +38,10 @@ _types_by_protocol := {
 	"UDP": {"gateway.networking.k8s.io/UDPRoute"},
 }
 
-# Kinds that a listener names must be ones that its protocol can take (Gateway API, AllowedRoutes.kinds).
-_kind_allowed(listener, type) if {
+# METADATA
+# description: |
+#   A listener takes routes of a type, by its protocol and its allowedRoutes (Gateway API, AllowedRoutes.kinds).
+kind_allowed(listener, type) if {
 	count(object.get(listener, ["allowedRoutes", "kinds"], [])) > 0
 	some kind in listener.allowedRoutes.kinds
 	type == concat("/", [keys.group_name(object.get(kind, "group", keys.gateway_api)), kind.kind])
@@ -82,18 +85,5 @@ namespaces_admit(said, unsaid, _, _) if object.get(said, "from", unsaid) == "All
 
 namespaces_admit(said, unsaid, _, namespace) if {
 	object.get(said, "from", unsaid) == "Selector"
-	selects(said.selector, namespace_labels(namespace))
+	labels.selects(said.selector, lookup.namespace_labels(namespace))
 }
-
-# METADATA
-# description: The labels of a namespace, with the one that the API server always gives.
-namespace_labels(name) := object.union(
-	_written_labels(keys.format("", "Namespace", "", name)),
-	{"kubernetes.io/metadata.name": name},
-)
-
-# A Namespace that is not there has its name all the same (semantics P2: manifests of one application alone).
-_written_labels(namespace_key) := labels if {
-	labels := lookup.get(namespace_key).metadata.labels
-	is_object(labels)
-} else := {}

@@ -1,6 +1,7 @@
 package bridge.hierarchy_test
 
 import data.bridge.hierarchy
+import data.bridge.lookup
 import data.bridge.testing
 
 _http_route := "gateway.networking.k8s.io/HTTPRoute"
@@ -36,7 +37,7 @@ test_the_own_namespace_is_allowed_where_a_listener_says_nothing if {
 
 # P2: a Namespace that is not there still has its name, so manifests of one application can be checked alone.
 test_a_namespace_that_is_not_there_has_the_label_of_its_name if {
-	hierarchy.namespace_labels("shop") == {"kubernetes.io/metadata.name": "shop"}
+	lookup.namespace_labels("shop") == {"kubernetes.io/metadata.name": "shop"}
 }
 
 test_a_listener_admits_the_kinds_that_it_allows_or_its_protocol_takes if {

@@ -6,7 +6,7 @@ import data.bridge.lib.levels
 import data.bridge.lookup
 
 # Only a Gateway that allows it stands above a ListenerSet.
-_object_parents("ListenerSet", listener_set) := {gateway |
+parents_of_level("ListenerSet", listener_set) := {gateway |
 	gateway := index.gateway_of(lookup.get(listener_set))
 	listener_set_refusal(listener_set, gateway) == ""
 }

@@ -9,12 +9,12 @@ import data.bridge.lib.levels
 #   The nodes directly above a node by links that count, without Namespaces (see `paths`).
 parents(node) := {object_key} if {
 	[object_key, _] := split(node, "#")
-} else := _listeners_above(node) | _frontends_above(node) if {
+} else := listeners_above(node) | frontends_above(node) if {
 	index.facts(node).endings
 	not index.extended_exist
-} else := _object_parents(levels.of(node), node) if {
+} else := parents_of_level(levels.of(node), node) if {
 	not index.extended_exist
-} else := _object_parents(levels.of(node), node) | extension_parents(node) if {
+} else := parents_of_level(levels.of(node), node) | extension_parents(node) if {
 	true
 } else := extension_parents(node) if {
 	index.extended_exist
@@ -99,7 +99,7 @@ _extend(aboves, node, held) := {array.concat(above, step) | some above in aboves
 } else := {_step(node, held)} if {
 	not is_port(node)
 } else := extended if {
-	extended := {array.concat(above, [node]) | some above in aboves; _reaches_port(above, node)}
+	extended := {array.concat(above, [node]) | some above in aboves; reaches_port(above, node)}
 	count(extended) > 0
 } else := {array.concat(_step(keys.parse(node).object, held), [node])}
 

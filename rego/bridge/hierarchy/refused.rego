@@ -11,23 +11,24 @@ import data.bridge.lookup
 #   Gateway API's own reason where it has one (GEP-713, "Hierarchy of target kinds"; semantics P2). It is asked by people,
 #   so it looks at all that the node and its ancestors declare. The message says what would make the link count.
 refused_links(node) := [object.union(link, {"message": message}) |
-	some child in _declared_upward(_start(node))
-	some link in sort(_refused(child))
-	message := _refusal_message(link)
+	some child in declared_upward(_start(node))
+	some link in sort(rejections(child))
+	message := rejection_message(link)
 ]
 
 # METADATA
 # description: |
 #   The declared links directly above an object, or the frontend that it is, that do not count: what `refused_links` says of
 #   it alone, as a set.
-refused_above(child) := {object.union(link, {"message": _refusal_message(link)}) | some link in _refused(child)}
+refused_above(child) := {object.union(link, {"message": rejection_message(link)}) | some link in rejections(child)}
 
 _start(node) := node if {
 	keys.is_frontend(node)
 } else := keys.parse(node).object
 
-# The objects above by declaration, and the object itself. Bounded like `objects_below`.
-_declared_upward(object_key) := union({{object_key}, one, two, three, four, five, six, seven, eight, nine}) if {
+# METADATA
+# description: The objects above by declaration, and the object itself. Bounded like `objects_below`.
+declared_upward(object_key) := union({{object_key}, one, two, three, four, five, six, seven, eight, nine}) if {
 	one := _directly_above({object_key})
 	two := _directly_above(one)
 	three := _directly_above(two)
@@ -44,12 +45,14 @@ _directly_above(object_keys) := {parent |
 	some parent in index.declared_parents(key)
 }
 
-_refused(child) := {link |
+# METADATA
+# description: The declared links directly above an object or frontend that do not count, with their reasons.
+rejections(child) := {link |
 	some link in (_refused_at(levels.of(child), child) | _refused_extended(child))
 	link.reason != ""
 }
 
-_refused_extended(child) := {_refusal_of(parent, child, _extended_refusal(parent, child)) |
+_refused_extended(child) := {rejected_link(parent, child, _extended_refusal(parent, child)) |
 	some parent in index.extended(child)
 }
 
@@ -58,19 +61,19 @@ _extended_refusal(parent, child) := "ParentNotFound" if {
 } else := "ChildNotFound" if {
 	not canonical(child)
 } else := "Cycle" if {
-	child in _declared_upward(keys.whole(parent))
+	child in declared_upward(keys.whole(parent))
 } else := ""
 
-_refused_at("Gateway", gateway) := {_refusal_of(class, gateway, _missing(class)) |
+_refused_at("Gateway", gateway) := {rejected_link(class, gateway, _missing(class)) |
 	some class in index.declared_parents(gateway)
 	levels.of(class) == "GatewayClass"
 }
 
-_refused_at("ListenerSet", listener_set) := {_refusal_of(gateway, listener_set, listener_set_refusal(listener_set, gateway)) |
+_refused_at("ListenerSet", listener_set) := {rejected_link(gateway, listener_set, listener_set_refusal(listener_set, gateway)) |
 	gateway := index.gateway_of(lookup.get(listener_set))
 }
 
-_refused_at("Backend", backend) := {_refusal_of(route_key, backend, _backend_refusal(route_key, backend)) |
+_refused_at("Backend", backend) := {rejected_link(route_key, backend, backend_rejection(route_key, backend)) |
 	some route_key in index.declared_parents(backend)
 	levels.of(route_key) == "Route"
 }
@@ -79,19 +82,23 @@ _refused_at("Route", route_key) := {link |
 	namespace := keys.parse(route_key).namespace
 	some ref in lookup.get(route_key).spec.parentRefs
 	node := index.parent_node(ref, namespace)
-	some parent, reason in _parent_refusals(node, route_key, object.get(ref, "sectionName", ""), object.get(ref, "port", 0))
-	link := _refusal_of(parent, route_key, reason)
+	some parent, reason in parent_refusals(node, route_key, object.get(ref, "sectionName", ""), object.get(ref, "port", 0))
+	link := rejected_link(parent, route_key, reason)
 }
 
 _refused_at(name, _) := set() if not name in {"Gateway", "ListenerSet", "Backend", "Route"}
 
-_refusal_of(parent, child, reason) := {"parent": parent, "child": child, "reason": reason}
+# METADATA
+# description: A link with the reason why it does not count.
+rejected_link(parent, child, reason) := {"parent": parent, "child": child, "reason": reason}
 
 _missing(object_key) := "" if {
 	exists(object_key)
 } else := "ParentNotFound"
 
-_backend_refusal(route_key, backend) := "RefNotPermitted" if {
+# METADATA
+# description: Why a link from a route to a backend does not count, as a reason; empty where it does.
+backend_rejection(route_key, backend) := "RefNotPermitted" if {
 	not backend_permitted(route_key, backend)
 } else := "BackendNotFound" if {
 	not exists(backend)
@@ -99,7 +106,7 @@ _backend_refusal(route_key, backend) := "RefNotPermitted" if {
 
 # METADATA
 # description: Why a route's requests do not get to a backend that it names, `{reason, message}`; null where they do.
-refused_backend(route_key, backend) := {"reason": reason, "message": _refusal_message(_refusal_of(route_key, backend, reason))} if {
-	reason := _backend_refusal(route_key, backend)
+refused_backend(route_key, backend) := {"reason": reason, "message": rejection_message(rejected_link(route_key, backend, reason))} if {
+	reason := backend_rejection(route_key, backend)
 	reason != ""
 } else := null

@@ -2,8 +2,9 @@ package bridge.hierarchy
 
 import data.bridge.lib.keys
 
-# What a person can do about a link that does not count.
-_refusal_message(link) := sprintf("%s does not exist", [_named(link.parent)]) if {
+# METADATA
+# description: What a person can do about a link that does not count.
+rejection_message(link) := sprintf("%s does not exist", [_named(link.parent)]) if {
 	link.reason == "ParentNotFound"
 } else := sprintf("%s does not exist", [_named(link.child)]) if {
 	link.reason in {"BackendNotFound", "ChildNotFound"}

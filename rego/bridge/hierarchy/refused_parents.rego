@@ -3,17 +3,18 @@ package bridge.hierarchy
 import data.bridge.lib.keys
 import data.bridge.lookup
 
-# Of what a parentRef names each node with the reason why it does not take the route, empty where it does.
-_parent_refusals(node, _, section, port) := {node: frontend_refusal(trim_suffix(node, "@frontend"), section, port)} if {
+# METADATA
+# description: Of what a parentRef names each node with the reason why it does not take the route, empty where it does.
+parent_refusals(node, _, section, port) := {node: frontend_refusal(trim_suffix(node, "@frontend"), section, port)} if {
 	keys.is_frontend(node)
 }
 
-_parent_refusals(node, _, _, _) := {node: "ParentNotFound"} if {
+parent_refusals(node, _, _, _) := {node: "ParentNotFound"} if {
 	not keys.is_frontend(node)
 	not exists(node)
 }
 
-_parent_refusals(node, route_key, section, port) := {keys.section(node, name): reason |
+parent_refusals(node, route_key, section, port) := {keys.section(node, name): reason |
 	some name, listener in _selected(node, section, port)
 	reason := _listener_refusal(node, listener, route_key)
 } if {
@@ -22,7 +23,7 @@ _parent_refusals(node, route_key, section, port) := {keys.section(node, name): r
 	count(_selected(node, section, port)) > 0
 }
 
-_parent_refusals(node, _, section, port) := {node: "NoMatchingParent"} if {
+parent_refusals(node, _, section, port) := {node: "NoMatchingParent"} if {
 	not keys.is_frontend(node)
 	exists(node)
 	count(_selected(node, section, port)) == 0

@@ -3,9 +3,11 @@ package bridge.hierarchy
 import data.bridge.index
 
 # Only frontends that exist and listeners that the route is allowed to attach to stand above it (Gateway API, parentRefs).
-_object_parents("Route", route_key) := _listeners_above(route_key) | _frontends_above(route_key)
+parents_of_level("Route", route_key) := listeners_above(route_key) | frontends_above(route_key)
 
-_listeners_above(route_key) := {node |
+# METADATA
+# description: The listeners that admit a route.
+listeners_above(route_key) := {node |
 	some ref in known.parents
 	some nodes in object.filter(_admitting_nodes(ref.object, known.type, known.namespace, ref.section, ref.port), known.endings)
 	some node in nodes
@@ -34,12 +36,14 @@ _admitting_nodes(object_key, type, namespace, section_name, port) := {ending: no
 		some [node, name, at_port, allowed, taking] in entries
 		section_name in {"", name}
 		port in {0, at_port}
-		_kind_allowed(taking, type)
+		kind_allowed(taking, type)
 		namespaces_admit(allowed, "Same", own, namespace)
 	}
 }
 
-_frontends_above(route_key) := {ref.node |
+# METADATA
+# description: The frontends that a route names and that exist.
+frontends_above(route_key) := {ref.node |
 	some ref in index.facts(route_key).frontends
 	frontend_refusal(trim_suffix(ref.node, "@frontend"), ref.section, ref.port) == ""
 }

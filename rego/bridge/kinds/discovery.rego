@@ -82,9 +82,9 @@ _crd_claims[type] contains [lookup.age(key), key] if {
 
 _may_be_of_policies(_, label) if label != ""
 
-_may_be_of_policies(type, _) if _presets[type]
+_may_be_of_policies(type, _) if presets[type]
 
-_may_be_of_policies(type, _) if _declared[type]
+_may_be_of_policies(type, _) if declared_specs[type]
 
 # Objects are read in that version, so its schema is the one that they fit.
 _preferred_version(crd) := sort({[rank, version] |
@@ -117,4 +117,4 @@ _undiscovered(type) := "no version of it is served" if {
 	crds[type].version == ""
 } else := sprintf("label %s: %s is none of Direct, Inherited, true", [policy_label, crds[type].label]) if {
 	not labelled_class(type)
-} else := problem(merged(_layers(type, {})))
+} else := problem(merged(layers_of(type, {})))

@@ -4,11 +4,13 @@ import data.bridge.merge
 
 # What each shape of a PolicyKind's field means, by the words in which it is told.
 
-_fits("a string", value) if is_string(value)
+# METADATA
+# description: A value of a PolicyKind's field has this shape; the shape is the text that messages use.
+fits("a string", value) if is_string(value)
 
-_fits("the name of a package, letters, digits and _", value) if regex.match(`^[A-Za-z_][A-Za-z0-9_]*$`, value)
+fits("the name of a package, letters, digits and _", value) if regex.match(`^[A-Za-z_][A-Za-z0-9_]*$`, value)
 
-_fits("a list of one or more {group, kind, sections, role, virtual}", value) if {
+fits("a list of one or more {group, kind, sections, role, virtual}", value) if {
 	is_array(value)
 	count(value) > 0
 	every target in value {
@@ -20,7 +22,7 @@ _fits("a list of one or more {group, kind, sections, role, virtual}", value) if 
 	}
 }
 
-_fits("a list of one or more kinds", value) if {
+fits("a list of one or more kinds", value) if {
 	is_array(value)
 	count(value) > 0
 	every kind in value {
@@ -28,7 +30,7 @@ _fits("a list of one or more kinds", value) if {
 	}
 }
 
-_fits("a list of one or more controller names", value) if {
+fits("a list of one or more controller names", value) if {
 	is_array(value)
 	count(value) > 0
 	every name in value {
@@ -36,7 +38,7 @@ _fits("a list of one or more controller names", value) if {
 	}
 }
 
-_fits("a list of one or more {path, strategy, strategyPath, without}, paths as JSON pointers", value) if {
+fits("a list of one or more {path, strategy, strategyPath, without}, paths as JSON pointers", value) if {
 	is_array(value)
 	count(value) > 0
 	every place in value {
@@ -47,14 +49,14 @@ _fits("a list of one or more {path, strategy, strategyPath, without}, paths as J
 	}
 }
 
-_fits("an object of strategies by name, each a strategy or {strategy, merge}", value) if {
+fits("an object of strategies by name, each a strategy or {strategy, merge}", value) if {
 	is_object(value)
 	every meaning in value {
 		_is_meaning(meaning)
 	}
 }
 
-_fits("{units, listKeys, append}: lists of JSON pointers, and by JSON pointer the key of a list's items", value) if {
+fits("{units, listKeys, append}: lists of JSON pointers, and by JSON pointer the key of a list's items", value) if {
 	_is_merge(value)
 }
 

@@ -42,28 +42,32 @@ changed if {
 #   the description (see `stamp`), `traits` what follows from it (see `traits_of`).
 in_force[type] := object.union(description, {
 	"layers": [layer.name | some layer in layers],
-	"by": _hash(description),
+	"by": description_hash(description),
 	"traits": traits_of(description),
 }) if {
-	some type in _types
-	layers := [candidate | some candidate in _candidates(type); not problem(merged(candidate))][0]
+	some type in described_types
+	layers := [candidate | some candidate in candidate_layers(type); not problem(merged(candidate))][0]
 	description := normal(type, merged(layers))
 }
 
-_declared := {type: lookup.get(claims[0][2]).spec | some type, claims in _claims}
+# METADATA
+# description: By type what the oldest PolicyKind of it says.
+declared_specs := {type: lookup.get(claims[0][2]).spec | some type, claims in _claims}
 
 _claims := {type: claims |
 	some obj in _policykinds
-	type := _type(obj.spec)
+	type := type_of_spec(obj.spec)
 	claims := sort({[lookup.age(keys.of(other)), other.metadata.name, keys.of(other)] |
 		some other in _policykinds
-		_type(other.spec) == type
+		type_of_spec(other.spec) == type
 	})
 }
 
 _policykinds := lookup.objects_in(policykind_type, "-")
 
-_type(spec) := concat("/", [keys.group_name(object.get(spec, "group", "")), spec.kind])
+# METADATA
+# description: The type that the spec of a PolicyKind describes.
+type_of_spec(spec) := concat("/", [keys.group_name(object.get(spec, "group", "")), spec.kind])
 
 # METADATA
 # description: |
@@ -72,11 +76,11 @@ _type(spec) := concat("/", [keys.group_name(object.get(spec, "group", "")), spec
 verdict(policykind_key) := {"status": "False", "reason": "Invalid", "message": message} if {
 	message := own_problems(object.get(lookup.get(policykind_key), "spec", null))[0]
 } else := {"status": "False", "reason": "Conflicted", "message": message} if {
-	type := _type(lookup.get(policykind_key).spec)
+	type := type_of_spec(lookup.get(policykind_key).spec)
 	winner := _claims[type][0][2]
 	winner != policykind_key
 	message := sprintf("%s is described by the older PolicyKind %s", [type, keys.parse(winner).name])
 } else := {"status": "False", "reason": "Invalid", "message": message} if {
-	type := _type(lookup.get(policykind_key).spec)
-	message := problem(merged(_layers(type, _declared[type])))
+	type := type_of_spec(lookup.get(policykind_key).spec)
+	message := problem(merged(layers_of(type, declared_specs[type])))
 } else := {"status": "True", "reason": "Accepted", "message": "PolicyKind is in force"}

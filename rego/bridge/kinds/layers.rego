@@ -9,13 +9,16 @@ merged(layers) := {field: said[count(said) - 1] |
 	said := [other.fields[field] | some other in layers; field in object.keys(other.fields)]
 }
 
-# Types that a preset, a CRD's label or a PolicyKind makes policy kinds. A CRD without the label makes none; where there
-# is one anyway, its schema counts.
-_types := (object.keys(_presets) | object.keys(_declared)) | {type | some type, _ in crds; labelled_class(type)}
+# METADATA
+# description: |
+#   Types that a preset, a CRD's label or a PolicyKind makes policy kinds. A CRD without the label makes none; where there
+#   is one anyway, its schema counts.
+described_types := (object.keys(presets) | object.keys(declared_specs)) | {type | some type, _ in crds; labelled_class(type)}
 
-# The layers that may describe a type, all of them first.
-_candidates(type) := [layers |
-	some layers in [_layers(type, _sensible(type)), _layers(type, {}), [_preset_layer(type)]]
+# METADATA
+# description: The layers that may describe a type, all of them first.
+candidate_layers(type) := [layers |
+	some layers in [layers_of(type, _sensible(type)), layers_of(type, {}), [_preset_layer(type)]]
 	_makes_a_kind(type, layers)
 ]
 
@@ -24,11 +27,13 @@ _makes_a_kind(_, layers) if layers[_].name in {"Preset", "PolicyKind"}
 _makes_a_kind(type, _) if labelled_class(type)
 
 # What the oldest PolicyKind of a type says, unless it has a fault of its own.
-_sensible(type) := _declared[type] if {
-	count(own_problems(_declared[type])) == 0
+_sensible(type) := declared_specs[type] if {
+	count(own_problems(declared_specs[type])) == 0
 } else := {}
 
-_layers(type, declared) := [layer |
+# METADATA
+# description: The layers that describe a type, where its PolicyKind says this; those without fields are left out.
+layers_of(type, declared) := [layer |
 	some layer in [
 		_preset_layer(type),
 		{"name": "CustomResourceDefinition", "fields": _read(type, declared)},
@@ -37,9 +42,11 @@ _layers(type, declared) := [layer |
 	count(layer.fields) > 0
 ]
 
-_preset_layer(type) := {"name": "Preset", "fields": object.get(_presets, type, {})}
+_preset_layer(type) := {"name": "Preset", "fields": object.get(presets, type, {})}
 
-_presets := {_type(spec): spec | some spec in data.bridge.presets}
+# METADATA
+# description: The shipped presets, by type.
+presets := {type_of_spec(spec): spec | some spec in data.bridge.presets}
 
 # What the CRD of a type says. A PolicyKind that says where the spec proper stands says all about how policies merge.
 _read(type, declared) := object.remove(found, _settled[said]) if {
@@ -57,6 +64,6 @@ _settled := {
 # The class by another layer than the CRD.
 _other_class(type, declared) := declared.class if {
 	true
-} else := object.get(_presets, [type, "class"], "") if {
+} else := object.get(presets, [type, "class"], "") if {
 	not labelled_class(type)
 } else := ""

@@ -10,7 +10,7 @@ problem(spec) := problems(spec)[0] if count(problems(spec)) > 0
 #   (semantics C3).
 problems(spec) := shape_problems(spec) if {
 	count(shape_problems(spec)) > 0
-} else := array.concat(_class_problems(spec), _value_problems(spec))
+} else := array.concat(_class_problems(spec), value_problems(spec))
 
 _class_problems(spec) := [message |
 	some [wrong, message] in [
@@ -54,7 +54,7 @@ _direct_order(spec) if {
 # None merges no pair, so there is nothing that these fields could say (semantics C2).
 _direct_fold(spec) if {
 	_class(spec) == "Direct"
-	some field, allowed in object.filter(_values, ["strategyFrom", "mergesWith", "fold", "wrappers"])
+	some field, allowed in object.filter(allowed_values, ["strategyFrom", "mergesWith", "fold", "wrappers"])
 	object.get(spec, field, allowed[0]) != allowed[0]
 } else := false
 

@@ -15,13 +15,14 @@ schema_shape(type) := object.union_n([
 	{"statusShape": shape | shape := _schema_status(type)},
 ])
 
-# Inside the schema of a policy's spec.
-_spec_fields(type) := object.get(crds[type].schema, ["properties", "spec", "properties"], {})
+# METADATA
+# description: The fields of a policy's spec in the schema of its CRD.
+spec_schema(type) := object.get(crds[type].schema, ["properties", "spec", "properties"], {})
 
 # The schema of one target ref; targetRefs wins over the singular targetRef, as in policies (semantics T1).
-_ref(type) := _spec_fields(type).targetRefs.items if {
+_ref(type) := spec_schema(type).targetRefs.items if {
 	true
-} else := _spec_fields(type).targetRef
+} else := spec_schema(type).targetRef
 
 _without_sections(type) if {
 	_ref(type).properties.name

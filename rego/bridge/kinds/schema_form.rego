@@ -17,7 +17,7 @@ schema_form(type) := object.union_n([
 _spec_paths(type) := array.concat(
 	[object.union_n([
 		{"path": concat("/", ["/spec", name]), "strategy": _wrapper_strategies[name]},
-		{"strategyPath": concat("/", ["/spec", name, "strategy"]) | _is_text(_spec_fields(type)[name].properties.strategy)},
+		{"strategyPath": concat("/", ["/spec", name, "strategy"]) | _is_text(spec_schema(type)[name].properties.strategy)},
 	]) |
 		some name in _wrappers(type)
 	],
@@ -41,13 +41,13 @@ _wrapper_strategies := {
 # In the order in which they are looked for.
 _wrappers(type) := [name |
 	some name in ["overrides", "override", "defaults", "default"]
-	_spec_fields(type)[name].type == "object"
+	spec_schema(type)[name].type == "object"
 ]
 
 # The field beside a bare spec by which a policy chooses its strategy.
 _chosen_by(type) := [name |
 	some name in ["strategy", "mergeType"]
-	_is_text(_spec_fields(type)[name])
+	_is_text(spec_schema(type)[name])
 ][0]
 
 _is_text(schema) if schema.type == "string"
@@ -61,7 +61,7 @@ _strategies_of(type) := {value: meaning |
 
 _choices(type) := [[place, schema] |
 	some place in [["strategy"], ["mergeType"], ["overrides", "properties", "strategy"], ["defaults", "properties", "strategy"]]
-	schema := object.get(_spec_fields(type), place, null)
+	schema := object.get(spec_schema(type), place, null)
 	_is_text(schema)
 ]
 

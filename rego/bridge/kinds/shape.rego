@@ -66,7 +66,7 @@ shape_problems(spec) := array.concat(
 	[sprintf("%s must be %s", [field, shape]) |
 		some field, shape in _shapes
 		value := spec[field]
-		not _fits(shape, value)
+		not fits(shape, value)
 	],
 ) if {
 	is_object(spec)

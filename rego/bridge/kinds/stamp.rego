@@ -12,7 +12,8 @@ stamp(type) := _described(type) if {
 
 _described(type) := get(type).by if {
 	true
-} else := _hash(get(type))
+} else := description_hash(get(type))
 
-# The hash of a kind's description, with the bounds on policies.
-_hash(description) := crypto.md5(json.marshal([description, {bounds | bounds := data.bridge.bounds}]))
+# METADATA
+# description: The hash of a kind's description, with the bounds on policies.
+description_hash(description) := crypto.md5(json.marshal([description, {bounds | bounds := data.bridge.bounds}]))

@@ -3,15 +3,18 @@ package bridge.kinds
 import data.bridge.lib.levels
 import data.bridge.merge
 
-_value_problems(spec) := [message |
-	some field, allowed in _values
+# METADATA
+# description: The fields of a policy kind's description whose value is not one of those allowed, each as a message.
+value_problems(spec) := [message |
+	some field, allowed in allowed_values
 	value := object.get(spec, field, allowed[0])
 	not value in allowed
 	message := sprintf("%s: %v is none of %s", [field, value, concat(", ", allowed)])
 ]
 
-# What a field may say; the first is its default.
-_values := {
+# METADATA
+# description: What a field may say; the first is its default.
+allowed_values := {
 	"class": ["Inherited", "Direct"],
 	"mode": ["Observe", "Manage"],
 	"effectiveTarget": levels.names,

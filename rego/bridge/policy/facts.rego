@@ -1,6 +1,5 @@
 package bridge.policy
 
-import data.bridge.attachment
 import data.bridge.index
 import data.bridge.kinds
 import data.bridge.lib.keys
@@ -46,7 +45,7 @@ _facts_within_bounds(obj) := object.union_n([
 		"refs": refs,
 	},
 	{"deleting": true | obj.metadata.deletionTimestamp},
-	{"near": {ref.key: true | some ref in refs; attachment.is_near(key, ref)} | _may_be_near(type, obj)},
+	{"near": {ref.key: true | some ref in refs; is_near(key, ref)} | _may_be_near(type, obj)},
 	{"invalid": message | message := invalid(type, obj)},
 	_spec_facts(type, proper(type, obj)),
 ]) if {
@@ -70,7 +69,7 @@ _spec_facts(type, said) := object.union_n([
 # description: Why a policy is Invalid as a whole; undefined where it is not.
 invalid(type, obj) := proper(type, obj).error if {
 	true
-} else := attachment.stanza_problem(obj)
+} else := stanza_problem(obj)
 
 # A valid policy that takes part, of a kind whose policies do not take targets from each other.
 _may_be_near(type, obj) if {

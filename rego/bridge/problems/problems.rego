@@ -10,6 +10,7 @@ import data.bridge.lib.keys
 import data.bridge.lib.levels
 import data.bridge.lookup
 import data.bridge.outcomes
+import data.bridge.policy
 import data.bridge.status as reporting
 
 # METADATA
@@ -26,12 +27,12 @@ _problems(key) := ((_refs(key) | _fate(key)) | _links(key)) | _kinds(key)
 # One problem for each ref (GEP-713, "Policy status"; semantics T1 to T5).
 _refs(key) := {_problem(key, ref.key, verdict.reason, verdict.message) |
 	kinds.of_policy(key)
-	some ref in attachment.declared(key)
+	some ref in policy.declared_refs(key)
 	verdict := attachment.verdict(key, ref)
 	verdict.reason != "Accepted"
 } | {_problem(key, key, verdict.reason, verdict.message) |
 	kinds.of_policy(key)
-	count(attachment.declared(key)) == 0
+	count(policy.declared_refs(key)) == 0
 	verdict := reporting.accepted(key)
 	verdict.status == "False"
 }

@@ -24,7 +24,7 @@ types := [sprintf("%s/%s", [_group, kind]) | some kind in kinds] if {
 candidates(entry, type) := {[name, route_key] |
 	some name in _names(entry)
 	some path in _paths_above
-	some route_key in index.serving(_parent(entry), name, path)
+	some route_key in index.serving(entry_parent(entry), name, path)
 	startswith(route_key, concat("", [type, "/"]))
 }
 
@@ -35,7 +35,7 @@ candidates(entry, type) := {[name, route_key] |
 hosted(entry, type) := {route_key |
 	some name in _names(entry)
 	some path in _paths_near(entry, name)
-	some route_key in index.serving(_parent(entry), name, path)
+	some route_key in index.serving(entry_parent(entry), name, path)
 	startswith(route_key, concat("", [type, "/"]))
 }
 
@@ -55,24 +55,28 @@ _paths_like(entry, name) := found if {
 	count(found) > 0
 } else := _begun(entry, name, "")
 
-_begun(entry, name, beginning) := index.some_served_paths(_parent(entry), name, beginning, _regarded)
+_begun(entry, name, beginning) := index.some_served_paths(entry_parent(entry), name, beginning, _regarded)
 
 _segments(number) := concat("/", array.slice(split(asked.path, "/"), 0, number))
 
 _regarded := 20 # paths, that are compared with the request's
 
-_parent(entry) := entry if {
+# METADATA
+# description: The object or frontend that routes name to be served at an entry point.
+entry_parent(entry) := entry if {
 	keys.is_frontend(entry)
 } else := keys.parse(entry).object
 
 # In a mesh a request is for a Service, so that hostnames of routes say nothing (GAMMA). Streams have none.
-_names(entry) := index.served_names(_parent(entry)) if {
-	_any_host(entry)
+_names(entry) := index.served_names(entry_parent(entry)) if {
+	any_host(entry)
 } else := {name | some name in covering(asked.host)}
 
-_any_host(entry) if keys.is_frontend(entry)
+# METADATA
+# description: The host of a request says nothing at an entry point.
+any_host(entry) if keys.is_frontend(entry)
 
-_any_host(_) if asked.protocol in {"TCP", "UDP"}
+any_host(_) if asked.protocol in {"TCP", "UDP"}
 
 # The request's path, those above it, and what no path tells.
 _paths_above := {"*", "/"} | {concat("/", array.slice(segments, 0, number)) |

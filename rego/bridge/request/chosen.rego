@@ -132,5 +132,5 @@ _possible(entry, type) := {[rank, route_key, index, found] |
 }
 
 _host_rank(entry, name) := specificity(intersected(name, hostname(entry))) if {
-	not _any_host(entry)
+	not any_host(entry)
 } else := [0, 0]

@@ -4,12 +4,13 @@ import data.bridge.hierarchy
 import data.bridge.lib.keys
 import data.bridge.lookup
 
-# Routes of the host are attached, and none of their rules matches.
-_no_rule(entry) := {
+# METADATA
+# description: Routes of the host are attached, and none of their rules matches.
+no_matching_rule(entry) := {
 	"reached": "Route",
 	"reason": "NoMatchingRule",
 	"message": sprintf("No rule of the routes for %s matches", [asked.host]),
-	"candidates": array.slice([told | some [_, told] in sort(misses)], 0, _told),
+	"candidates": array.slice([told | some [_, told] in sort(misses)], 0, candidate_bound),
 } if {
 	misses := {[[count(parts), rank], told] |
 		some type in types

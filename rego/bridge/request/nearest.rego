@@ -4,7 +4,9 @@ import data.bridge.hierarchy
 import data.bridge.index
 import data.bridge.lib.keys
 
-_told := 5 # candidates
+# METADATA
+# description: How many candidates an answer has.
+candidate_bound := 5
 
 # METADATA
 # description: |
@@ -15,7 +17,7 @@ nearest := {"reached": "Nothing", "reason": "NoGateway", "message": "There is no
 } else := _no_listener if {
 	count(entry_points) == 0
 } else := found if {
-	found := [no_rule | some entry in entry_points; no_rule := _no_rule(entry)][0]
+	found := [no_rule | some entry in entry_points; no_rule := no_matching_rule(entry)][0]
 } else := _no_route(entry_points[0])
 
 # METADATA
@@ -40,7 +42,7 @@ _no_listener := {
 			name == reason
 			told := {"node": node, "reason": reason, "message": _listener_message(node)}
 		})],
-		0, _told,
+		0, candidate_bound,
 	),
 }
 
@@ -82,7 +84,7 @@ _refused_at(entry) := array.concat(
 
 _hosted_at(entry) := [{"node": route_key, "reason": told[0], "message": told[1]} |
 	some type in types
-	some route_key in array.slice(sort(hosted(entry, type)), 0, _told)
+	some route_key in array.slice(sort(hosted(entry, type)), 0, candidate_bound)
 	told := _why_not(entry, route_key)
 ]
 
@@ -96,10 +98,10 @@ _why_not(entry, route_key) := told[0] if {
 } else := ["OtherListener", sprintf("is attached to %s", [concat(", ", sort({_short(node) | some node in hierarchy.parents(route_key)}))])]
 
 _of_other_hosts(entry) := [{"node": route_key, "reason": "HostnameDiffers", "message": message} |
-	not _any_host(entry)
+	not any_host(entry)
 	some name in _similar_names(entry)
-	some path in index.some_served_paths(_parent(entry), name, "", 1)
-	route_key := sort(index.serving(_parent(entry), name, path))[0]
+	some path in index.some_served_paths(entry_parent(entry), name, "", 1)
+	route_key := sort(index.serving(entry_parent(entry), name, path))[0]
 	message := sprintf("serves %s", [_host_named(name)])
 ]
 
@@ -107,9 +109,9 @@ _of_other_hosts(entry) := [{"node": route_key, "reason": "HostnameDiffers", "mes
 _similar_names(entry) := same if {
 	labels := split(asked.host, ".")
 	domain := concat(".", array.slice(labels, max([count(labels) - 2, 0]), count(labels)))
-	same := index.some_served_names(_parent(entry), domain, _told)
+	same := index.some_served_names(entry_parent(entry), domain, candidate_bound)
 	count(same) > 0
-} else := index.some_served_names(_parent(entry), "", _told)
+} else := index.some_served_names(entry_parent(entry), "", candidate_bound)
 
 _short(node) := sprintf("%s %s%s", [parts.kind, keys.short(node), section]) if {
 	parts := keys.parse(node)

@@ -14,7 +14,7 @@ import data.bridge.lib.levels
 #   picture even where nothing leads to it. Nothing in it grows with what others declare of the object. Undefined for what has
 #   no place there.
 entry(object_key) := {
-	"nodes": {node: {"level": levels.of(node), "policies": _policies(node, kinds.names)} | some node in nodes},
+	"nodes": {node: {"level": levels.of(node), "policies": policies_at(node, kinds.names)} | some node in nodes},
 	"edges": sort(_edges(nodes)),
 	"refused": sort(_refused(object_key)),
 	"alone": _alone(object_key),
@@ -34,12 +34,12 @@ _pictured(object_key) if {
 
 _stands_as_frontend(object_key) if {
 	node := keys.frontend(object_key)
-	_stands(node)
+	is_placed(node)
 }
 
 _nodes(object_key) := ({object_key} | hierarchy.sections(object_key)) | {node |
 	node := keys.frontend(object_key)
-	_stands(node)
+	is_placed(node)
 }
 
 _edges(nodes) := {[parent, node] | some node in nodes; some parent in _above(node)} | {[rule, backend] |

@@ -1,10 +1,10 @@
 package bridge.topology
 
-import data.bridge.attachment
 import data.bridge.index
 import data.bridge.kinds
 import data.bridge.lib.levels
 import data.bridge.lookup
+import data.bridge.policy as policies
 
 # METADATA
 # description: |
@@ -27,5 +27,5 @@ _targets := index.targeted | {ref.object |
 	index.selectors_exist
 	some policy_kind in kinds.names
 	some policy in lookup.keys_of(policy_kind)
-	some ref in attachment.declared(policy)
+	some ref in policies.declared_refs(policy)
 }

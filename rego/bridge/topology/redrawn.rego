@@ -1,11 +1,11 @@
 package bridge.topology
 
-import data.bridge.attachment
 import data.bridge.hierarchy
 import data.bridge.index
 import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.lookup
+import data.bridge.policy as policies
 
 # METADATA
 # description: |
@@ -32,7 +32,7 @@ _led_to(_, ["children", parent]) := {trim_suffix(parent, "@frontend")} if keys.i
 
 _led_to(_, ["targeted", target]) := {target}
 
-_led_to(policy, ["selectors", _, type, text]) := {ref.object | some ref in attachment.selected_refs(policy, type, text)}
+_led_to(policy, ["selectors", _, type, text]) := {ref.object | some ref in policies.selected_refs(policy, type, text)}
 
 _naming(object_key) := index.declared_parents(object_key)
 
@@ -40,12 +40,12 @@ _naming(object_key) := index.declared_parents(object_key)
 _judged_by(object_key) := (_directly_judged(object_key) | {key |
 	some policy in _directly_judged(object_key)
 	kinds.of_policy(policy)
-	some ref in attachment.declared(policy)
+	some ref in policies.declared_refs(policy)
 	key := ref.object
 }) | {ref.object |
 	some policy_kind in kinds.names
 	some policy in index.limited(policy_kind)
-	some ref in attachment.named(policy)
+	some ref in policies.named_refs(policy)
 	ref.class
 	ref.object in hierarchy.objects_below(object_key)
 }

@@ -10,13 +10,14 @@ import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.lib.levels
 import data.bridge.lookup
+import data.bridge.policy as policies
 
 # METADATA
 # description: |
 #   A node as the tree tells it: `{level, children, policies}`, with `namespace` for one above which a Namespace with
 #   policies stands (semantics P3). `policies` name or select the node, `{policy, policyKind, accepted, reason?}`.
 node(key, policy_kinds) := object.union(
-	{"level": levels.of(key), "children": _children(key), "policies": _policies(key, policy_kinds)},
+	{"level": levels.of(key), "children": _children(key), "policies": policies_at(key, policy_kinds)},
 	{"namespace": namespace | namespace := _namespace(key, policy_kinds)},
 )
 
@@ -29,14 +30,16 @@ _namespace(key, policy_kinds) := namespace if {
 	parts := keys.parse(key)
 	parts.namespace != "-"
 	namespace := keys.format("", "Namespace", "", parts.namespace)
-	count(_policies(namespace, policy_kinds)) > 0
+	count(policies_at(namespace, policy_kinds)) > 0
 }
 
-_policies(key, policy_kinds) := sort({told |
+# METADATA
+# description: The policies that name or select a node.
+policies_at(key, policy_kinds) := sort({told |
 	some policy in attachment.targeting(keys.parse(key).object)
 	policy_kind := keys.parse(policy).type
 	policy_kind in policy_kinds
-	some ref in attachment.declared(policy)
+	some ref in policies.declared_refs(policy)
 	attachment.place(policy_kind, ref.key) == key
 	told := object.union({"policy": policy, "policyKind": policy_kind}, _counts(policy, ref))
 })
@@ -63,7 +66,7 @@ _placed contains key if {
 	not at.object == "Namespace"
 	some object_key in lookup.keys_of(type)
 	some key in {object_key, keys.frontend(object_key)}
-	_stands(key)
+	is_placed(key)
 }
 
 # What policies name without being of a type of the hierarchy stands there too.
@@ -75,9 +78,11 @@ _placed contains key if {
 	key := keys.parse(target).object
 }
 
-_stands(key) if not keys.is_frontend(key)
+# METADATA
+# description: An object has a place in the picture; a frontend has one where a route leads to it.
+is_placed(key) if not keys.is_frontend(key)
 
-_stands(key) if {
+is_placed(key) if {
 	keys.is_frontend(key)
 	count(index.declared_children(key)) > 0
 }
@@ -88,7 +93,7 @@ _tells(key, _) if count(hierarchy.children(key) - hierarchy.sections(key)) > 0
 
 _tells(key, policy_kinds) if {
 	some at in ({key} | hierarchy.sections(key))
-	count(_policies(at, policy_kinds)) > 0
+	count(policies_at(at, policy_kinds)) > 0
 }
 
 _tells(key, policy_kinds) if _namespace(key, policy_kinds)

@@ -7,6 +7,7 @@ import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.lookup
 import data.bridge.outcomes
+import data.bridge.policy as policies
 import data.bridge.scopes
 
 # METADATA
@@ -39,7 +40,7 @@ _concerned_scopes[kind] contains scope if {
 _concerned_scopes[kind] contains scope if {
 	some policy in _concerned_policies
 	kind := keys.parse(policy).type
-	some ref in attachment.declared(policy)
+	some ref in policies.declared_refs(policy)
 	some scope in scopes.at_or_below(kind, _node(kind, ref.key))
 }
 
@@ -60,7 +61,7 @@ _concerned_scopes[kind] contains scope if {
 _selected_before contains [policy, ref.object] if {
 	some policy in input.keys
 	some ["selectors", _, type, text] in input.was[policy]
-	some ref in attachment.selected_refs(policy, type, text)
+	some ref in policies.selected_refs(policy, type, text)
 }
 
 # A Direct kind's statuses that are kept for what stands above its targets (semantics S3).
@@ -80,7 +81,7 @@ _concerned_scopes[kind] contains scope if {
 	some kind in kinds.names
 	kinds.direct(kind)
 	some policy in index.limited(kind)
-	some ref in attachment.named(policy)
+	some ref in policies.named_refs(policy)
 	ref.class
 	some object_key in _concerned_objects
 	ref.object in hierarchy.objects_below(object_key)

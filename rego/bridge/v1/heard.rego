@@ -5,6 +5,7 @@ import data.bridge.index
 import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.lookup
+import data.bridge.policy as policies
 
 # Policies whose acceptance may differ: the changed, those that share a target with one, those whose target changed.
 _heard contains policy if some policy in _concerned_policies
@@ -17,7 +18,7 @@ _heard contains policy if {
 
 _heard contains policy if {
 	some concerned_policy in _concerned_policies
-	some ref in attachment.declared(concerned_policy)
+	some ref in policies.declared_refs(concerned_policy)
 	some policy in attachment.targeting(ref.object)
 	kinds.of_policy(policy)
 }

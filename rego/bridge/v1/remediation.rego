@@ -4,6 +4,7 @@ import data.bridge.attachment
 import data.bridge.kinds
 import data.bridge.lookup
 import data.bridge.outcomes
+import data.bridge.policy as policies
 import data.bridge.status as reporting
 
 # METADATA
@@ -76,7 +77,7 @@ _tallies_of(policy) := outcomes.tallies(policy) if {
 }
 
 _is_covered(policy) if {
-	every ref in attachment.declared(policy) {
+	every ref in policies.declared_refs(policy) {
 		_is_covered_ref(ref)
 	}
 }
@@ -87,7 +88,7 @@ _is_covered_ref(ref) if ref.key in _declared_keys
 
 _is_covered_ref(ref) if ref.object in _declared_keys
 
-_declared_keys := {ref.key | some policy in _changed_policies; some ref in attachment.declared(policy)}
+_declared_keys := {ref.key | some policy in _changed_policies; some ref in policies.declared_refs(policy)}
 
 _changed_policies := {key | some key in input.keys; kinds.of_policy(key)}
 

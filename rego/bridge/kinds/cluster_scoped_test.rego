@@ -1,6 +1,6 @@
-package bridge.hierarchy_test
+package bridge.kinds_test
 
-import data.bridge.hierarchy
+import data.bridge.kinds
 
 test_a_kind_is_cluster_scoped_by_nature_or_by_its_crd if {
 	crd := {
@@ -9,7 +9,7 @@ test_a_kind_is_cluster_scoped_by_nature_or_by_its_crd if {
 		"metadata": {"name": "zones.acme.io"},
 		"spec": {"group": "acme.io", "names": {"kind": "Zone"}, "scope": "Cluster"},
 	}
-	hierarchy.cluster_scoped("core/Namespace")
-	hierarchy.cluster_scoped("acme.io/Zone") with input as {"changes": {"upsert": [crd]}}
-	not hierarchy.cluster_scoped("acme.io/Zone")
+	kinds.cluster_scoped("core/Namespace")
+	kinds.cluster_scoped("acme.io/Zone") with input as {"changes": {"upsert": [crd]}}
+	not kinds.cluster_scoped("acme.io/Zone")
 }

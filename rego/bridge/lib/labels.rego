@@ -1,4 +1,7 @@
-package bridge.hierarchy
+# METADATA
+# title: Labels
+# description: Label selectors as Kubernetes has them.
+package bridge.lib.labels
 
 # METADATA
 # description: A Kubernetes LabelSelector selects these labels; an empty one selects everything.

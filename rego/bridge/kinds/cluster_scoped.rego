@@ -1,4 +1,4 @@
-package bridge.hierarchy
+package bridge.kinds
 
 import data.bridge.lookup
 

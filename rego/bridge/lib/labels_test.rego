@@ -1,6 +1,6 @@
-package bridge.hierarchy_test
+package bridge.lib.labels_test
 
-import data.bridge.hierarchy
+import data.bridge.lib.labels
 
 _labels := {"team": "shop", "tier": "web"}
 
@@ -27,5 +27,5 @@ test_label_selectors_select_as_kubernetes_does if {
 }
 
 _selects(selector) if {
-	hierarchy.selects(selector, _labels)
+	labels.selects(selector, _labels)
 } else := false

@@ -1,7 +1,18 @@
-package bridge.attachment
+package bridge.policy
 
 import data.bridge.index
 import data.bridge.lookup
+
+# METADATA
+# description: Why a policy object is Invalid by its target refs as a whole; undefined where it is not.
+stanza_problem(obj) := stanza_flaw(obj) if {
+	true
+} else := "Policy names no target: spec.targetRefs is missing or empty" if {
+	not _names_refs(obj)
+	not obj.spec.targetSelectors[0]
+}
+
+_names_refs(obj) if count(index.raw_refs(obj)) > 0
 
 # METADATA
 # description: |
@@ -24,7 +35,7 @@ stanza_flaw(obj) := sprintf("%s is no list", [lists[0]]) if {
 
 # METADATA
 # description: Each ref as the policy has it, with its place there, `{place, raw}`, in order.
-written(policy_key) := [{"place": place, "raw": raw} |
+written_refs(policy_key) := [{"place": place, "raw": raw} |
 	some number, raw in index.raw_refs(lookup.get(policy_key))
 	place := _ref_place(_plural(policy_key), number)
 ]

@@ -1,0 +1,74 @@
+package bridge.policy
+
+import data.bridge.kinds
+import data.bridge.lib.keys
+import data.bridge.lib.levels
+
+# METADATA
+# description: How messages name a declared target, `Kind namespace/name#section`.
+describe(ref) := sprintf("%s %s%s", [keys.parse(ref.object).kind, keys.short(ref.object), suffix]) if {
+	suffix := {true: "", false: concat("", ["#", ref.section])}[ref.section == ""]
+}
+
+# METADATA
+# description: |
+#   Why a ref of a policy is Invalid by what the policy, its kind and the ref say, whatever exists (semantics T2, T3); undefined
+#   where it is not.
+ref_problem(policy_key, ref) := message if {
+	not kinds.may_target(keys.parse(policy_key).type, keys.parse(ref.object).type)
+	message := sprintf("%s cannot target a %s", [keys.parse(policy_key).kind, keys.parse(ref.object).kind])
+} else := message if {
+	ref.section != ""
+	not kinds.may_target_sections(keys.parse(policy_key).type, keys.parse(ref.object).type)
+	message := sprintf("%s cannot target a section of a %s", [keys.parse(policy_key).kind, keys.parse(ref.object).kind])
+} else := message if {
+	regex.match(`[\[\]]`, ref.section)
+	message := sprintf("%q is no sectionName: name the rule, and use its name", [ref.section])
+} else := message if {
+	not _in_own_namespace(policy_key, ref.object)
+	message := _namespace_invalid(policy_key, ref)
+}
+
+# METADATA
+# description: |
+#   A ref of a policy that is accepted wherever its target is there, by what the policy, its kind and the ref say; of a policy
+#   that may have such refs. Kept with the policy.
+is_near(policy_key, ref) if {
+	_in_own_namespace(policy_key, ref.object)
+	not ref_problem(policy_key, ref)
+}
+
+_in_own_namespace(policy_key, object_key) if {
+	namespace := keys.parse(object_key).namespace
+	namespace == keys.parse(policy_key).namespace
+	namespace != "-"
+}
+
+# A cluster-scoped target takes only cluster-scoped policies, except a policy's own Namespace; a cluster-scoped policy
+# has no namespace to assume for a target (semantics T3).
+_namespace_invalid(policy_key, ref) := message if {
+	target := keys.parse(ref.object)
+	target.namespace == "-"
+	own := keys.parse(policy_key).namespace
+	own != "-"
+	not {"type": target.type, "name": target.name} == {"type": "core/Namespace", "name": own}
+	message := sprintf("A policy in a namespace cannot target %s, which is cluster-scoped", [describe(ref)])
+}
+
+_namespace_invalid(policy_key, ref) := message if {
+	target := keys.parse(ref.object)
+	own := keys.parse(policy_key).namespace
+	not target.namespace in {"-", own}
+	own != "-"
+	kinds.of_policy(policy_key).crossNamespace == "Forbidden"
+	message := sprintf("%s cannot target another namespace, as %s is", [keys.parse(policy_key).kind, describe(ref)])
+}
+
+_namespace_invalid(policy_key, ref) := message if {
+	target := keys.parse(ref.object)
+	target.namespace == "-"
+	keys.parse(policy_key).namespace == "-"
+	levels.by_type[target.type]
+	not kinds.cluster_scoped(target.type)
+	message := sprintf("A cluster-scoped policy must name the namespace of %s", [describe(ref)])
+}

@@ -1,0 +1,57 @@
+package bridge.policy
+
+import data.bridge.index
+import data.bridge.lib.keys
+import data.bridge.lib.labels
+import data.bridge.lookup
+
+# METADATA
+# description: The refs by name of a replicated policy; see `target_refs`. None of a policy above a bound (semantics T6).
+named_refs(policy_key) := facts(policy_key).refs if {
+	true
+} else := [] if {
+	oversized(policy_key)
+} else := index.target_refs(lookup.get(policy_key))
+
+# METADATA
+# description: All targets of a replicated policy as refs, those that it names and those that it selects.
+declared_refs(policy_key) := [] if {
+	oversized(policy_key)
+} else := named_refs(policy_key) if {
+	not lookup.get(policy_key).spec.targetSelectors
+} else := array.concat(named_refs(policy_key), [ref |
+	some selector in index.target_selectors(lookup.get(policy_key))
+	some ref in selected_refs(policy_key, selector.type, selector.text)
+])
+
+# METADATA
+# description: |
+#   The objects that a selector of a policy selects, as refs in the order of their names, as if the policy named each. A
+#   cluster-scoped policy selects cluster-scoped objects.
+selected_refs(policy_key, type, text) := [object_ref(concat("/", [type, namespace, name])) |
+	namespace := keys.parse(policy_key).namespace
+	selected := {name |
+		some name, obj in lookup.objects_in(type, namespace)
+		selects(text, labels_of(type, name, object.get(obj.metadata, "labels", {})))
+	}
+	some name in sort(selected)
+]
+
+# METADATA
+# description: A ref to a whole object.
+object_ref(object_key) := {"object": object_key, "section": "", "key": object_key}
+
+# METADATA
+# description: |
+#   A selector, as its text, selects objects with these labels. Many objects share their labels, so that OPA decides once for them.
+selects(text, labels_of_object) if labels.selects(_parsed(text), labels_of_object)
+
+_parsed(text) := json.unmarshal(text)
+
+# METADATA
+# description: The labels of an object of a type, with those that the API server gives.
+labels_of(type, name, written) := lookup.namespace_labels(name) if {
+	type == "core/Namespace"
+} else := written if {
+	is_object(written)
+} else := {}

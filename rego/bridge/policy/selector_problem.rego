@@ -1,0 +1,18 @@
+package bridge.policy
+
+import data.bridge.kinds
+import data.bridge.lib.keys
+import data.bridge.lib.levels
+
+# METADATA
+# description: Why a selector of a policy can select nothing, whatever there is (semantics T2, T3).
+selector_problem(policy_key, type) := sprintf("%s cannot target a %s", [keys.parse(policy_key).kind, split(type, "/")[1]]) if {
+	not kinds.may_target(keys.parse(policy_key).type, type)
+} else := sprintf("A policy in a namespace selects there; a %s is cluster-scoped", [split(type, "/")[1]]) if {
+	keys.parse(policy_key).namespace != "-"
+	kinds.cluster_scoped(type)
+} else := sprintf("A cluster-scoped policy selects cluster-scoped objects; a %s is in a namespace", [split(type, "/")[1]]) if {
+	keys.parse(policy_key).namespace == "-"
+	levels.by_type[type]
+	not kinds.cluster_scoped(type)
+}
