@@ -399,7 +399,7 @@ links[key] := entries if {
     some obj in input.objects
     contradiction(obj)
     key := concat("/", ["core/Service", "shop", obj.metadata.name])
-    entries := [{"path": ["targeted", "somebody"], "value": []}]
+    entries := {"targets": ["core/Service/shop/somebody"]}
 }
 links_read := ["/apiVersion", "/kind", "/metadata"]
 kinds_in_force := {}
@@ -410,8 +410,8 @@ undiscovered := {}
     async with replicating(opa_path, ScriptedSource(objects), bundle=bundle) as bridge:
         await bridge.filled()
         assert set(await bridge.held()) == keys(*objects)
-        linked = await bridge.opa.get("index/targeted/somebody")
-        assert set(linked or {}) == keys(*(service(name) for name in "abcd"))
+        linked = await bridge.opa.get("index/targeted")
+        assert set(linked["core/Service/shop/somebody"]) == keys(*(service(name) for name in "abcd"))
 
 
 async def test_what_came_before_a_listing_that_was_asked_for_anew_is_left_out(opa_path: Path) -> None:

@@ -1,6 +1,6 @@
 package bridge.attachment
 
-import data.bridge.effective
+import data.bridge.hierarchy
 import data.bridge.index
 import data.bridge.lib.keys
 import data.bridge.policy as policies
@@ -12,7 +12,7 @@ import data.bridge.policy as policies
 #   part, or OtherClass for a ref whose className keeps it off one of the paths (semantics T1 to T6). What `explain` adds
 #   to an effective policy.
 refused(policy_kind, node) := {told |
-	paths := effective.paths(policy_kind, node)
+	paths := hierarchy.kind_paths(policy_kind, node)
 	some object_key in _objects_on(paths)
 	some policy_key in targeting(object_key)
 	keys.parse(policy_key).type == policy_kind
@@ -21,7 +21,7 @@ refused(policy_kind, node) := {told |
 	_concerns(policy_kind, ref, paths)
 	told := object.union({"policy": policy_key, "target": ref.key}, _refusal(policy_key, ref, paths))
 } | {told |
-	some object_key in _objects_on(effective.paths(policy_kind, node))
+	some object_key in _objects_on(hierarchy.kind_paths(policy_kind, node))
 	some policy_key in index.oversized(object_key)
 	keys.parse(policy_key).type == policy_kind
 	told := {"policy": policy_key, "target": object_key, "reason": "Invalid", "message": policies.oversized(policy_key)}

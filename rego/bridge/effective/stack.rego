@@ -1,10 +1,8 @@
 package bridge.effective
 
 import data.bridge.attachment
-import data.bridge.hierarchy
 import data.bridge.index
 import data.bridge.kinds
-import data.bridge.lib.keys
 import data.bridge.policy as policies
 
 # METADATA
@@ -56,14 +54,3 @@ _counts(policy_kind, path, entry) if {
 } else if {
 	not attachment.limits(policy_kind, entry.target)[entry.policy]
 }
-
-# METADATA
-# description: |
-#   The paths to an effective target as a policy kind sees them: through the hierarchy for an Inherited kind, the
-#   target alone, below its object, for a Direct one (semantics C2, P3).
-paths(policy_kind, node) := {[node]} if {
-	kinds.direct(policy_kind)
-	not contains(node, "#")
-} else := {[keys.parse(node).object, node]} if {
-	kinds.direct(policy_kind)
-} else := hierarchy.paths(node, kinds.names_namespaces(policy_kind))

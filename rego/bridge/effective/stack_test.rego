@@ -1,6 +1,7 @@
 package bridge.effective_test
 
 import data.bridge.effective
+import data.bridge.hierarchy
 import data.bridge.testing
 
 _infra_grant := testing.grant("infra", "example.com", "ColorPolicy", "shop", testing.gateway_group, "Gateway")
@@ -37,7 +38,7 @@ test_a_policy_at_two_places_of_a_path_takes_part_at_both if {
 }
 
 test_an_inherited_kinds_paths_run_through_the_hierarchy if {
-	paths := effective.paths("example.com/ColorPolicy", testing.cart_pay) with input as testing.changed([])
+	paths := hierarchy.kind_paths("example.com/ColorPolicy", testing.cart_pay) with input as testing.changed([])
 	paths == {testing.cart_pay_path}
 }
 
@@ -45,7 +46,7 @@ test_an_inherited_kinds_paths_run_through_the_hierarchy if {
 test_a_direct_kinds_path_is_its_target_alone if {
 	paths := [found |
 		some node in ["core/Service/shop/cart", "core/Service/shop/cart#http"]
-		found := effective.paths("example.com/TimeoutPolicy", node) with input as testing.changed([])
+		found := hierarchy.kind_paths("example.com/TimeoutPolicy", node) with input as testing.changed([])
 	]
 	paths == [{["core/Service/shop/cart"]}, {["core/Service/shop/cart", "core/Service/shop/cart#http"]}]
 }
@@ -53,7 +54,7 @@ test_a_direct_kinds_path_is_its_target_alone if {
 # P3
 test_paths_name_namespaces_for_kinds_that_may_target_them if {
 	kind := testing.policykind({"group": "example.com", "kind": "ZonePolicy", "effectiveTarget": "Rule"})
-	paths := effective.paths("example.com/ZonePolicy", testing.cart_pay) with input as testing.changed([kind])
+	paths := hierarchy.kind_paths("example.com/ZonePolicy", testing.cart_pay) with input as testing.changed([kind])
 	paths == {[
 		"gateway.networking.k8s.io/GatewayClass/-/example",
 		"core/Namespace/-/infra",

@@ -72,14 +72,14 @@ _at_plain(policy_kind, node) := [] if {
 
 # Most paths have no frontend, and then they are the same for every source.
 _paths_for(policy_kind, node, source) := {path |
-	some path in paths(policy_kind, node)
+	some path in hierarchy.kind_paths(policy_kind, node)
 	hierarchy.counts_for(path, source)
 } if {
 	_meshed(policy_kind, node)
-} else := paths(policy_kind, node)
+} else := hierarchy.kind_paths(policy_kind, node)
 
 _meshed(policy_kind, node) if {
-	some path in paths(policy_kind, node)
+	some path in hierarchy.kind_paths(policy_kind, node)
 	contains(concat("", path), "@frontend")
 } else := false
 
@@ -106,11 +106,11 @@ _by_source(policy_kind, node) if {
 } else := _meshed(policy_kind, node)
 
 _consumers(policy_kind, node) := {namespace |
-	some path in paths(policy_kind, node)
+	some path in hierarchy.kind_paths(policy_kind, node)
 	some namespace in hierarchy.consumers(path)
 } | {namespace |
 	kinds.for_consumers(policy_kind)
-	some path in paths(policy_kind, node)
+	some path in hierarchy.kind_paths(policy_kind, node)
 	some entry in stack(policy_kind, path)
 	not counts_for(policy_kind, entry, "")
 	namespace := keys.parse(entry.policy).namespace

@@ -42,7 +42,7 @@ _by_its_section(kind, node, entry, rule, behind) if {
 	scopes.acts_at(kind, other)
 }
 
-_paths(kind, _, _, node) := effective.paths(kind, node) if kinds.direct(kind)
+_paths(kind, _, _, node) := hierarchy.kind_paths(kind, node) if kinds.direct(kind)
 
 _paths(kind, entry, rule, node) := {array.slice(path, 0, index + 1) |
 	some path in _ways(entry, rule, kinds.names_namespaces(kind))

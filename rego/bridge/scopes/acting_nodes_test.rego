@@ -1,6 +1,6 @@
 package bridge.scopes_test
 
-import data.bridge.effective
+import data.bridge.hierarchy
 import data.bridge.scopes
 import data.bridge.testing
 
@@ -31,7 +31,7 @@ test_a_backend_of_a_kind_that_is_named_as_a_target_needs_no_rule_that_names_it i
 	_scopes("example.com/PoolPolicy", [_bucket, "core/Namespace/-/shop"], [_files, _bucket_kind]) == [{_bucket}, {_bucket}]
 	_scopes("example.com/PoolPolicy", [_bucket, "core/Namespace/-/shop"], [_bucket_kind]) == [set(), set()]
 	_scopes("example.com/PoolPolicy", [_bucket], [_files, _backend_kind({})]) == [set()]
-	paths := effective.paths("example.com/PoolPolicy", _bucket) with input as testing.changed([_files, _bucket_kind])
+	paths := hierarchy.kind_paths("example.com/PoolPolicy", _bucket) with input as testing.changed([_files, _bucket_kind])
 	paths == {["core/Namespace/-/shop", _bucket]}
 }
 
