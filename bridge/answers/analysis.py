@@ -62,7 +62,8 @@ class Analysis:
 
 def is_error(problem: Mapping[str, Any]) -> bool:
     """Whether a problem is more than a warning, or a trial, of a Constraint."""
-    return problem.get("enforcementAction", "deny") == "deny"
+    action: str = problem.get("enforcementAction", "deny")
+    return action == "deny"
 
 
 async def analyze(opa: Opa, applied: Sequence[Object], deleted: Collection[Key]) -> Analysis:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -30,6 +30,7 @@ _SHOWN = 5  # objects that an error names
 BATCH = 500  # keys a query: large enough to cost little, small enough for an answer of a few MB
 
 Entry = dict[str, Any]
+Selects = Callable[[Mapping[str, str]], bool]  # whether an object with these labels is wanted
 
 
 async def policy_kind(opa: Opa, text: str) -> str:
@@ -160,6 +161,19 @@ async def objects(opa: Opa, keys: Iterable[Key]) -> dict[Key, Entry]:
             if obj is not None:
                 found[key] = obj
     return found
+
+
+async def selected(opa: Opa, entries: list[Entry], field: str, selects: Selects | None) -> list[Entry]:
+    """The entries whose `field` is the key of an object, or of a section of it, with selected labels."""
+    if selects is None:
+        return entries
+    held = await objects(opa, {parse_key(entry[field]).object for entry in entries})
+    return [entry for entry in entries if selects(_labels(held.get(parse_key(entry[field]).object, {})))]
+
+
+def _labels(obj: Mapping[str, Any]) -> Mapping[str, str]:
+    labels = obj.get("metadata", {}).get("labels")
+    return labels if isinstance(labels, Mapping) else {}
 
 
 async def refused_policy_kinds(opa: Opa) -> list[tuple[Key, str]]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 
 from bridge.answers.applying import held_keys
-from bridge.answers.asking import Entry, in_batches, objects
-from bridge.model.keys import Key, parse_key
+from bridge.answers.asking import Entry, Selects, in_batches, selected
+from bridge.model.keys import Key
 from bridge.opa.client import Opa
 
 
@@ -14,7 +14,7 @@ async def all_problems(
     opa: Opa,
     keys: Sequence[Key] | None = None,
     namespace: str | None = None,
-    selects: Callable[[Mapping[str, str]], bool] | None = None,
+    selects: Selects | None = None,
 ) -> list[Entry]:
     """The answer of the query `problems` for objects, in batches: `{subject, about, reason, message}`.
 
@@ -24,8 +24,5 @@ async def all_problems(
         keys = [key for key in await held_keys(opa) if namespace in {None, key.namespace}]
     texts = list(dict.fromkeys(str(key.object) for key in keys))
     found = await in_batches(opa, "problems", "objects", texts)
-    if selects is not None:
-        held = await objects(opa, {parse_key(problem["subject"]) for problem in found})
-        labels = {str(key): obj["metadata"].get("labels") or {} for key, obj in held.items()}
-        found = [problem for problem in found if selects(labels.get(problem["subject"], {}))]
+    found = await selected(opa, found, "subject", selects)
     return sorted(found, key=lambda problem: (problem["subject"], problem["reason"], problem["about"]))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bridge.answers.asking import Entry
+    from bridge.answers.asking import Entry, Selects
     from bridge.opa.client import Opa
     from bridge.remediator.ledger import Ledger
 
@@ -59,6 +59,19 @@ async def statuses(opa: Opa, *, with_objects: bool, with_affected: bool = True, 
         held = await objects(opa, map(parse_key, named))
         found.objects = {str(key): obj for key, obj in held.items()}
     return found
+
+
+async def only(opa: Opa, found: Statuses, namespace: str | None, selects: Selects | None) -> Statuses:
+    """The statuses of one namespace's policies and affected objects, and of those with selected labels."""
+    from bridge.answers.asking import selected
+    from bridge.model.keys import parse_key
+
+    def inside(entries: list[Entry], field: str) -> list[Entry]:
+        return [entry for entry in entries if namespace in {None, parse_key(entry[field]).namespace}]
+
+    policies = await selected(opa, inside(found.policies, "policy"), "policy", selects)
+    affected = await selected(opa, inside(found.affected, "object"), "object", selects)
+    return Statuses(policies, affected, found.objects, found.scopes)
 
 
 def _counted(tallies: list[Entry]) -> dict[str, int]:

@@ -11,7 +11,6 @@ from bridge.cli.completing import OBJECTS
 from bridge.cli.help_text import ExampleCommand, debug_option
 from bridge.cli.options import Input, input_options, output_option
 from bridge.cli.plain import tell
-from bridge.cli.reports import FORMATS as REPORTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,6 +30,7 @@ _EXAMPLES = (
     ("As a comment on it; for code scanning; as test results", "bridge analyze -f new/ --manifests old/ -o markdown"),
     ("What deleting a policy would do", "bridge analyze --delete colorpolicy/infra/brand --manifests deploy/"),
 )
+REPORTS = ("github", "markdown", "sarif", "junit")  # as bridge.cli.reports makes them
 _FOUND = 1  # the exit code, if problems are introduced
 
 
@@ -82,12 +82,14 @@ def analyze(
         from bridge.answers.asking import target_keys
 
         applied = read_applied(files, await held_crds(engine.opa))
+        if files and not applied.objects and not applied.problems and not prune:
+            raise CommandError(f"no objects in {', '.join(files)}")
         going = await target_keys(engine.opa, deleted, None) if deleted else []
         if prune:
             going += [key for key in await held_keys(engine.opa) if key not in applied.keys]
         return await analyzed(engine.opa, applied.objects, going), applied, engine.position
 
-    (answer, applied, position), code = read(source, ask)
+    (answer, applied, position), code = read(source, ask, allow_empty=True)
     print_analysis(output, answer, lambda key: applied.position(key) or position(key))
     for problem in applied.problems:
         tell(f"error: {problem.subject}: {problem.message}")

@@ -8,7 +8,7 @@ import click
 
 from bridge.cli.completing import OBJECTS
 from bridge.cli.help_text import ExampleCommand, debug_option
-from bridge.cli.options import FORMATS, Input, input_options, namespace_options, output_option
+from bridge.cli.options import View, namespace_options, view_options
 
 if TYPE_CHECKING:
     from bridge.answers.description import Description
@@ -24,19 +24,17 @@ _EXAMPLES = (
 @click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="Everything about one object")
 @click.argument("target", metavar="OBJECT", nargs=-1, required=True, shell_complete=OBJECTS)
 @namespace_options(only="The namespace of an OBJECT that is given without one.")
-@input_options
-@output_option(*FORMATS)
+@view_options
 @debug_option
 @click.pass_context
-def describe(ctx: click.Context, target: tuple[str, ...], namespace: str | None, source: Input, output: str) -> None:
+def describe(ctx: click.Context, target: tuple[str, ...], namespace: str | None, view: View) -> None:
     """Describe an object: what is above and below it, its policies, effective policies, problems and events.
 
     Of a policy: its status, its targets, and what would change without it. OBJECT is KIND NAME, KIND/NAME,
     KIND/NAMESPACE/NAME, KIND/NAME#SECTION or a full key. Events are shown only when a cluster is read.
     """
-    from bridge.cli.printers import print_answer
     from bridge.cli.printers.description import description
-    from bridge.cli.reading import read
+    from bridge.cli.reading import Form, show
 
     async def ask(engine: Engine) -> Description:
         from bridge.answers.asking import one_target
@@ -45,13 +43,12 @@ def describe(ctx: click.Context, target: tuple[str, ...], namespace: str | None,
         key = await one_target(engine.opa, target, namespace)
         return await described(engine.opa, key, await engine.events(key))
 
-    answer, code = read(source, ask)
-    print_answer(
-        output,
-        answer,
+    form = Form(
         description,
         "Nothing found.",
         document=lambda found: found.document(),
         names=lambda found: [str(found.key)],
+        whole=True,
     )
+    _, code = show(view, ask, form)
     ctx.exit(code)

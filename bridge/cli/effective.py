@@ -9,19 +9,16 @@ import click
 from bridge.cli.completing import TARGETS
 from bridge.cli.help_text import ExampleCommand, debug_option
 from bridge.cli.options import (
-    FORMATS,
-    Input,
-    check_watch,
-    input_options,
+    View,
     kind_option,
     namespace_options,
-    output_option,
+    selector_option,
     source_namespace_option,
-    watch_option,
+    view_options,
 )
 
 if TYPE_CHECKING:
-    from bridge.answers.asking import Entry
+    from bridge.answers.asking import Entry, Selects
     from bridge.runtime.engine import Engine
 
 _EXAMPLES = (
@@ -34,7 +31,6 @@ _EXAMPLES = (
     ("One policy kind, as OPA answers it", "bridge effective --kind colorpolicies --manifests examples/shop -o json"),
     ("What kustomize makes", "kubectl kustomize . | bridge effective --manifests -"),
 )
-_NOTHING = "No effective policies found."
 
 
 @click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="Effective policies at targets, or everywhere")
@@ -42,9 +38,8 @@ _NOTHING = "No effective policies found."
 @kind_option("Only this policy kind: ColorPolicy, colorpolicies.example.com, …")
 @namespace_options(only="The namespace of TARGETs that are given without one; without TARGET, only what is in it.")
 @source_namespace_option
-@input_options
-@output_option(*FORMATS)
-@watch_option
+@selector_option
+@view_options
 @debug_option
 @click.pass_context
 def effective(
@@ -53,9 +48,8 @@ def effective(
     kind: str | None,
     namespace: str | None,
     source_namespace: str | None,
-    source: Input,
-    output: str,
-    watch: bool,
+    selects: Selects | None,
+    view: View,
 ) -> None:
     """Show effective policies: which spec holds at a target, and which policies it comes from.
 
@@ -63,23 +57,19 @@ def effective(
     KIND alone stands for all objects of the kind. A target above the level at which a policy kind acts stands for
     everything below it. Without TARGET: all that a policy reaches.
     """
-    from bridge.cli.printers import print_answer
     from bridge.cli.printers.effective import effective_tables
-    from bridge.cli.reading import read
-    from bridge.cli.watching import watch as watched
+    from bridge.cli.reading import Form, show
 
     async def ask(engine: Engine) -> list[Entry]:
-        from bridge.answers.asking import effective_at, effective_everywhere, policy_kind, target_keys
+        from bridge.answers.asking import effective_at, effective_everywhere, policy_kind, selected, target_keys
 
         chosen = await policy_kind(engine.opa, kind) if kind else None
-        if not targets:
-            return await effective_everywhere(engine.opa, chosen, namespace, source_namespace)
-        keys = await target_keys(engine.opa, targets, namespace)
-        return await effective_at(engine.opa, keys, chosen, source_namespace)
+        if targets:
+            keys = await target_keys(engine.opa, targets, namespace)
+            found = await effective_at(engine.opa, keys, chosen, source_namespace)
+        else:
+            found = await effective_everywhere(engine.opa, chosen, namespace, source_namespace)
+        return await selected(engine.opa, found, "target", selects)
 
-    if watch:
-        check_watch(source, output)
-        watched(source, ask, lambda answer: effective_tables(answer, output == "wide"), _NOTHING)
-    answer, code = read(source, ask)
-    print_answer(output, answer, effective_tables, _NOTHING)
+    _, code = show(view, ask, Form(effective_tables, "No effective policies found."))
     ctx.exit(code)

@@ -8,15 +8,7 @@ import click
 
 from bridge.cli.completing import OBJECTS
 from bridge.cli.help_text import ExampleCommand, debug_option
-from bridge.cli.options import (
-    FORMATS,
-    Input,
-    input_options,
-    kind_option,
-    namespace_options,
-    output_option,
-    source_namespace_option,
-)
+from bridge.cli.options import View, kind_option, namespace_options, source_namespace_option, view_options
 
 if TYPE_CHECKING:
     from bridge.answers.asking import Entry
@@ -42,8 +34,7 @@ _EXAMPLES = (
 @kind_option("Only this policy kind: ColorPolicy, colorpolicies.example.com, …")
 @namespace_options(only="The namespace of TARGET where it is given without one.")
 @source_namespace_option
-@input_options
-@output_option(*FORMATS)
+@view_options
 @debug_option
 @click.pass_context
 def explain(
@@ -52,8 +43,7 @@ def explain(
     kind: str | None,
     namespace: str | None,
     source_namespace: str | None,
-    source: Input,
-    output: str,
+    view: View,
 ) -> None:
     """Explain how the effective policies at a target came about.
 
@@ -65,8 +55,7 @@ def explain(
     One above the level at which a policy kind acts stands for everything below it. If TARGET is a policy: its status,
     what it reaches, and what would change without it.
     """
-    from bridge.cli.printers import print_answer
-    from bridge.cli.reading import read
+    from bridge.cli.reading import Form, show
 
     async def ask(engine: Engine) -> list[Entry | Description]:
         from bridge.answers.asking import explained_at, policy_kind, target_keys
@@ -80,15 +69,14 @@ def explain(
             return [await described(engine.opa, key, await engine.events(key)) for key in policies]
         return [entry for key in keys for entry in await explained_at(engine.opa, key, chosen, source_namespace)]
 
-    answer, code = read(source, ask)
-    print_answer(
-        output,
-        answer,
+    form = Form(
         _blocks,
         f"No policy applies at {' '.join(targets)}, and none is kept from it.",
         document=lambda found: [one if isinstance(one, dict) else one.document() for one in found],
         names=lambda found: [one["target"] if isinstance(one, dict) else str(one.key) for one in found],
+        whole=True,
     )
+    _, code = show(view, ask, form)
     ctx.exit(code)
 
 

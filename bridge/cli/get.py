@@ -8,21 +8,12 @@ import click
 
 from bridge.answers.errors import CommandError
 from bridge.cli.completing import OBJECTS
-from bridge.cli.getting import LIST_OF
+from bridge.cli.getting import LIST_OF, nothing_to_list
 from bridge.cli.help_text import ExampleCommand, debug_option
-from bridge.cli.options import (
-    FORMATS,
-    Input,
-    check_watch,
-    input_options,
-    kind_option,
-    namespace_options,
-    output_option,
-    selector_option,
-    watch_option,
-)
+from bridge.cli.options import View, kind_option, namespace_options, selector_option, view_options
 
 if TYPE_CHECKING:
+    from bridge.answers.asking import Selects
     from bridge.cli.getting import Listing
     from bridge.runtime.engine import Engine
 
@@ -47,9 +38,7 @@ def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
 @kind_option("Only this policy kind: ColorPolicy, colorpolicies.example.com, …")
 @namespace_options(only="Only objects of this namespace.")
 @selector_option
-@input_options
-@output_option(*FORMATS)
-@watch_option
+@view_options
 @debug_option
 @click.pass_context
 def get(
@@ -57,10 +46,8 @@ def get(
     what: tuple[str, ...],
     kind: str | None,
     namespace: str | None,
-    selector: str | None,
-    source: Input,
-    output: str,
-    watch: bool,
+    selects: Selects | None,
+    view: View,
 ) -> None:
     """List policies, policykinds, targets (effective targets that have a policy), modules, or objects of a kind.
 
@@ -68,30 +55,19 @@ def get(
     KIND/NAME. SCOPES counts the paths on which a policy has an effect, of all paths that it reaches.
     """
     from bridge.cli.getting import listing
-    from bridge.cli.label_selectors import parse_selector
-    from bridge.cli.printers import print_answer
     from bridge.cli.printers.get import LISTS
-    from bridge.cli.reading import read
-    from bridge.cli.watching import watch as watched
+    from bridge.cli.reading import Form, show
 
     if not what:
         raise CommandError("what to list: give policies, policykinds, targets, modules or a kind such as routes")
-    selects = parse_selector(selector) if selector is not None else None
 
     async def ask(engine: Engine) -> Listing:
         return await listing(engine, what, kind, namespace, selects)
 
-    nothing = "Nothing found."
-    if watch:
-        check_watch(source, output)
-        watched(source, ask, lambda found: LISTS[found.form].tables(found.entries, output == "wide"), nothing)
-    answer, code = read(source, ask)
-    shown = LISTS[answer.form]
-    print_answer(
-        output,
-        answer,
-        lambda found, wide: shown.tables(found.entries, wide),
-        shown.nothing,
+    form: Form[Listing] = Form(
+        lambda found, wide: LISTS[found.form](found.entries, wide),
+        nothing_to_list(what),
         document=lambda found: found.entries,
     )
+    _, code = show(view, ask, form)
     ctx.exit(code)

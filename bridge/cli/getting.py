@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bridge.answers.asking import Entry
-    from bridge.cli.label_selectors import Selects
-    from bridge.model.keys import Key
+    from bridge.answers.asking import Entry, Selects
     from bridge.opa.client import Opa
     from bridge.runtime.engine import Engine
 
@@ -22,7 +20,14 @@ _LISTS = {
     "targets": ("targets", "target"),
     "modules": ("modules", "module"),
 }
+_TITLES = {"policies": "policies", "policykinds": "policy kinds", "targets": "targets", "modules": "modules of admins"}
 LIST_OF = {name: form for form, names in _LISTS.items() for name in names}
+
+
+def nothing_to_list(words: Sequence[str]) -> str:
+    """The message for a list without entries, as kubectl has it."""
+    name = words[0].partition("/")[0]
+    return f"No {_TITLES.get(LIST_OF.get(name.lower(), ''), name)} found."
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,17 +69,7 @@ async def listing(
         wanted = {str(key) for key in keys}
         return Listing("policies", [entry for entry in found if entry["policy"] in wanted])
     entries = await listed_objects(engine.opa, keys)
-    form = _form_of(keys)
-    return Listing(form, [entry for entry in entries if selects is None or selects(entry["labels"])])
-
-
-def _form_of(keys: Sequence[Key]) -> str:
-    """The columns for objects: those of their kind where all are of one."""
-    from bridge.cli.printers.get import LISTS
-
-    forms = {"routes" if key.kind.endswith("Route") else key.kind.lower() + "s" for key in keys}
-    form = forms.pop() if len(forms) == 1 else "objects"
-    return form if form in LISTS else "objects"
+    return Listing("objects", [entry for entry in entries if selects is None or selects(entry["labels"])])
 
 
 def _named(entries: list[Entry], field: str, names: frozenset[str]) -> list[Entry]:

@@ -8,7 +8,7 @@ import click
 
 from bridge.cli.completing import POLICIES
 from bridge.cli.help_text import ExampleCommand, debug_option
-from bridge.cli.options import FORMATS, Input, input_options, namespace_options, output_option
+from bridge.cli.options import View, namespace_options, view_options
 
 if TYPE_CHECKING:
     from bridge.answers.asking import Entry
@@ -34,21 +34,23 @@ _EXAMPLES = (
     show_default=True,
     help="Of how many effective targets before and after are computed.",
 )
-@input_options
-@output_option(*FORMATS)
+@view_options
 @debug_option
 @click.pass_context
 def impact(
-    ctx: click.Context, policy: tuple[str, ...], namespace: str | None, limit: int, source: Input, output: str
+    ctx: click.Context,
+    policy: tuple[str, ...],
+    namespace: str | None,
+    limit: int,
+    view: View,
 ) -> None:
     """Show how many effective targets a policy reaches, with which outcome, and what would change without it.
 
     POLICY is KIND NAME, KIND/NAME, KIND/NAMESPACE/NAME or a full key. Targets that would change in the
     same way share a row.
     """
-    from bridge.cli.printers import print_answer
     from bridge.cli.printers.impact import impact_tables
-    from bridge.cli.reading import read
+    from bridge.cli.reading import Form, show
 
     async def ask(engine: Engine) -> Entry:
         from bridge.answers.asking import one_target
@@ -57,6 +59,6 @@ def impact(
         found: Entry = await engine.opa.query("impact", {"policy": str(key), "limit": limit})
         return found
 
-    answer, code = read(source, ask)
-    print_answer(output, answer, impact_tables, "The policy reaches nothing.", names=lambda found: found["scopes"])
+    form = Form(impact_tables, "The policy reaches nothing.", names=lambda found: found["scopes"], whole=True)
+    _, code = show(view, ask, form)
     ctx.exit(code)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
 
+from bridge.answers.asking import Selects
 from bridge.answers.errors import CommandError
-
-Selects = Callable[[Mapping[str, str]], bool]
 
 _KEY = r"[A-Za-z0-9][A-Za-z0-9_./-]*"
 _VALUE = r"[A-Za-z0-9_.-]*"

@@ -149,11 +149,19 @@ def kind_option(about: str) -> Callable[[_Decorated], _Decorated]:
 
 
 def selector_option(command: _Decorated) -> _Decorated:
-    """`-l`, `--selector`; the command gets it as text, for `bridge.cli.label_selectors`."""
+    """`-l`, `--selector`; the command gets `selects`, which tells whether an object's labels are selected, or None."""
+
+    def parse(_: click.Context, __: click.Parameter, text: str | None) -> Any:
+        from bridge.cli.label_selectors import parse_selector
+
+        return None if text is None else parse_selector(text)
+
     return click.option(
         "-l",
         "--selector",
+        "selects",
         metavar="SELECTOR",
+        callback=parse,
         help="Only objects with these labels: a=b, a!=b, a in (b,c), a, !a.",
     )(command)
 
@@ -180,6 +188,25 @@ def watch_option(command: _Decorated) -> _Decorated:
     return click.option("-w", "--watch", is_flag=True, help="After the table: the rows that change, until Ctrl-C.")(
         command
     )
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What a read command reads, in which format it prints, and whether it goes on as that changes."""
+
+    source: Input
+    output: str
+    watch: bool
+
+
+def view_options(command: _Decorated) -> _Decorated:
+    """The options of all read commands; the command gets them as one argument, `view` (a View)."""
+
+    @functools.wraps(command)
+    def with_view(*args: Any, source: Input, output: str, watch: bool, **others: Any) -> Any:
+        return command(*args, view=View(source, output, watch), **others)
+
+    return cast(_Decorated, input_options(output_option(*FORMATS)(watch_option(with_view))))
 
 
 def check_watch(source: Input, output: str) -> None:

@@ -9,7 +9,7 @@ import click
 
 from bridge.answers.errors import CommandError
 from bridge.cli.help_text import ExampleCommand, debug_option
-from bridge.cli.options import FORMATS, Input, input_options, namespace_options, output_option
+from bridge.cli.options import View, namespace_options, view_options
 from bridge.cli.plain import tell
 
 if TYPE_CHECKING:
@@ -31,8 +31,7 @@ _EXAMPLES = (
 @click.option("--decision", metavar="PATH", help="The document that decides, instead of the settings'.")
 @click.option("--config", metavar="FILE", type=click.Path(path_type=Path), help="A bridge's settings: its kinds.")
 @namespace_options(only="Only what is in this namespace.")
-@input_options
-@output_option(*FORMATS)
+@view_options
 @debug_option
 @click.pass_context
 def placement(
@@ -41,8 +40,7 @@ def placement(
     decision: str | None,
     config: Path | None,
     namespace: str | None,
-    source: Input,
-    output: str,
+    view: View,
 ) -> None:
     """Show the annotations that the placement decision would set on objects, and the objects that it refuses.
 
@@ -50,13 +48,12 @@ def placement(
     the settings `types` counts too: what the decision reads must be there. With -o wide, json or yaml also what is as
     it should be.
     """
-    from bridge.cli.printers import print_answer
     from bridge.cli.printers.placement import placement_tables
-    from bridge.cli.reading import read
+    from bridge.cli.reading import Form, show
     from bridge.remediator.placement.finding import findings
 
     settings = _settings(config, kinds, decision)
-    if not settings.selected_types and not source.opa_url:
+    if not settings.selected_types and not view.source.opa_url:
         known = "only the kinds to place and Gateway API's are read"
         tell(f"warning: {known}: a decision that reads others needs --config FILE with types")
     types = [*(one.type for one in settings.selected_types), *(one.type_id for one in settings.placed_types)]
@@ -64,9 +61,12 @@ def placement(
     async def ask(engine: Engine) -> list[Finding]:
         return await findings(engine.opa, settings.placed_types, namespace)
 
-    answer, code = read(source, ask, types)
-    nothing = "Everything is as the decision says." if answer else "The decision says nothing of any object."
-    print_answer(output, answer, placement_tables, nothing, document=lambda found: [one.document() for one in found])
+    form = Form(
+        placement_tables,
+        "No object needs another placement.",
+        document=lambda found: [one.document() for one in found],
+    )
+    _, code = show(view, ask, form, types)
     ctx.exit(code)
 
 

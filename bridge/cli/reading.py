@@ -1,18 +1,22 @@
-"""What all read commands do alike: open an engine, answer, tell what was wrong with the input."""
+"""The work that all read commands share: open an engine, query it, print the answer, report faults of the input."""
 
 from __future__ import annotations
 
 import asyncio
 import io
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from bridge.answers.errors import NameNotFoundError
+from bridge.answers.errors import CommandError, NameNotFoundError
 from bridge.answers.targets import first_of
-from bridge.cli.options import Input
+from bridge.cli import watching
+from bridge.cli.options import Input, View, check_watch
 from bridge.cli.plain import tell
+from bridge.cli.printers import print_answer
+from bridge.cli.printers.table import Table
 
 if TYPE_CHECKING:
     from bridge.runtime.engine import Engine
@@ -20,17 +24,61 @@ if TYPE_CHECKING:
 _Answer = TypeVar("_Answer")
 
 STDIN = "-"
+NOT_OPA = "no_opa_error"  # the code of an error body that OPA did not write
 _NAMED = 3  # objects that a warning names
 INPUT_ERROR = 2  # the exit code, though the rest was printed
 
 
-def read(source: Input, ask: Callable[[Engine], Awaitable[_Answer]], types: Sequence[str] = ()) -> tuple[_Answer, int]:
-    """What `ask` says of the input, and the exit code: 2 if manifests had faults, each of which is told here.
+@dataclass(frozen=True, slots=True)
+class Form(Generic[_Answer]):
+    """How a command shows its answer; the fields are those of `print_answer`.
 
-    `types` are read of a cluster or of manifests besides those that every command needs.
+    `whole`: the tables belong together, so that `--watch` shows all of them again when one differs.
+    """
+
+    tables: Callable[[_Answer, bool], Sequence[Table | str]]
+    nothing: str
+    document: Callable[[_Answer], Any] = lambda answer: answer
+    names: Callable[[_Answer], Iterable[str]] | None = None
+    whole: bool = False
+
+
+def show(
+    view: View, ask: Callable[[Engine], Awaitable[_Answer]], form: Form[_Answer], types: Sequence[str] = ()
+) -> tuple[_Answer, int]:
+    """Print what `ask` answers, and return it with the exit code; with `--watch` go on until interrupted.
+
+    `types` are read besides those that every command needs.
+    """
+    if view.watch:
+        check_watch(view.source, view.output)
+        watching.watch(
+            view.source,
+            ask,
+            lambda answer: form.tables(answer, view.output == "wide"),
+            form.nothing,
+            types=types,
+            whole=form.whole,
+        )
+    answer, code = read(view.source, ask, types)
+    print_answer(view.output, answer, form.tables, form.nothing, form.document, form.names)
+    return answer, code
+
+
+def read(
+    source: Input,
+    ask: Callable[[Engine], Awaitable[_Answer]],
+    types: Sequence[str] = (),
+    *,
+    allow_empty: bool = False,
+) -> tuple[_Answer, int]:
+    """Return what `ask` answers, and the exit code: 2 if manifests had faults, each of which is printed here.
+
+    `types` are read of a cluster or of manifests besides those that every command needs. Files and folders without
+    any object are a CommandError, but with `allow_empty`.
     """
     take_standard_input(source.manifests)
-    return asyncio.run(_read(source, ask, types))
+    return asyncio.run(_read(source, ask, types, allow_empty=allow_empty))
 
 
 def take_standard_input(manifests: Sequence[str]) -> None:
@@ -43,14 +91,27 @@ def take_standard_input(manifests: Sequence[str]) -> None:
 
 
 async def _read(
-    source: Input, ask: Callable[[Engine], Awaitable[_Answer]], types: Sequence[str]
+    source: Input, ask: Callable[[Engine], Awaitable[_Answer]], types: Sequence[str], *, allow_empty: bool
 ) -> tuple[_Answer, int]:
+    from bridge.opa.errors import OpaRejected
+
     async with opened(source, types) as engine:
+        # A generator may have nothing to say on standard input; a folder without objects is probably the wrong one.
+        paths = [path for path in source.manifests if path != STDIN]
+        if engine.empty and paths and not allow_empty and not tell_faults(engine):
+            raise CommandError(f"no objects in {', '.join(paths)}")
         try:
             return await ask(engine), INPUT_ERROR if await tell_problems(engine) else 0
         except NameNotFoundError:
             # It may be missing because its file is broken, or because its PolicyKind is refused.
             await tell_problems(engine)
+            raise
+        except OpaRejected as error:
+            if source.opa_url and error.code == NOT_OPA:
+                raise CommandError(
+                    f"{source.opa_url} answers, but is not an OPA (HTTP {error.status}): if this is a bridge's own "
+                    "address (--listen), give the address of its OPA, which it logs when it starts"
+                ) from error
             raise
         except Exception:
             tell_faults(engine)

@@ -10,7 +10,7 @@ import click
 from bridge.answers.errors import CommandError
 from bridge.cli.completing import GATEWAYS, NAMESPACES
 from bridge.cli.help_text import ExampleCommand, debug_option
-from bridge.cli.options import FORMATS, Input, input_options, output_option
+from bridge.cli.options import View, view_options
 
 if TYPE_CHECKING:
     from bridge.answers.asking import Entry
@@ -66,11 +66,10 @@ _EXAMPLES = (
     shell_complete=NAMESPACES,
     help="The namespace that the request comes from, in a mesh.",
 )
-@input_options
-@output_option(*FORMATS)
+@view_options
 @debug_option
 @click.pass_context
-def request(ctx: click.Context, /, namespace: str | None, source: Input, output: str, **options: Any) -> None:
+def request(ctx: click.Context, /, namespace: str | None, view: View, **options: Any) -> None:
     """Find the rule that serves a request, by Gateway API's precedence, and the effective policies on its way.
 
     Shows the listener, the route and the rule, the backends with their weights, the filters, and for every policy kind
@@ -82,9 +81,8 @@ def request(ctx: click.Context, /, namespace: str | None, source: Input, output:
     Without --port or --gateway the listener with the most specific hostname that has a rule for it is shown, and the
     others are named.
     """
-    from bridge.cli.printers import print_answer
     from bridge.cli.printers.request import served_tables
-    from bridge.cli.reading import read
+    from bridge.cli.reading import Form, show
 
     asked = _asked(_with_url(options))
 
@@ -96,8 +94,8 @@ def request(ctx: click.Context, /, namespace: str | None, source: Input, output:
         answer: Entry = await engine.opa.query("request", {**asked, **more})
         return answer
 
-    answer, code = read(source, ask)
-    print_answer(output, answer, served_tables, "No answer.", names=_names)
+    form = Form(served_tables, "No answer.", names=_names, whole=True)
+    answer, code = show(view, ask, form)
     ctx.exit(code or (0 if answer["rule"] else NOT_SERVED))
 
 

@@ -8,15 +8,7 @@ import click
 
 from bridge.cli.completing import TARGETS
 from bridge.cli.help_text import ExampleCommand, debug_option
-from bridge.cli.options import (
-    FORMATS,
-    Input,
-    depth_option,
-    input_options,
-    kind_option,
-    namespace_options,
-    output_option,
-)
+from bridge.cli.options import View, depth_option, kind_option, namespace_options, view_options
 
 if TYPE_CHECKING:
     from bridge.answers.trees import Tree
@@ -36,8 +28,7 @@ _EXAMPLES = (
 @depth_option
 @click.option("--all", "everything", is_flag=True, help="All children of a node, and ports without policies.")
 @namespace_options(only="The namespace of a ROOT that is given without one; without ROOT, only what is in it.")
-@input_options
-@output_option(*FORMATS)
+@view_options
 @debug_option
 @click.pass_context
 def tree(
@@ -47,8 +38,7 @@ def tree(
     depth: int | None,
     everything: bool,
     namespace: str | None,
-    source: Input,
-    output: str,
+    view: View,
 ) -> None:
     """Show what stands below what, by links that count, with the policies at each node and what became of them.
 
@@ -56,9 +46,8 @@ def tree(
     everything, from what has nothing above it. A node that can be reached in several ways is written out once. Of many
     children the first are shown, those with policies before the others.
     """
-    from bridge.cli.printers import print_answer
     from bridge.cli.printers.tree import tree_table
-    from bridge.cli.reading import read
+    from bridge.cli.reading import Form, show
 
     async def ask(engine: Engine) -> Tree:
         from bridge.answers.asking import one_target, policy_kind
@@ -68,13 +57,12 @@ def tree(
         key = await one_target(engine.opa, root, namespace) if root else None
         return await tree_below(engine.opa, key, chosen, depth, None if root else namespace)
 
-    answer, code = read(source, ask)
-    print_answer(
-        output,
-        answer,
+    form: Form[Tree] = Form(
         lambda found, wide: [tree_table(found, wide=wide, everything=everything)],
         "Nothing stands in the hierarchy.",
         document=lambda found: found.found,
         names=lambda found: sorted(found.found["nodes"]),
+        whole=True,
     )
+    _, code = show(view, ask, form)
     ctx.exit(code)

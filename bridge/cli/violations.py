@@ -8,10 +8,10 @@ import click
 
 from bridge.cli.completing import CONSTRAINTS
 from bridge.cli.help_text import ExampleCommand, debug_option
-from bridge.cli.options import FORMATS, Input, input_options, namespace_options, output_option
+from bridge.cli.options import View, namespace_options, selector_option, view_options
 
 if TYPE_CHECKING:
-    from bridge.answers.asking import Entry
+    from bridge.answers.asking import Entry, Selects
     from bridge.runtime.engine import Engine
 
 _EXAMPLES = (
@@ -25,12 +25,16 @@ _FOUND = 1  # the exit code where a violation has the action deny
 @click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="What Constraints say of objects")
 @click.argument("constraints", metavar="[CONSTRAINT]...", nargs=-1, shell_complete=CONSTRAINTS)
 @namespace_options(only="Only objects of this namespace.")
-@input_options
-@output_option(*FORMATS)
+@selector_option
+@view_options
 @debug_option
 @click.pass_context
 def violations(
-    ctx: click.Context, constraints: tuple[str, ...], namespace: str | None, source: Input, output: str
+    ctx: click.Context,
+    constraints: tuple[str, ...],
+    namespace: str | None,
+    selects: Selects | None,
+    view: View,
 ) -> None:
     """Show the violations of Constraints by objects that exist, or by manifests.
 
@@ -38,14 +42,20 @@ def violations(
     deny; those of warn and dryrun are shown and change nothing.
     """
     from bridge.cli.constraints import violations_of
-    from bridge.cli.printers import print_answer
     from bridge.cli.printers.violations import violation_table
-    from bridge.cli.reading import read
+    from bridge.cli.reading import Form, show
 
     async def ask(engine: Engine) -> tuple[list[Entry], bool]:
-        return await violations_of(engine, constraints, namespace)
+        from bridge.answers.asking import selected
 
-    (rows, at_fault), code = read(source, ask)
-    print_answer(output, rows, lambda found, wide: [violation_table(found, wide=wide)], "No violations found.")
+        rows, at_fault = await violations_of(engine, constraints, namespace)
+        return await selected(engine.opa, rows, "object", selects), at_fault
+
+    form: Form[tuple[list[Entry], bool]] = Form(
+        lambda found, wide: [violation_table(found[0], wide=wide)],
+        "No violations found.",
+        document=lambda found: found[0],
+    )
+    (rows, at_fault), code = show(view, ask, form)
     denied = any(row["enforcementAction"] == "deny" for row in rows)
     ctx.exit(code or (2 if at_fault else _FOUND if denied else 0))

@@ -33,38 +33,45 @@ def watch(
     ask: Callable[[Engine], Awaitable[_Answer]],
     tables: Callable[[_Answer], Sequence[Table | str]],
     nothing: str,
+    *,
+    types: Sequence[str] = (),
+    whole: bool = False,
 ) -> None:
-    """Show what `ask` says now, then the rows of its tables that differ, until interrupted."""
-    asyncio.run(_watch(source, ask, lambda answer: [one for one in tables(answer) if isinstance(one, Table)], nothing))
+    """Show what `ask` answers now, then the rows of its tables that differ, until interrupted.
+
+    With `whole` the blocks belong together (an explanation, a tree): if any differs, all are shown again. `types` are
+    read besides those that every command needs.
+    """
+    asyncio.run(_watch(source, ask, tables, nothing, types, whole=whole))
 
 
 async def _watch(
     source: Input,
     ask: Callable[[Engine], Awaitable[_Answer]],
-    tables: Callable[[_Answer], list[Table]],
+    tables: Callable[[_Answer], Sequence[Table | str]],
     nothing: str,
+    types: Sequence[str],
+    *,
+    whole: bool,
 ) -> None:
     from bridge.cli.reading import opened, tell_problems
     from bridge.opa.errors import OpaError
 
-    async with opened(source, follow=True) as engine:
-        shown = tables(await ask(engine))
+    async with opened(source, types, follow=True) as engine:
+        shown = list(tables(await ask(engine)))
         await tell_problems(engine)
-        told = [table for table in shown if table.rows]
-        if told:
-            print_tables(told)
-        else:
+        watched: Watched | Repeated = Repeated(shown, nothing) if whole else Watched(_only_tables(shown))
+        if not _print_blocks(shown):
             nothing_found(nothing)
-        watched = Watched(shown)
         away = False
         while True:
             sys.stdout.flush()
             await engine.changed()
             began = time.monotonic()
             try:
-                found = tables(await ask(engine))
+                found = list(tables(await ask(engine)))
             except NameNotFoundError:
-                found = [Table(table.columns) for table in watched.tables]  # what it is about is gone
+                found = [Table(table.columns) for table in _only_tables(shown)]  # the object is gone
             except OpaError as error:
                 if not away:
                     print(f"warning: {error}; waiting", file=sys.stderr)
@@ -77,6 +84,36 @@ async def _watch(
             await asyncio.sleep(time.monotonic() - began)
 
 
+def _only_tables(blocks: Sequence[Table | str]) -> list[Table]:
+    return [block for block in blocks if isinstance(block, Table)]
+
+
+def _print_blocks(blocks: Sequence[Table | str]) -> bool:
+    """Print what has rows; return whether anything has."""
+    made = [block for block in blocks if isinstance(block, str) or block.rows]
+    if any(isinstance(block, Table) for block in made):
+        print_tables(made)
+        return True
+    return False
+
+
+class Repeated:
+    """Blocks that are shown again as a whole when any of them differs."""
+
+    def __init__(self, shown: Sequence[Table | str], nothing: str) -> None:
+        self.shown = shown
+        self._nothing = nothing
+
+    def show(self, blocks: Sequence[Table | str]) -> None:
+        """Print the blocks, below an empty line, if they differ from those shown last."""
+        if list(blocks) == list(self.shown):
+            return
+        self.shown = blocks
+        print()
+        if not _print_blocks(blocks):
+            nothing_found(self._nothing)
+
+
 class Watched:
     """The tables as they were shown last."""
 
@@ -84,8 +121,9 @@ class Watched:
         self.tables = tables
         self._headed = max((index for index, table in enumerate(tables) if table.rows), default=-1)
 
-    def show(self, tables: list[Table]) -> None:
-        """Print the rows that differ, below a header where another table's stand above."""
+    def show(self, blocks: Sequence[Table | str]) -> None:
+        """Print the rows of the tables that differ, below a header where another table's are above."""
+        tables = _only_tables(blocks)
         for index, table in enumerate(tables):
             before = self.tables[index] if index < len(self.tables) else Table(table.columns)
             rows = list(_differing(before, table))

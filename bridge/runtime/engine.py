@@ -35,7 +35,8 @@ class Engine:
 
     `problems` are faults of the input; `warnings` are faults of others, such as an admin's ConfigMap in a cluster that
     was rejected. `replicated` are the types of objects that it holds of a cluster, None for all. `changed` waits until
-    it may hold something else. `modules` lists admins' Rego with its state, `events` the events of an object.
+    it may hold something else. `empty` says that manifests have no objects. `modules` lists admins' Rego with its
+    state, `events` the Events of an object.
     """
 
     opa: Opa
@@ -44,6 +45,7 @@ class Engine:
     position: Callable[[Key], tuple[str, int] | None] = lambda _: None
     replicated: Sequence[str] | None = None
     changed: Callable[[], Awaitable[None]] = lambda: asyncio.sleep(POLL)
+    empty: bool = False
     states: list[dict[str, Any]] | None = None
     events: Callable[[Key], Awaitable[list[dict[str, Any]]]] = lambda _: _no_events()
 
@@ -89,10 +91,18 @@ async def open_engine(  # noqa: PLR0913 - each says another thing of what is rea
         return
     if manifests or empty:
         source = ManifestSource(manifests, follow=follow)
-        found = await settle_manifests(await asyncio.to_thread(source.load))
+        objects = await asyncio.to_thread(source.load)
+        found = await settle_manifests(objects)
         async with _filled_from(source, found.bundle, types) as (opa, changed):
             problems = [*source.problems, *troubles(found, source.position)]
-            yield Engine(opa, problems, position=source.position, changed=changed, states=module_states(found))
+            yield Engine(
+                opa,
+                problems,
+                position=source.position,
+                changed=changed,
+                empty=not objects and not empty,
+                states=module_states(found),
+            )
         return
     # Imported here because manifests need none of it, and the Kubernetes library costs half a second.
     from bridge.kube.client import KubeClient

@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 from tests.e2e.conftest import ROOT, SHOP, Run
+from tests.e2e.serving import bridge_runs
 from tests.integration.objects import crd
 
 BROKEN = """\
@@ -298,3 +299,31 @@ def test_watch_prints_the_rows_that_change_until_it_is_interrupted(
             assert process.stderr.read() == ""
         finally:
             process.kill()
+
+
+def test_folder_without_objects_is_an_error(bridge: Run, tmp_path: Path) -> None:
+    answer = bridge("effective", "--manifests", tmp_path)
+    assert (answer.returncode, answer.stdout, answer.stderr) == (2, "", f"error: no objects in {tmp_path}\n")
+    change = bridge("analyze", "-f", tmp_path, "--manifests", SHOP)
+    assert (change.returncode, change.stderr) == (2, f"error: no objects in {tmp_path}\n")
+
+
+def test_address_of_the_bridge_is_not_taken_for_an_opa(
+    bridge: Run, bridge_path: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    with bridge_runs(
+        bridge_path, environment, tmp_path / "log", "--manifests", SHOP, "--listen", "127.0.0.1:0"
+    ) as found:
+        answer = bridge("effective", "--opa", found.url)
+    assert answer.returncode == 2
+    assert answer.stderr.startswith(
+        f"error: {found.url} answers, but is not an OPA (HTTP 405): if this is a bridge's own"
+    )
+
+
+def test_labels_and_namespaces_select_what_is_shown(bridge: Run) -> None:
+    status = bridge("status", "-n", "payments", "-o", "name", "--manifests", SHOP)
+    assert status.stdout.splitlines() == ["example.com/TimeoutPolicy/payments/ledger"]
+    for command in (("effective",), ("status",), ("problems",), ("violations",)):
+        answer = bridge(*command, "-l", "team=none", "--manifests", SHOP)
+        assert (answer.returncode, answer.stdout) == (0, ""), command

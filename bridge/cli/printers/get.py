@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from bridge.answers.targets import short_key
 from bridge.cli.plain import TIE
@@ -155,23 +155,13 @@ def modules_table(entries: Sequence[Entry], wide: bool = False) -> list[Table]:
     return [Table(columns, rows).without_empty("NAMESPACE", "PACKAGES", "MESSAGE")]
 
 
-class List(NamedTuple):
-    """How entries of one form are shown: their tables, and what is said where there are none."""
-
-    tables: Callable[[Sequence[Entry], bool], list[Table]]
-    nothing: str
-
-
 _VERDICTS = frozenset({"PROGRAMMED", "ACCEPTED"})
-LISTS: Mapping[str, List] = {
-    "policies": List(policies_table, "No policies found."),
-    "policykinds": List(kinds_table, "No policy kinds found."),
-    "targets": List(targets_table, "No targets found."),
-    "modules": List(modules_table, "No modules of admins found."),
-    "objects": List(objects_table, "No objects found."),
-    "routes": List(objects_table, "No routes found."),
-    "gateways": List(objects_table, "No Gateways found."),
-    "services": List(objects_table, "No Services found."),
+LISTS: Mapping[str, Callable[[Sequence[Entry], bool], list[Table]]] = {
+    "policies": policies_table,
+    "policykinds": kinds_table,
+    "targets": targets_table,
+    "modules": modules_table,
+    "objects": objects_table,
 }
 
 

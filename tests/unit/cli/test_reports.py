@@ -11,6 +11,8 @@ import jsonschema
 import pytest
 
 from bridge.answers.analysis import Analysis
+from bridge.cli.analyze import REPORTS
+from bridge.cli.reports import FORMATS
 from bridge.cli.reports.junit import junit
 from bridge.cli.reports.markdown import MARKER, comment
 from bridge.cli.reports.sarif import sarif_log
@@ -112,3 +114,7 @@ def test_comment_stays_within_what_a_pull_request_takes() -> None:
     text = comment(analysis(many), nowhere, "")
     assert "more" in text
     assert len(text) < 65_536
+
+
+def test_every_report_is_an_output_format() -> None:
+    assert FORMATS == REPORTS

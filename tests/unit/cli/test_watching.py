@@ -11,7 +11,7 @@ import pytest
 from bridge.answers.errors import CommandError
 from bridge.cli.options import Input, check_watch
 from bridge.cli.printers.table import Column, Table
-from bridge.cli.watching import Watched
+from bridge.cli.watching import Repeated, Watched
 
 COLUMNS = [Column("NAME"), Column("STATE"), Column("AGE")]
 
@@ -49,3 +49,14 @@ def test_a_first_row_comes_with_its_header(monkeypatch: pytest.MonkeyPatch) -> N
 def test_what_cannot_be_watched_is_told(source: Input, output: str) -> None:
     with pytest.raises(CommandError, match="watch"):
         check_watch(source, output)
+
+
+def test_blocks_that_belong_together_are_printed_again_only_when_one_differs(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", written)
+    blocks: list[Table | str] = ["a title", Table(COLUMNS, [["a", "good", "1s"]])]
+    repeated = Repeated(blocks, "nothing")
+    repeated.show(["a title", Table(COLUMNS, [["a", "good", "1s"]])])
+    assert written.getvalue() == ""
+    repeated.show(["a title", Table(COLUMNS, [["a", "bad", "1s"]])])
+    assert written.getvalue() == "\na title\n\nNAME   STATE   AGE\na      bad     1s\n"
