@@ -17,6 +17,7 @@ import structlog
 
 from bridge.admission.asking import Undecided, insist
 from bridge.admission.counted import Counted
+from bridge.admission.endpoint import Terms
 from bridge.admission.review import Asked, annotation_patch, answer, read_review
 from bridge.admission.verdict import Verdict, verdict
 from bridge.model.annotations import Decision, DecisionError, differing, read_decision
@@ -84,16 +85,17 @@ class Admission:
     silence: Callable[[str], str] = lambda _: ""
     counted: Counted = field(default_factory=Counted)
 
-    async def review(self, body: bytes, budget: float, verified: bool) -> bytes:
-        """Answer an AdmissionReview within `budget` seconds. Raises ReviewError for what is none.
+    async def review(self, body: bytes, terms: Terms) -> bytes:
+        """Answer an AdmissionReview. Raises ReviewError for what is none.
 
-        `verified` says that the client has a verified certificate. Another one may have invented the object, and a
-        tiny budget makes any decision fail: neither leaves an Event.
+        A client that is not verified may have invented the object, and a tiny budget makes any decision fail: neither
+        leaves an Event.
         """
         began = time.perf_counter()
         with self.counted.malformed():
             asked = read_review(body)
-        tells = verified and budget >= TOLD_BUDGET and not asked.dry_run
+        tells = terms.verified and terms.budget >= TOLD_BUDGET and not asked.dry_run
+        budget = terms.budget
         if self._open_because(asked):
             budget = min(budget, OPEN_BUDGET)
         heard = await self._hear(asked, budget)
@@ -105,8 +107,18 @@ class Admission:
             self._tell(asked, judged, failures)
         took = time.perf_counter() - began
         self.counted.answered(judged.outcome, took)
-        patch = annotation_patch(asked, differing(asked.annotations, judged.annotations)) if asked.patched else []
-        about = {"object": asked.key, "operation": asked.operation, "uid": asked.uid, "dry_run": asked.dry_run}
+        patch = (
+            annotation_patch(asked, differing(asked.annotations, judged.annotations))
+            if asked.patched and terms.patches
+            else []
+        )
+        about = {
+            "webhook": "mutating" if terms.patches else "validating",
+            "object": asked.key,
+            "operation": asked.operation,
+            "uid": asked.uid,
+            "dry_run": asked.dry_run,
+        }
         write = log.warning if failures else log.info
         ms = round(took * 1e3, 1)
         write("admission", **about, **{key.replace("-", "_"): value for key, value in audit.items()}, ms=ms)
@@ -117,7 +129,7 @@ class Admission:
         placement = self.placement
         if asked.flaw:
             return {rules.name: _Heard(failure=asked.flaw)}
-        if placement is None or not asked.subject_given or asked.group == OURS:
+        if placement is None or not asked.subject_given or asked.group == OURS or asked.is_scale:
             return {rules.name: await _hear_one(rules, asked.request, budget)}
         silent = self.silence(asked.type_id) if placement.same_opa and asked.type_id else ""
         if not silent:

@@ -1,18 +1,44 @@
-"""The webhook configuration that brings requests here. Pure."""
+"""The webhook configurations by which the API server sends requests here. Pure.
+
+There are two. The mutating one gives objects their annotations. Another mutating webhook may change an object after
+that, so the validating one has the same objects judged again, as they will be stored.
+"""
 
 from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from bridge.admission.endpoint import PATH
+from bridge.admission.endpoint import MUTATING_PATH, VALIDATING_PATH
 
-API_VERSION = "admissionregistration.k8s.io/v1"
-WEBHOOK = "admission.policybridge.io"
+GROUP = "admissionregistration.k8s.io"
+API_VERSION = f"{GROUP}/v1"
+
+
+class Kind(NamedTuple):
+    """A kind of webhook configuration, its name in URLs, the name of our webhook in it, and the path that it calls."""
+
+    kind: str
+    plural: str
+    webhook: str
+    path: str
+
+
+MUTATING = Kind(
+    "MutatingWebhookConfiguration", "mutatingwebhookconfigurations", "admission.policybridge.io", MUTATING_PATH
+)
+VALIDATING = Kind(
+    "ValidatingWebhookConfiguration", "validatingwebhookconfigurations", "validation.policybridge.io", VALIDATING_PATH
+)
+KINDS = (MUTATING, VALIDATING)
+# Subresources by which the spec of a Pod is written, as that of others is by `scale`: a rule for the object itself does
+# not cover them. Left out are statuses, which controllers report, and what writes no spec: bindings, evictions, tokens,
+# finalizers, approvals.
+POD_SUBRESOURCES = ("pods/ephemeralcontainers", "pods/resize")
 SYSTEM_NAMESPACES = ("kube-system", "kube-node-lease")
 # What must go on whatever policies say: the leases and events by which components live and tell, the API server's own
 # questions, the resources that policies are written in, and what a Pod of the bridge itself cannot start without: nodes
@@ -44,7 +70,6 @@ POLICIES_ANYWHERE = (
     ),
 )
 
-POLICIES_WEBHOOK = f"policies.{WEBHOOK}"
 # What a policy of any group looks like (GEP-713): the plural of its kind, and the fields that name its targets.
 A_POLICY = (
     "a-policy",
@@ -83,32 +108,43 @@ def namespace_of(url: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where the API server finds the webhook: `url`, or else a Service `namespace/name` and its `port`."""
+    """Where the API server finds the webhook: `url` (of the mutating one), or a Service `namespace/name` and `port`."""
 
     url: str = ""
     service: str = ""
     port: int = 443
 
-    def client_config(self, ca_bundle: bytes = b"") -> dict[str, Any]:
-        """The configuration's clientConfig."""
+    def client_config(self, path: str, ca_bundle: bytes = b"") -> dict[str, Any]:
+        """The clientConfig for the webhook at this path."""
         found: dict[str, Any] = {}
         if self.url:
-            found["url"] = self.url
+            found["url"] = self.url.removesuffix(MUTATING_PATH) + path
         else:
             namespace, _, name = self.service.partition("/")
-            found["service"] = {"namespace": namespace, "name": name, "path": PATH, "port": self.port}
+            found["service"] = {"namespace": namespace, "name": name, "path": path, "port": self.port}
         if ca_bundle:
             found["caBundle"] = base64.b64encode(ca_bundle).decode()
         return found
 
 
 def rule_for(resource: str) -> dict[str, Any]:
-    """The rule for one resource, `<plural>.<group>`, without a group for the core one."""
+    """The rule for one resource, `<plural>.<group>`, without a group for the core one, and its writing subresources."""
     plural, _, group = resource.partition(".")
-    return {"apiGroups": [group], "apiVersions": ["*"], "resources": [plural], "scope": "*"}
+    return {"apiGroups": [group], "apiVersions": ["*"], "resources": _with_subresources(plural, group), "scope": "*"}
+
+
+def _with_subresources(plural: str, group: str) -> list[str]:
+    core = group in {"", "*"}
+    found = [plural]
+    if "/" not in plural and not (core and plural == "pods"):
+        found.append(f"{plural}/scale")
+    if core and plural in {"pods", "*"}:
+        found += POD_SUBRESOURCES
+    return found
 
 
 def webhook_configuration(
+    which: Kind,
     name: str,
     target: Target,
     *,
@@ -119,42 +155,40 @@ def webhook_configuration(
     policies: bool = True,
     conditions: Iterable[tuple[str, str]] = (),
 ) -> dict[str, Any]:
-    """A MutatingWebhookConfiguration.
+    """A configuration of one of KINDS.
 
     `exempt` are namespaces whose objects never come here. `resources` (`<plural>.<group>`) say what does come, without
     them every object that is made or changed; `policies` adds a second webhook for whatever looks like a policy, of any
     group. `conditions` (names and CEL) hold beside CONDITIONS of all that does. failurePolicy is Ignore until a bridge
     finds that policies exist.
     """
-    every = {"apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*"], "scope": "*"}
-    asked = [{"operations": ["CREATE", "UPDATE"], **rule_for(resource)} for resource in resources]
     left_out = {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": sorted(set(exempt))}
-    all_objects = [{"operations": ["CREATE", "UPDATE"], **every}]
+    shared = tuple(conditions)
 
-    def webhook(webhook_name: str, rules: list[dict[str, Any]], *more: tuple[str, str]) -> dict[str, Any]:
+    def webhook(webhook_name: str, rules: Iterable[Mapping[str, Any]], *more: tuple[str, str]) -> dict[str, Any]:
         return {
             "name": webhook_name,
             "admissionReviewVersions": ["v1"],
-            "clientConfig": target.client_config(ca_bundle),
+            "clientConfig": target.client_config(which.path, ca_bundle),
             "failurePolicy": "Ignore",
             "matchPolicy": "Equivalent",
             "namespaceSelector": {"matchExpressions": [left_out]},
             "matchConditions": [
                 {"name": name, "expression": expression} for name, expression in (*CONDITIONS, *shared, *more)
             ],
-            "reinvocationPolicy": "IfNeeded",
-            "rules": rules,
+            **({"reinvocationPolicy": "IfNeeded"} if which is MUTATING else {}),
+            "rules": [{"operations": ["CREATE", "UPDATE"], **rule} for rule in rules],
             "sideEffects": "NoneOnDryRun",
             "timeoutSeconds": timeout,
         }
 
-    shared = tuple(conditions)
-    webhooks = [webhook(WEBHOOK, asked or all_objects)]
-    if asked and policies:
-        webhooks.append(webhook(POLICIES_WEBHOOK, all_objects, A_POLICY, not_named(resources)))
+    webhooks = [webhook(which.webhook, [rule_for(resource) for resource in resources or ["*.*"]])]
+    if resources and policies:
+        every = {**rule_for("*.*"), "resources": ["*"]}
+        webhooks.append(webhook(f"policies.{which.webhook}", [every], A_POLICY, not_named(resources)))
     return {
         "apiVersion": API_VERSION,
-        "kind": "MutatingWebhookConfiguration",
+        "kind": which.kind,
         "metadata": {"name": name},
         "webhooks": webhooks,
     }

@@ -7,12 +7,14 @@ import contextlib
 import re
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
 
 from aiohttp import web
 
 from bridge.admission.review import ReviewError
 
-PATH = "/admission"
+MUTATING_PATH = "/admission"
+VALIDATING_PATH = "/validation"
 SMALL = 64 << 10  # bytes of a review that always have room
 MOST_LARGE = 96 << 20  # bytes beyond SMALL of all reviews at once
 MOST_LARGE_OF_PEER = MOST_LARGE // 2  # the same of one client address
@@ -22,15 +24,24 @@ _DURATION = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(h|ms|us|µs|ns|m|s)")
 _SHARE = 0.9  # of the time that the API server waits is ours; the rest is for the way back
 _LONGEST_WAY = 0.5  # seconds
 
-Review = Callable[[bytes, float, bool], Awaitable[bytes]]
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """How a review is answered: within `budget` seconds, for a client with a `verified` certificate, with `patches`."""
+
+    budget: float
+    verified: bool = False
+    patches: bool = True
+
+
+Review = Callable[[bytes, Terms], Awaitable[bytes]]
 
 
 def make_app(review: Review, deadline: Callable[[], float]) -> web.Application:
-    """An application that answers AdmissionReviews at PATH.
+    """An application that answers AdmissionReviews at MUTATING_PATH, and without patches at VALIDATING_PATH.
 
-    `review` gets the body, the seconds that it may take, and whether the client has a verified certificate. The time is
-    what is left of the request's own `timeout`, which the API server puts into the query, or of `deadline` where that
-    is shorter or there is none. It begins with the request: a body that is slow leaves less.
+    `review` gets the body. Its time is what is left of the request's own `timeout`, which the API server puts into the
+    query, or of `deadline` where that is shorter or there is none. It begins with the request: a slow body leaves less.
     """
     bodies = _Bodies()
 
@@ -42,13 +53,14 @@ def make_app(review: Review, deadline: Callable[[], float]) -> web.Application:
             given = min(seconds(request.query["timeout"]) if "timeout" in request.query else deadline(), deadline())
             async with bodies.read(request, began, given) as body:
                 left = began + time_for(given) - asyncio.get_running_loop().time()
-                answer = await review(body, max(left, 0.0), is_verified(request))
+                answer = await review(body, Terms(max(left, 0.0), is_verified(request), request.path == MUTATING_PATH))
         except ReviewError as error:
             return _refusal(error.status, str(error))
         return web.Response(body=answer, content_type="application/json")
 
     app = web.Application(client_max_size=LARGEST)
-    app.router.add_post(PATH, admit)  # another method gets a 405
+    for path in (MUTATING_PATH, VALIDATING_PATH):
+        app.router.add_post(path, admit)  # another method gets a 405
     return app
 
 

@@ -1,4 +1,4 @@
-"""The webhook configuration kept as it has to be: failurePolicy by whether policies exist, and our caBundle.
+"""The webhook configurations kept as they have to be: failurePolicy by whether policies exist, and our caBundle.
 
 With the bridge down the API server decides by failurePolicy, so it says beforehand what the bridge would do.
 """
@@ -12,22 +12,21 @@ from typing import Any
 
 import structlog
 
+from bridge.admission.configuration import API_VERSION, GROUP, KINDS, Kind
 from bridge.kube.client import JSON_PATCH, KubeClient
 from bridge.kube.errors import Conflict, Forbidden, Invalid, KubeError, NotFound
 
 log = structlog.get_logger(__name__)
 
-_PATH = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
-_PLURAL = "mutatingwebhookconfigurations.admissionregistration.k8s.io"
 PERIOD = 0.25  # seconds between two looks at whether policies exist
-AUDIT = 5.0  # seconds between two looks at the configuration, which others may change
+AUDIT = 5.0  # seconds between two looks at the configurations, which others may change
 
 
 class Keeper:
     """Keeps failurePolicy at Fail exactly while `policies_exist`, and the caBundle at `authority`, while `held`.
 
     `policies_exist` gives None while that is not known. `authority` gives empty bytes where the caBundle is not ours to
-    set. Of the configuration `name` every webhook is kept.
+    set. Of both configurations `name` every webhook is kept.
     """
 
     def __init__(
@@ -43,7 +42,7 @@ class Keeper:
         self._held = held
         self._policies_exist = policies_exist
         self._authority = authority
-        self._trouble = ""
+        self._trouble: dict[Kind, str] = {}
 
     async def run(self) -> None:
         """Keep it, until cancelled."""
@@ -53,42 +52,44 @@ class Keeper:
         while True:
             wanted = (self._policies_exist(), self._authority())
             if self._held() and (wanted != kept or clock() >= due):
-                kept = wanted if await self._keep(*wanted) else None
+                done = [await self._keep(which, *wanted) for which in KINDS]
+                kept = wanted if all(done) else None
                 due = clock() + AUDIT
                 if kept is None:
                     await asyncio.sleep(1.0)
             await asyncio.sleep(PERIOD)
 
-    async def _keep(self, exist: bool | None, authority: bytes) -> bool:
+    async def _keep(self, which: Kind, exist: bool | None, authority: bytes) -> bool:
+        path = f"/apis/{API_VERSION}/{which.plural}/{self._name}"
         try:
-            found = await self._client.get(f"{_PATH}/{self._name}")
+            found = await self._client.get(path)
             patch = differences(found, exist, authority)
             if patch and self._held():  # the Lease may have been lost while the API server was asked
                 version = found["metadata"]["resourceVersion"]
                 guard = {"op": "replace", "path": "/metadata/resourceVersion", "value": version}
-                await self._client.patch(f"{_PATH}/{self._name}", [guard, *patch], JSON_PATCH)
-                log.info("wrote the webhook configuration", name=self._name, policies_exist=exist)
+                await self._client.patch(path, [guard, *patch], JSON_PATCH)
+                log.info("wrote the webhook configuration", kind=which.kind, name=self._name, policies_exist=exist)
         except Conflict:
             return False
         except KubeError as error:
-            self._tell(error)
+            self._tell(which, error)
             return False
-        self._trouble = ""
+        self._trouble.pop(which, None)
         return True
 
-    def _tell(self, error: KubeError) -> None:
-        what = f"MutatingWebhookConfiguration {self._name}"
+    def _tell(self, which: Kind, error: KubeError) -> None:
+        what = f"{which.kind} {self._name}"
         match error:
             case NotFound():
                 why = f"{what} does not exist: apply what `bridge webhook-config` prints"
             case Forbidden():
-                why = f"{what}: grant the bridge's role get and patch on {_PLURAL} ({error.message})"
+                why = f"{what}: grant the bridge's role get and patch on {which.plural}.{GROUP} ({error.message})"
             case Invalid():
                 why = f"{what}: the API server does not accept it as it should be: {error}"
             case _:
                 why = f"{what}: {error}"
-        if why != self._trouble:
-            self._trouble = why
+        if why != self._trouble.get(which):
+            self._trouble[which] = why
             log.warning("the webhook configuration is not kept", why=why)
 
 

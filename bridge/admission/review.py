@@ -89,6 +89,9 @@ class Asked:
         metadata = read.metadata or _Metadata()
         self.annotations = metadata.annotations
         self.patched = bytes(about.object) != _NULL and not about.sub_resource
+        # What scales an object says of it the number of replicas, and nothing that placement could be decided by.
+        self._subresource = about.sub_resource
+        self.is_scale = bool(about.sub_resource) and (about.kind.group, about.kind.kind) == ("autoscaling", "Scale")
         self.name = metadata.name or about.name or metadata.generate_name
         self.namespace = metadata.namespace or about.namespace
         self._kind = about.kind
@@ -102,9 +105,12 @@ class Asked:
 
     @property
     def type_id(self) -> str:
-        """The object's type, `<group>/<Kind>`; empty where the request says otherwise than the object, or not all."""
+        """The object's type, `<group>/<Kind>`; empty where the request says otherwise than the object, or not all.
+
+        Of a subresource it is empty too: what is written by it may be an object of another type.
+        """
         group, _, _ = self._read.api_version.rpartition("/")
-        if self._kind.group != group or self._kind.kind != self._read.kind:
+        if self._subresource or self._kind.group != group or self._kind.kind != self._read.kind:
             return ""
         return f"{group or 'core'}/{self._kind.kind}"
 

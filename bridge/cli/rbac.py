@@ -108,7 +108,7 @@ def _check(asked: Asked, needs: list[Access], user: str, output: str) -> int:
 
 
 def _print(output: str, access: list[Access], objects: list[dict[str, object]]) -> None:
-    from bridge.cli.printers.documents import print_document, to_yaml
+    from bridge.cli.printers.documents import print_document, print_objects
     from bridge.cli.printers.rbac import access_table
     from bridge.cli.printers.table import print_tables
     from bridge.runtime.roles import rules
@@ -118,7 +118,5 @@ def _print(output: str, access: list[Access], objects: list[dict[str, object]]) 
     elif output == "values":
         by_place = rules(access)
         print_document("yaml", {"rbac": {"clusterRules": by_place.pop("", []), "rules": by_place}})
-    elif output == "yaml":
-        sys.stdout.write("---\n".join(to_yaml(one) for one in objects))
     else:
-        print_document(output, {"apiVersion": "v1", "kind": "List", "items": objects})
+        print_objects(output, objects)

@@ -1,4 +1,4 @@
-"""`bridge webhook-config`: the configuration that makes an API server ask the bridge before it takes an object."""
+"""`bridge webhook-config`: the configurations by which an API server asks the bridge before it stores an object."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ _EXAMPLES = (
     "webhook-config",
     cls=ExampleCommand,
     examples=_EXAMPLES,
-    short_help="The configuration that makes an API server ask the bridge",
+    short_help="The configurations by which an API server asks the bridge",
 )
 @click.option("--service", "webhook_service", metavar="NAMESPACE/NAME", help="The Service of the bridge.")
 @click.option("--port", type=click.IntRange(1, 65535), default=443, show_default=True, help="The Service's port.")
 @click.option("--url", "webhook_url", metavar="URL", help="In place of a Service: https://HOST:PORT/admission.")
-@click.option("--name", "webhook_configuration", metavar="NAME", help="Of the configuration. Default: policy-bridge.")
+@click.option("--name", "webhook_configuration", metavar="NAME", help="Of both configurations. Default: policy-bridge.")
 @click.option(
     "--resource",
     "resources",
     metavar="PLURAL.GROUP",
     multiple=True,
-    help="Ask for these (deployments.apps, pods), and for policies of any group. Default: for every object.",
+    help="Ask for these (deployments.apps, pods) with the subresources that write them, and for policies. Default: all.",
 )
 @click.option(
     "--policies/--no-policies",
@@ -75,12 +75,14 @@ def webhook_config(
     output: str,
     **flags: Any,
 ) -> None:
-    """Print a MutatingWebhookConfiguration for `kubectl apply`.
+    """Print a mutating and a validating webhook configuration for `kubectl apply`.
 
-    The namespaces of the bridge, of OPA (where the settings name a Service of it), of policies and of the control plane
-    are left out, so that a broken policy can always be mended.
+    The mutating webhook gives objects their annotations. The validating one judges them as they will be stored, after
+    all mutating webhooks. The namespaces of the bridge, of OPA (where the settings name a Service of it), of policies
+    and of the control plane are left out, so that a broken policy can always be mended.
     """
     from bridge.admission.configuration import (
+        KINDS,
         POLICIES_ANYWHERE,
         SYSTEM_NAMESPACES,
         Target,
@@ -88,7 +90,7 @@ def webhook_config(
         not_secret,
         webhook_configuration,
     )
-    from bridge.cli.printers.documents import print_document
+    from bridge.cli.printers.documents import print_objects
     from bridge.runtime.settings_loading import load_settings
 
     settings = load_settings(config, flags)
@@ -102,14 +104,18 @@ def webhook_config(
     conditions = [POLICIES_ANYWHERE] if "*" in settings.policy_namespaces else []
     if not settings.webhook_cert_file:
         conditions.append(not_secret(settings.lease_namespace, settings.webhook_secret))
-    document = webhook_configuration(
-        settings.webhook_configuration,
-        Target(settings.webhook_url or "", settings.webhook_service, port),
-        exempt=[*SYSTEM_NAMESPACES, *of_policies, *filter(None, of_opa), own, *exempt],
-        timeout=max(1, round(settings.webhook_deadline)),
-        ca_bundle=authority,
-        resources=resources,
-        policies=policies,
-        conditions=conditions,
-    )
-    print_document(output, document)
+    documents = [
+        webhook_configuration(
+            which,
+            settings.webhook_configuration,
+            Target(settings.webhook_url or "", settings.webhook_service, port),
+            exempt=[*SYSTEM_NAMESPACES, *of_policies, *filter(None, of_opa), own, *exempt],
+            timeout=max(1, round(settings.webhook_deadline)),
+            ca_bundle=authority,
+            resources=resources,
+            policies=policies,
+            conditions=conditions,
+        )
+        for which in KINDS
+    ]
+    print_objects(output, documents)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from bridge.admission.configuration import GROUP, KINDS
 from bridge.model.access import Access
 from bridge.model.keys import CORE
 from bridge.model.types import regular_plural
@@ -100,8 +101,8 @@ def _of_itself(settings: Settings) -> Iterator[Access]:
         return
     configuration = (settings.webhook_configuration,)
     why = "failurePolicy and caBundle"
-    group = "admissionregistration.k8s.io"
-    yield Access("", group, "mutatingwebhookconfigurations", ("get", "patch"), configuration, why=why)
+    for which in KINDS:
+        yield Access("", GROUP, which.plural, ("get", "patch"), configuration, why=why)
     if settings.webhook_cert_file is None:
         why = "the webhook's certificate"
         yield Access(where, "", "secrets", ("create",), why=why)

@@ -96,7 +96,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     number). `webhook_decision` says where the
     webhook asks otherwise than `decision`: another document, a URL of another OPA's (with `webhook_token_file`), or
     empty for nowhere. `webhook_deadline` is in seconds. The API server reaches it by
-    `webhook_service` or `webhook_url`, as the MutatingWebhookConfiguration `webhook_configuration` says.
+    `webhook_service` or `webhook_url`, as the mutating and the validating configuration `webhook_configuration`
+    say.
     Admins' Rego and data come from ConfigMaps of `policy_namespaces` (`*` for all), and from RegoPolicies; it may use
     the built-in functions that reach out only where `allowed_builtins` names them, and finds objects at
     `data.kubernetes` too unless `kubernetes_view` is off. Checking and testing it may use `check_memory_mib` MiB.

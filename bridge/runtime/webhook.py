@@ -16,7 +16,7 @@ from aiohttp import web
 from bridge.admission.admission import Admission, Ask, Question, read_rules
 from bridge.admission.certificates import CertificateError, Certificates, Clients, Pair, read_files
 from bridge.admission.counted import Counted
-from bridge.admission.endpoint import make_app
+from bridge.admission.endpoint import Terms, make_app
 from bridge.admission.silence import SPOKEN_OF, Silence
 from bridge.model.notice import Notice
 from bridge.opa.client import Answer, Opa
@@ -137,9 +137,9 @@ class Webhook:
         self._admission, self._silence = admission, silence
         return over
 
-    async def _review(self, body: bytes, budget: float, verified: bool) -> bytes:
+    async def _review(self, body: bytes, terms: Terms) -> bytes:
         assert self._admission is not None  # noqa: S101 - it is there before anything is served
-        return await self._admission.review(body, budget, verified)
+        return await self._admission.review(body, terms)
 
     async def _serve(self, certificates: Certificates) -> None:
         try:
@@ -212,7 +212,7 @@ class Webhook:
         )
 
     def _certificates(self) -> tuple[Certificates, Work]:
-        """The certificates to serve with, and what keeps the webhook configuration meanwhile."""
+        """The certificates to serve with, and what keeps the webhook configurations meanwhile."""
         settings, cluster = self.settings, self.world.cluster
         files = settings.webhook_cert_file, settings.webhook_key_file
         if files[0] and files[1]:

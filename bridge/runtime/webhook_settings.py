@@ -54,7 +54,7 @@ def check_webhook(settings: Settings) -> None:
         raise ValueError(f"webhook_deadline must be above 0 and at most {LONGEST_DEADLINE:g} seconds")
     if settings.webhook_url:
         parts = urlsplit(settings.webhook_url)
-        if parts.scheme != "https" or not parts.hostname:
+        if parts.scheme != "https" or not parts.hostname or not parts.path.endswith("/admission") or parts.query:
             raise ValueError(f"webhook_url {settings.webhook_url!r} is no https://HOST:PORT/admission")
     if settings.webhook_service.count("/") != 1 or not all(settings.webhook_service.split("/")):
         raise ValueError(f"webhook_service {settings.webhook_service!r} is no NAMESPACE/NAME")

@@ -18,7 +18,7 @@ from typing import Any
 
 import aiohttp
 
-from bridge.admission.endpoint import PATH
+from bridge.admission.endpoint import MUTATING_PATH
 from bridge.admission.issuing import new_authority, new_server
 from tests.bench.figures import figure, percentile, processor_time, progress, spread_of
 
@@ -127,7 +127,7 @@ async def _in_force(session: aiohttp.ClientSession, served: Served) -> None:
     """Wait until the policy decides."""
     async with asyncio.timeout(60):
         while True:
-            async with session.post(f"{served.url}{PATH}", json=REVIEW) as answer:
+            async with session.post(f"{served.url}{MUTATING_PATH}", json=REVIEW) as answer:
                 if b'"patch"' in await answer.read():
                     return
             await asyncio.sleep(0.1)
@@ -136,7 +136,7 @@ async def _in_force(session: aiohttp.ClientSession, served: Served) -> None:
 async def _compare(session: aiohttp.ClientSession, served: Served) -> None:
     sides: dict[str, Callable[[int], Any]] = {
         "opa": lambda clients: _ask(session, f"{served.opa_url}/v1/data/{DECISION}", {"input": OBJECT}, clients),
-        "webhook": lambda clients: _ask(session, f"{served.url}{PATH}?timeout=10s", REVIEW, clients),
+        "webhook": lambda clients: _ask(session, f"{served.url}{MUTATING_PATH}?timeout=10s", REVIEW, clients),
     }
     for clients in CLIENTS:
         progress(f"webhook and OPA, {clients} clients")

@@ -18,7 +18,7 @@ from contextlib import asynccontextmanager
 
 import aiohttp
 
-from bridge.admission.endpoint import PATH
+from bridge.admission.endpoint import MUTATING_PATH
 from tests.bench.admission import REVIEW, Served, webhook
 from tests.bench.figures import figure, memory, percentile, progress, spread_of
 
@@ -54,7 +54,7 @@ async def _reviews(served: Served, kind: str, **about: int) -> None:
         try:
             async with (
                 aiohttp.ClientSession(connector=served.connector()) as session,
-                session.post(f"{served.url}{PATH}?timeout=10s", json=REVIEW) as answer,
+                session.post(f"{served.url}{MUTATING_PATH}?timeout=10s", json=REVIEW) as answer,
             ):
                 review = json.loads(await answer.read())
                 refused += not review["response"]["allowed"]

@@ -12,8 +12,9 @@ import yaml
 from bridge.admission.configuration import (
     A_POLICY,
     CONDITIONS,
+    KINDS,
+    POD_SUBRESOURCES,
     POLICIES_ANYWHERE,
-    POLICIES_WEBHOOK,
     SYSTEM_NAMESPACES,
     Target,
     not_secret,
@@ -38,6 +39,7 @@ OWN_SETTINGS = (
     *("policy_namespaces", "lease_namespace", "lease_name"),
     *("webhook_listen", "webhook_cert_file", "webhook_key_file", "webhook_secret", "webhook_decision"),
     *("webhook_deadline", "webhook_configuration", "webhook_service", "webhook_url"),
+    *("webhook_client_ca_file", "webhook_client_names"),
 )
 CREDENTIALS = "/run/policy-bridge-credentials/bundle"  # as the templates have it
 _HEADER = "# Made by `make manifests` of what {source} prints; the templates fill in the names.\n"
@@ -80,13 +82,19 @@ def _needs(scratch: Path, **more: str) -> set[Access]:
 
 
 def webhook_part() -> str:
-    """The webhook configuration, with what depends on the release apart."""
-    made = webhook_configuration("@NAME@", Target(service="@NAMESPACE@/@NAME@"), exempt=[], timeout=10)["webhooks"][0]
-    del made["matchConditions"]
+    """The webhooks by kind of their configuration, with what depends on the release apart."""
+    target = Target(service="@NAMESPACE@/@NAME@")
+    webhooks = {
+        which.kind: webhook_configuration(which, "@NAME@", target, exempt=[], timeout=10)["webhooks"][0]
+        for which in KINDS
+    }
+    for webhook in webhooks.values():
+        del webhook["matchConditions"]
     return _HEADER.format(source="`bridge webhook-config`") + to_yaml(
         {
-            "webhook": made,
-            "policies": {"name": POLICIES_WEBHOOK, "condition": _condition(A_POLICY)},
+            "webhooks": webhooks,
+            "podSubresources": list(POD_SUBRESOURCES),
+            "aPolicy": _condition(A_POLICY),
             "exempt": list(SYSTEM_NAMESPACES),
             "conditions": {
                 "always": [_condition(one) for one in CONDITIONS],

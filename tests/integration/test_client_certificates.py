@@ -30,8 +30,9 @@ def _follow(folder: Path, port: int) -> str:
         if found := re.match(rf"# {FOLDER}/(\S+)\n", block):
             text = block.replace(FOLDER, str(folder)).replace(HOST, f"127.0.0.1:{port}")
             (folder / found[1]).write_text(text)
-    (flag,) = re.findall(r"^    (--admission-control-config-file=\S+)$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
-    return flag.replace(FOLDER, str(folder))
+    flag = re.search(r"^    (--admission-control-config-file=\S+)$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert flag
+    return flag[1].replace(FOLDER, str(folder))
 
 
 def _settings(folder: Path) -> dict[str, Any]:

@@ -10,15 +10,22 @@ from pathlib import Path
 import pytest
 import structlog
 
-from bridge.admission.configuration import POLICIES_ANYWHERE, Target, not_secret, webhook_configuration
+from bridge.admission.configuration import (
+    API_VERSION,
+    KINDS,
+    MUTATING,
+    POLICIES_ANYWHERE,
+    Kind,
+    Target,
+    not_secret,
+    webhook_configuration,
+)
 from bridge.admission.keeper import Keeper
 from bridge.admission.secret import SharedCertificate
 from bridge.kube.client import KubeClient
 from bridge.kube.errors import KubeError
 from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane
 from tests.integration.objects import apply_crd, crd, fresh_name, make_namespace
-
-CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
 
 
 @pytest.fixture
@@ -75,31 +82,35 @@ async def test_rights_that_are_missing_are_named_once(limited: KubeClient) -> No
         assert await shared.read() is None
         keeping = asyncio.create_task(Keeper(limited, "x", lambda: True, lambda: True, lambda: b"").run())
         async with asyncio.timeout(60):
-            while len(logs) < 2:  # noqa: ASYNC110 - of the log
+            while len(logs) < 3:  # noqa: ASYNC110 - of the log
                 await asyncio.sleep(0.05)
         keeping.cancel()
     whys = [entry["why"] for entry in logs]
-    assert len(whys) == 2
+    assert len(whys) == 3
     assert "get, create and update on secrets" in whys[0]
     assert "get and patch on mutatingwebhookconfigurations.admissionregistration.k8s.io" in whys[1]
+    assert "get and patch on validatingwebhookconfigurations.admissionregistration.k8s.io" in whys[2]
 
 
-async def test_what_others_change_in_the_configuration_is_mended_and_the_rest_is_theirs(
-    client: KubeClient, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("which", KINDS, ids=[which.plural for which in KINDS])
+async def test_what_others_change_in_a_configuration_is_mended_and_the_rest_is_theirs(
+    client: KubeClient, monkeypatch: pytest.MonkeyPatch, which: Kind
 ) -> None:
+    configurations = f"/apis/{API_VERSION}/{which.plural}"
     monkeypatch.setattr("bridge.admission.keeper.AUDIT", 0.2)
     name = fresh_name("config")
-    document = webhook_configuration(name, Target(url="https://127.0.0.1:1/admission"), exempt=["a"], timeout=5)
+    target = Target(url="https://127.0.0.1:1/admission")
+    document = webhook_configuration(which, name, target, exempt=["a"], timeout=5)
     document["webhooks"][0]["namespaceSelector"]["matchExpressions"] = [
         {"key": "kubernetes.io/metadata.name", "operator": "In", "values": ["nowhere"]}
     ]
-    await client.post(CONFIGURATIONS, document)
+    await client.post(configurations, document)
     keeping = asyncio.create_task(Keeper(client, name, lambda: True, lambda: True, lambda: b"CA").run())
 
     async def until(failure_policy: str, timeout: int) -> None:
         async with asyncio.timeout(60):
             while True:
-                (webhook,) = (await client.get(f"{CONFIGURATIONS}/{name}"))["webhooks"]
+                (webhook,) = (await client.get(f"{configurations}/{name}"))["webhooks"]
                 if (webhook["failurePolicy"], webhook["timeoutSeconds"]) == (failure_policy, timeout):
                     return
                 await asyncio.sleep(0.05)
@@ -109,10 +120,10 @@ async def test_what_others_change_in_the_configuration_is_mended_and_the_rest_is
         {"op": "replace", "path": "/webhooks/0/failurePolicy", "value": "Ignore"},
         {"op": "replace", "path": "/webhooks/0/timeoutSeconds", "value": 7},
     ]
-    await client.patch(f"{CONFIGURATIONS}/{name}", theirs, "application/json-patch+json")
+    await client.patch(f"{configurations}/{name}", theirs, "application/json-patch+json")
     await until("Fail", 7)
     keeping.cancel()
-    await client.delete(f"{CONFIGURATIONS}/{name}")
+    await client.delete(f"{configurations}/{name}")
 
 
 async def test_what_the_webhook_and_policies_need_can_be_written_while_nobody_answers(
@@ -120,7 +131,9 @@ async def test_what_the_webhook_and_policies_need_can_be_written_while_nobody_an
 ) -> None:
     name = fresh_name("config")
     namespace = await make_namespace(control_plane.api)
+    configurations = f"/apis/{API_VERSION}/{MUTATING.plural}"
     document = webhook_configuration(
+        MUTATING,
         name,
         Target(url="https://127.0.0.1:1/admission"),
         exempt=["a"],
@@ -134,7 +147,7 @@ async def test_what_the_webhook_and_policies_need_can_be_written_while_nobody_an
     webhook["namespaceSelector"]["matchExpressions"] = [
         {"key": "kubernetes.io/metadata.name", "operator": "In", "values": [namespace]}
     ]
-    await client.post(CONFIGURATIONS, document)
+    await client.post(configurations, document)
 
     async def make(plural: str, name: str, **labels: str) -> bool:
         try:
@@ -158,32 +171,34 @@ async def test_what_the_webhook_and_policies_need_can_be_written_while_nobody_an
         off = {"metadata": {"labels": {"openpolicyagent.org/policy": None}}}
         await client.patch(f"/api/v1/namespaces/{namespace}/configmaps/policy", off)
     finally:
-        await client.delete(f"{CONFIGURATIONS}/{name}")
+        await client.delete(f"{configurations}/{name}")
 
 
+@pytest.mark.parametrize("which", KINDS, ids=[which.plural for which in KINDS])
 async def test_policies_of_any_group_are_asked_about_and_other_objects_are_not(
-    control_plane: ControlPlane, client: KubeClient
+    control_plane: ControlPlane, client: KubeClient, which: Kind
 ) -> None:
+    configurations = f"/apis/{API_VERSION}/{which.plural}"
     name, group = fresh_name("config"), f"{fresh_name('policies')}.example.com"
     namespace = await make_namespace(control_plane.api)
     for plural, kind in (("paintpolicies", "PaintPolicy"), ("paints", "Paint")):
         await apply_crd(control_plane.api, crd(plural, kind, group=group))
     target = Target(url="https://127.0.0.1:1/admission")
     named = [f"paintpolicies.{fresh_name('other')}"]
-    document = webhook_configuration(name, target, exempt=["a"], timeout=1, resources=named)
+    document = webhook_configuration(which, name, target, exempt=["a"], timeout=1, resources=named)
     for webhook in document["webhooks"]:
         webhook["failurePolicy"] = "Fail"
         webhook["namespaceSelector"]["matchExpressions"] = [
             {"key": "kubernetes.io/metadata.name", "operator": "In", "values": [namespace]}
         ]
-    await client.post(CONFIGURATIONS, document)
+    await client.post(configurations, document)
 
     async def asked(plural: str, kind: str, spec: object) -> bool:
         obj = {"apiVersion": f"{group}/v1", "kind": kind, "metadata": {"generateName": "one-"}, "spec": spec}
         try:
             await client.post(f"/apis/{group}/v1/namespaces/{namespace}/{plural}", obj)
         except KubeError as error:
-            assert 'failed calling webhook "policies.admission.policybridge.io"' in str(error)  # noqa: PT017
+            assert f'failed calling webhook "policies.{which.webhook}"' in str(error)  # noqa: PT017
             return True
         return False
 
@@ -198,4 +213,4 @@ async def test_policies_of_any_group_are_asked_about_and_other_objects_are_not(
             assert not await asked("paintpolicies", "PaintPolicy", spec), spec
         assert not await asked("paints", "Paint", {"targetRefs": refs})
     finally:
-        await client.delete(f"{CONFIGURATIONS}/{name}")
+        await client.delete(f"{configurations}/{name}")

@@ -6,7 +6,7 @@ import asyncio
 import json
 import operator
 import socket
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import Any
 
 import aiohttp
 
-from bridge.admission.configuration import Target, webhook_configuration
+from bridge.admission.configuration import API_VERSION, KINDS, MUTATING, Kind, Target, webhook_configuration
 from bridge.kube.client import KubeClient
 from bridge.modules.shipped import shipped_bundle
 from bridge.opa.bundle import Bundle
@@ -33,7 +33,7 @@ from tests.controlplane.plane import ControlPlane
 from tests.integration.objects import fresh_name
 
 BUNDLE = shipped_bundle(rego_root())
-CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
+CONFIGURATIONS = {which: f"/apis/{API_VERSION}/{which.plural}" for which in KINDS}
 # An OPA that gives decisions an id: see bridge.opa.config.
 DECISION_IDS = {
     "services": {"bridge": {"url": "http://127.0.0.1:1"}},
@@ -155,16 +155,17 @@ class AtWork:
         found = (await asyncio.to_thread(self.plane.api.get, path))["metadata"].get("annotations") or {}
         return {key: value for key, value in found.items() if not key.startswith("kubectl.")}
 
-    async def configuration(self) -> dict[str, Any]:
-        """The webhook of the configuration as it is."""
-        found: dict[str, Any] = await asyncio.to_thread(self.plane.api.get, f"{CONFIGURATIONS}/{self.name}")
+    async def configuration(self, which: Kind = MUTATING) -> dict[str, Any]:
+        """The webhook of a configuration as it is."""
+        found: dict[str, Any] = await asyncio.to_thread(self.plane.api.get, f"{CONFIGURATIONS[which]}/{self.name}")
         return found["webhooks"][0]  # type: ignore[no-any-return]
 
     async def until(self, failure_policy: str) -> None:
-        """Wait until the configuration has this failurePolicy."""
+        """Wait until both configurations have this failurePolicy."""
         async with asyncio.timeout(30):
-            while (await self.configuration())["failurePolicy"] != failure_policy:  # noqa: ASYNC110 - of another process
-                await asyncio.sleep(0.1)
+            for which in KINDS:
+                while (await self.configuration(which))["failurePolicy"] != failure_policy:  # noqa: ASYNC110
+                    await asyncio.sleep(0.1)
 
 
 @asynccontextmanager
@@ -175,9 +176,10 @@ async def webhook_at_work(
     namespace: str,
     bundle: Bundle = BUNDLE,
     port: int = 0,
+    resources: Sequence[str] = ("configmaps",),
     **settings: Any,
 ) -> AsyncIterator[AtWork]:
-    """A webhook, at a free port if none is given, that the API server asks for ConfigMaps of one namespace."""
+    """A webhook, at a free port if none is given, that the API server asks for some resources of one namespace."""
     port = port or free_port()
     name = f"test-{namespace}"
     flags = {
@@ -209,23 +211,27 @@ async def webhook_at_work(
         )
         work = AtWork(plane, opa, facts, webhook, port, name, kubectl_path, namespace)
         await work.put_policy(PLACEMENT)
-        document = _configuration(name, port, namespace)
-        await asyncio.to_thread(plane.api.request, "POST", CONFIGURATIONS, document)
+        for which, path in CONFIGURATIONS.items():
+            document = _configuration(which, name, port, namespace, resources)
+            await asyncio.to_thread(plane.api.request, "POST", path, document)
         try:
             await work.start()
             yield work
         finally:
             await work.stop()
-            await asyncio.to_thread(plane.api.request, "DELETE", f"{CONFIGURATIONS}/{name}")
+            for path in CONFIGURATIONS.values():
+                await asyncio.to_thread(plane.api.request, "DELETE", f"{path}/{name}")
 
 
-def _configuration(name: str, port: int, namespace: str) -> dict[str, Any]:
+def _configuration(which: Kind, name: str, port: int, namespace: str, resources: Sequence[str]) -> dict[str, Any]:
     target = Target(url=f"https://127.0.0.1:{port}/admission")
-    document = webhook_configuration(name, target, exempt=["kube-system"], timeout=5)
+    document = webhook_configuration(
+        which, name, target, exempt=["kube-system"], timeout=5, resources=resources, policies=False
+    )
     selector = document["webhooks"][0]["namespaceSelector"]["matchExpressions"]
     selector.append({"key": "kubernetes.io/metadata.name", "operator": "In", "values": [namespace, "kube-system"]})
-    rule = document["webhooks"][0]["rules"][0]
-    rule.update({"apiGroups": [""], "resources": ["configmaps"], "scope": "Namespaced"})
+    for rule in document["webhooks"][0]["rules"]:
+        rule["scope"] = "Namespaced"
     return document
 
 

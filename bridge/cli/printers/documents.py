@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 # Characters that a terminal obeys, or that turn text around: they are written by their number.
@@ -16,6 +17,14 @@ _UNSEEN = re.compile(
 def print_document(output: str, value: Any) -> None:
     """Print a JSON value as `json` or `yaml`."""
     sys.stdout.write(to_json(value) if output == "json" else to_yaml(value))
+
+
+def print_objects(output: str, objects: Sequence[Any]) -> None:
+    """Print Kubernetes objects: as YAML one document each, as JSON one List."""
+    if output == "yaml":
+        sys.stdout.write("---\n".join(to_yaml(one) for one in objects))
+    else:
+        print_document(output, {"apiVersion": "v1", "kind": "List", "items": list(objects)})
 
 
 def to_json(value: Any) -> str:

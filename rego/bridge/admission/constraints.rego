@@ -73,9 +73,14 @@ _violations(name) := {[message, {}]} if {
 _matching contains name if {
 	_judges
 	some name, spec in constraints.in_force
+	_fits_scale(object.get(spec, "match", {}))
 	some it in _subjects
 	_match(name, object.get(spec, "match", {}), it)
 }
+
+_fits_scale(_) if not is_scale
+
+_fits_scale(match) if is_about_scale(match)
 
 _match(_, match, it) if constraints.matches(match, it)
 

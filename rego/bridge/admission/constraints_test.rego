@@ -147,6 +147,56 @@ test_statuses_are_not_judged if {
 	_told(object.union(request, {"subResource": ""}), {"few": _limits}).denied != []
 }
 
+_scales(replicas) := {
+	"operation": "UPDATE",
+	"kind": {"group": "autoscaling", "version": "v1", "kind": "Scale"},
+	"resource": {"group": "apps", "version": "v1", "resource": "deployments"},
+	"subResource": "scale",
+	"name": "cart",
+	"namespace": "shop",
+	"object": object.union(testing.resource("autoscaling/v1", "Scale", "shop", "cart"), {"spec": {"replicas": replicas}}),
+	"oldObject": testing.resource("autoscaling/v1", "Scale", "shop", "cart"),
+}
+
+test_scaling_is_an_update_of_the_scaled_object if {
+	there := [_shop, _labelled(_deployment(1), {"team": "a"})]
+	_told_with(_scales(5), {"few": _of_team("a")}, there).denied == ["[few] 5 replicas are more than 3"]
+	_told_with(_scales(3), {"few": _of_team("a")}, there) == _nothing
+	_told_with(_scales(5), {"few": _of_team("b")}, there) == _nothing
+	_told_with(_scales(5), {"few": _limits}, [_shop]) == _nothing
+}
+
+test_scale_itself_is_judged_only_where_its_kind_is_named if {
+	every_object := {"policy": "testing.labels", "parameters": {"labels": ["owner"]}}
+	_told(_scales(5), {"owned": every_object}) == _nothing
+	named := {"match": {"kinds": [{"apiGroups": ["autoscaling"], "kinds": ["Scale"]}]}}
+	_told(_scales(5), {"few": object.union(_limits, named)}).denied == ["[few] 5 replicas are more than 3"]
+}
+
+test_scaling_of_a_custom_resource_is_by_the_path_of_its_definition if {
+	crd := {
+		"apiVersion": "apiextensions.k8s.io/v1",
+		"kind": "CustomResourceDefinition",
+		"metadata": {"name": "flocks.example.com"},
+		"spec": {
+			"names": {"kind": "Flock", "plural": "flocks"},
+			"versions": [{"name": "v1", "subresources": {"scale": {"specReplicasPath": ".spec.replicas"}}}],
+		},
+	}
+	flock := testing.with_spec(testing.resource("example.com/v1", "Flock", "shop", "cart"), {"replicas": 1})
+	request := object.union(_scales(5), {"resource": {"group": "example.com", "version": "v1", "resource": "flocks"}})
+	spec := object.union(_limits, {"match": {"kinds": [{"apiGroups": ["example.com"], "kinds": ["Flock"]}]}})
+	_told_with(request, {"few": spec}, [_shop, crd, flock]).denied == ["[few] 5 replicas are more than 3"]
+	_told_with(request, {"few": spec}, [_shop, flock]) == _nothing
+}
+
+test_ephemeral_containers_are_judged_with_their_pod if {
+	pod := testing.with_spec(testing.resource("v1", "Pod", "shop", "cart"), {"replicas": 5})
+	request := object.union(_updates(pod, pod), {"kind": {"group": "", "version": "v1", "kind": "Pod"}})
+	spec := object.union(_limits, {"match": {"kinds": [{"apiGroups": [""], "kinds": ["Pod"]}]}})
+	_told(object.union(request, {"subResource": "ephemeralcontainers"}), {"few": spec}).denied != []
+}
+
 _creates_constraint(spec) := {
 	"operation": "CREATE",
 	"kind": {"group": "policybridge.io", "version": "v1alpha1", "kind": "Constraint"},

@@ -112,7 +112,7 @@ _our_annotation(obj, name, _, manager) if {
 _our_kind(obj) if startswith(obj.apiVersion, "policybridge.io/")
 
 _webhooks_left(obj, manager) := [left |
-	obj.kind == "MutatingWebhookConfiguration"
+	obj.kind in {"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}
 	some index, webhook in obj.webhooks
 	field := sprintf("k:%s", [json.marshal({"name": webhook.name})])
 	owned := [entry.fieldsV1["f:webhooks"][field] | some entry in _written(obj, manager)]

@@ -93,6 +93,8 @@ test_of_a_webhook_what_the_bridge_has_written_is_known_and_its_secret if {
 	fields := {"f:webhooks": {field: {"f:failurePolicy": {}, "f:clientConfig": {"f:caBundle": {}}}}}
 	secret := object.union(testing.resource("v1", "Secret", "shop", "webhook"), _by(_manager, {"f:type": {}, "f:data": {}}))
 	restored := {"webhooks": [{"name": "a.io"}, {"name": "b.io", "failurePolicy": "Ignore"}]}
+	validating := object.union(webhook, {"kind": "ValidatingWebhookConfiguration"})
+	_traced(object.union(validating, _by(_manager, fields))) == _traced(object.union(webhook, _by(_manager, fields)))
 	[
 		_traced(object.union(webhook, _by(_manager, fields))),
 		_traced(object.union(object.union(webhook, restored), _by(_manager, fields))),

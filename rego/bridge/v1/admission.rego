@@ -5,11 +5,21 @@ import data.bridge.admission as deciding
 # METADATA
 # description: |
 #   `admission`: what is said of a request to the API server, `{denied, warnings}`, lists of messages; the request is denied
-#   if there is any message to deny it for. The input is an AdmissionRequest (admission.k8s.io/v1).
+#   if there is any message to deny it for. The input is an AdmissionRequest (admission.k8s.io/v1). A request that scales an
+#   object is judged as an update of that object.
 # entrypoint: true
 admission := _error("InvalidInput", "the input must be an AdmissionRequest, with operation and kind") if {
 	not _is_request
+} else := {"denied": sort(deciding.denied | also.denied), "warnings": sort(deciding.warnings | also.warnings)} if {
+	also := _judged_as_update
 } else := {"denied": sort(deciding.denied), "warnings": sort(deciding.warnings)}
+
+# A request that scales an object is an update of that object too.
+_judged_as_update := {"denied": denied, "warnings": warnings} if {
+	update := deciding.scaled
+	denied := deciding.denied with input as update
+	warnings := deciding.warnings with input as update
+}
 
 _is_request if {
 	is_string(input.operation)

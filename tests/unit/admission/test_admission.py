@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from bridge.admission.admission import Admission, Question, read_rules
+from bridge.admission.endpoint import Terms
 from bridge.admission.review import ReviewError
 from bridge.model.annotations import DecisionError
 from bridge.opa.client import Answer
@@ -39,12 +40,12 @@ def admission(placement: Any, rules: Any = SILENT, *, exist: bool = True, events
 
 
 async def asked(
-    one: Admission, *, group: str = "", budget: float = 1.0, verified: bool = True, **request: Any
+    one: Admission, *, group: str = "", budget: float = 1.0, verified: bool = True, patches: bool = True, **request: Any
 ) -> dict[str, Any]:
     obj = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}}
     body = {"uid": "7", "kind": {"group": group, "version": "v1", "kind": "Pod"}, "operation": "CREATE", "object": obj}
     review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": body | request}
-    answer = await one.review(json.dumps(review).encode(), budget, verified)
+    answer = await one.review(json.dumps(review).encode(), Terms(budget, verified, patches))
     response: dict[str, Any] = json.loads(answer)["response"]
     return response
 
@@ -64,6 +65,25 @@ async def test_both_decisions_count_and_are_named_in_the_audit() -> None:
         "rules-decision-id": "id of rules",
         "revision": "r1",
     }
+
+
+async def test_validating_webhook_decides_alike_and_patches_nothing() -> None:
+    one = admission({"annotations": {"a": 1}, "warnings": ["one"]}, {"denied": [], "warnings": ["two"]})
+    response = await asked(one, patches=False)
+    assert (response["allowed"], response["warnings"]) == (True, ["one", "two"])
+    assert "patch" not in response
+    assert not (await asked(admission({"errors": ["no"]}), patches=False))["allowed"]
+
+
+async def test_scale_is_judged_by_the_rules_alone() -> None:
+    scale: dict[str, Any] = {"kind": {"group": "autoscaling", "version": "v1", "kind": "Scale"}, "subResource": "scale"}
+    response = await asked(silent({"errors": ["placement is asked"]}, "r1"), **scale)
+    assert (response["allowed"], response["status"]["message"]) == (False, "asked")
+
+
+async def test_subresource_of_a_silent_type_is_judged_by_the_rules_too() -> None:
+    response = await asked(silent({}, "r1"), subResource="ephemeralcontainers")
+    assert (response["allowed"], response["status"]["message"]) == (False, "asked")
 
 
 async def test_what_the_rules_deny_is_denied() -> None:
@@ -154,7 +174,7 @@ async def test_requests_are_counted_by_outcome_and_what_is_none_as_malformed() -
     one = admission({"errors": ["no"]})
     await asked(one)
     with pytest.raises(ReviewError):
-        await one.review(b"{}", 0.3, verified=True)
+        await one.review(b"{}", Terms(0.3))
     assert one.counted.outcomes == {"denied": 1, "malformed": 1}
     assert one.counted.seconds.count == 1
 

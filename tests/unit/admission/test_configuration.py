@@ -1,36 +1,53 @@
 from __future__ import annotations
 
 import base64
+from typing import Any
 
-from bridge.admission.configuration import Target, namespace_of, webhook_configuration
+from bridge.admission.configuration import (
+    MUTATING,
+    VALIDATING,
+    Kind,
+    Target,
+    namespace_of,
+    webhook_configuration,
+)
 from bridge.admission.keeper import differences
 
 
-def test_the_service_or_the_url_is_where_the_webhook_is() -> None:
-    service = {"namespace": "infra", "name": "bridge", "path": "/admission", "port": 8443}
-    assert Target(service="infra/bridge", port=8443).client_config() == {"service": service}
-    url = "https://10.0.0.7/admission"
-    assert Target(url=url, service="infra/bridge").client_config(b"CA") == {"url": url, "caBundle": "Q0E="}
+def test_the_service_or_the_url_is_where_each_webhook_is() -> None:
+    service = {"namespace": "infra", "name": "bridge", "path": "/validation", "port": 8443}
+    assert Target(service="infra/bridge", port=8443).client_config("/validation") == {"service": service}
+    target = Target(url="https://10.0.0.7/bridge/admission", service="infra/bridge")
+    assert target.client_config(MUTATING.path, b"CA") == {"url": target.url, "caBundle": "Q0E="}
+    assert target.client_config(VALIDATING.path) == {"url": "https://10.0.0.7/bridge/validation"}
 
 
-def test_some_resources_alone_are_asked_for() -> None:
+def _webhook(which: Kind, *resources: str) -> dict[str, Any]:
     document = webhook_configuration(
-        "x", Target(url="https://h/admission"), exempt=["b", "a", "b"], timeout=10,
-        resources=["pods", "deployments.apps"],
+        which, "x", Target(url="https://h/admission"), exempt=["b", "a", "b"], timeout=10,
+        resources=resources,
     )  # fmt: skip
-    webhook, policies = document["webhooks"]
+    assert document["kind"] == which.kind
+    webhook = document["webhooks"][0]
+    found: dict[str, Any] = webhook
+    return found
+
+
+def test_resources_that_are_named_are_asked_for_with_the_subresources_that_write_them() -> None:
+    webhook = _webhook(MUTATING, "pods", "deployments.apps", "*.example.com", "*")
     assert [(rule["apiGroups"], rule["resources"]) for rule in webhook["rules"]] == [
-        ([""], ["pods"]),
-        (["apps"], ["deployments"]),
+        ([""], ["pods", "pods/ephemeralcontainers", "pods/resize"]),
+        (["apps"], ["deployments", "deployments/scale"]),
+        (["example.com"], ["*", "*/scale"]),
+        ([""], ["*", "*/scale", "pods/ephemeralcontainers", "pods/resize"]),
     ]
     assert webhook["namespaceSelector"]["matchExpressions"][0]["values"] == ["a", "b"]
-    assert policies["namespaceSelector"] == webhook["namespaceSelector"]
 
 
 def test_policies_of_any_group_are_asked_for_beside_some_resources() -> None:
     target = Target(url="https://h/admission")
     named = ["*.gateway.networking.k8s.io", "pods", "pods/resize"]
-    _, policies = webhook_configuration("x", target, exempt=[], timeout=10, resources=named)["webhooks"]
+    _, policies = webhook_configuration(MUTATING, "x", target, exempt=[], timeout=10, resources=named)["webhooks"]
     assert policies["name"] == "policies.admission.policybridge.io"
     assert policies["rules"][0]["resources"] == ["*"]
     conditions = {one["name"]: one["expression"] for one in policies["matchConditions"]}
@@ -44,9 +61,21 @@ def test_policies_of_any_group_are_asked_for_beside_some_resources() -> None:
 
 def test_policies_are_not_asked_for_where_nobody_wants_it() -> None:
     target = Target(url="https://h/admission")
-    alone = webhook_configuration("x", target, exempt=[], timeout=10, resources=["pods"], policies=False)
-    everything = webhook_configuration("x", target, exempt=[], timeout=10)
+    alone = webhook_configuration(MUTATING, "x", target, exempt=[], timeout=10, resources=["pods"], policies=False)
+    everything = webhook_configuration(MUTATING, "x", target, exempt=[], timeout=10)
     assert [len(document["webhooks"]) for document in (alone, everything)] == [1, 1]
+
+
+def test_without_names_every_object_is_asked_for_with_the_subresources_that_write_it() -> None:
+    (rule,) = _webhook(VALIDATING)["rules"]
+    assert (rule["apiGroups"], rule["operations"]) == (["*"], ["CREATE", "UPDATE"])
+    assert rule["resources"] == ["*", "*/scale", "pods/ephemeralcontainers", "pods/resize"]
+
+
+def test_both_webhooks_are_asked_for_the_same() -> None:
+    mutating, validating = _webhook(MUTATING, "pods"), _webhook(VALIDATING, "pods")
+    differing = {name for name in mutating if mutating[name] != validating.get(name)}
+    assert differing == {"name", "clientConfig", "reinvocationPolicy"}
 
 
 def test_a_configuration_is_changed_only_where_it_differs() -> None:

@@ -10,7 +10,8 @@ from aiohttp.test_utils import TestClient, TestServer
 from aiohttp.web import Application, Request
 
 from bridge.admission import endpoint
-from bridge.admission.endpoint import LARGEST, PATH, SMALL, make_app, seconds
+from bridge.admission.endpoint import LARGEST, SMALL, Terms, make_app, seconds
+from bridge.admission.endpoint import MUTATING_PATH as PATH
 from bridge.admission.review import ReviewError, read_review
 
 Client = TestClient[Request, Application]
@@ -18,11 +19,11 @@ Client = TestClient[Request, Application]
 
 @pytest.fixture
 async def client() -> AsyncIterator[Client]:
-    async def review(body: bytes, budget: float, verified: bool) -> bytes:
-        assert not verified
+    async def review(body: bytes, terms: Terms) -> bytes:
+        assert not terms.verified
         if body == b"{}":
             read_review(body)
-        return f'{{"size": {len(body)}, "budget": {budget:.3f}}}'.encode()
+        return f'{{"size": {len(body)}, "budget": {terms.budget:.3f}}}'.encode()
 
     async with TestClient(TestServer(make_app(review, lambda: 10.0))) as client:
         yield client
@@ -78,7 +79,7 @@ async def _never() -> AsyncIterator[bytes]:
 
 
 async def test_a_body_that_does_not_come_is_given_up() -> None:
-    async def review(body: bytes, budget: float, verified: bool) -> bytes:
+    async def review(body: bytes, terms: Terms) -> bytes:
         raise AssertionError
 
     async with (
@@ -123,7 +124,7 @@ async def held_back(client: Client, size: int) -> AsyncIterator[None]:
 
 
 async def test_large_reviews_that_are_held_back_leave_room_for_small_ones() -> None:
-    async def review(body: bytes, budget: float, verified: bool) -> bytes:
+    async def review(body: bytes, terms: Terms) -> bytes:
         return b"{}"
 
     async with AsyncExitStack() as stack:

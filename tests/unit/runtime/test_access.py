@@ -68,6 +68,7 @@ def test_the_lease_and_the_certificate_are_named() -> None:
     named = {(one.namespace, one.resource): one.names for one in needed_access(settings, NO_KINDS) if one.names}
     assert named == {
         ("", "mutatingwebhookconfigurations"): ("policy-bridge",),
+        ("", "validatingwebhookconfigurations"): ("policy-bridge",),
         ("infra", "leases"): ("pb",),
         ("infra", "secrets"): ("policy-bridge-webhook",),
     }

@@ -1,0 +1,59 @@
+package bridge.admission
+
+import data.bridge.kinds
+import data.bridge.lib.keys
+import data.bridge.lookup
+
+# METADATA
+# description: |
+#   The update that a request for the subresource `scale` comes to: the scaled object as it is held, with the new number of
+#   replicas. Undefined for other requests, and where the object is not held.
+scaled := object.union(
+	object.remove(input, ["kind", "object", "oldObject"]),
+	{
+		"kind": {"group": input.resource.group, "version": input.resource.version, "kind": target.kind},
+		"object": object_scaled,
+		"oldObject": held,
+	},
+) if {
+	is_scale
+	target := _scale_target
+	held := lookup.get(keys.format(input.resource.group, target.kind, input.namespace, input.name))
+	replicas := object.get(input.object, ["spec", "replicas"], 0)
+	object_scaled := json.patch(
+		object.union(held, {target.path[0]: {}}),
+		[{"op": "add", "path": target.path, "value": replicas}],
+	)
+}
+
+# METADATA
+# description: The request scales an object.
+is_scale if {
+	object.get(input, "subResource", "") == "scale"
+	input.kind.group == "autoscaling"
+	input.kind.kind == "Scale"
+}
+
+# The kind of the scaled object, and the path of its number of replicas.
+_scale_target := {"kind": kind, "path": ["spec", "replicas"]} if {
+	kind := _scalable[input.resource.group][input.resource.resource]
+} else := {"kind": crd.spec.names.kind, "path": split(trim_prefix(subresource.specReplicasPath, "."), ".")} if {
+	name := sprintf("%s.%s", [input.resource.resource, input.resource.group])
+	crd := lookup.get(sprintf("%s/-/%s", [kinds.crd_type, name]))
+	some version in crd.spec.versions
+	version.name == input.resource.version
+	subresource := version.subresources.scale
+}
+
+_scalable := {
+	"": {"replicationcontrollers": "ReplicationController"},
+	"apps": {"deployments": "Deployment", "replicasets": "ReplicaSet", "statefulsets": "StatefulSet"},
+}
+
+# METADATA
+# description: |
+#   A match is about a Scale itself. It has none of its object's labels and fields, so only one that names the kind is.
+is_about_scale(match) if {
+	some entry in match.kinds
+	"Scale" in entry.kinds
+}
