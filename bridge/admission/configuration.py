@@ -108,13 +108,17 @@ def namespace_of(url: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where the API server finds the webhook: `url` (of the mutating one), or a Service `namespace/name` and `port`."""
+    """Where the API server finds the webhook: `url` (of the mutating one), or a Service `namespace/name` and `port`.
+
+    `ca_bundle` (PEM) is what it verifies the webhook's certificate with; empty: the bridge puts its own authority in.
+    """
 
     url: str = ""
     service: str = ""
     port: int = 443
+    ca_bundle: bytes = b""
 
-    def client_config(self, path: str, ca_bundle: bytes = b"") -> dict[str, Any]:
+    def client_config(self, path: str) -> dict[str, Any]:
         """The clientConfig for the webhook at this path."""
         found: dict[str, Any] = {}
         if self.url:
@@ -122,8 +126,8 @@ class Target:
         else:
             namespace, _, name = self.service.partition("/")
             found["service"] = {"namespace": namespace, "name": name, "path": path, "port": self.port}
-        if ca_bundle:
-            found["caBundle"] = base64.b64encode(ca_bundle).decode()
+        if self.ca_bundle:
+            found["caBundle"] = base64.b64encode(self.ca_bundle).decode()
         return found
 
 
@@ -150,7 +154,6 @@ def webhook_configuration(
     *,
     exempt: Iterable[str],
     timeout: int,
-    ca_bundle: bytes = b"",
     resources: Sequence[str] = (),
     policies: bool = True,
     conditions: Iterable[tuple[str, str]] = (),
@@ -169,7 +172,7 @@ def webhook_configuration(
         return {
             "name": webhook_name,
             "admissionReviewVersions": ["v1"],
-            "clientConfig": target.client_config(which.path, ca_bundle),
+            "clientConfig": target.client_config(which.path),
             "failurePolicy": "Ignore",
             "matchPolicy": "Equivalent",
             "namespaceSelector": {"matchExpressions": [left_out]},

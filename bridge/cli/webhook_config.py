@@ -36,7 +36,7 @@ _EXAMPLES = (
     "resources",
     metavar="PLURAL.GROUP",
     multiple=True,
-    help="Ask for these (deployments.apps, pods) with the subresources that write them, and for policies. Default: all.",
+    help="Ask for these (deployments.apps, pods) by whatever writes them, and for policies of any group. Default: all.",
 )
 @click.option(
     "--policies/--no-policies",
@@ -108,10 +108,9 @@ def webhook_config(
         webhook_configuration(
             which,
             settings.webhook_configuration,
-            Target(settings.webhook_url or "", settings.webhook_service, port),
+            Target(settings.webhook_url or "", settings.webhook_service, port, authority),
             exempt=[*SYSTEM_NAMESPACES, *of_policies, *filter(None, of_opa), own, *exempt],
             timeout=max(1, round(settings.webhook_deadline)),
-            ca_bundle=authority,
             resources=resources,
             policies=policies,
             conditions=conditions,

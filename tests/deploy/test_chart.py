@@ -11,6 +11,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
+from bridge.admission.configuration import KINDS
 from bridge.cli.main import bridge
 from bridge.cli.needs import Asked, read_needs
 from bridge.opa.config import opa_arguments
@@ -123,21 +124,34 @@ def test_rights_are_those_that_the_command_prints_for_its_settings(chosen: str, 
 
 
 @pytest.mark.parametrize("values", [one for name, one in VALUES.items() if name != "no webhook"])
-def test_the_webhook_configuration_is_what_the_command_prints(values: Values, home: Path) -> None:
+def test_both_webhook_configurations_are_what_the_command_prints(values: Values, home: Path) -> None:
     objects = template(CHART, home, values)
-    (made,) = [obj for obj in objects if obj["kind"] == "MutatingWebhookConfiguration"]
     chosen = {**yaml.safe_load((CHART / "values.yaml").read_text())["webhook"], **values.get("webhook", {})}
     arguments = ["webhook-config", "--config", str(_settings(objects, home))]
     arguments += [f"--resource={resource}" for resource in chosen["resources"]]
     arguments += [f"--exempt-namespace={namespace}" for namespace in chosen["exemptNamespaces"]]
     printed = CliRunner().invoke(bridge, arguments)
     assert printed.exit_code == 0, printed.output
-    expected = yaml.safe_load(printed.stdout)
-    if chosen["certificate"].get("caBundle"):
-        for webhook in expected["webhooks"]:
-            webhook["clientConfig"]["caBundle"] = chosen["certificate"]["caBundle"]
-    assert made["webhooks"] == expected["webhooks"]
-    assert made["metadata"]["name"] == expected["metadata"]["name"]
+    documents = list(yaml.safe_load_all(printed.stdout))
+    assert [document["kind"] for document in documents] == [which.kind for which in KINDS]
+    for expected in documents:
+        made = one(objects, expected["kind"])
+        if chosen["certificate"].get("caBundle"):
+            for webhook in expected["webhooks"]:
+                webhook["clientConfig"]["caBundle"] = chosen["certificate"]["caBundle"]
+        assert made["webhooks"] == expected["webhooks"]
+        assert made["metadata"]["name"] == expected["metadata"]["name"]
+
+
+def test_client_certificates_are_verified_by_the_authority_in_the_config_map(home: Path) -> None:
+    clients = {"configMap": "api-servers", "commonNames": ["kube-apiserver"]}
+    objects = template(CHART, home, {"webhook": {"clientCertificates": clients}})
+    settings = load_settings(_settings(objects, home), environ={})
+    assert settings.webhook_client_names == ("kube-apiserver",)
+    pod = one(objects, "Deployment")["spec"]["template"]["spec"]
+    (volume,) = [volume for volume in pod["volumes"] if volume.get("configMap", {}).get("name") == "api-servers"]
+    (mount,) = [mount for mount in pod["containers"][0]["volumeMounts"] if mount["name"] == volume["name"]]
+    assert settings.webhook_client_ca_file == f"{mount['mountPath']}/ca.crt"
 
 
 def test_settings_of_the_values_go_over_those_of_the_chart(home: Path) -> None:
@@ -219,7 +233,9 @@ def test_only_the_bridge_reaches_opa_unless_readers_have_tokens(home: Path, rend
 def test_what_the_api_server_believes_stays_when_cert_manager_renews_what_pods_serve(home: Path) -> None:
     """Pods serve the certificate before until their kubelet has seen the new one: both must be of one authority."""
     objects = template(CHART, home, VALUES["cert-manager"])
-    injected = one(objects, "MutatingWebhookConfiguration")["metadata"]["annotations"]["cert-manager.io/inject-ca-from"]
+    (injected,) = {
+        one(objects, which.kind)["metadata"]["annotations"]["cert-manager.io/inject-ca-from"] for which in KINDS
+    }
     served = one(objects, "Certificate", injected.partition("/")[2])["spec"]
     assert served["secretName"] in {
         volume["secret"]["secretName"]

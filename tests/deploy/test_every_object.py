@@ -44,7 +44,7 @@ def nobody_answers(plane: ControlPlane) -> Iterator[ControlPlane]:
         plane.api.wait_for_crds({f"{plural}.crd.projectcalico.org"})
     printed = CliRunner().invoke(bridge, ["webhook-config", "--url", "https://127.0.0.1:1/admission"])
     assert printed.exit_code == 0, printed.output
-    configuration = yaml.safe_load(printed.stdout)
+    configuration = next(yaml.safe_load_all(printed.stdout))
     configuration["webhooks"][0]["failurePolicy"] = "Fail"
     plane.api.apply(CONFIGURATION, configuration)
     deadline = time.monotonic() + PATIENCE

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from bridge.admission.configuration import API_VERSION, KINDS
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
 from tests.deploy.parts import CHART, ROOT
@@ -19,7 +20,7 @@ from tests.deploy.rendering import helm, one
 
 DEPLOY = ROOT / "deploy"
 INSTALL = ROOT / "docs" / "how-to" / "install-on-a-cluster.md"
-CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
+CONFIGURATIONS = [f"/apis/{API_VERSION}/{which.plural}" for which in KINDS]
 
 
 @pytest.fixture(scope="module")
@@ -113,18 +114,20 @@ def test_an_upgrade_by_helm_leaves_what_the_bridge_keeps(plane: ControlPlane, tm
     place: list[str | Path] = ["--namespace", "other", "--kubeconfig", plane.kubeconfig]
     values = ["--set", "crds.install=false", "--set", "policyNamespaces={team-policies}"]
     helm("install", "other", CHART, "--create-namespace", *place, *values, home=tmp_path)
-    before = plane.api.get(f"{CONFIGURATIONS}/{name}")
-    assert before["webhooks"][0]["failurePolicy"] == "Ignore"
+    for path in CONFIGURATIONS:
+        assert plane.api.get(f"{path}/{name}")["webhooks"][0]["failurePolicy"] == "Ignore"
     authority = base64.b64encode(plane.certificate_authority.read_bytes()).decode()
     kept = [
         {"op": "replace", "path": "/webhooks/0/failurePolicy", "value": "Fail"},
         {"op": "add", "path": "/webhooks/0/clientConfig/caBundle", "value": authority},
     ]
-    plane.api.request("PATCH", f"{CONFIGURATIONS}/{name}", kept, "application/json-patch+json")
+    for path in CONFIGURATIONS:
+        plane.api.request("PATCH", f"{path}/{name}", kept, "application/json-patch+json")
     helm("upgrade", "other", CHART, *place, *values, "--set", "replicas=3", home=tmp_path)
-    after = plane.api.get(f"{CONFIGURATIONS}/{name}")["webhooks"][0]
-    assert after["failurePolicy"] == "Fail"
-    assert after["clientConfig"]["caBundle"] == kept[1]["value"]
+    for path in CONFIGURATIONS:
+        after = plane.api.get(f"{path}/{name}")["webhooks"][0]
+        assert after["failurePolicy"] == "Fail"
+        assert after["clientConfig"]["caBundle"] == kept[1]["value"]
     deployment = plane.api.get(f"/apis/apps/v1/namespaces/other/deployments/{name}")
     assert deployment["spec"]["replicas"] == 3
     helm("uninstall", "other", *place, home=tmp_path)
@@ -137,9 +140,8 @@ def test_removed_as_documented_crds_and_policies_stay(applied: ControlPlane, kub
     arguments = [str(ROOT / word) if word.startswith("deploy/") else word for word in shlex.split(command)[1:]]
     kubectl(*arguments)
     label = "app.kubernetes.io/name=policy-bridge"
-    kinds = (
-        "deployments,services,configmaps,roles,rolebindings,clusterroles,mutatingwebhookconfigurations,networkpolicies"
-    )
+    kinds = "deployments,services,configmaps,roles,rolebindings,clusterroles,networkpolicies"
+    kinds += "".join(f",{which.plural}" for which in KINDS)
     assert kubectl("get", kinds, "--all-namespaces", "-l", label, "-o", "name") == ""
     for namespace in ("policy-bridge", "opa-policies"):
         assert applied.api.get(f"/api/v1/namespaces/{namespace}")["status"]["phase"] == "Active"

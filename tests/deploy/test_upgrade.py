@@ -76,7 +76,7 @@ def _release(values: dict[str, Any], kubectl: Kubectl, tmp_path: Path) -> Object
     """The chart's objects, applied, but for what runs Pods and for what is bound to the address of a Service."""
     objects = template(CHART, tmp_path / "helm", {**values, "crds": {"install": False}})
     for obj in sorted(objects, key=lambda obj: obj["kind"] != "Namespace"):
-        if obj["kind"] not in {"MutatingWebhookConfiguration", "Deployment"}:
+        if obj["kind"] not in {"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration", "Deployment"}:
             kubectl("apply", "-f", "-", text=json.dumps(obj))
     return objects
 

@@ -82,6 +82,10 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- $_ := set $made "webhook_configuration" $name -}}
 {{- $_ := set $made "webhook_decision" .Values.webhook.decision -}}
 {{- $_ := set $made "webhook_deadline" .Values.webhook.timeoutSeconds -}}
+{{- if .Values.webhook.clientCertificates.configMap -}}
+{{- $_ := set $made "webhook_client_ca_file" "/etc/policy-bridge/clients/ca.crt" -}}
+{{- $_ := set $made "webhook_client_names" .Values.webhook.clientCertificates.commonNames -}}
+{{- end -}}
 {{- if include "policy-bridge.ownCertificate" . -}}
 {{- $_ := set $made "webhook_secret" (include "policy-bridge.certificateSecret" .) -}}
 {{- else -}}

@@ -17,9 +17,9 @@ from bridge.admission.keeper import differences
 def test_the_service_or_the_url_is_where_each_webhook_is() -> None:
     service = {"namespace": "infra", "name": "bridge", "path": "/validation", "port": 8443}
     assert Target(service="infra/bridge", port=8443).client_config("/validation") == {"service": service}
-    target = Target(url="https://10.0.0.7/bridge/admission", service="infra/bridge")
-    assert target.client_config(MUTATING.path, b"CA") == {"url": target.url, "caBundle": "Q0E="}
-    assert target.client_config(VALIDATING.path) == {"url": "https://10.0.0.7/bridge/validation"}
+    target = Target(url="https://10.0.0.7/bridge/admission", service="infra/bridge", ca_bundle=b"CA")
+    assert target.client_config(MUTATING.path) == {"url": target.url, "caBundle": "Q0E="}
+    assert target.client_config(VALIDATING.path) == {"url": "https://10.0.0.7/bridge/validation", "caBundle": "Q0E="}
 
 
 def _webhook(which: Kind, *resources: str) -> dict[str, Any]:
