@@ -335,3 +335,15 @@ def _single(found: list[dict[str, Any]]) -> set[tuple[str, str, str, str]]:
         for name in rule.get("resourceNames", [""])
         for verb in rule["verbs"]
     }
+
+
+def test_images_are_taken_by_digest_where_values_name_one(tmp_path: Path) -> None:
+    ours, opa = f"sha256:{64 * 'a'}", f"sha256:{64 * 'b'}"
+    objects = template(CHART, tmp_path, {"image": {"digest": ours}, "opa": {"image": {"digest": opa}}})
+    spec = one(objects, "Deployment")["spec"]["template"]["spec"]
+    images = {container["name"]: container["image"] for container in (*spec["initContainers"], *spec["containers"])}
+    assert images == {
+        "credentials": f"policy-bridge@{ours}",
+        "bridge": f"policy-bridge@{ours}",
+        "opa": f"docker.io/openpolicyagent/opa@{opa}",
+    }
