@@ -17,7 +17,7 @@ from bridge.modules import view
 from bridge.modules.places import Fault
 from bridge.modules.submissions import DataPath, Problem, Submission
 
-WRITTEN = ("bridge_state", "index", "kinds", "objects")  # documents that the replicator writes
+WRITTEN = ("bridge_state", "facts", "index", "kinds", "objects")  # documents that the replicator writes
 _POINTS = (("bridge", "extensions", "hierarchy"), ("bridge", "strategies"))
 _OWN = "claim_refused"  # the code of these problems
 

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from bridge.model.changes import Object
 from bridge.model.keys import Key
-from bridge.replicator.index_entries import Entries
+from bridge.replicator.index_entries import NO_FACTS, Links, stamp_of
 from bridge.replicator.shelving import OWN, entry_at, part_of, place_of
 from bridge.replicator.skeleton import Operation, Path, Skeleton
 
+T = TypeVar("T")
 OBJECTS = "objects"
+FACTS = "facts"
 KINDS = "kinds"
 INDEX = "index"
 INDEXES = (
@@ -35,6 +37,7 @@ INDEXES = (
 
 
 Held = dict[str, dict[str, dict[str, dict[str, str]]]]  # versions by group, Kind, namespace and name
+Facts = dict[str, dict[str, dict[str, dict[str, Any]]]]  # the document `facts`, by the same
 Index = dict[str, Any]  # the document `index`: parts of it are deeper than others
 
 
@@ -44,6 +47,7 @@ class _Known(NamedTuple):
     paths: tuple[Path, ...]  # in the index
     values: tuple[Any, ...] = ()  # at these paths; none where they were adopted
     made_from: int | None = None  # what the links were made from; None: nobody can tell
+    facts: bytes = NO_FACTS  # as JSON
 
 
 _OWN = object()  # among the values: a list of the object's own key alone, as most are
@@ -58,7 +62,7 @@ class Difference(NamedTuple):
     other: int
 
 
-_FLOORS: frozenset[Path] = frozenset({(OBJECTS,), (INDEX,), *((INDEX, name) for name in INDEXES)})
+_FLOORS: frozenset[Path] = frozenset({(OBJECTS,), (FACTS,), (INDEX,), *((INDEX, name) for name in INDEXES)})
 
 
 class Documents:
@@ -71,6 +75,9 @@ class Documents:
         self._bytes = 0
         self._skeleton = Skeleton(_FLOORS)
         self.counts: Counter[str] = Counter()  # objects by type (`<group>/<Kind>`)
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self._known)
 
     def __len__(self) -> int:
         return len(self._known)
@@ -87,7 +94,7 @@ class Documents:
 
     def begin(self) -> None:
         """Plan empty roots, which replace whatever OPA has. What links were written is remembered until `finish`."""
-        self._skeleton.begin({OBJECTS: {}, INDEX: {name: {} for name in INDEXES}})
+        self._skeleton.begin({OBJECTS: {}, FACTS: {}, INDEX: {name: {} for name in INDEXES}})
         self._former.update(self._known)
         self._known.clear()
         self.counts.clear()
@@ -98,8 +105,8 @@ class Documents:
         self._former.clear()
         self._paths = None
 
-    def adopt(self, held: Held, index: Index, *, linked: bool = True) -> None:
-        """Take what OPA has for written, and plan that index entries of objects that it lacks are removed.
+    def adopt(self, held: Held, index: Index, facts: Facts, *, linked: bool = True) -> None:
+        """Take what OPA has for written, and plan that index entries and facts of objects that it lacks are removed.
 
         Unless they are `linked` as they should be, objects count as of an unknown version.
         """
@@ -108,6 +115,7 @@ class Documents:
         self._former.clear()
         self._skeleton = Skeleton(_FLOORS)
         self._skeleton.adopt((OBJECTS,), whole=False)
+        self._skeleton.adopt((FACTS,), whole=False)
         self._skeleton.adopt((INDEX,), whole=False)
         for name in INDEXES:
             self._skeleton.adopt((INDEX, name), whole=False)
@@ -116,10 +124,17 @@ class Documents:
             self._skeleton.adopt((INDEX, *place))
             path, declarer = entry_at(place)
             paths.setdefault(declarer, []).append(path)
+        stored = dict(_flat(facts))
+        for key in stored:
+            self._skeleton.adopt((FACTS, *_place(key)))
         for key, version in _flat(held):
             self._skeleton.adopt((OBJECTS, *_place(key)))
-            self._known[key] = _Known(version if linked else "", None, tuple(paths.pop(str(key), ())))
+            own = tuple(paths.pop(str(key), ()))
+            text = msgspec.json.encode(stored.pop(key)) if key in stored else NO_FACTS
+            self._known[key] = _Known(version if linked else "", None, own, facts=text)
             self.counts[key.type_id] += 1
+        for key in stored:
+            self._skeleton.remove((FACTS, *_place(key)))
         for declarer, left in paths.items():
             for path in left:
                 self._skeleton.remove((INDEX, *place_of(path, declarer)))
@@ -185,21 +200,23 @@ class Documents:
         known = self._known.get(key) or self._former.get(key)
         return known.made_from if known else None
 
-    def put(self, key: Key, obj: Object, entries: Entries | None, made_from: int | None = None) -> None:
-        """Plan an object with its part of the index, in place of what it had there.
+    def put(self, key: Key, obj: Object, links: Links | None, made_from: int | None = None) -> None:
+        """Plan an object with its part of the index and its facts, in place of what it had there.
 
-        Without entries it has those that were last written. `made_from` is a number for what they are made from.
+        Without links it has those that were last written. `made_from` is a number for what they are made from.
         """
         text = sys.intern(str(key))
         known = self._known.get(key)
         last = known or self._former.pop(key, None) or _Known("", None, ())
-        if entries is None:
-            paths, values = last.paths, last.values
+        if links is None:
+            paths, values, facts = last.paths, last.values, last.facts
         else:
-            paths = tuple(self._once(path) for path, _ in entries)
-            values = tuple(_OWN if value == [text] else value for _, value in entries)
+            paths = tuple(self._once(path) for path, _ in links.entries)
+            values = tuple(_OWN if value == [text] else value for _, value in links.entries)
+            facts = links.facts
         self._skeleton.put((OBJECTS, *_place(key)), obj)
-        if entries is not None or not known:
+        self._put_facts(key, known.facts if known else NO_FACTS, facts)
+        if links is not None or not known:
             for path in set(known.paths if known else ()).difference(paths):
                 self._skeleton.remove((INDEX, *place_of(path, text)))
             for path, value in zip(paths, values, strict=True):
@@ -210,7 +227,27 @@ class Documents:
         version = obj["metadata"].get("resourceVersion", "")
         if not known:
             self.counts[key.type_id] += 1
-        self._known[key] = _Known(version, hash(declared), paths, values, made_from)
+        self._known[key] = _Known(version, hash(declared), paths, values, made_from, facts)
+
+    def outdated(self, stamps: Mapping[str, str]) -> list[Key]:
+        """The objects whose facts were not made from what the `stamps` of their types (`<group>/<Kind>`) name."""
+        return [key for key, known in self._known.items() if stamp_of(known.facts) != stamps.get(key.type_id, "")]
+
+    def put_facts(self, key: Key, facts: bytes) -> None:
+        """Plan the facts of an object, in place of those that it had."""
+        known = self._known[key]
+        self._put_facts(key, known.facts, facts)
+        self._known[key] = known._replace(facts=facts)
+
+    def repair_facts(self, key: Key, facts: bytes) -> None:
+        """Plan the facts of an object, whatever is there in OPA."""
+        place = (FACTS, *_place(key))
+        if facts:
+            self._skeleton.put(place, msgspec.Raw(facts))
+        else:
+            self._skeleton.adopt(place)
+            self._skeleton.remove(place)
+        self._known[key] = self._known[key]._replace(facts=facts)
 
     def remove(self, key: Key) -> None:
         """Plan that OPA holds nothing of an object."""
@@ -218,9 +255,19 @@ class Documents:
         if known:
             self.counts[key.type_id] -= 1
             self._skeleton.remove((OBJECTS, *_place(key)))
+            self._put_facts(key, known.facts, NO_FACTS)
             text = str(key)
             for path in known.paths:
                 self._skeleton.remove((INDEX, *place_of(path, text)))
+
+    def _put_facts(self, key: Key, before: bytes, facts: bytes) -> None:
+        if facts == before:
+            return
+        if facts:
+            self._skeleton.put((FACTS, *_place(key)), msgspec.Raw(facts))
+            self._bytes += len(facts)
+        else:
+            self._skeleton.remove((FACTS, *_place(key)))
 
     def _once(self, path: Path) -> Path:
         return path if self._paths is None else self._paths.setdefault(path, path)
@@ -246,12 +293,12 @@ def _declared(obj: Object) -> bytes:
     return msgspec.json.encode({**declared, "metadata": metadata}, order="deterministic")
 
 
-def _flat(held: Held) -> Iterator[tuple[Key, str]]:
+def _flat(held: Mapping[str, Mapping[str, Mapping[str, Mapping[str, T]]]]) -> Iterator[tuple[Key, T]]:
     for group, kinds in held.items():
         for kind, namespaces in kinds.items():
             for namespace, names in namespaces.items():
-                for name, version in names.items():
-                    yield Key(group, kind, namespace, name), version
+                for name, value in names.items():
+                    yield Key(group, kind, namespace, name), value
 
 
 def _leaves(index: Index, above: Path = ()) -> Iterator[Path]:

@@ -60,6 +60,7 @@ class Filling:
             self._intake.pending.forget(type_id)  # found in OPA, from a bridge before this one
         await self._gathered()  # the types of policy kinds that were not known before
         await self._write_all()
+        await self._writer.renew_facts()  # policies may have come before the kinds that their facts depend on
         await self._writer.finish()
 
     async def _gathered(self) -> None:

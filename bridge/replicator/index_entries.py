@@ -8,13 +8,40 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from sys import intern
-from typing import Any
+from typing import Any, NamedTuple
+
+import msgspec
 
 from bridge.replicator.skeleton import Path
 
 Entries = list[tuple[Path, Any]]  # the path of an entry: the part of the index, then keys; and the value
+NO_FACTS = b""
 _Edge = tuple[str, str]  # the keys of parent and child
 _CLUSTER = "-"  # the namespace of a cluster-scoped object in its key
+
+
+class Links(NamedTuple):
+    """What OPA stores of an object besides the object: its entries in the index, and its facts as JSON."""
+
+    entries: Entries
+    facts: bytes = NO_FACTS
+
+
+NO_LINKS = Links([])
+
+
+class _Stamped(msgspec.Struct):
+    by: str = ""
+
+
+def links_of(key: str, links: Mapping[str, Any]) -> Links:
+    """Return what OPA stores of an object by the answer of the query `links` for it."""
+    return Links(entries_of(key, links), msgspec.json.encode(links["facts"]) if "facts" in links else NO_FACTS)
+
+
+def stamp_of(facts: bytes) -> str:
+    """Return what facts were made from besides the object, as they state it; empty where that is nothing."""
+    return msgspec.json.decode(facts, type=_Stamped).by if facts else ""
 
 
 def entries_of(key: str, links: Mapping[str, Any]) -> Entries:

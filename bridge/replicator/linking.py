@@ -16,26 +16,26 @@ from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, QueryError
 from bridge.opa.parts import batches, in_parts
 from bridge.replicator.declared import Reading
-from bridge.replicator.index_entries import Entries, entries_of
+from bridge.replicator.index_entries import NO_LINKS, Links, links_of
 
 BATCH = 500  # objects a query
 FAR = 8 * BATCH  # objects, from the first that waits, whose links are asked ahead: what is kept, and looked through
 AT_ONCE = 3  # queries under way: OPA evaluates each on one core, and has the next one when it is done
 
 
-class Links(NamedTuple):
+class Made(NamedTuple):
     """The links of one object. `made_from` is a number for what they are made from; None: nobody can tell that.
 
-    `entries` is None where they are the ones that were made from the same before.
+    `links` is None where they are the ones that were made from the same before.
     """
 
     made_from: int | None
-    entries: Entries | None
+    links: Links | None
 
 
 Known = Callable[[Key], int | None]  # what the links that OPA has of an object were made from
 Held = Callable[[Key, Object], bool]  # whether OPA has this very object
-_Answer = asyncio.Task[dict[Key, Entries]]
+_Answer = asyncio.Task[dict[Key, Links]]
 _Missing = tuple[Key, Object, msgspec.Raw, int | None]  # with what its links are made from, and the number for that
 
 
@@ -64,7 +64,7 @@ class _Asked(NamedTuple):
 
 
 class Linking:
-    """Gives the index entries of objects.
+    """Gives the index entries and facts of objects.
 
     Those that were asked `ahead` are kept until they are fetched, and count only for the very object that was asked.
     """
@@ -75,7 +75,7 @@ class Linking:
         self._room = asyncio.Semaphore(AT_ONCE)
         self._reading: Reading | None = None  # None: OPA is to be asked
 
-    async def of(self, objects: Mapping[Key, Object], known: Known = _nothing_known) -> dict[Key, Links]:
+    async def of(self, objects: Mapping[Key, Object], known: Known = _nothing_known) -> dict[Key, Made]:
         """The links of each object. Raises OpaError."""
         while objects:
             try:
@@ -89,6 +89,11 @@ class Linking:
                 self.drop(objects)
                 return found
         return {}
+
+    async def of_stored(self, keys: Sequence[str]) -> dict[Key, Links]:
+        """The links of objects as OPA holds them. Raises OpaError."""
+        answers = await in_parts(self._opa, "links", "keys", keys, {})
+        return {parse_key(key): links_of(key, links) for _, answer in answers for key, links in answer.items()}
 
     async def ahead(
         self, waiting: Mapping[Key, Object | None], known: Known = _nothing_known, held: Held = _nothing_held
@@ -154,15 +159,15 @@ class Linking:
                 asked[key] = _Asked(obj, made_from, query)
         return asked
 
-    async def _query(self, reading: Reading, batch: Sequence[_Missing]) -> dict[Key, Entries]:
+    async def _query(self, reading: Reading, batch: Sequence[_Missing]) -> dict[Key, Links]:
         declared = [text for _, _, text, _ in batch]
         async with self._room:
             # One object whose links cannot be made must not keep the others out: it goes in without them.
             answers = await in_parts(self._opa, "links", "objects", declared, {"reads": reading.fields}, _named)
-            return {parse_key(key): entries_of(key, links) for _, answer in answers for key, links in answer.items()}
+            return {parse_key(key): links_of(key, links) for _, answer in answers for key, links in answer.items()}
 
 
-async def _answered(asked: Mapping[Key, _Asked]) -> dict[Key, Links]:
+async def _answered(asked: Mapping[Key, _Asked]) -> dict[Key, Made]:
     """The links, once all answers are there."""
     answers = {one.answer for one in asked.values() if one.answer is not None}
     try:
@@ -175,7 +180,7 @@ async def _answered(asked: Mapping[Key, _Asked]) -> dict[Key, Links]:
     if errors:
         raise errors[0]
     return {
-        key: Links(one.made_from, None if one.answer is None else one.answer.result().get(key, []))
+        key: Made(one.made_from, None if one.answer is None else one.answer.result().get(key, NO_LINKS))
         for key, one in asked.items()
     }
 

@@ -220,7 +220,7 @@ class Replicator:
                         await self._intake.wake.wait()
                 except TimeoutError:
                     pass
-            self._follow_rules()
+            await self._follow_rules()
             if clock() >= look or self._doubt:
                 self._doubt, self._looking = False, self._doubt
                 try:
@@ -235,13 +235,13 @@ class Replicator:
 
     async def _audit(self) -> None:
         try:
-            await self._writer.audit()
+            same = await self._writer.audit()
         except Lost:
             self.counted.audits["different"] += 1
             raise
-        self.counted.audits["same"] += 1
+        self.counted.audits["same" if same else "different"] += 1
 
-    def _follow_rules(self) -> None:
+    async def _follow_rules(self) -> None:
         """Go on once OPA has what is served. Raises Lost where links are to be made anew."""
         rules = self._rules() if self._rules_change else None
         if rules is None:
@@ -249,6 +249,7 @@ class Replicator:
         if rules != self._linked_by or self._relinks:
             raise Lost("its links were made by other modules than are in force now", reason="modules")
         self._rules_change = False
+        await self._writer.renew_facts()  # modules give the levels and the bounds that facts depend on
         self.filled.set()
         self._tell(Notice(refilled=True))
 
@@ -268,6 +269,7 @@ class Replicator:
         kinds = any(key.type_id in DESCRIBING for key in keys)
         if kinds:
             await self._describing.describe()
+            await self._writer.renew_facts()
         if written:
             was = {key: written[key].paths for key in keys if written[key].paths}
             reported = written.keys() - set(keys)

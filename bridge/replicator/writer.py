@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import structlog
 
 from bridge.model.changes import Object
-from bridge.model.keys import Key
+from bridge.model.keys import Key, parse_key
 from bridge.opa.client import Opa
+from bridge.opa.parts import batches
 from bridge.replicator.claim import Claim, Lost
-from bridge.replicator.documents import INDEX, Documents, Index
+from bridge.replicator.documents import FACTS, INDEX, Documents, Facts, Index
+from bridge.replicator.index_entries import NO_LINKS
 from bridge.replicator.linking import Linking
 from bridge.replicator.skeleton import Path
 
 log = structlog.get_logger(__name__)
 
 MOST_OPERATIONS = 500  # a write: OPA's cost grows with their square, and everybody else waits meanwhile
+FACTS_BATCH = 200  # objects whose facts are made in one query, so that a change waits for few
+FACTS_AUDITED = 1_000  # objects whose facts one audit compares
 MOST_BYTES = 32 << 20  # a write: OPA takes 256 MiB, and its memory peaks at several times the body
 
 
@@ -38,6 +43,7 @@ class Writer:
         self._claim = claim
         self._filled = False
         self._begun = False
+        self._unaudited: list[Key] = []  # objects whose facts are to be compared next
         self._astray = False  # OPA's index is not what it should be: it is of no use
 
     def doubt_links(self) -> None:
@@ -57,8 +63,9 @@ class Writer:
         if usable:
             held = await self.ask("held")
             index: Index | None = await self._claim.ask(lambda: self._opa.get(INDEX))
+            facts: Facts | None = await self._claim.ask(lambda: self._opa.get(FACTS))
             linked = found.linked and not relink
-            self.documents.adopt(held, index or {}, linked=linked)
+            self.documents.adopt(held, index or {}, facts or {}, linked=linked)
             log.info("goes on with what OPA holds", objects=len(self.documents), linked=linked)
         else:
             self.documents.begin()
@@ -77,17 +84,44 @@ class Writer:
         if self._begun:
             await self._send()
 
-    async def audit(self) -> None:
-        """Compare OPA's objects and the size of its index with what was written. Raises Lost where they differ."""
+    async def audit(self) -> bool:
+        """Compare OPA's objects, the size of its index and some facts with what was written.
+
+        Returns whether all was the same. Facts that differ are repaired; for other differences it raises Lost.
+        """
         different = self.documents.differences(await self.ask("held"))
         for type_id, missing, foreign, other in different:
             log.error("OPA lacks what was written", type=type_id, missing=missing, foreign=foreign, other=other)
         linked, wanted = await self.ask("linked"), self.documents.linked()
+        astray_facts = await self._audit_facts()
         self._astray = any(linked.get(name, 0) != count for name, count in wanted.items())
         if self._astray:
             log.error("OPA's index is not what was written", has=linked, written=wanted)
         if different or self._astray:
             raise Lost("an audit found that OPA does not hold what was written: somebody else has changed it")
+        return not astray_facts
+
+    async def _audit_facts(self) -> bool:
+        """Compare the facts of some objects, of others each time, with newly made ones; repair what differs.
+
+        Returns whether some differed: somebody else has written there.
+        """
+        if not self._unaudited:
+            self._unaudited = list(self.documents)
+        keys = [key for key in self._unaudited[-FACTS_AUDITED:] if self.documents.version(key) is not None]
+        del self._unaudited[-FACTS_AUDITED:]
+        astray = False
+        for batch in batches(keys, FACTS_BATCH):
+            asked = {"keys": list(map(str, batch))}
+            different = await self._claim.ask(functools.partial(self._opa.query, "differing_facts", asked))
+            if different:
+                astray = True
+                log.error("facts in OPA are not those that were written: repaired", objects=different)
+                made = await self._claim.ask(functools.partial(self.linking.of_stored, different))
+                for key in map(parse_key, different):
+                    self.documents.repair_facts(key, made.get(key, NO_LINKS).facts)
+                await self._send()
+        return astray
 
     async def ask(self, query: str) -> Any:
         """The answer to a query without input, from an OPA that holds what was written."""
@@ -97,6 +131,17 @@ class Writer:
         """Store the policy kinds in force."""
         self.documents.put_kinds(kinds)
         await self._send()
+
+    async def renew_facts(self) -> None:
+        """Make the facts again that were made from something else than policy kinds and modules are now."""
+        keys = self.documents.outdated(await self.ask("stamps"))
+        for batch in batches(keys, FACTS_BATCH):
+            made = await self._claim.ask(functools.partial(self.linking.of_stored, list(map(str, batch))))
+            for key in batch:
+                self.documents.put_facts(key, made.get(key, NO_LINKS).facts)
+            await self._send()
+        if keys:
+            log.info("facts renewed", objects=len(keys))
 
     async def link_ahead(self, waiting: Mapping[Key, Object | None]) -> bool:
         """Make links of a batch of what waits to be written; False where there is no whole one, or no answer."""
@@ -118,7 +163,7 @@ class Writer:
             else:
                 upserts[key] = obj
         self.linking.drop(batch.keys() - upserts.keys())
-        links = await self._claim.ask(lambda: self.linking.of(upserts, self.documents.made_from))
+        made = await self._claim.ask(lambda: self.linking.of(upserts, self.documents.made_from))
         written: dict[Key, Before] = {}
         for key in (*deletes, *upserts):
             written[key] = Before(self.documents.essence(key), self.documents.index_paths(key))
@@ -126,7 +171,7 @@ class Writer:
             self.documents.remove(key)
             await self._send_what_is_much()
         for key, obj in upserts.items():
-            self.documents.put(key, obj, links[key].entries, links[key].made_from)
+            self.documents.put(key, obj, made[key].links, made[key].made_from)
             await self._send_what_is_much()
         if self.documents.planned or not self._begun:
             await self._send()

@@ -14,7 +14,8 @@ from bridge.modules.shipped import shipped_bundle
 from bridge.opa.client import Opa
 from bridge.opa.managed import ManagedOpa
 from bridge.opa.measuring import Requests
-from bridge.replicator.linking import BATCH, Linking, Links
+from bridge.replicator.index_entries import Entries
+from bridge.replicator.linking import BATCH, Linking, Made
 from bridge.resources import rego_root
 from tests.integration.test_modules_of_admins import put_module
 
@@ -29,6 +30,10 @@ async def opa_url(opa_path: Path) -> AsyncIterator[str]:
 async def linking(opa_url: str) -> AsyncIterator[Linking]:
     async with Opa(opa_url) as opa:
         yield Linking(opa)
+
+
+def _entries(made: Made) -> Entries:
+    return made.links.entries if made.links else []
 
 
 def _route(number: int, gateway: str = "public") -> Object:
@@ -97,7 +102,7 @@ async def test_an_object_that_changed_after_it_was_asked_ahead_is_asked_anew(lin
     assert await linking.ahead(routes)
     changed = _route(0, gateway="internal")
     found = await linking.of(routes | _by_key(changed))
-    paths = {path for path, _ in found[key_of(changed)].entries or []}
+    paths = {path for path, _ in _entries(found[key_of(changed)])}
     assert ("children", "gateway.networking.k8s.io/Gateway/shop/internal") in paths
     assert ("children", "gateway.networking.k8s.io/Gateway/shop/public") not in paths
 
@@ -111,8 +116,8 @@ async def test_links_made_from_the_same_are_not_made_again(linking: Linking) -> 
     after = await linking.of(
         {route: labelled, other: moved}, {key: links.made_from for key, links in before.items()}.get
     )
-    assert after[route] == Links(before[route].made_from, None)
-    assert after[other].entries
+    assert after[route] == Made(before[route].made_from, None)
+    assert _entries(after[other])
 
 
 async def test_a_module_that_comes_has_all_links_made_again(linking: Linking, opa_url: str) -> None:
@@ -125,13 +130,13 @@ links contains ["acme.io/Plan/shop/p", sprintf("core/Service/shop/%v", [input.ob
     labelled = {**_route(1), "spec": {**_route(1)["spec"], "hostnames": ["from-the-module"]}}
     (links,) = (await linking.of(_by_key(labelled), {key: one.made_from for key, one in before.items()}.get)).values()
     assert links.made_from is None
-    assert ("parents", "core/Service/shop/from-the-module") in {path for path, _ in links.entries or []}
+    assert ("parents", "core/Service/shop/from-the-module") in {path for path, _ in _entries(links)}
 
 
 async def test_ahead_too_links_made_from_the_same_are_not_made_again(linking: Linking) -> None:
     routes = _by_key(*(_route(number) for number in range(BATCH)))
     known = {key: links.made_from for key, links in (await linking.of(routes)).items()}
     assert await linking.ahead(routes, known.get)
-    assert all(links.entries is None for links in (await linking.of(routes, known.get)).values())
+    assert all(links.links is None for links in (await linking.of(routes, known.get)).values())
     assert await linking.ahead(routes, known.get)
-    assert all(links.entries for links in (await linking.of(routes)).values())
+    assert all(_entries(links) for links in (await linking.of(routes)).values())

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -179,6 +180,22 @@ async def _compare(bridge: Bridge, when: str) -> None:
         entry["object"]: marks_wanted(entry) for entry in affected
     }, when
     await _compare_ledger(opa, bridge.remediator._ledger, {*policies, *marked}, when)
+    await _compare_facts(opa, bridge.source, when)
+
+
+async def _compare_facts(opa: Opa, source: ScriptedSource, when: str) -> None:
+    """Stored facts are those that would be made now, of the objects that exist."""
+    keys = [str(key) for key in source.objects]
+    assert await opa.query("differing_facts", {"keys": keys}) == [], when
+    stored = _flattened(await opa.get("facts"))
+    assert stored <= {str(key) for key in source.objects}, when
+    assert stored, when
+
+
+def _flattened(facts: Any, depth: int = 4) -> set[str]:
+    if depth == 1:
+        return set(facts)
+    return {f"{name}/{rest}" for name, below in facts.items() for rest in _flattened(below, depth - 1)}
 
 
 async def _compare_ledger(opa: Opa, ledger: Ledger, keys: set[str], when: str) -> None:

@@ -3,30 +3,38 @@ package bridge.v1
 import data.bridge.index
 import data.bridge.kinds
 import data.bridge.lib.keys
+import data.bridge.lookup
 import data.bridge.policy as policies
 
 # METADATA
 # description: |
 #   `links`: what each of `objects` declares, by key, `{above?, below?, served?, extended?, held?, targets?, classes?, selectors?,
 #   oversized?, facts?}` (see [documents](documents.md#dataindex)): what the replicator stores in the index and as facts. An object
-#   that declares nothing is absent. A client that gives objects with the fields of `links_read` alone says with `reads` which
+#   that declares nothing is absent. With `keys` instead, the same of stored objects. A client that gives objects with the fields of `links_read` alone says with `reads` which
 #   these were.
 # entrypoint: true
 links := _error("InvalidInput", "objects must be a list of objects with apiVersion, kind and metadata.name") if {
 	not _is_list("objects")
+	not _is_list("keys")
 } else := _error("OtherFields", "links reads other fields now than reads has: ask links_read again") if {
 	object.get(input, "reads", links_read) != links_read
 } else := {key: declared |
-	some obj in input.objects
+	some obj in _linked_objects
 	type := keys.type(obj.apiVersion, obj.kind)
 	key := keys.of_typed(type, obj)
-	declared := _declared(type, obj)
+	declared := declared_by(type, obj)
 	declared != {}
 }
 
-_declared(type, obj) := index.links_of_type(type, obj) if {
+_linked_objects := input.objects
+
+_linked_objects := [obj | some key in input.keys; obj := lookup.get(key)] if not input.objects
+
+# METADATA
+# description: What an object of a known type declares, with its facts.
+declared_by(type, obj) := index.links_of_type(type, obj) if {
 	not kinds.get(type)
-} else := object.union(index.links_of_type(type, obj), {"facts": policies.facts_of(obj)})
+} else := object.union(index.links_of_type(type, obj), {"facts": facts | facts := policies.facts_of(obj)})
 
 # METADATA
 # description: |

@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+import msgspec
+
 from bridge.opa.paths import segments_of
 from bridge.replicator.skeleton import Operation
 
@@ -19,7 +21,7 @@ def applied(document: dict[str, Any], operations: list[Operation]) -> dict[str, 
             holder = holder[segment]
         match operation["op"]:
             case "add":
-                holder[name] = copy.deepcopy(operation["value"])
+                holder[name] = msgspec.json.decode(msgspec.json.encode(operation["value"]))
             case "remove":
                 del holder[name]
             case other:

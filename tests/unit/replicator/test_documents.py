@@ -1,12 +1,13 @@
 from typing import Any
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bridge.model.changes import Object
 from bridge.model.keys import Key, key_of
 from bridge.replicator.documents import INDEXES, Difference, Documents, Held, essence
-from bridge.replicator.index_entries import Entries
+from bridge.replicator.index_entries import NO_LINKS, Entries, Links
 from bridge.replicator.shelving import place_of
 from tests.unit.replicator.json_patch import applied
 
@@ -18,31 +19,36 @@ PLACES = (
     | st.tuples(st.sampled_from(["selectors", "served"]), NAMES, NAMES, NAMES)
 )
 ENTRIES = st.lists(st.tuples(PLACES, st.integers()), unique_by=lambda e: e[0])
-STEPS = st.lists(st.tuples(st.sampled_from(["put", "remove", "plan"]), NAMES, ENTRIES), max_size=40)
+LINKS = st.builds(Links, ENTRIES, st.sampled_from([b"", b'{"a":1}', b'{"by":"x"}']))
+STEPS = st.lists(st.tuples(st.sampled_from(["put", "facts", "remove", "plan"]), NAMES, LINKS), max_size=40)
 
 
 def service(name: str, **metadata: Any) -> Object:
     return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name, "namespace": "shop", **metadata}}
 
 
-PLAN: tuple[str, str, Entries] = ("plan", "", [])
+PLAN: tuple[str, str, Links] = ("plan", "", NO_LINKS)
 
 
 def empty() -> dict[str, Any]:
-    return {"objects": {}, "index": {name: {} for name in INDEXES}}
+    return {"objects": {}, "facts": {}, "index": {name: {} for name in INDEXES}}
 
 
 def _step(
     documents: Documents,
     held: dict[str, Any],
-    model: dict[Key, tuple[Object, Entries]],
-    step: tuple[str, str, Entries],
+    model: dict[Key, tuple[Object, Links]],
+    step: tuple[str, str, Links],
 ) -> dict[str, Any]:
-    what, name, entries = step
+    what, name, links = step
     key = key_of(service(name))
     if what == "put":
-        documents.put(key, service(name), entries)
-        model[key] = (service(name), entries)
+        documents.put(key, service(name), links)
+        model[key] = (service(name), links)
+    elif what == "facts":
+        if key in model:
+            documents.put_facts(key, links.facts)
+            model[key] = (service(name), Links(model[key][1].entries, links.facts))
     elif what == "remove":
         documents.remove(key)
         model.pop(key, None)
@@ -54,8 +60,8 @@ def _step(
 def _stepped(
     documents: Documents,
     held: dict[str, Any],
-    model: dict[Key, tuple[Object, Entries]],
-    steps: list[tuple[str, str, Entries]],
+    model: dict[Key, tuple[Object, Links]],
+    steps: list[tuple[str, str, Links]],
 ) -> dict[str, Any]:
     for step in [*steps, PLAN]:
         held = _step(documents, held, model, step)
@@ -64,28 +70,30 @@ def _stepped(
 
 @given(STEPS, STEPS)
 def test_who_adopts_what_opa_holds_goes_on_as_if_it_had_written_that(
-    before: list[tuple[str, str, Entries]], after: list[tuple[str, str, Entries]]
+    before: list[tuple[str, str, Links]], after: list[tuple[str, str, Links]]
 ) -> None:
     first = Documents()
     first.begin()
-    model: dict[Key, tuple[Object, Entries]] = {}
+    model: dict[Key, tuple[Object, Links]] = {}
     held = _stepped(first, {}, model, before)
     second = Documents()
-    second.adopt(_versions(held), held["index"])
+    second.adopt(_versions(held), held["index"], held["facts"])
     assert second.differences(_versions(held)) == []
     assert second.linked() == first.linked()
     assert _stepped(second, held, model, after) == _expected(model)
 
 
-def test_index_entries_of_objects_that_are_not_there_are_removed_when_opa_is_adopted() -> None:
+def test_index_entries_and_facts_of_objects_that_are_not_there_are_removed_when_opa_is_adopted() -> None:
     held = empty()
     held["index"]["targeted"] = {"x": {"gone": 1, str(key_of(service("one"))): 2}, "y": {"gone": 1}}
     held["index"]["parents"] = {"g/K/n": {"g/K/n/a": {"g/K/n": {"g/K/n/gone": 1}}}}
     held["index"]["own"] = {"children": {"g/K/n": {"g/K/n/gone": 1}}}
     held["objects"] = {"core": {"Service": {"shop": {"one": service("one")}}}}
+    held["facts"] = {"core": {"Service": {"shop": {"gone": {}}}}}
     documents = Documents()
-    documents.adopt(_versions(held), held["index"])
+    documents.adopt(_versions(held), held["index"], held["facts"])
     after = applied(held, documents.take_plan())
+    assert after["facts"] == {}
     assert after["index"] == {**empty()["index"], "targeted": {"x": {str(key_of(service("one"))): 2}}}
 
 
@@ -93,7 +101,7 @@ def test_differences_are_counted_by_type() -> None:
     documents = Documents()
     documents.begin()
     for name in ("one", "two"):
-        documents.put(key_of(service(name)), service(name, resourceVersion="1"), [])
+        documents.put(key_of(service(name)), service(name, resourceVersion="1"), NO_LINKS)
     found = documents.differences(
         {"core": {"Service": {"shop": {"two": "2", "three": "1"}}, "Pod": {"shop": {"a": ""}}}}
     )
@@ -115,12 +123,12 @@ def _versions(held: dict[str, Any]) -> Held:
 
 @given(STEPS)
 def test_opa_holds_each_object_with_its_present_index_entries_and_nothing_else(
-    steps: list[tuple[str, str, Entries]],
+    steps: list[tuple[str, str, Links]],
 ) -> None:
     documents = Documents()
     documents.begin()
     held: dict[str, Any] = {}
-    model: dict[Key, tuple[Object, Entries]] = {}
+    model: dict[Key, tuple[Object, Links]] = {}
     for step in [*steps, PLAN]:
         held = _step(documents, held, model, step)
         if step[0] == "plan":
@@ -129,11 +137,14 @@ def test_opa_holds_each_object_with_its_present_index_entries_and_nothing_else(
             assert len(documents) == len(model)
 
 
-def _expected(model: dict[Key, tuple[Object, Entries]]) -> dict[str, Any]:
+def _expected(model: dict[Key, tuple[Object, Links]]) -> dict[str, Any]:
     found = empty()
-    for key, (obj, entries) in model.items():
+    for key, (obj, links) in model.items():
         found["objects"].setdefault("core", {}).setdefault("Service", {}).setdefault("shop", {})[key.name] = obj
-        for path, value in entries:
+        if links.facts:
+            facts = found["facts"].setdefault("core", {}).setdefault("Service", {}).setdefault("shop", {})
+            facts[key.name] = msgspec.json.decode(links.facts)
+        for path, value in links.entries:
             part = found["index"]
             *above, last = place_of(path, str(key))
             for name in above:
@@ -146,10 +157,10 @@ def test_deleted_and_put_again_in_one_plan_an_object_is_there() -> None:
     documents = Documents()
     documents.begin()
     key = key_of(service("one"))
-    documents.put(key, service("one"), [(("targeted", "x"), 1)])
+    documents.put(key, service("one"), Links([(("targeted", "x"), 1)]))
     held = applied({}, documents.take_plan())
     documents.remove(key)
-    documents.put(key, service("one", labels={}), [(("targeted", "x"), 2)])
+    documents.put(key, service("one", labels={}), Links([(("targeted", "x"), 2)]))
     held = applied(held, documents.take_plan())
     assert held["objects"]["core"]["Service"]["shop"]["one"]["metadata"]["labels"] == {}
     assert held["index"]["targeted"] == {"x": {str(key): 2}}
@@ -161,7 +172,7 @@ def test_what_is_known_of_an_object_is_what_was_put_last() -> None:
     key = key_of(service("one"))
     assert (documents.version(key), documents.essence(key), documents.index_paths(key)) == (None, None, ())
     obj = service("one", resourceVersion="7")
-    documents.put(key, obj, [(("parents", "x"), 1)])
+    documents.put(key, obj, Links([(("parents", "x"), 1)]))
     assert documents.version(key) == "7"
     assert documents.essence(key) == essence(obj)
     assert documents.index_paths(key) == (("parents", "x"),)
@@ -171,11 +182,11 @@ def test_objects_are_counted_by_type_whatever_is_put_removed_or_adopted() -> Non
     documents = Documents()
     one, two = service("one"), service("two")
     for obj in (one, two, one):
-        documents.put(key_of(obj), obj, [])
+        documents.put(key_of(obj), obj, NO_LINKS)
     documents.remove(key_of(two))
     documents.remove(key_of(two))
     assert (+documents.counts, documents.types()) == ({"core/Service": 1}, {"core/Service"})
-    documents.adopt({"core": {"Namespace": {"-": {"shop": "1", "infra": "2"}}}}, {})
+    documents.adopt({"core": {"Namespace": {"-": {"shop": "1", "infra": "2"}}}}, {}, {})
     assert +documents.counts == {"core/Namespace": 2}
     documents.begin()
     assert documents.types() == set()
@@ -184,7 +195,7 @@ def test_objects_are_counted_by_type_whatever_is_put_removed_or_adopted() -> Non
 def test_beginning_anew_forgets_and_replaces_everything() -> None:
     documents = Documents()
     documents.begin()
-    documents.put(key_of(service("one")), service("one"), [])
+    documents.put(key_of(service("one")), service("one"), NO_LINKS)
     held = applied({"foreign": 1}, documents.take_plan())
     documents.begin()
     assert len(documents) == 0
@@ -206,14 +217,15 @@ def test_an_object_whose_links_are_as_they_were_is_one_operation() -> None:
     documents = Documents()
     documents.begin()
     key = key_of(service("one"))
-    documents.put(key, service("one"), [(("children", "gateway"), [str(key)])], 17)
+    documents.put(key, service("one"), Links([(("children", "gateway"), [str(key)])], b"1"), 17)
     documents.take_plan()
     documents.put(key, service("one", resourceVersion="2"), None, 17)
     (operation,) = documents.take_plan()
     assert operation["value"] == service("one", resourceVersion="2")
     assert documents.index_paths(key) == (("children", "gateway"),)
     documents.remove(key)
-    assert [operation["path"] for operation in documents.take_plan()] == ["/objects/core", "/index/children/gateway"]
+    paths = [operation["path"] for operation in documents.take_plan()]
+    assert paths == ["/objects/core", "/facts/core", "/index/children/gateway"]
 
 
 def test_links_that_were_written_are_known_until_a_new_beginning_is_finished() -> None:
@@ -225,8 +237,8 @@ def test_links_that_were_written_are_known_until_a_new_beginning_is_finished() -
         (("parents", str(one)), ["gateway"]),
         (("limited", "x"), True),
     ]
-    documents.put(one, service("one"), links, 17)
-    documents.put(two, service("two"), [], 18)
+    documents.put(one, service("one"), Links(links, b"1"), 17)
+    documents.put(two, service("two"), NO_LINKS, 18)
     before = applied({}, documents.take_plan())
     documents.begin()
     assert (documents.made_from(one), documents.made_from(two)) == (17, 18)
@@ -238,7 +250,7 @@ def test_links_that_were_written_are_known_until_a_new_beginning_is_finished() -
     assert documents.made_from(one) is None
 
 
-def _route(number: int, namespace: str) -> tuple[Key, Object, Entries]:
+def _route(number: int, namespace: str) -> tuple[Key, Object, Links]:
     metadata = {"name": f"r{number}", "namespace": namespace}
     obj = {"apiVersion": "g/v1", "kind": "Route", "metadata": metadata}
     key = key_of(obj)
@@ -251,7 +263,7 @@ def _route(number: int, namespace: str) -> tuple[Key, Object, Entries]:
         (("referrers", "infra"), True),
         (("served", "g/Gateway/infra/public", f"r{number}.example.com", "/"), True),
     ]
-    return key, obj, links
+    return key, obj, Links(links, b"1")
 
 
 def test_namespaces_that_are_new_to_opa_are_few_operations_however_much_is_there() -> None:
@@ -264,9 +276,9 @@ def test_namespaces_that_are_new_to_opa_are_few_operations_however_much_is_there
                 key, obj, links = _route(number, namespace)
                 documents.put(key, obj, links)
         counts.append(len(documents.take_plan()))
-    # Of each namespace: its objects, what its routes declare of themselves (twice), of its Services, of the Gateway's
-    # children, of those that refer to the Gateway's namespace, and of what the Gateway serves.
-    assert counts == [2, 28, 28, 28, 28]
+    # Of each namespace: its objects and their facts, what its routes declare of themselves (twice), of its Services, of
+    # the Gateway's children, of those that refer to the Gateway's namespace, and of what the Gateway serves.
+    assert counts == [3, 32, 32, 32, 32]
 
 
 def test_what_an_object_declares_stands_by_the_homes_of_both_ends() -> None:
@@ -285,3 +297,12 @@ def test_what_an_object_declares_stands_by_the_homes_of_both_ends() -> None:
         "referrers": {"infra": {"g/Route/shop": {str(key): True}}},
         "served": {"g/Gateway/infra/public": {"g/Route/shop": {"r0.example.com": {"/": {str(key): True}}}}},
     }
+
+
+def test_facts_are_outdated_where_their_stamp_is_not_that_of_their_type() -> None:
+    documents = Documents()
+    documents.begin()
+    for name, facts in (("current", b'{"by":"now"}'), ("old", b'{"by":"before"}'), ("plain", b"{}"), ("none", b"")):
+        documents.put(key_of(service(name)), service(name), Links([], facts))
+    assert [key.name for key in documents.outdated({"core/Service": "now"})] == ["old", "plain", "none"]
+    assert [key.name for key in documents.outdated({})] == ["current", "old"]

@@ -1,0 +1,33 @@
+package bridge.v1
+
+import data.bridge.index
+import data.bridge.kinds
+import data.bridge.lib.keys
+import data.bridge.lib.levels
+import data.bridge.lookup
+
+# METADATA
+# description: |
+#   `stamps`: by type, `<group>/<Kind>`, what facts of its objects are made from now besides the object: the `by` that stored facts
+#   must have to count. A type whose facts depend on nothing else, or that has no facts, is absent or has the stamp "".
+# entrypoint: true
+stamps := object.union(
+	{type: index.stamp | some type, level in levels.by_type; level.section in {"Listener", "Rule"}},
+	{kind: kinds.stamp(kind) | some kind in kinds.names},
+)
+
+# METADATA
+# description: |
+#   `differing_facts`: those of `keys` whose stored facts are not the ones that follow from the stored object now.
+# entrypoint: true
+differing_facts := _keys_problem("keys") if {
+	_keys_problem("keys")
+} else := [key |
+	some key in input.keys
+	object.get(data.facts, split(key, "/"), null) != _stored_form(key)
+]
+
+# Stored facts have lists where newly made ones may have sets.
+_stored_form(key) := json.unmarshal(json.marshal(declared_by(keys.type_of(key), lookup.get(key)).facts)) if {
+	true
+} else := null

@@ -1,0 +1,168 @@
+"""Facts are stored with their objects, equal newly made ones, and are repaired where somebody else has written."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from bridge.model.changes import Object
+from bridge.model.keys import key_of
+from bridge.opa.client import Opa
+from bridge.opa.managed import ManagedOpa
+from bridge.replicator import replicator as replicating
+from bridge.replicator.replicator import Replicator
+from bridge.runtime.types import ALWAYS
+from tests.integration.loading import DEADLINE, Bench, author, loading, until
+from tests.integration.scripted import Notices, ScriptedSource
+
+OBJECTS = """
+- apiVersion: gateway.networking.k8s.io/v1
+  kind: Gateway
+  metadata: {namespace: infra, name: public}
+  spec: {gatewayClassName: main, listeners: [{name: web, port: 80, protocol: HTTP, hostname: '*.example.com'}]}
+- apiVersion: gateway.networking.k8s.io/v1
+  kind: HTTPRoute
+  metadata: {namespace: shop, name: cart}
+  spec: {parentRefs: [{namespace: infra, name: public}], hostnames: [shop.example.com], rules: [{name: all}]}
+- apiVersion: example.com/v1
+  kind: ColorPolicy
+  metadata: {namespace: shop, name: warm, creationTimestamp: '2026-01-01T00:00:00Z'}
+  spec: {targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: cart}], theme: {color: red}}
+- apiVersion: policybridge.io/v1alpha1
+  kind: PolicyKind
+  metadata: {name: colors}
+  spec: {group: example.com, kind: ColorPolicy, mode: Observe, class: Inherited, effectiveTarget: Rule}
+"""
+POLICY = "example.com/ColorPolicy/shop/warm"
+ROUTE = "gateway.networking.k8s.io/HTTPRoute/shop/cart"
+GATEWAY = "gateway.networking.k8s.io/Gateway/infra/public"
+TYPES = (*ALWAYS, "core/ConfigMap")
+LEVELS = """package bridge.extensions.hierarchy.edges
+
+levels := {"acme.io/Edge": {"object": "Gateway"}}
+"""
+
+
+def objects() -> list[Object]:
+    """A Gateway, a route, a policy and its kind."""
+    found: list[Object] = yaml.safe_load(OBJECTS)
+    return found
+
+
+async def facts(opa: Opa, key: str) -> Any:
+    """What is stored."""
+    return await opa.get(f"facts/{key}")
+
+
+async def assert_current(opa: Opa, source: ScriptedSource) -> None:
+    """Each stored fact equals the one that would be made now."""
+    assert await opa.query("differing_facts", {"keys": [str(key) for key in source.objects]}) == []
+
+
+@asynccontextmanager
+async def replicated(url: str, source: ScriptedSource) -> AsyncIterator[tuple[Opa, Notices]]:
+    """An OPA that a replicator has filled."""
+    async with Opa(url) as opa:
+        replicator = Replicator(source, opa, TYPES)
+        notices = Notices(source, replicator)
+        task = asyncio.create_task(replicator.run())
+        try:
+            async with asyncio.timeout(DEADLINE):
+                await replicator.filled.wait()
+            yield opa, notices
+            assert not task.done()
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_facts_are_stored_with_their_object_and_removed_with_it(opa: ManagedOpa) -> None:
+    source = ScriptedSource(objects())
+    async with replicated(opa.url, source) as (client, notices):
+        assert (await facts(client, ROUTE))["sections"] == ["all"]
+        assert (await facts(client, GATEWAY))["sections"] == ["web"]
+        assert (await facts(client, POLICY))["by"] == (await client.query("stamps", {}))["example.com/ColorPolicy"]
+        await assert_current(client, source)
+        route = objects()[1]
+        source.put({**route, "spec": {**route["spec"], "rules": [{"name": "one"}, {"name": "two"}]}})
+        await notices.until_written()
+        assert (await facts(client, ROUTE))["sections"] == ["one", "two"]
+        source.delete(key_of(route))
+        await notices.until_written()
+        assert await facts(client, ROUTE) is None
+
+
+async def test_facts_of_policies_follow_their_kind(opa: ManagedOpa) -> None:
+    source = ScriptedSource(objects())
+    async with replicated(opa.url, source) as (client, notices):
+        before = await facts(client, POLICY)
+        kind = objects()[3]
+        source.put({**kind, "spec": {**kind["spec"], "effectiveTarget": "Route"}})
+        await notices.until_written()
+        after = await facts(client, POLICY)
+        assert after["by"] != before["by"]
+        await assert_current(client, source)
+        source.delete(key_of(kind))
+        await notices.until_written()
+        await assert_current(client, source)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"op": "replace", "path": f"/facts/{ROUTE}/sections", "value": ["other"]},
+        {"op": "remove", "path": f"/facts/{GATEWAY}"},
+        {"op": "add", "path": "/facts/core", "value": {"Namespace": {"-": {"shop": {"odd": 1}}}}},
+    ],
+    ids=["overwritten", "removed", "added"],
+)
+async def test_an_audit_repairs_facts_that_somebody_else_has_written(
+    opa: ManagedOpa, change: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replicating, "AUDIT", 0.2)
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
+    source = ScriptedSource([*objects(), namespace])
+    async with replicated(opa.url, source) as (client, notices):
+        await notices.until_written()
+        before = await client.get("facts")
+        await client.patch([change])
+        async with asyncio.timeout(DEADLINE):
+            while (found := await client.get("facts")) != before:  # noqa: ASYNC110 - there is no sign of a repair
+                await asyncio.sleep(0.05)
+        assert found == before
+
+
+async def test_facts_are_current_after_a_module_changed_levels_during_a_fill(opa_path: Path) -> None:
+    async with loading(opa_path, whole=True) as bench, Opa(bench.managed.url, mend=bench.loader.blame) as client:
+        source = ScriptedSource(objects(), silent=["core/ConfigMap"])
+        replicator = _following(bench, client, source)
+        task = asyncio.create_task(replicator.run())
+        try:
+            await until(lambda: len(replicator) > 0 or replicator.waiting > 0)
+            bench.put("edges", LEVELS)
+            await bench.in_force("edges")
+            source.tell("core/ConfigMap")
+            async with asyncio.timeout(DEADLINE):
+                await replicator.filled.wait()
+            assert (await facts(client, ROUTE))["by"]
+            await assert_current(client, source)
+            bench.loader.remove(author("edges"))
+            async with asyncio.timeout(DEADLINE):
+                await bench.loader.in_force()
+                await replicator.filled.wait()
+            await assert_current(client, source)
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+
+def _following(bench: Bench, client: Opa, source: ScriptedSource) -> Replicator:
+    replicator = Replicator(source, client, TYPES, owner="x", content="test", rules=bench.loader.links)
+    bench.loader.before_rules_change(replicator.rules_change)
+    return replicator
