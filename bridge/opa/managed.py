@@ -19,6 +19,7 @@ import msgspec
 from bridge.model.nesting import decode
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaStartError, PortTaken
+from bridge.opa.memory import environment_of_opa
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
@@ -172,6 +173,7 @@ class ManagedOpa:
                     stdout=asyncio.subprocess.PIPE,
                     stderr=asyncio.subprocess.STDOUT,  # OPA tells of a broken bundle on its standard output
                     start_new_session=True,
+                    env=environment_of_opa(),
                 )
             except OSError as error:
                 raise OpaStartError(f"{self._executable} cannot be started: {error}") from error

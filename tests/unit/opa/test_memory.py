@@ -1,0 +1,33 @@
+from pathlib import Path
+
+import pytest
+
+from bridge.opa.memory import environment_of_opa, memory_limit
+
+
+def _limits(folder: Path, *texts: str) -> tuple[Path, ...]:
+    paths = tuple(folder / str(number) for number in range(len(texts)))
+    for path, text in zip(paths, texts, strict=True):
+        path.write_text(text)
+    return paths
+
+
+def test_an_opa_in_a_container_collects_seldom_until_half_of_its_memory_is_used(tmp_path: Path) -> None:
+    found = environment_of_opa({"PATH": "/bin"}, _limits(tmp_path, "1073741824\n"))
+    assert found == {"PATH": "/bin", "GOGC": "400", "GOMEMLIMIT": "536870912"}
+
+
+@pytest.mark.parametrize("name", ["GOGC", "GOMEMLIMIT"])
+def test_what_the_bridge_was_given_for_go_stays(name: str, tmp_path: Path) -> None:
+    assert environment_of_opa({name: "90"}, _limits(tmp_path, "1073741824")) == {name: "90"}
+
+
+@pytest.mark.parametrize("text", ["max", "", "9223372036854771712", "odd", "0"])
+def test_without_a_limit_go_decides(text: str, tmp_path: Path) -> None:
+    limits = _limits(tmp_path, text)
+    assert environment_of_opa({}, limits) == {}
+    assert memory_limit((*limits, tmp_path / "missing")) is None
+
+
+def test_the_first_limit_that_can_be_read_counts(tmp_path: Path) -> None:
+    assert memory_limit((tmp_path / "missing", *_limits(tmp_path, "2048"))) == 2048
