@@ -20,8 +20,8 @@ stamps := object.union(
 # description: |
 #   `differing_facts`: those of `keys` whose stored facts are not the ones that follow from the stored object now.
 # entrypoint: true
-differing_facts := _keys_problem("keys") if {
-	_keys_problem("keys")
+differing_facts := {"error": {"code": "InvalidInput", "message": "keys must be a list of keys"}} if {
+	not is_array(input.keys)
 } else := [key |
 	some key in input.keys
 	object.get(data.facts, split(key, "/"), null) != _stored_form(key)
