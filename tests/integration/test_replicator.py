@@ -404,6 +404,7 @@ links[key] := entries if {
 links_read := ["/apiVersion", "/kind", "/metadata"]
 kinds_in_force := {}
 undiscovered := {}
+stamps := {}
 """
     bundle = build_bundle({"poison.rego": poison}, {}, ["bridge"])
     objects = [service(name) for name in ("a", "b", "poison", "c", "d")]
