@@ -19,7 +19,7 @@ from tests.integration.scripted import ScriptedSource
 from tests.integration.test_replicator import BUNDLE, POLICY_KIND, color, keys, route, service, until
 from tests.integration.test_replicator_faults import bridge, keys_held
 
-OURS = {"objects", "index", "kinds", MARKER, "bridge"}
+OURS = {"objects", "facts", "index", "kinds", MARKER, "bridge"}
 FOREIGN: dict[str, Any] = {
     "mine": {"a/b": {"~c": 1}, "": [1, 2], "objects": {"core": {}}},
     "object": {"core": {"Service": {"shop": {"a": "mine"}}}},
@@ -60,7 +60,9 @@ async def test_data_and_policies_of_others_stay_as_they_are(opa_path: Path, monk
             await asyncio.sleep(0.5)  # audits and looks
             assert await keys_held(managed.url) == keys(service("stock"), route("one"))
             assert await foreign(direct) == FOREIGN
-            await direct.patch([{"op": "remove", "path": f"/{name}"} for name in ("objects", "index", "kinds", MARKER)])
+            await direct.patch(
+                [{"op": "remove", "path": f"/{name}"} for name in ("objects", "facts", "index", "kinds", MARKER)]
+            )
             await one.notices.until_filled()
             assert await foreign(direct) == FOREIGN
         for content in ("cluster rego", "cluster other-rego"):  # gone on with, and replaced

@@ -10,8 +10,8 @@ import data.bridge.policy as policies
 # description: |
 #   `links`: what each of `objects` declares, by key, `{above?, below?, served?, extended?, held?, targets?, classes?, selectors?,
 #   oversized?, facts?}` (see [documents](documents.md#dataindex)): what the replicator stores in the index and as facts. An object
-#   that declares nothing is absent. With `keys` instead, the same of stored objects. A client that gives objects with the fields of `links_read` alone says with `reads` which
-#   these were.
+#   that declares nothing is absent. With `keys` instead, the same of stored objects. A client that gives objects with the
+#   fields of `links_read` alone says with `reads` which these were.
 # entrypoint: true
 links := _error("InvalidInput", "objects must be a list of objects with apiVersion, kind and metadata.name") if {
 	not _is_list("objects")
