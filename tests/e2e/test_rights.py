@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 import yaml
 
+from bridge.admission.configuration import API_VERSION, KINDS
 from bridge.cli.needs import Asked, read_needs
 from bridge.kube.client import KubeClient
 from bridge.kube.rights import lacking
@@ -170,8 +171,9 @@ def _wait_for_everything(installed: Installed) -> None:
         shows(f"{own}/{kind}/{name}", '"Accepted"')
     shows(f"{own}/constraints/memory-limits", "totalViolations")
     shows("/apis/events.k8s.io/v1/namespaces/opa-policies/events", '"broken')
-    shows("/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/policy-bridge", '"Fail"')
-    shows("/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/policy-bridge", "caBundle")
+    for which in KINDS:
+        shows(f"/apis/{API_VERSION}/{which.plural}/policy-bridge", '"Fail"')
+        shows(f"/apis/{API_VERSION}/{which.plural}/policy-bridge", "caBundle")
 
 
 def test_nothing_that_it_asked_for_was_forbidden(worked: Installed) -> None:

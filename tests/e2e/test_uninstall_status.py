@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from bridge.admission.configuration import API_VERSION, KINDS
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane
 from tests.e2e.conftest import ROOT, SHOP, Run
@@ -37,7 +38,7 @@ LISTS = (
     "/apis/policybridge.io/v1alpha1/policykinds",
     "/apis/policybridge.io/v1alpha1/regopolicies",
     "/apis/policybridge.io/v1alpha1/constraints",
-    "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations",
+    *(f"/apis/{API_VERSION}/{which.plural}" for which in KINDS),
 )
 POLICIES = """
 apiVersion: v1
@@ -171,7 +172,12 @@ class Cluster:
                 "a RegoPolicy's status": has("regopolicies/-/limits", "Accepted"),
                 "a Constraint's status": has("constraints/-/limits", "conditions"),
                 "a PolicyKind's status": has("policykinds/-/colorpolicies.example.com", "Accepted"),
-                "the failurePolicy": has("mutatingwebhookconfigurations/-/policy-bridge", '"failurePolicy": "Fail"'),
+                **{
+                    f"the failurePolicy of {which.plural}": has(
+                        f"{which.plural}/-/policy-bridge", '"failurePolicy": "Fail"'
+                    )
+                    for which in KINDS
+                },
                 "the certificate": has("secrets/default/policy-bridge-webhook", "tls.crt"),
                 "names on the Lease": "policybridge.io/marked" in json.dumps(self.plane.api.get(lease)),
             }.items()
