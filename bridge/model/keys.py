@@ -50,6 +50,11 @@ class Key(NamedTuple):
         return self._replace(section="", role="") if self.section or self.role else self
 
 
+def namespace_in(text: str) -> str:
+    """Return the namespace of a key as text, whatever else is wrong with it; "-" for a cluster-scoped object."""
+    return next(iter(text.split("/")[2:3]), "-")
+
+
 def parse_key(text: str) -> Key:
     """Read a full key.
 

@@ -16,7 +16,7 @@ class Notice:
     `was` holds, by key, the index paths that an object had before. With `refilled` OPA was filled anew, so everything
     that was derived from it is to be derived again, and `keys` is empty. `refilling` comes before that, when OPA holds
     something else than was told: until it is refilled, nothing may be concluded from what it answers. With `kinds`
-    the stored policy kinds may differ from before.
+    the stored policy kinds may differ from before. One that is `alone` is computed without others.
     """
 
     keys: tuple[Key, ...] = ()
@@ -25,6 +25,7 @@ class Notice:
     refilled: bool = False
     refilling: bool = False
     kinds: bool = False
+    alone: bool = False
 
 
 Listener = Callable[[Notice], None]

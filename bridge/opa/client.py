@@ -16,7 +16,7 @@ from bridge.model.keys import Key, parse_key
 from bridge.model.nesting import Decoded, NestingError, decode
 from bridge.opa.address import TlsFiles, Trust, connector, read_address
 from bridge.opa.config import BUNDLE_NAME
-from bridge.opa.errors import OpaError, OpaRejected, OpaUnavailable, OpaUndefined, QueryError
+from bridge.opa.errors import OpaError, OpaRejected, OpaTimeout, OpaUnavailable, OpaUndefined, QueryError
 from bridge.opa.measuring import Requests
 from bridge.opa.paths import url_path
 
@@ -254,7 +254,7 @@ class Opa:
             ) as response:
                 answer: bytes = await response.read()
         except TimeoutError as error:
-            raise OpaUnavailable(f"OPA at {self.url} gave no answer within {self._client.timeout:g} s") from error
+            raise OpaTimeout(f"OPA at {self.url} gave no answer within {self._client.timeout:g} s") from error
         except (aiohttp.ClientSSLError, ssl.SSLError) as error:
             raise OpaUnavailable(f"no trusted TLS connection to OPA at {self.url}: {_in_words(error)}") from error
         except aiohttp.ClientError as error:

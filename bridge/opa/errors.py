@@ -1,7 +1,8 @@
 """What can go wrong between the bridge and OPA.
 
     OpaError
-      OpaUnavailable      no answer: refused, broken off, too slow
+      OpaUnavailable      no answer: refused, broken off
+        OpaTimeout        no answer in time: OPA is away, or the query takes too long
       OpaRejected         OPA answered that it will not (status, code, message, errors)
       OpaUndefined        OPA answered that there is no such document or rule
       QueryError          our Rego answered {"error": {code, message}}: the input is at fault
@@ -23,6 +24,10 @@ class OpaError(Exception):
 
 class OpaUnavailable(OpaError):
     """OPA gave no answer: the connection was refused or broke off, or the time was up. Trying again can help."""
+
+
+class OpaTimeout(OpaUnavailable):
+    """OPA gave no answer in time. Another query, or a part of this one, may get its answer."""
 
 
 class OpaRejected(OpaError):

@@ -1,14 +1,14 @@
-"""A query over many items: in batches, and where one of them may spoil it, in halves."""
+"""A query over many items: in batches, and where one of them spoils it or takes too long, in halves."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import structlog
 
 from bridge.opa.client import Opa
-from bridge.opa.errors import OpaRejected, QueryError
+from bridge.opa.errors import OpaError, OpaRejected, OpaTimeout, QueryError
 
 Item = TypeVar("Item")
 log = structlog.get_logger(__name__)
@@ -21,6 +21,22 @@ def batches(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
         yield items[start : start + size]
 
 
+class BatchSize:
+    """How many items a query takes, at most `most`, so that it answers in about `seconds`: others wait for it."""
+
+    def __init__(self, most: int, seconds: float = 0.2, first: int = 100) -> None:
+        self._most = most
+        self._seconds = seconds
+        self.now = min(first, most)
+
+    def learn(self, count: int, seconds: float) -> None:
+        """Take in how long a query of `count` items took."""
+        if seconds > self._seconds:
+            self.now = max(1, min(self.now, int(count * self._seconds / seconds)))
+        elif count >= self.now and seconds < self._seconds / 2:
+            self.now = min(self._most, 2 * self.now)
+
+
 async def in_parts(
     opa: Opa,
     query: str,
@@ -29,21 +45,48 @@ async def in_parts(
     more: Mapping[str, Any],
     told: Callable[[Item], str] = str,
 ) -> list[tuple[Sequence[Item], Any]]:
-    """Ask a query with `items` as its input `name`; gives the items that were answered, with each answer.
+    """Return the answers of `parts`, with the items of each."""
+    return [part async for part in parts(opa, query, name, items, more, told)]
 
-    Rego has no catch: where evaluation fails, or an item is invalid, the items are asked in halves, and one that fails
-    alone is reported, as `told` names it, and left out. Raises the other OpaErrors.
+
+async def parts(
+    opa: Opa,
+    query: str,
+    name: str,
+    items: Sequence[Item],
+    more: Mapping[str, Any],
+    told: Callable[[Item], str] = str,
+    too_slow: Callable[[Item], None] | None = None,
+) -> AsyncIterator[tuple[Sequence[Item], Any]]:
+    """Query with `items` as the input `name`; gives the items that were answered, with each answer, as it comes.
+
+    Rego has no catch: where evaluation fails or takes too long, or an item is invalid, the items are queried in halves.
+    One that fails alone is logged, as `told` names it, and left out; so is one that takes too long alone, after `too_slow` was called.
+    Raises the other OpaErrors, and OpaTimeout where there is no `too_slow` or OPA answers nothing else either.
     """
-    try:
-        return [(items, await opa.query(query, {**more, name: items}))]
-    except (OpaRejected, QueryError) as error:
-        if not (error.in_evaluation if isinstance(error, OpaRejected) else error.code == _INVALID):
-            raise
-        if len(items) == 1:
-            log.error("cannot be computed", query=query, key=told(items[0]), why=str(error))
-            return []
-        half = len(items) // 2
-        return [
-            *await in_parts(opa, query, name, items[:half], more, told),
-            *await in_parts(opa, query, name, items[half:], more, told),
-        ]
+    waiting = [items]
+    while waiting:
+        part = waiting.pop(0)
+        try:
+            answer = await opa.query(query, {**more, name: part})
+        except (OpaRejected, OpaTimeout, QueryError) as error:
+            slow = isinstance(error, OpaTimeout)
+            if not (await opa.ready() if slow else _is_of_an_item(error)):
+                raise
+            if len(part) > 1:
+                half = len(part) // 2
+                waiting[:0] = [part[:half], part[half:]]
+            elif not slow:
+                log.error("cannot be computed", query=query, key=told(part[0]), why=str(error))
+            elif too_slow is None:
+                raise
+            else:
+                log.warning("takes too long to compute", query=query, key=told(part[0]), why=str(error))
+                too_slow(part[0])
+        else:
+            yield part, answer
+
+
+def _is_of_an_item(error: OpaError) -> bool:
+    """Whether other items may be answered."""
+    return error.in_evaluation if isinstance(error, OpaRejected) else getattr(error, "code", "") == _INVALID

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+import functools
+import time
+from collections import Counter, deque
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from typing import Any
 
 from bridge.model.notice import Notice
 from bridge.opa.client import Opa
-from bridge.opa.errors import OpaRejected
-from bridge.opa.parts import batches, in_parts
+from bridge.opa.errors import OpaRejected, OpaTimeout
+from bridge.opa.parts import BatchSize, parts
 from bridge.remediator.ledger import Dirty, Ledger, Tallies
 from bridge.remediator.sink import Names
 
@@ -20,14 +22,18 @@ Item = tuple[str, str]  # ("policy" or "object", key)
 Report = Mapping[str, Any]  # what an item should show and does show, as the query `reports` gives it; without `wanted`
 # there is nothing to show
 _Scopes = dict[str, set[str]]  # effective targets by policy kind
-_Place = tuple[str, str]  # (policy kind, effective target)
+Place = tuple[str, str]  # (policy kind, effective target)
 
 
 class Computing:
     """Keeps a ledger in step with OPA, at the cost of what changed."""
 
-    def __init__(self, opa: Opa, ledger: Ledger) -> None:
+    def __init__(self, opa: Opa, ledger: Ledger, patient: Opa | None = None) -> None:
+        """`patient` is a client with time for queries about everything."""
         self._opa = opa
+        self._patient = patient or opa
+        self._recomputing: set[Place] = set()  # of which no newer state of OPA has been counted since
+        self.slow: set[Place] = set()  # which took too long; whoever tries them again takes them out
         self._ledger = ledger
         self._kinds: Mapping[str, Any] = {}  # those that are counted, as the ledger's rows were computed from them
         self.computed: Counter[str] = Counter()  # effective targets that were computed, by policy kind
@@ -45,26 +51,48 @@ class Computing:
         self._kinds_differ |= value != self._observes
         self._observes = value
 
-    async def settle(self, notice: Notice, dirty: Dirty) -> dict[Item, Report]:
+    def concerns_all(self, notice: Notice) -> bool:
+        """Whether nothing else can be computed beside this change: it may concern every policy of a kind."""
+        return self._kinds_differ or notice.kinds or notice.refilled
+
+    async def settle(
+        self, notice: Notice, dirty: Dirty, reports: dict[Item, Report], size: BatchSize | None = None
+    ) -> AsyncGenerator[None]:
         """Compute what a change concerns; puts the policies and objects whose status may differ now into `dirty`.
 
-        Returns the reports that OPA gave with the computation. After an error it is to be called again with both: what
-        was computed until then is in `dirty` already.
+        Puts the reports that OPA gave with the computation into `reports`. Gives way before each further query, so that
+        others can have their turn; `size` learns how many targets a query takes. After an error call it again with the
+        same change: what was computed until then is in `dirty` already.
         """
         self._kinds_differ |= notice.kinds or notice.refilled
         kinds = await self._kinds_in_force() if self._kinds_differ else self._kinds
         self._retire(kinds)
-        reports: dict[Item, Report] = {}
         if notice.refilled:
-            await self._everything(kinds, dirty)
+            scopes = await self._everything(dirty)
         else:
             dirty.note(map(str, (*notice.keys, *notice.reported)))
             scopes = await self._described_anew(kinds, dirty)
             if notice.keys:
-                reports = await self._remediate(notice, kinds, scopes, dirty)
-            await self._compute(kinds, scopes, dirty)
+                reports |= await self._remediate(notice, kinds, scopes, dirty)
+                if any(scopes[kind] for kind in scopes.keys() & kinds.keys()):
+                    yield
+        async for _ in self._compute(kinds, scopes, dirty, size or BatchSize(TARGETS_BATCH)):
+            yield
         self._kinds, self._kinds_differ = kinds, False
-        return reports
+
+    async def recompute(self, place: Place, dirty: Dirty) -> None:
+        """Compute one effective target again, beside whatever else is computed. Raises OpaError."""
+        kind, target = place
+        if kind not in self._kinds:
+            return
+        self._recomputing.add(place)
+        rows = await self._opa.query("outcomes", {"policyKind": kind, "targets": [target]})
+        if place in self._recomputing:
+            self._replace(place, rows.get(target, ()), dirty)
+
+    def _replace(self, place: Place, rows: Iterable[Any], dirty: Dirty) -> None:
+        self._recomputing.discard(place)
+        dirty.update(self._ledger.replace(*place, rows))
 
     def names(self) -> list[Names]:
         """Under which names objects may be marked: those of the kinds in force, and of those that were."""
@@ -74,7 +102,7 @@ class Computing:
     async def retire(self, names: Iterable[Names], dirty: Dirty) -> None:
         """Take in names of kinds that were, and put what is marked under them into `dirty`."""
         self.former.extend(names)
-        dirty.objects.update(await self._opa.query("marked", {"former": self.former}))
+        dirty.objects.update(await self._patient.query("marked", {"former": self.former}))
 
     async def _kinds_in_force(self) -> dict[str, Any]:
         # The document that queries use, not the rule behind it: an update of it comes with a notice of its own.
@@ -86,11 +114,12 @@ class Computing:
         present = [_names(kind) for kind in kinds.values() if kind["mode"] == "Manage"]
         self.former += [names for names in self.names() if names not in (*present, *self.former)]
 
-    async def _everything(self, kinds: Mapping[str, Any], dirty: Dirty) -> None:
+    async def _everything(self, dirty: Dirty) -> _Scopes:
         self._ledger.clear()
-        dirty.policies.update(await self._opa.query("policies", {}), await self._opa.query("policykinds", {}))
-        dirty.objects.update(await self._opa.query("marked", {"former": self.former}))
-        await self._compute(kinds, await self._opa.query("scopes", {}), dirty)
+        self._recomputing.clear()
+        dirty.policies.update(await self._patient.query("policies", {}), await self._patient.query("policykinds", {}))
+        dirty.objects.update(await self._patient.query("marked", {"former": self.former}))
+        return {kind: set(targets) for kind, targets in (await self._patient.query("scopes", {})).items()}
 
     async def _described_anew(self, kinds: Mapping[str, Any], dirty: Dirty) -> _Scopes:
         """Forget what policy kinds came to that are described otherwise now; the scopes to compute for them."""
@@ -98,12 +127,13 @@ class Computing:
         differing = {kind for kind in self._kinds.keys() | kinds.keys() if self._kinds.get(kind) != kinds.get(kind)}
         if differing:
             # What was marked when it was described otherwise.
-            dirty.objects.update(await self._opa.query("marked", {"former": self.former}))
+            dirty.objects.update(await self._patient.query("marked", {"former": self.former}))
+            self._recomputing.clear()
         for kind in differing:
             dirty.update(self._ledger.drop(kind))
             if kind in kinds:
-                dirty.policies.update(await self._opa.query("policies", {"policyKind": kind}))
-                scopes[kind] = set((await self._opa.query("scopes", {"policyKind": kind}))[kind])
+                dirty.policies.update(await self._patient.query("policies", {"policyKind": kind}))
+                scopes[kind] = set((await self._patient.query("scopes", {"policyKind": kind}))[kind])
         return scopes
 
     async def _remediate(
@@ -133,13 +163,13 @@ class Computing:
         for kind, target in sorted(computed):
             self.computed[kind] += 1
             scopes.get(kind, set()).discard(target)
-            dirty.update(self._ledger.replace(kind, target, found["outcomes"].get(kind, {}).get(target, ())))
+            self._replace((kind, target), found["outcomes"].get(kind, {}).get(target, ()), dirty)
         if any(scopes[kind] for kind in scopes.keys() & kinds.keys()):
             return {}  # other rows of these policies may differ, too
         reports = {(report["item"][0], report["item"][1]): report for report in found["reports"]}
         return {item: report for item, report in reports.items() if item[0] == "object" or item[1] not in outdated}
 
-    async def _ask(self, notice: Notice, before: Iterable[_Place], kept: Tallies | None) -> dict[str, Any]:
+    async def _ask(self, notice: Notice, before: Iterable[Place], kept: Tallies | None) -> dict[str, Any]:
         """What a change concerns; for a small one (`kept` is not None) with all that follows from it."""
         keys = [str(key) for key in notice.keys]
         change = {"keys": keys, "was": {str(key): paths for key, paths in notice.was.items()}}
@@ -156,20 +186,41 @@ class Computing:
             except OpaRejected as error:
                 if not error.in_evaluation:
                     raise
+            except OpaTimeout:
+                if not await self._opa.ready():
+                    raise
             else:
                 return found
         # In parts, so that a target that cannot be computed keeps no other one out.
         found = await self._opa.query("concerned", change)
         return found
 
-    async def _compute(self, kinds: Mapping[str, Any], scopes: Mapping[str, Iterable[str]], dirty: Dirty) -> None:
-        for kind in scopes.keys() & kinds.keys():
-            ordered = sorted(scopes[kind])
-            for targets in batches(ordered, TARGETS_BATCH):
+    async def _compute(
+        self, kinds: Mapping[str, Any], scopes: _Scopes, dirty: Dirty, size: BatchSize
+    ) -> AsyncGenerator[None]:
+        """Compute effective targets; gives way before each further query. Puts those that take too long into `slow`."""
+        further = False
+        for kind in sorted(scopes.keys() & kinds.keys()):
+            waiting = deque(sorted(scopes[kind]))
+            while waiting:
+                if further:
+                    yield
+                further = True
+                targets = [waiting.popleft() for _ in range(min(size.now, len(waiting)))]
                 self.computed[kind] += len(targets)
-                for computed, rows in await in_parts(self._opa, "outcomes", "targets", targets, {"policyKind": kind}):
+                too_slow = functools.partial(self._note_slow, kind)
+                began = time.perf_counter()
+                answers = parts(self._opa, "outcomes", "targets", targets, {"policyKind": kind}, str, too_slow)
+                async for computed, rows in answers:
+                    size.learn(len(computed), time.perf_counter() - began)
                     for target in computed:
-                        dirty.update(self._ledger.replace(kind, target, rows.get(target, ())))
+                        self._replace((kind, target), rows.get(target, ()), dirty)
+                    if len(computed) < len(targets):
+                        yield  # the others are queried in parts
+                    began = time.perf_counter()
+
+    def _note_slow(self, kind: str, target: str) -> None:
+        self.slow.add((kind, target))
 
 
 def _targeted_before(notice: Notice) -> set[str]:

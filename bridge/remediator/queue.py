@@ -1,4 +1,4 @@
-"""A queue of keys: each waits once, failures wait longer each time, and a budget bounds what leaves a second."""
+"""A queue of keys in which owners take turns and failures wait longer each time; a budget that bounds writes."""
 
 from __future__ import annotations
 
@@ -6,19 +6,29 @@ import asyncio
 import heapq
 import itertools
 from collections import Counter
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Generic, TypeVar
+
+from bridge.model.turns import Turns
 
 T = TypeVar("T", bound=Hashable)
 FIRST_DELAY = 0.1  # seconds before a second try
 LONGEST_DELAY = 30.0  # seconds; the delay doubles up to here
 
 
-class RetryQueue(Generic[T]):
-    """Keys to work on, in the order in which they were due."""
+def delay_of(failures: int) -> float:
+    """Return the seconds to wait after so many failures in a row."""
+    return LONGEST_DELAY if failures > 20 else min(FIRST_DELAY * 2.0 ** (failures - 1), LONGEST_DELAY)
 
-    def __init__(self) -> None:
-        self._due: dict[T, None] = {}
+
+class RetryQueue(Generic[T]):
+    """Keys to work on. Each `owner` has its turn, and of an owner the key that was due first.
+
+    So an owner with many keys delays its own alone. Without `owner` all keys have the same one.
+    """
+
+    def __init__(self, owner: Callable[[T], str] = lambda _: "") -> None:
+        self._due: Turns[T] = Turns(owner)
         self._later: list[tuple[float, int, T]] = []
         self._ticket: dict[T, int] = {}  # of those that wait longer, which entry of `_later` counts
         self._order = itertools.count()
@@ -29,10 +39,13 @@ class RetryQueue(Generic[T]):
     def __len__(self) -> int:
         return len(self._due) + len(self._ticket)
 
+    def __contains__(self, key: T) -> bool:
+        return key in self._due or key in self._ticket
+
     def add(self, keys: Iterable[T]) -> None:
         """Work on these as soon as possible; what waits already waits once."""
         for key in keys:
-            self._due[key] = None
+            self._due.add(key)
             self._ticket.pop(key, None)
         if self._due:
             self._added.set()
@@ -42,7 +55,7 @@ class RetryQueue(Generic[T]):
         count = self._failures[key] = self._failures.get(key, 0) + 1
         if key in self._due:
             return
-        delay = LONGEST_DELAY if count > 20 else min(FIRST_DELAY * 2.0 ** (count - 1), LONGEST_DELAY)
+        delay = delay_of(count)
         ticket = self._ticket[key] = next(self._order)
         heapq.heappush(self._later, (asyncio.get_running_loop().time() + delay, ticket, key))
         self._added.set()
@@ -59,12 +72,9 @@ class RetryQueue(Generic[T]):
                 _, ticket, key = heapq.heappop(self._later)
                 if self._ticket.get(key) == ticket:
                     del self._ticket[key]
-                    self._due[key] = None
+                    self._due.add(key)
             if self._due:
-                taken = list(itertools.islice(self._due, limit))
-                for key in taken:
-                    del self._due[key]
-                return taken
+                return self._due.take(limit)
             self._added.clear()
             wait = self._later[0][0] - now if self._later else None
             try:
@@ -86,6 +96,12 @@ class Budget:
     def change(self, rate: float) -> None:
         """Bound by another rate from now on."""
         self._rate = rate
+
+    def soon(self, seconds: float) -> int:
+        """Return how many permits there are within `seconds`, at least 1."""
+        loop = asyncio.get_running_loop()
+        since = loop.time() if self._since is None else self._since
+        return max(1, int(min(self._burst, self._left + (loop.time() + seconds - since) * self._rate)))
 
     async def spend(self) -> None:
         """Take one permit; waits until there is one."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from types import MappingProxyType
@@ -10,15 +11,16 @@ from typing import Any
 
 import structlog
 
-from bridge.model.keys import parse_key
+from bridge.model.keys import namespace_in, parse_key
 from bridge.model.notice import Notice
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError
-from bridge.opa.parts import in_parts
-from bridge.remediator.computing import Computing, Item, Report
+from bridge.opa.parts import BatchSize, parts
+from bridge.remediator.computing import Computing, Item, Place, Report
 from bridge.remediator.ledger import Dirty, Ledger
 from bridge.remediator.plan import Patch, plan_affected, plan_policy
 from bridge.remediator.queue import Budget, RetryQueue
+from bridge.remediator.shares import Shares
 from bridge.remediator.sink import StatusSink
 from bridge.remediator.writing import write_one
 
@@ -27,6 +29,7 @@ Follower = Callable[[frozenset[str]], None]
 log = structlog.get_logger(__name__)
 
 STATUS_BATCH = 100  # policies or objects a query
+BUDGET_AHEAD = 0.2  # seconds: of the budget, so much is given to one batch, so that no namespace waits for another's
 WRITERS = 8  # writes under way at once
 AWAY_DELAY = 0.5  # seconds before OPA is asked again
 REMEMBER_PERIOD = 1.0  # seconds between looks at what is to be remembered for a later bridge
@@ -39,18 +42,21 @@ class Remediator:
     nowhere here: they are there for whoever asks OPA.
     """
 
-    def __init__(self, opa: Opa, sink: StatusSink, budget: Budget) -> None:
+    def __init__(self, opa: Opa, sink: StatusSink, budget: Budget, patient: Opa | None = None) -> None:
+        """`patient` is a client of the same OPA with time for queries about everything; default: `opa`."""
         self.writes = 0
         self._opa = opa
         self._sink = sink
         self._budget = budget
         self._ledger = Ledger()
-        self._computing = Computing(opa, self._ledger)
-        self._queue: RetryQueue[Item] = RetryQueue()
-        self._notices: list[Notice] = []
+        self._computing = Computing(opa, self._ledger, patient)
+        self._queue: RetryQueue[Item] = RetryQueue(lambda item: namespace_in(item[1]))
+        self._batch = BatchSize(STATUS_BATCH)
+        self._slow: RetryQueue[Place] = RetryQueue(lambda place: namespace_in(place[1]))  # took too long to compute
         self._reported: dict[Item, Report] = {}  # of items in the queue, from the query that computed the change
         self._followers: list[Follower] = []
         self._wake = asyncio.Event()
+        self._changes = Shares(self._computing, opa, self._wake.set)
         self._busy = 0
         self._idle = asyncio.Event()
         self._filling = 0  # how often OPA had to be filled anew
@@ -62,9 +68,9 @@ class Remediator:
             self._filling += 1
             self._reported.clear()
         if notice.refilling or notice.refilled:
-            self._notices.clear()
+            self._changes.clear()
         if not notice.refilling:
-            self._notices.append(notice)
+            self._changes.note(notice)
         self._idle.clear()
         self._wake.set()
 
@@ -108,6 +114,7 @@ class Remediator:
         """Compute and write until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._compute())
+            tasks.create_task(self._compute_slow())
             tasks.create_task(self._write())
             tasks.create_task(self._remember())
 
@@ -117,37 +124,56 @@ class Remediator:
             self.note(Notice())
 
     async def _compute(self) -> None:
-        dirty = Dirty()
         while True:
             await self._wake.wait()
             self._wake.clear()
-            while self._notices:
+            while self._changes:
                 self._busy += 1
-                notice, filling = _joined(self._notices), self._filling
-                self._notices = []
+                filling = self._filling
                 try:
-                    reports = await self._computing.settle(notice, dirty)
+                    settled = await self._changes.step()
                 except OpaError as error:
                     log.info("effective policies wait for OPA", why=str(error))
-                    if filling == self._filling:
-                        self._notices.insert(0, notice)
                     await asyncio.sleep(AWAY_DELAY)
                 else:
-                    self._add((("policy", key) for key in sorted(dirty.policies)), reports)
-                    self._add((("object", key) for key in sorted(dirty.objects)), reports)
-                    for follower in self._followers:
-                        follower(frozenset(dirty.policies))
-                    dirty = Dirty()
-                    if notice.refilled:
-                        self._whole = filling
+                    self._slow_again()
+                    if settled is not None:
+                        self._report(settled.dirty, settled.reports)
+                        if settled.notice.refilled:
+                            self._whole = filling
                 self._busy -= 1
             self._note_idle()
+
+    async def _compute_slow(self) -> None:
+        """Compute targets that took too long again, each alone and later each time."""
+        while True:
+            (place,) = await self._slow.take(1)
+            dirty = Dirty()
+            try:
+                await self._computing.recompute(place, dirty)
+            except OpaError as error:
+                log.warning("takes too long to compute", key=place[1], policyKind=place[0], why=str(error))
+                self._slow.failed(place)
+            else:
+                self._slow.succeeded(place)
+                self._report(dirty)
+
+    def _slow_again(self) -> None:
+        for place in self._computing.slow:
+            self._slow.failed(place)
+        self._computing.slow.clear()
+
+    def _report(self, dirty: Dirty, reports: Mapping[Item, Report] = MappingProxyType({})) -> None:
+        self._add((("policy", key) for key in sorted(dirty.policies)), reports)
+        self._add((("object", key) for key in sorted(dirty.objects)), reports)
+        for follower in self._followers:
+            follower(frozenset(dirty.policies))
 
     async def _write(self) -> None:
         limit = asyncio.Semaphore(WRITERS)
         while True:
             self._note_idle()
-            batch = await self._queue.take(STATUS_BATCH)
+            batch = await self._queue.take(min(self._batch.now, self._budget.soon(BUDGET_AHEAD)))
             self._busy += 1
             if self._may_write():
                 await self._write_batch(batch, limit)
@@ -179,13 +205,16 @@ class Remediator:
 
     async def _write_batch(self, batch: Sequence[Item], limit: asyncio.Semaphore) -> None:
         filling = self._filling
+        slow: set[Item] = set()
+        began = time.perf_counter()
         try:
-            planned = await self._plan(batch)
+            planned = await self._plan(batch, slow)
         except OpaError as error:
             log.info("statuses wait for OPA", why=str(error))
             for item in batch:
                 self._queue.failed(item)
             return
+        self._batch.learn(len(batch), time.perf_counter() - began)
         if filling != self._filling:
             self._queue.add(batch)
             return
@@ -193,6 +222,8 @@ class Remediator:
             for item in batch:
                 if item in planned:
                     tasks.create_task(self._write_one(item, *planned[item], limit))
+                elif item in slow:
+                    self._queue.failed(item)
                 else:
                     self._queue.succeeded(item)
 
@@ -200,20 +231,23 @@ class Remediator:
         return self._whole == self._filling and self._sink.may_write()
 
     def _note_idle(self) -> None:
-        if self._whole == self._filling and not self._busy and not self._notices and not len(self._queue):
+        if self._whole == self._filling and not self._busy and not self._changes and not len(self._queue):
             if self._computing.former:  # nothing of theirs is shown any more
                 self._computing.former.clear()
                 self._sink.remember(self._computing.names())
             self._idle.set()
 
-    async def _plan(self, batch: Sequence[Item]) -> dict[Item, tuple[Patch, str]]:
-        """What differs, by item: the patch of the object, and the version that it was computed from."""
-        reports = await self._reports(batch)
+    async def _plan(self, batch: Sequence[Item], slow: set[Item]) -> dict[Item, tuple[Patch, str]]:
+        """What differs, by item: the patch of the object, and the version that it was computed from.
+
+        Items that take too long to compute are put into `slow`.
+        """
+        reports = await self._reports(batch, slow)
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         planned: dict[Item, tuple[Patch, str]] = {}
         again: set[Item] = set()  # which were reported before it was known for which policies they have to speak
         for what, key in batch:
-            if what == "policy":
+            if what == "policy" and (what, key) not in slow:
                 report = reports.get((what, key))
                 unreported = report["wanted"].get("unreported", ()) if report and "wanted" in report else ()
                 again |= {
@@ -229,7 +263,7 @@ class Remediator:
                     planned[item] = (patch, report["shown"]["resourceVersion"])
         return planned
 
-    async def _reports(self, batch: Sequence[Item]) -> dict[Item, Report]:
+    async def _reports(self, batch: Sequence[Item], slow: set[Item]) -> dict[Item, Report]:
         """What each item should show and does show, as far as it was not reported with the change already."""
         reports = {item: self._reported.pop(item) for item in batch if item in self._reported}
         # That query knows nothing of places that a policy has no room for.
@@ -243,7 +277,7 @@ class Remediator:
             "unreported": {key: self._ledger.unreported(key) for key in objects},
             "former": self._computing.former,
         }
-        for _, answer in await in_parts(self._opa, "reports", "items", missing, told, " ".join):
+        async for _, answer in parts(self._opa, "reports", "items", missing, told, " ".join, slow.add):
             reports |= {(report["item"][0], report["item"][1]): report for report in answer}
         return reports
 
@@ -265,19 +299,6 @@ class Remediator:
             if await write_one(self._sink, self._queue, item, (item[1], patch, resource_version)):
                 self.writes += 1
                 log.debug("status written", object=item[1], what=item[0])
-
-
-def _joined(notices: list[Notice]) -> Notice:
-    """Several notices as one; the oldest `was` of a key counts, since that is what was computed last."""
-    if any(notice.refilled for notice in notices):
-        return Notice(refilled=True)
-    was: dict[Any, Any] = {}
-    for notice in notices:
-        for key, paths in notice.was.items():
-            was[key] = tuple(dict.fromkeys((*was.get(key, ()), *paths)))
-    keys = dict.fromkeys(key for notice in notices for key in notice.keys)
-    reported = dict.fromkeys(key for notice in notices for key in notice.reported if key not in keys)
-    return Notice(tuple(keys), tuple(reported), was, kinds=any(notice.kinds for notice in notices))
 
 
 def _mappings(shown: Mapping[str, Any]) -> dict[str, Any]:

@@ -123,7 +123,7 @@ async def _started(
         replicator = _replicator(settings, world, loading, mending, bridge_url)
         bundles.modules.on_fresh_start(replicator.doubt)
         budget = Budget(settings.status_writes_per_second, BURST)
-        remediator = Remediator(mending, world.sink, budget)
+        remediator = await stack.enter_async_context(_remediating(settings, world, access, loading, mending, budget))
         audit = Audit(opa, world.sink, budget, lambda: None if settings.manifests else (*ALWAYS, *_asked(settings)))
         placement = make_placement(opa, world, settings)
         for listener in (remediator.note, audit.note, world.noticed, placement.note):
@@ -219,6 +219,15 @@ def _replicator(settings: Settings, world: World, loading: PolicyLoading, opa: O
     )
     loading.loader.before_rules_change(replicator.rules_change)
     return replicator
+
+
+@contextlib.asynccontextmanager
+async def _remediating(  # noqa: PLR0913 - what a remediator is made of
+    settings: Settings, world: World, access: OpaAccess, loading: PolicyLoading, patient: Opa, budget: Budget
+) -> AsyncIterator[Remediator]:
+    # Others wait for a query about what one of them has changed.
+    async with access.open(timeout=settings.opa_query_timeout, mend=loading.loader.blame) as opa:
+        yield Remediator(opa, world.sink, budget, patient=patient)
 
 
 def _webhook(settings: Settings, world: World, access: OpaAccess, policies: Policies) -> Webhook | None:

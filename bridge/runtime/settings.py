@@ -102,6 +102,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     the built-in functions that reach out only where `allowed_builtins` names them, and finds objects at
     `data.kubernetes` too unless `kubernetes_view` is off. Checking and testing it may use `check_memory_mib` MiB.
 
+    A query about changed objects has `opa_query_timeout` seconds; what takes longer alone is tried again later.
     A policy with more leaves, levels, target refs or characters of JSON than the settings `policy_max_…` is Invalid.
 
     A bridge that is told to end has `shutdown_grace` seconds; its webhook answers on for `shutdown_drain` of them.
@@ -128,6 +129,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     allowed_builtins: tuple[Literal["http.send", "net.lookup_ip_addr", "opa.runtime"], ...] = ()
     check_memory_mib: int = 384
     kubernetes_view: bool = True
+    opa_query_timeout: float = 5.0
     policy_max_leaves: int = 12_000
     policy_max_depth: int = 64
     policy_max_target_refs: int = 256

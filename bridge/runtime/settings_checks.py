@@ -114,6 +114,7 @@ def _decision(settings: Settings) -> None:
 
 
 _CHECKS: tuple[tuple[str, Callable[[Settings], None]], ...] = (
+    ("opa_query_timeout", _above_0("opa_query_timeout")),
     ("policy_max_leaves", _above_0("policy_max_leaves")),
     ("policy_max_depth", _above_0("policy_max_depth")),
     ("policy_max_target_refs", _above_0("policy_max_target_refs")),

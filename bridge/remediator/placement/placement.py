@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import structlog
 
 from bridge.model.annotations import annotation_text
+from bridge.model.keys import namespace_in
 from bridge.model.notice import Notice
 from bridge.model.placement import Placed
 from bridge.model.recording import Record, record_nothing
@@ -64,8 +65,8 @@ class Placement:
         self._tell = Telling(record)
         self._flips = Flips(most_patches)
         self._judging = Judging(self._deciding, sink, self._kinds, self._flips, self._tell)
-        self._changed: RetryQueue[str] = RetryQueue()  # objects to judge
-        self._differing: RetryQueue[str] = RetryQueue()  # objects to write
+        self._changed: RetryQueue[str] = RetryQueue(namespace_in)  # objects to judge
+        self._differing: RetryQueue[str] = RetryQueue(namespace_in)  # objects to write
         self._stale: set[str] = set()  # types of which every object is to be judged
         self._wake = asyncio.Event()  # something is stale
         self._hurry = asyncio.Event()  # because the policy is another

@@ -124,3 +124,26 @@ def test_many_who_wait_at_once_get_a_permit_each_at_the_rate() -> None:
         return await asyncio.gather(*(spend() for _ in range(5)))
 
     assert run(main()) == [0, 0, 0.1, 0.2, 0.3]
+
+
+def test_owner_with_many_keys_delays_its_own_alone() -> None:
+    async def main() -> list[str]:
+        queue: RetryQueue[str] = RetryQueue(lambda key: key[0])
+        queue.add([f"a{number}" for number in range(100)])
+        queue.add(["b1"])
+        return await queue.take(2)
+
+    assert run(main()) == ["a0", "b1"]
+
+
+def test_permits_that_come_soon_are_those_left_and_those_of_that_time() -> None:
+    async def main() -> list[int]:
+        budget = Budget(10, 4)
+        soon = [budget.soon(0.2)]
+        for _ in range(4):
+            await budget.spend()
+        soon.append(budget.soon(0.2))
+        await budget.spend()
+        return [*soon, budget.soon(0)]
+
+    assert run(main()) == [4, 2, 1]

@@ -79,8 +79,8 @@ def test_what_was_computed_before_an_error_still_concerns_those_whom_it_did(monk
         computing._kinds = await opa.get("kinds")
         notice = Notice((Key("g", "R", "n", "c"),))
         with pytest.raises(OpaUnavailable):
-            await computing.settle(notice, dirty)
-        await computing.settle(notice, dirty)
+            [_ async for _ in computing.settle(notice, dirty, {})]
+        [_ async for _ in computing.settle(notice, dirty, {})]
         return dirty
 
     monkeypatch.setattr("bridge.remediator.computing.TARGETS_BATCH", 1)

@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from bridge.opa.client import Opa
+from bridge.opa.errors import OpaTimeout
+from bridge.opa.parts import BatchSize, parts
+from tests.unit.fake_time import run
+
+
+class Slow(Opa):
+    """A client whose queries take too long where `slow` says so of their items."""
+
+    def __init__(self, slow: Callable[[list[str]], bool], answers: bool = True) -> None:
+        self.slow = slow
+        self.answers = answers
+        self.queries: list[list[str]] = []
+
+    async def query(self, name: str, input_document: Any) -> Any:
+        """The items, unless they take too long."""
+        items = list(input_document["items"])
+        self.queries.append(items)
+        if self.slow(items):
+            raise OpaTimeout("no answer within 5 s")
+        return items
+
+    async def ready(self, *, bundles: bool = False) -> bool:
+        """Whether it answers other queries."""
+        return self.answers
+
+
+def test_item_that_takes_too_long_is_left_out_alone_and_reported() -> None:
+    opa, slow = Slow(lambda items: "c" in items), list[str]()
+
+    async def main() -> list[str]:
+        answered = parts(opa, "q", "items", list("abcde"), {}, str, slow.append)
+        return [item async for _, found in answered for item in found]
+
+    assert run(main()) == list("abde")
+    assert slow == ["c"]
+    assert opa.queries == [list("abcde"), list("ab"), list("cde"), ["c"], list("de")]
+
+
+def test_timeout_of_an_opa_that_does_not_answer_at_all_is_an_error_at_once() -> None:
+    opa, slow = Slow(lambda _: True, answers=False), list[str]()
+
+    async def main() -> None:
+        async for _ in parts(opa, "q", "items", list("ab"), {}, str, slow.append):
+            pass
+
+    with pytest.raises(OpaTimeout):
+        run(main())
+    assert (slow, opa.queries) == ([], [list("ab")])
+
+
+def test_item_alone_that_takes_too_long_is_an_error_where_nobody_tries_it_again() -> None:
+    async def main() -> None:
+        async for _ in parts(Slow(lambda items: "b" in items), "q", "items", list("ab"), {}):
+            pass
+
+    with pytest.raises(OpaTimeout):
+        run(main())
+
+
+def test_batches_grow_while_answers_come_soon_and_shrink_at_once_when_they_do_not() -> None:
+    size = BatchSize(1_000, seconds=0.2)
+    sizes = [size.now]
+    for seconds in (0.01, 0.05, 0.05, 0.09, 0.15):
+        size.learn(size.now, seconds)
+        sizes.append(size.now)
+    assert sizes == [100, 200, 400, 800, 1_000, 1_000]
+    size.learn(1_000, 20.0)
+    assert size.now == 10
+    size.learn(10, 20.0)
+    assert size.now == 1
+    size.learn(1, 0.01)
+    assert size.now == 2
+
+
+def test_small_batches_say_nothing_of_how_large_one_may_be() -> None:
+    size = BatchSize(1_000)
+    size.learn(3, 0.001)
+    assert size.now == 100

@@ -1,0 +1,169 @@
+"""Which changes are computed when; what is computed is tested against the real OPA."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from bridge.model.keys import Key
+from bridge.model.notice import Notice
+from bridge.opa.errors import OpaTimeout
+from bridge.remediator.computing import Computing
+from bridge.remediator.ledger import Ledger
+from bridge.remediator.shares import Settled, Shares
+from tests.unit.fake_time import run
+from tests.unit.remediator.test_remediator import KIND, ROW, Answers
+
+Seconds = Callable[[str, Any], float]
+
+
+class Costly(Answers):
+    """An OPA whose queries take as long as `seconds` says; one of more than five seconds is given up."""
+
+    def __init__(self, targets: dict[str, int], seconds: Seconds = lambda *_: 0.0) -> None:
+        super().__init__()
+        self.targets = targets  # effective targets that a change in a namespace concerns
+        self.seconds = seconds
+        self.queries: list[tuple[str, list[str]]] = []
+
+    async def query(self, name: str, input_document: Any) -> Any:
+        """Concerned targets are those of the changed objects' namespaces."""
+        about = input_document.get("keys") or input_document.get("targets")
+        if name in {"concerned", "remediation", "outcomes"}:
+            self.queries.append((name, sorted({key.split("/")[2] for key in about})))
+        needed = self.seconds(name, about)
+        await asyncio.sleep(min(needed, 5.0))
+        if needed > 5:
+            raise OpaTimeout("no answer within 5 s")
+        if name in {"concerned", "remediation"}:
+            spaces = {key.split("/")[2] for key in about}
+            targets = [f"g/R/{space}/r{number}" for space in spaces for number in range(self.targets.get(space, 1))]
+            return {"scopes": {KIND: targets}, "objects": [], "policies": []}
+        if name == "outcomes":
+            return {target: [ROW] for target in about}
+        return {} if name == "scopes" else []
+
+    async def ready(self, *, bundles: bool = False) -> bool:
+        """Whatever else it does, it answers."""
+        return True
+
+
+async def settle(opa: Answers, shares: Shares, rounds: int = 1_000) -> list[tuple[float, Settled]]:
+    """All that is settled, with the time."""
+    found = []
+    while shares and (rounds := rounds - 1):
+        settled = await shares.step()
+        if settled is not None:
+            found.append((asyncio.get_running_loop().time(), settled))
+    return found
+
+
+async def shares_of(opa: Answers) -> Shares:
+    computing = Computing(opa, Ledger())
+    [_ async for _ in computing.settle(Notice(refilled=True), Settled(Notice()).dirty, {})]
+    return Shares(computing, opa, lambda: None)
+
+
+def changed(*keys: str) -> Notice:
+    return Notice(tuple(Key("g", "R", *key.split("/")) for key in keys))
+
+
+def spaces_of(found: list[tuple[float, Settled]]) -> list[list[str]]:
+    return [sorted({key.namespace for key in settled.notice.keys}) for _, settled in found]
+
+
+def test_namespace_with_many_targets_delays_another_by_one_query() -> None:
+    async def main() -> list[list[str]]:
+        opa = Costly({"a": 50_000})
+        shares = await shares_of(opa)
+        shares.note(changed("a/x"))
+        for _ in range(10):
+            assert await shares.step() is None
+        shares.note(changed("b/y"))
+        before = len(opa.queries)
+        while (settled := await shares.step()) is None:
+            pass
+        assert [space for _, (space,) in opa.queries[before:]].count("a") <= 2
+        first = [(0.0, settled)]
+        return spaces_of(first + await settle(opa, shares))
+
+    assert run(main()) == [["b"], ["a"]]
+
+
+def test_small_changes_of_many_namespaces_are_computed_together() -> None:
+    async def main() -> Costly:
+        opa = Costly({})
+        shares = await shares_of(opa)
+        for number in range(50):
+            shares.note(changed(f"n{number}/x"))
+        await settle(opa, shares)
+        return opa
+
+    assert [name for name, _ in run(main()).queries] == ["remediation", "outcomes"]
+
+
+def test_change_that_takes_too_long_is_found_by_halves_and_waits_alone() -> None:
+    async def main() -> list[float]:
+        def seconds(name: str, about: list[str]) -> float:
+            return 60.0 if name in {"concerned", "remediation"} and "g/R/a/x7" in about else 0.0
+
+        opa = Costly({}, seconds)
+        shares = await shares_of(opa)
+        shares.note(changed(*(f"a/x{number}" for number in range(10))))
+        found = await settle(opa, shares)
+        settled = {str(key) for _, one in found for key in one.notice.keys}
+        assert settled == {f"g/R/a/x{number}" for number in range(10)} - {"g/R/a/x7"}
+        clock = asyncio.get_running_loop().time
+        waits = []
+        for _ in range(4):
+            gave_up = clock()
+            while not shares:  # noqa: ASYNC110 - the time that it takes is what the test is about
+                await asyncio.sleep(0.1)
+            waits.append(round(clock() - gave_up, 1))
+            await settle(opa, shares)
+        return waits
+
+    waits = run(main())
+    assert waits == [0.1, 0.2, 0.4, 0.8]
+
+
+def test_change_of_policy_kinds_takes_in_all_that_waits() -> None:
+    async def main() -> list[list[str]]:
+        opa = Costly({"a": 5_000})
+        shares = await shares_of(opa)
+        shares.note(changed("a/x"))
+        await shares.step()
+        shares.note(changed("b/y"))
+        shares.note(Notice((Key("policybridge.io", "PolicyKind", "-", "k"),), kinds=True))
+        shares.note(changed("c/z"))
+        return spaces_of(await settle(opa, shares))
+
+    assert run(main()) == [["-", "a", "b", "c"]]
+
+
+def test_after_a_fill_nothing_of_before_is_computed() -> None:
+    async def main() -> list[bool]:
+        opa = Costly({"a": 5_000})
+        shares = await shares_of(opa)
+        shares.note(changed("a/x"))
+        await shares.step()
+        shares.clear()
+        shares.note(Notice(refilled=True))
+        return [settled.notice.refilled for _, settled in await settle(opa, shares)]
+
+    assert run(main()) == [True]
+
+
+def test_refill_during_a_query_forgets_what_that_query_was_for() -> None:
+    async def main() -> bool:
+        opa = Costly({"a": 5_000}, lambda *_: 1.0)
+        shares = await shares_of(opa)
+        shares.note(changed("a/x"))
+        stepping = asyncio.create_task(shares.step())
+        await asyncio.sleep(0.5)
+        shares.clear()
+        assert await stepping is None
+        return bool(shares)
+
+    assert run(main()) is False
