@@ -29,6 +29,16 @@ class Turns(Generic[T]):
         self._count += key not in keys
         keys[key] = None
 
+    def discard(self, key: T) -> None:
+        """Have a key wait no more."""
+        owner = self._owner(key)
+        keys = self._waiting.get(owner)
+        if keys is not None and key in keys:
+            del keys[key]
+            self._count -= 1
+            if not keys:
+                del self._waiting[owner]
+
     def take(self, limit: int, fits: Callable[[T], bool] = lambda _: True) -> list[T]:
         """Remove and return up to `limit` keys that fit; an owner whose next key does not keeps its turn."""
         taken: list[T] = []

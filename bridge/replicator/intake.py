@@ -76,9 +76,12 @@ class Intake:
         self.listings.expect_nothing()
         self.wake.set()
 
-    def take_out(self, limit: int, most_bytes: int) -> dict[Key, Object | None]:
-        """What waits longest, at most `limit` objects and about `most_bytes`; then there is room for more."""
-        batch = self.pending.take_out(limit, most_bytes)
+    def take_out(self, limit: int, most_bytes: int, *, in_turn: bool = False) -> dict[Key, Object | None]:
+        """What waits longest, at most `limit` objects and about `most_bytes`; then there is room for more.
+
+        With `in_turn` each namespace has its turn.
+        """
+        batch = self.pending.take_out(limit, most_bytes, in_turn=in_turn)
         self._counted.taken_out(len(batch), self.pending.taken_size)
         self._room.set()
         self.more.set()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -11,6 +10,7 @@ import msgspec
 
 from bridge.model.changes import Change, Deleted, Listed, Listing, Mended, Object, Rejected, Trouble, Upserted
 from bridge.model.keys import Key, key_of
+from bridge.model.turns import Turns
 from bridge.replicator.pruning import prune
 
 _METADATA = 400  # bytes of an object's metadata, beside its annotations
@@ -32,7 +32,8 @@ class Pending:
     taken_size: int = 0  # of the last batch
     arrivals: list[float] = field(default_factory=list)  # of the last batch, by the monotonic clock
     _sizes: dict[Key, int] = field(default_factory=dict)
-    _arrivals: deque[float] = field(default_factory=deque)  # of what waits, in its order
+    _arrived: dict[Key, float] = field(default_factory=dict)  # what waits
+    _turns: Turns[Key] = field(default_factory=lambda: Turns(_namespace))
 
     def __len__(self) -> int:
         return len(self._objects)
@@ -66,7 +67,8 @@ class Pending:
 
     def _put(self, key: Key, obj: Object | None) -> None:
         if key not in self._objects:
-            self._arrivals.append(time.monotonic())
+            self._arrived[key] = time.monotonic()
+            self._turns.add(key)
         self._objects[key] = obj
         self.size -= self._sizes.pop(key, 0)
         if obj is not None:
@@ -80,35 +82,51 @@ class Pending:
         """What waits; None stands for an object that is gone."""
         return self._objects
 
-    def take_out(self, limit: int, most_bytes: int) -> dict[Key, Object | None]:
+    def take_out(self, limit: int, most_bytes: int, *, in_turn: bool = False) -> dict[Key, Object | None]:
         """The oldest changes, which are forgotten here; the batch before that is written now.
 
-        They are at most `limit`, and about `most_bytes` together, but one in any case.
+        They are at most `limit`, and about `most_bytes` together, but one in any case. With `in_turn` each namespace
+        has its turn, so that none waits until the changes of another are written; without, they have the source's
+        order, by which OPA takes them as few large values.
         """
-        batch: dict[Key, Object | None] = {}
-        room = most_bytes
-        for key, obj in self._objects.items():
+        self.taken_size = 0
+        chosen: list[Key] = []
+
+        def fits(key: Key) -> bool:
             size = self._sizes.get(key, 0)
-            if batch and (len(batch) == limit or size > room):
-                break
-            batch[key] = obj
-            room -= size
+            if chosen and self.taken_size + size > most_bytes:
+                return False
+            self.taken_size += size
+            chosen.append(key)
+            return True
+
+        if in_turn:
+            self._turns.take(limit, fits)
+        else:
+            for key in self._objects:
+                if len(chosen) == limit or not fits(key):
+                    break
+        batch = {key: self._objects.pop(key) for key in chosen}
         for key in batch:
-            del self._objects[key]
+            self._turns.discard(key)
             self.size -= self._sizes.pop(key, 0)
         self._taken = frozenset(batch)
-        self.taken_size = most_bytes - room
-        self.arrivals = [self._arrivals.popleft() for _ in batch]
+        self.arrivals = [self._arrived.pop(key) for key in batch]
         return batch
 
     def clear(self) -> None:
         """Forget everything, because the source tells all of it again."""
         self._objects.clear()
-        self._arrivals.clear()
+        self._arrived.clear()
+        self._turns.clear()
         self._sizes.clear()
         self.size = 0
         self._taken = frozenset()
         self._seen.clear()
+
+
+def _namespace(key: Key) -> str:
+    return key.namespace
 
 
 def size_of(obj: Object) -> int:

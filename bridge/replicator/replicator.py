@@ -263,7 +263,7 @@ class Replicator:
             self._writing = False
 
     async def _write_batch(self) -> None:
-        written = await self._writer.write(self._intake.take_out(BATCH, BATCH_BYTES))
+        written = await self._writer.write(self._intake.take_out(BATCH, BATCH_BYTES, in_turn=True))
         self.counted.in_opa(self._intake.pending.arrivals)
         keys = [key for key, before in written.items() if before.essence != self._writer.documents.essence(key)]
         kinds = any(key.type_id in DESCRIBING for key in keys)

@@ -222,7 +222,7 @@ def _replicator(settings: Settings, world: World, loading: PolicyLoading, opa: O
 
 
 @contextlib.asynccontextmanager
-async def _remediating(  # noqa: PLR0913 - what a remediator is made of
+async def _remediating(
     settings: Settings, world: World, access: OpaAccess, loading: PolicyLoading, patient: Opa, budget: Budget
 ) -> AsyncIterator[Remediator]:
     # Others wait for a query about what one of them has changed.

@@ -21,6 +21,7 @@ import aiohttp
 from bridge.admission.endpoint import MUTATING_PATH
 from tests.bench.admission import REVIEW, Served, webhook
 from tests.bench.figures import figure, memory, percentile, progress, spread_of
+from tests.bench.neighbors import neighbor, patterns
 
 SOCKETS = 5_000
 PEERS = 10  # addresses that they come from
@@ -94,4 +95,4 @@ async def _held(served: Served, kind: str) -> AsyncIterator[int]:
                 one.close()
 
 
-PARTS = (connections,)
+PARTS = (connections, neighbor, patterns)

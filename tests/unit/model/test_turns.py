@@ -40,6 +40,13 @@ def test_key_that_does_not_fit_holds_back_its_owner_alone() -> None:
     assert waiting.take(9) == ["a-large", "a2"]
 
 
+def test_key_that_is_discarded_waits_no_more() -> None:
+    waiting = turns("a1", "b1", "b2")
+    for key in ("a1", "b1", "c1"):
+        waiting.discard(key)
+    assert (len(waiting), waiting.take(9)) == (1, ["b2"])
+
+
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 50))), st.integers(1, 7))
 def test_every_key_comes_out_once_and_no_owner_waits_longer_than_one_round(
     pairs: list[tuple[str, int]], limit: int

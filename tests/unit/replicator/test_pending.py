@@ -250,3 +250,26 @@ def test_a_type_that_is_not_served_has_nothing_and_one_that_cannot_be_asked_keep
     assert not len(pending)
     pending.take_in(Trouble(TYPE, "not served", absent=True))
     assert pending.take_out(10, MANY) == {key("a"): None}
+
+
+def test_namespace_with_many_changes_delays_its_own_alone() -> None:
+    pending = Pending(lambda _: set())
+    noisy = [in_namespace("noisy", f"a{number}") for number in range(50)]
+    pending.take_in(Upserted("core/Service", (*noisy, in_namespace("quiet", "b"))))
+    assert [key.namespace for key in pending.take_out(2, MANY, in_turn=True)] == ["noisy", "quiet"]
+    assert [key.name for key in pending.take_out(2, MANY, in_turn=True)] == ["a1", "a2"]
+    assert len(pending) == 47
+
+
+def test_large_object_holds_back_its_own_namespace_alone() -> None:
+    pending = Pending(lambda _: set())
+    large = {**in_namespace("noisy", "large"), "spec": {"text": "x" * 100_000}}
+    small = [in_namespace("quiet", name) for name in "bc"]
+    pending.take_in(Upserted("core/Service", (small[0], large, small[1])))
+    assert [key.name for key in pending.take_out(9, 5_000, in_turn=True)] == ["b", "c"]
+    assert [key.name for key in pending.take_out(9, 5_000, in_turn=True)] == ["large"]
+    assert (pending.size, len(pending.arrivals)) == (0, 1)
+
+
+def in_namespace(namespace: str, name: str) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name, "namespace": namespace}}
