@@ -1,3 +1,4 @@
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -40,7 +41,7 @@ def test_where_any_field_may_be_read_only_the_status_is_left_out() -> None:
 
 @pytest.mark.parametrize("field", ["ref", "refs"])
 def test_object_with_a_field_that_asks_for_it_is_read_whole_without_status_and_other_metadata(field: str) -> None:
-    fields = ["/kind", "/metadata/name", {"with": "/spec/ref"}, {"with": "/spec/refs"}]
+    fields: list[str | Mapping[str, str]] = ["/kind", "/metadata/name", {"with": "/spec/ref"}, {"with": "/spec/refs"}]
     obj = {"kind": "Policy", "metadata": {"name": "a", "labels": {"b": "c"}}, "status": {"d": 1}}
     spec = msgspec.Raw(msgspec.json.encode({field: [], "deep": {"x": [1]}}))
     assert msgspec.json.decode(Reading(fields).of({**obj, "spec": spec, "data": 2})) == {
