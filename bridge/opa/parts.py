@@ -61,8 +61,9 @@ async def parts(
     """Query with `items` as the input `name`; gives the items that were answered, with each answer, as it comes.
 
     Rego has no catch: where evaluation fails or takes too long, or an item is invalid, the items are queried in halves.
-    One that fails alone is logged, as `told` names it, and left out; so is one that takes too long alone, after `too_slow` was called.
-    Raises the other OpaErrors, and OpaTimeout where there is no `too_slow` or OPA answers nothing else either.
+    One that fails alone is logged, as `told` names it, and left out; so is one that takes too long alone, after
+    `too_slow` was called with it. Raises the other OpaErrors, and OpaTimeout where there is no `too_slow` or OPA answers
+    nothing else either.
     """
     waiting = [items]
     while waiting:
