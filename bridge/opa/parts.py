@@ -62,8 +62,8 @@ async def parts(
 
     Rego has no catch: where evaluation fails or takes too long, or an item is invalid, the items are queried in halves.
     One that fails alone is logged, as `told` names it, and left out; so is one that takes too long alone, after
-    `too_slow` was called with it. Raises the other OpaErrors, and OpaTimeout where there is no `too_slow` or OPA answers
-    nothing else either.
+    `too_slow` was called with it. Raises the other OpaErrors, and OpaTimeout where there is no `too_slow` or OPA
+    answers nothing else either.
     """
     waiting = [items]
     while waiting:

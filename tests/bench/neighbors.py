@@ -48,7 +48,6 @@ async def neighbor(_: int) -> None:
     environment = {
         "BRIDGE_WEBHOOK_LISTEN": f"127.0.0.1:{port}",
         "BRIDGE_WEBHOOK_URL": f"https://127.0.0.1:{port}/admission",
-        "BRIDGE_LOG_LEVEL": "warning",
     }
     async with _cluster() as plane, session_of(plane) as api:
         await _create(api, "", _configuration(port))
