@@ -23,7 +23,7 @@ _accepted_message(refused) := "Policy has been accepted" if count(refused) == 0
 _accepted_message(refused) := fitted(sprintf("Policy has been accepted, but not for %d of its targets: %s%s", [
 	count(refused),
 	concat("; ", [verdict.message | some verdict in array.slice(refused, 0, _refusal_bound)]),
-	_more(count(refused) - _refusal_bound),
+	rest_text(count(refused) - _refusal_bound),
 ])) if {
 	count(refused) > 0
 }

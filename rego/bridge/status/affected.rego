@@ -13,11 +13,11 @@ import data.bridge.lib.levels
 #   `acting` holds by policy kind and place the policies that act there, `unreported` those in whose status there is no room
 #   for the object, and `former` are policy kinds, `{controllerName, kind}`, that were in force before.
 affected(object_key, acting, unreported, former) := object.union_n([
-	{"object": object_key, "types": sort(our_types(former)), "controllers": sort(_controllers(former))},
-	_conditions_part(_form(type), object_key, told),
+	{"object": object_key, "types": sort(our_types(former)), "controllers": sort(controllers(former))},
+	_conditions_part(form(type), object_key, told),
 	_listeners_part(object_key, told),
-	_parents_part(_form(type), object_key, told),
-	_annotations_part(_form(type), told),
+	_parents_part(form(type), object_key, told),
+	_annotations_part(form(type), told),
 ]) if {
 	type := keys.parse(object_key).type
 	told := array.concat(_affecting(object_key, acting), _leaving_out(object_key, unreported))
@@ -55,14 +55,14 @@ _told(object_key, place, kind, condition) := {
 
 _at(told, place) := [each.condition | some each in told; each.place == place]
 
-_conditions_part("conditions", object_key, told) := {"conditions": _within(object_key, ["status"], _at(told, ""))}
+_conditions_part("conditions", object_key, told) := {"conditions": within_bound(object_key, ["status"], _at(told, ""))}
 
 _conditions_part(form, _, _) := {} if form != "conditions"
 
 # A listener's status is its controller's to begin; until it is there, nothing can be said in it.
 _listeners_part(object_key, told) := {"listeners": {listener.name: conditions |
-	some index, listener in _list(object_key, ["status", "listeners"])
-	conditions := _within(object_key, ["status", "listeners", index], _at(told, listener.name))
+	some index, listener in list_at(object_key, ["status", "listeners"])
+	conditions := within_bound(object_key, ["status", "listeners", index], _at(told, listener.name))
 }} if {
 	levels.by_type[keys.parse(object_key).type].section == "Listener"
 } else := {}
@@ -74,7 +74,7 @@ _parents_part("parents", object_key, told) := {"parents": array.slice(entries, 0
 	]
 	ours := {entry.controllerName | some entry in entries}
 	others := count([entry |
-		some entry in _list(object_key, ["status", "parents"])
+		some entry in list_at(object_key, ["status", "parents"])
 		not object.get(entry, "controllerName", "") in ours
 	])
 }

@@ -16,8 +16,6 @@ form(type) := "parents" if {
 	_conditions_schemas[type]
 } else := "annotations"
 
-_form(type) := form(type)
-
 # What has no CRD, and Gateway API's kinds, whose CRDs a folder of manifests need not hold.
 _with_conditions := {
 	"core/Service",
@@ -43,17 +41,19 @@ _bound(type) := 8 if {
 	true
 } else := 1000000
 
-# Of our conditions those that there is room for beside the others' that the object shows at a place.
-_within(object_key, place, conditions) := array.slice(conditions, 0, max([0, _bound(keys.parse(object_key).type) - others])) if {
+# METADATA
+# description: Conditions as far as the list at a place of an object has room for them.
+within_bound(object_key, place, conditions) := array.slice(conditions, 0, max([0, _bound(keys.parse(object_key).type) - others])) if {
 	types := {condition.type | some condition in conditions}
 	others := count([shown |
-		some shown in _list(object_key, array.concat(place, ["conditions"]))
+		some shown in list_at(object_key, array.concat(place, ["conditions"]))
 		not object.get(shown, "type", "") in types
 	])
 }
 
-# A list in an object, empty where there is something else.
-_list(object_key, path) := found if {
+# METADATA
+# description: A list in an object; empty where the object has no list there.
+list_at(object_key, path) := found if {
 	found := object.get(lookup.get(object_key), path, [])
 	is_array(found)
 } else := []

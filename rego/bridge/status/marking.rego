@@ -19,7 +19,9 @@ our_types(former) := {type |
 	some type in {affected_type(kind), not_reported_type(kind)}
 }
 
-_controllers(former) := {kind.controllerName | some kind in _kinds(former)}
+# METADATA
+# description: The controllerNames of the policy kinds in force and of the former ones.
+controllers(former) := {kind.controllerName | some kind in _kinds(former)}
 
 _kinds(former) := {{"controllerName": kind.controllerName, "kind": kind.kind} |
 	some name in kinds.names

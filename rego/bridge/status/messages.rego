@@ -28,7 +28,7 @@ _by_target(policy_key, set, tallies) := [sprintf("Of its targets %s", [concat(",
 	count(nodes) > 1
 	by_node := {node: overall([tally | some tally in tallies; node in tally.targets]) | some node in nodes}
 	texts := [sprintf("%s is %s", [outcomes.node_name(node), _outcome_names[set][by_node[node]]]) | some node in nodes]
-	told := array.concat(array.slice(texts, 0, 10), _and_more(count(texts) - 10))
+	told := array.concat(array.slice(texts, 0, 10), and_more(count(texts) - 10))
 } else := []
 
 _is_told_of(policy_key, _, _) if kinds.of_policy(policy_key).statusShape != "Ancestors"
@@ -82,7 +82,7 @@ _sentence(verb, group, number, examples) := sprintf("%s on %s%s: %s%s", [
 	_scopes(number),
 	_by(group[1], group[2]),
 	concat("; ", examples),
-	_more(number - count(examples)),
+	rest_text(number - count(examples)),
 ])
 
 _scopes(1) := "1 scope"
@@ -93,10 +93,12 @@ _by("Programmed", _) := ""
 
 _by("Failed", by) := sprintf(" (%s)", [by[0]])
 
-_by(outcome, by) := concat("", [" by ", concat(", ", array.slice(by, 0, 5)), _more(count(by) - 5)]) if {
+_by(outcome, by) := concat("", [" by ", concat(", ", array.slice(by, 0, 5)), rest_text(count(by) - 5)]) if {
 	outcome in {"PartiallyProgrammed", "Overridden"}
 }
 
-_more(number) := "" if number <= 0
+# METADATA
+# description: How many more there are, as a text.
+rest_text(number) := "" if number <= 0
 
-_more(number) := sprintf(" and %d more", [number]) if number > 0
+rest_text(number) := sprintf(" and %d more", [number]) if number > 0

@@ -35,10 +35,12 @@ fitted(text) := concat("", [substring(text, 0, message_bound - 1), "…"]) if co
 
 # METADATA
 # description: The names of policies, twenty of them, and how many there are more.
-named(policies) := concat(", ", array.concat(array.slice(names, 0, 20), _and_more(count(names) - 20))) if {
+named(policies) := concat(", ", array.concat(array.slice(names, 0, 20), and_more(count(names) - 20))) if {
 	names := sort([keys.short(policy) | some policy in policies])
 }
 
-_and_more(number) := [] if number <= 0
+# METADATA
+# description: How many more there are, as a list of one text or none.
+and_more(number) := [] if number <= 0
 
-_and_more(number) := [sprintf("and %d more", [number])] if number > 0
+and_more(number) := [sprintf("and %d more", [number])] if number > 0

@@ -1,6 +1,7 @@
 package bridge.v1
 
 import data.bridge.admission as deciding
+import data.bridge.queries
 
 # METADATA
 # description: |
@@ -8,7 +9,7 @@ import data.bridge.admission as deciding
 #   if there is any message to deny it for. The input is an AdmissionRequest (admission.k8s.io/v1). A request that scales an
 #   object is judged as an update of that object.
 # entrypoint: true
-admission := _error("InvalidInput", "the input must be an AdmissionRequest, with operation and kind") if {
+admission := queries.error("InvalidInput", "the input must be an AdmissionRequest, with operation and kind") if {
 	not _is_request
 } else := {"denied": sort(deciding.denied | also.denied), "warnings": sort(deciding.warnings | also.warnings)} if {
 	also := _judged_as_update

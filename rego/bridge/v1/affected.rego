@@ -1,6 +1,7 @@
 package bridge.v1
 
 import data.bridge.lookup
+import data.bridge.queries
 import data.bridge.status as reporting
 
 # METADATA
@@ -11,11 +12,11 @@ import data.bridge.status as reporting
 #   in force before, `{controllerName, kind}`, whose types are ours too. `acting` and `unreported` hold by object, policy kind
 #   and place the policies that act there and those that have no room for it; without them they are computed here.
 # entrypoint: true
-affected := _input_problem if {
-	_input_problem
-} else := _keys_problem("objects") if {
-	_keys_problem("objects")
-} else := [reporting.affected(key, _acting(key), _unreported(key), _former) |
+affected := queries.input_problem if {
+	queries.input_problem
+} else := queries.keys_problem("objects") if {
+	queries.keys_problem("objects")
+} else := [reporting.affected(key, _acting(key), _unreported(key), queries.former) |
 	some key in input.objects
 	lookup.get(key)
 ]
@@ -27,5 +28,3 @@ _acting(key) := reporting.acting(key) if not input.acting
 _unreported(key) := object.get(input, ["unreported", key], {}) if input.acting
 
 _unreported(key) := reporting.unreported(key) if not input.acting
-
-_former := object.get(input, "former", [])

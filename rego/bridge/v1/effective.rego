@@ -1,7 +1,13 @@
+# METADATA
+# title: Queries
+# description: |
+#   The contract that clients program against, POST `/v1/data/bridge/v1/<name>` with `{"input": {…}}`. Bad input gives
+#   `{"error": {"code", "message"}}`, never an empty result. Every query takes `changes`.
 package bridge.v1
 
 import data.bridge.effective as engine
 import data.bridge.hierarchy
+import data.bridge.queries
 import data.bridge.scopes
 
 # METADATA
@@ -10,13 +16,13 @@ import data.bridge.scopes
 #   effective level stands for the effective targets below it. A path with no policy is absent. With `sourceNamespace`
 #   what holds for requests from there, else only what is the same for all (semantics P6).
 # entrypoint: true
-effective := _input_problem if {
-	_input_problem
-} else := _targets_problem if {
-	_targets_problem
+effective := queries.input_problem if {
+	queries.input_problem
+} else := queries.targets_problem if {
+	queries.targets_problem
 } else := [{"target": node, "policyKind": kind, "paths": paths} |
 	some [node, kind] in sort({[scope, kind] |
-		some kind in _policy_kinds
+		some kind in queries.policy_kinds
 		some target in input.targets
 		some scope in scopes.at_or_below(kind, hierarchy.canonical(target))
 	})

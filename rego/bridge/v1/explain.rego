@@ -4,6 +4,7 @@ import data.bridge.attachment
 import data.bridge.effective as engine
 import data.bridge.hierarchy
 import data.bridge.lib.keys
+import data.bridge.queries
 import data.bridge.scopes
 
 # METADATA
@@ -12,13 +13,13 @@ import data.bridge.scopes
 #   same as `effective`, with each step of each fold, and what does not count with its reason: `attachments` of policies
 #   that name a node of a path, and `links` of the hierarchy above. A kind with nothing to tell is absent.
 # entrypoint: true
-explain := _input_problem if {
-	_input_problem
+explain := queries.input_problem if {
+	queries.input_problem
 } else := _target_problem if {
 	_target_problem
 } else := [told |
 	some [node, kind] in sort({[scope, kind] |
-		some kind in _policy_kinds
+		some kind in queries.policy_kinds
 		some scope in scopes.at_or_below(kind, hierarchy.canonical(input.target))
 	})
 	told := {
@@ -31,10 +32,10 @@ explain := _input_problem if {
 	(count(told.paths) + count(told.attachments)) + count(told.links) > 0
 ]
 
-_target_problem := _error("InvalidInput", "target must be a key, <group>/<Kind>/<namespace>/<name>[#<section>]") if {
+_target_problem := queries.error("InvalidInput", "target must be a key, <group>/<Kind>/<namespace>/<name>[#<section>]") if {
 	not is_string(object.get(input, "target", null))
-} else := _error("InvalidInput", "target must be a key, <group>/<Kind>/<namespace>/<name>[#<section>]") if {
+} else := queries.error("InvalidInput", "target must be a key, <group>/<Kind>/<namespace>/<name>[#<section>]") if {
 	not keys.parse(input.target)
-} else := _error("TargetNotFound", sprintf("%s does not exist", [input.target])) if {
+} else := queries.error("TargetNotFound", sprintf("%s does not exist", [input.target])) if {
 	not hierarchy.canonical(input.target)
 }

@@ -2,15 +2,16 @@ package bridge.v1
 
 import data.bridge.index
 import data.bridge.lib.keys
+import data.bridge.queries
 
 # METADATA
 # description: |
 #   `extension_problems`: what extension modules of the hierarchy give that has another shape than they should have, and is
 #   therefore ignored, `{module, message}`. With `objects` the links that they make of these are looked at too.
 # entrypoint: true
-extension_problems := _error("InvalidInput", "objects must be a list of objects with apiVersion, kind and metadata.name") if {
+extension_problems := queries.error("InvalidInput", "objects must be a list of objects with apiVersion, kind and metadata.name") if {
 	input.objects
-	not _is_list("objects")
+	not queries.is_list("objects")
 } else := [{"module": pair[0], "message": pair[1]} | some pair in sort(index.extension_problems | _link_problems)]
 
 _link_problems := {problem |

@@ -4,6 +4,7 @@ import data.bridge.effective as engine
 import data.bridge.hierarchy
 import data.bridge.kinds
 import data.bridge.lib.keys
+import data.bridge.queries
 import data.bridge.scopes
 
 # METADATA
@@ -12,12 +13,12 @@ import data.bridge.scopes
 #   one of the targets `watched` or below it: `[{target, policyKind, paths, watched}]`, with an empty list of paths where no
 #   policy is left. What is gone is absent.
 # entrypoint: true
-followed := _input_problem if {
-	_input_problem
-} else := _scopes_problem if {
-	_scopes_problem
-} else := _keys_problem("watched") if {
-	_keys_problem("watched")
+followed := queries.input_problem if {
+	queries.input_problem
+} else := queries.scopes_problem if {
+	queries.scopes_problem
+} else := queries.keys_problem("watched") if {
+	queries.keys_problem("watched")
 } else := [told |
 	some kind, targets in input.scopes
 	kinds.get(kind)

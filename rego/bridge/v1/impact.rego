@@ -3,6 +3,7 @@ package bridge.v1
 import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.lookup
+import data.bridge.queries
 import data.bridge.scopes
 
 # METADATA
@@ -12,8 +13,8 @@ import data.bridge.scopes
 #   which something would differ `{target, path, before, after}`, each `{spec, origins, policies}` or, without a policy, null.
 #   `limit` bounds the scopes of which both are computed; then `counts.compared` is less than `counts.scopes`.
 # entrypoint: true
-impact := _input_problem if {
-	_input_problem
+impact := queries.input_problem if {
+	queries.input_problem
 } else := _policy_problem if {
 	_policy_problem
 } else := {
@@ -21,7 +22,7 @@ impact := _input_problem if {
 	"policyKind": _impact_kind,
 	"scopes": _impact_scopes,
 	"counts": {"scopes": count(_impact_scopes), "compared": count(_compared), "outcomes": _impact_outcomes},
-	"ifDeleted": [object.remove(told, ["policyKind"]) | some told in _differing(_impact_before, _impact_after)],
+	"ifDeleted": [object.remove(told, ["policyKind"]) | some told in queries.differences(_impact_before, _impact_after)],
 }
 
 _impact_kind := keys.parse(input.policy).type
@@ -41,12 +42,12 @@ _impact_outcomes := {outcome: count(paths) |
 	]
 }
 
-_impact_before := _told_at({_impact_kind: _compared})
+_impact_before := queries.effective_at({_impact_kind: _compared})
 
 # The scopes are bound outside, because without the policy there are none.
 _impact_after := after if {
 	scopes := {_impact_kind: _compared}
-	after := _told_at(scopes) with input as object.union(input, {"changes": _changes_without_policy})
+	after := queries.effective_at(scopes) with input as object.union(input, {"changes": _changes_without_policy})
 }
 
 _changes_without_policy := {
@@ -54,16 +55,16 @@ _changes_without_policy := {
 	"delete": array.concat(object.get(input, ["changes", "delete"], []), [input.policy]),
 }
 
-_policy_problem := _error("InvalidInput", "policy must be a key, <group>/<Kind>/<namespace>/<name>") if {
+_policy_problem := queries.error("InvalidInput", "policy must be a key, <group>/<Kind>/<namespace>/<name>") if {
 	not is_string(object.get(input, "policy", null))
-} else := _error("InvalidInput", "policy must be a key, <group>/<Kind>/<namespace>/<name>") if {
+} else := queries.error("InvalidInput", "policy must be a key, <group>/<Kind>/<namespace>/<name>") if {
 	not keys.parse(input.policy)
-} else := _error("TargetNotFound", sprintf("%s does not exist", [input.policy])) if {
+} else := queries.error("TargetNotFound", sprintf("%s does not exist", [input.policy])) if {
 	not lookup.get(input.policy)
-} else := _error("UnknownPolicyKind", message) if {
+} else := queries.error("UnknownPolicyKind", message) if {
 	not kinds.of_policy(input.policy)
 	message := sprintf("%s is no policy of a kind in force; these are: %s", [input.policy, concat(", ", sort(kinds.names))])
-} else := _error("InvalidInput", "limit must be a number above 0") if {
+} else := queries.error("InvalidInput", "limit must be a number above 0") if {
 	not _is_limit(object.get(input, "limit", 1000))
 }
 

@@ -5,6 +5,7 @@ import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.lookup
 import data.bridge.policy as policies
+import data.bridge.queries
 
 # METADATA
 # description: |
@@ -13,10 +14,10 @@ import data.bridge.policy as policies
 #   that declares nothing is absent. With `keys` instead, the same of stored objects. A client that gives objects with the
 #   fields of `links_read` alone says with `reads` which these were.
 # entrypoint: true
-links := _error("InvalidInput", "objects must be a list of objects with apiVersion, kind and metadata.name") if {
-	not _is_list("objects")
-	not _is_list("keys")
-} else := _error("OtherFields", "links reads other fields now than reads has: ask links_read again") if {
+links := queries.error("InvalidInput", "objects must be a list of objects with apiVersion, kind and metadata.name") if {
+	not queries.is_list("objects")
+	not queries.is_list("keys")
+} else := queries.error("OtherFields", "links reads other fields now than reads has: ask links_read again") if {
 	object.get(input, "reads", links_read) != links_read
 } else := {key: declared |
 	some obj in _linked_objects

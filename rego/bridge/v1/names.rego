@@ -4,14 +4,15 @@ import data.bridge.hierarchy
 import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.lookup
+import data.bridge.queries
 
 # METADATA
 # description: |
 #   `types`: every kind that there are objects, a CRD or a description of, `{names, policy}` by `<group>/<Kind>`:
 #   the further names that its CRD gives it, and whether it is a policy kind in force. For people who type less.
 # entrypoint: true
-types := _input_problem if {
-	_input_problem
+types := queries.input_problem if {
+	queries.input_problem
 } else := {type: {"names": object.get(_crd_names, type, []), "policy": type in kinds.names} |
 	some type in ((_held_types | object.keys(_crd_names)) | kinds.names)
 }
@@ -36,10 +37,10 @@ _crd_names := {type: sort(names) |
 #   `names`: the keys of all objects of `types` (`<group>/<Kind>`), with `name` only of those that are called so; with
 #   `sections` also the keys of their sections.
 # entrypoint: true
-names := _input_problem if {
-	_input_problem
-} else := _error("InvalidInput", "types must be a list of <group>/<Kind>") if {
-	not _is_list("types")
+names := queries.input_problem if {
+	queries.input_problem
+} else := queries.error("InvalidInput", "types must be a list of <group>/<Kind>") if {
+	not queries.is_list("types")
 } else := sort(_named | {section | input.sections; some key in _named; some section in hierarchy.sections(key)})
 
 _named := {concat("/", [type, namespace, name]) |

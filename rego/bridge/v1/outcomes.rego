@@ -2,6 +2,7 @@ package bridge.v1
 
 import data.bridge.hierarchy
 import data.bridge.outcomes
+import data.bridge.queries
 import data.bridge.scopes
 
 # METADATA
@@ -9,12 +10,12 @@ import data.bridge.scopes
 #   `outcomes`: what became of each policy of `policyKind` at each of `targets`, the rows that the remediator counts.
 #   A target that is gone, has another name now or is no effective target of the kind any more has no rows.
 # entrypoint: true
-outcomes := _input_problem if {
-	_input_problem
-} else := _error("InvalidInput", "policyKind must name a policy kind, <group>/<Kind>") if {
+outcomes := queries.input_problem if {
+	queries.input_problem
+} else := queries.error("InvalidInput", "policyKind must name a policy kind, <group>/<Kind>") if {
 	not input.policyKind
-} else := _keys_problem("targets") if {
-	_keys_problem("targets")
+} else := queries.keys_problem("targets") if {
+	queries.keys_problem("targets")
 } else := rows_at(input.policyKind, input.targets)
 
 # METADATA

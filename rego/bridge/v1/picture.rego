@@ -1,6 +1,7 @@
 package bridge.v1
 
 import data.bridge.lookup
+import data.bridge.queries
 import data.bridge.topology
 
 # METADATA
@@ -8,8 +9,8 @@ import data.bridge.topology
 #   `pictured`: the keys of the objects that a picture of the hierarchy begins with, from the top down, in lists that may be asked for one
 #   after the other.
 # entrypoint: true
-pictured := _input_problem if {
-	_input_problem
+pictured := queries.input_problem if {
+	queries.input_problem
 } else := topology.pictured
 
 # METADATA
@@ -17,10 +18,10 @@ pictured := _input_problem if {
 #   `picture`: what a picture tells of each of `objects`, `{nodes, edges, refused, alone}` by key; what has no place there is
 #   absent. `nodes` has `{level, policies}` by key, `edges` are `[parent, child]`. An edge may lead to an object that is not asked for.
 # entrypoint: true
-picture := _input_problem if {
-	_input_problem
-} else := _keys_problem("objects") if {
-	_keys_problem("objects")
+picture := queries.input_problem if {
+	queries.input_problem
+} else := queries.keys_problem("objects") if {
+	queries.keys_problem("objects")
 } else := {key: entry | some key in input.objects; entry := topology.entry(key)}
 
 # METADATA
@@ -28,10 +29,10 @@ picture := _input_problem if {
 #   `redrawn`: the objects of which `picture` may tell something else after the objects `keys` have changed. `was` holds by key the
 #   index paths that an object had before, `drawn` names those of `keys` that were told of before.
 # entrypoint: true
-redrawn := _input_problem if {
-	_input_problem
-} else := _keys_problem("keys") if {
-	_keys_problem("keys")
+redrawn := queries.input_problem if {
+	queries.input_problem
+} else := queries.keys_problem("keys") if {
+	queries.keys_problem("keys")
 } else := sort(topology.redrawn(changed, object.get(input, "was", {}), appeared)) if {
 	changed := {key | some key in input.keys}
 	drawn := {key | some key in object.get(input, "drawn", [])}

@@ -2,17 +2,18 @@ package bridge.v1
 
 import data.bridge.lookup
 import data.bridge.problems as finding
+import data.bridge.queries
 
 # METADATA
 # description: |
 #   `problems`: what is wrong with `objects` (keys; without them with everything that is held), as their authors can mend it,
 #   `[{subject, about, reason, message}]`. Two answers, with and without `changes`, tell what a change brings and mends.
 # entrypoint: true
-problems := _input_problem if {
-	_input_problem
-} else := _keys_problem("objects") if {
+problems := queries.input_problem if {
+	queries.input_problem
+} else := queries.keys_problem("objects") if {
 	input.objects
-	_keys_problem("objects")
+	queries.keys_problem("objects")
 } else := [problem | some [_, problem] in sort({[key, problem] | some key in _looked_at; some problem in finding.of(key)})]
 
 _looked_at := {key | some key in input.objects} if input.objects

@@ -2,6 +2,7 @@ package bridge.v1
 
 import data.bridge.hierarchy
 import data.bridge.lib.keys
+import data.bridge.queries
 import data.bridge.request as requests
 
 # METADATA
@@ -11,8 +12,8 @@ import data.bridge.request as requests
 #   is null, and then `nearest` tells how far it got; so it is where `undecided` names rules of which nobody can tell. `also` has the other listeners that take such a request, where `gateway` or
 #   `port` leave that open.
 # entrypoint: true
-request := _input_problem if {
-	_input_problem
+request := queries.input_problem if {
+	queries.input_problem
 } else := _request_problem if {
 	_request_problem
 } else := _served if {
@@ -78,9 +79,9 @@ _listener_or_null(entry) := null if {
 	keys.is_frontend(entry)
 } else := entry
 
-_request_problem := _error("InvalidInput", requests.input_problem) if {
+_request_problem := queries.error("InvalidInput", requests.input_problem) if {
 	requests.input_problem
-} else := _error("TargetNotFound", sprintf("%s does not exist", [input.gateway])) if {
+} else := queries.error("TargetNotFound", sprintf("%s does not exist", [input.gateway])) if {
 	input.gateway
 	not hierarchy.canonical(input.gateway)
 }

@@ -2,16 +2,17 @@ package bridge.v1
 
 import data.bridge.kinds
 import data.bridge.lookup
+import data.bridge.queries
 import data.bridge.scopes
 
 # METADATA
 # description: |
 #   `scopes`: every effective target that a policy may reach, by policy kind.
 # entrypoint: true
-scopes := _input_problem if {
-	_input_problem
+scopes := queries.input_problem if {
+	queries.input_problem
 } else := {kind: sort(nodes) |
-	some kind in _policy_kinds
+	some kind in queries.policy_kinds
 	nodes := {node | some policy in lookup.keys_of(kind); some node in scopes.may_reach(policy)}
 }
 
@@ -19,9 +20,9 @@ scopes := _input_problem if {
 # description: |
 #   `policies`: the keys of all policies of the kinds in force.
 # entrypoint: true
-policies := _input_problem if {
-	_input_problem
-} else := sort({policy | some kind in _policy_kinds; some policy in lookup.keys_of(kind)})
+policies := queries.input_problem if {
+	queries.input_problem
+} else := sort({policy | some kind in queries.policy_kinds; some policy in lookup.keys_of(kind)})
 
 # METADATA
 # description: |
@@ -41,6 +42,6 @@ policykinds := sort({concat("/", [kinds.policykind_type, "-", name]) |
 # description: |
 #   `undiscovered`: by the CRD's key, why a CRD with the label of policies makes no policy kind by itself.
 # entrypoint: true
-undiscovered := _input_problem if {
-	_input_problem
+undiscovered := queries.input_problem if {
+	queries.input_problem
 } else := kinds.undiscovered

@@ -1,14 +1,15 @@
 package bridge.v1
 
 import data.bridge.lookup
+import data.bridge.queries
 import data.bridge.status as reporting
 
 # METADATA
 # description: |
 #   `shown`: what each of `objects` shows now, `{status, annotations, resourceVersion}` by key; what is gone is absent.
 # entrypoint: true
-shown := _keys_problem("objects") if {
-	_keys_problem("objects")
+shown := queries.keys_problem("objects") if {
+	queries.keys_problem("objects")
 } else := {key: seen(lookup.get(key)) | some key in input.objects}
 
 # METADATA
@@ -17,7 +18,7 @@ shown := _keys_problem("objects") if {
 #   `former` set. Scans all objects, so it is asked once a fill and when a policy kind is described otherwise.
 # entrypoint: true
 marked := {key |
-	types := reporting.our_types(_former)
+	types := reporting.our_types(queries.former)
 	some group, kind, namespace, name
 	obj := data.objects[group][kind][namespace][name]
 	reporting.shows_any(obj, types)

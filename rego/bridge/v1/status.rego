@@ -4,6 +4,7 @@ import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.lookup
 import data.bridge.outcomes
+import data.bridge.queries
 import data.bridge.status as reporting
 
 # METADATA
@@ -12,10 +13,10 @@ import data.bridge.status as reporting
 #   and to take away. `tallies` are counts by policy; without them the policy's outcomes are computed here. A PolicyKind has
 #   a status too. What is gone or being deleted has none.
 # entrypoint: true
-status := _input_problem if {
-	_input_problem
-} else := _keys_problem("policies") if {
-	_keys_problem("policies")
+status := queries.input_problem if {
+	queries.input_problem
+} else := queries.keys_problem("policies") if {
+	queries.keys_problem("policies")
 } else := [wanted |
 	some policy in input.policies
 	wanted := status_of(policy, _tallies(policy))

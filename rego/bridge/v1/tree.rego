@@ -2,6 +2,7 @@ package bridge.v1
 
 import data.bridge.hierarchy
 import data.bridge.lib.keys
+import data.bridge.queries
 import data.bridge.topology
 
 # METADATA
@@ -11,32 +12,32 @@ import data.bridge.topology
 #   node at the bound are named, but are not among the nodes. With `refused` it also has the links that do not count of the
 #   nodes, as `refused`.
 # entrypoint: true
-tree := _input_problem if {
-	_input_problem
+tree := queries.input_problem if {
+	queries.input_problem
 } else := _tree_problem if {
 	_tree_problem
 } else := object.union(
-	{"roots": sort(roots), "nodes": {key: topology.node(key, _policy_kinds) | some key in (shown | namespaces)}},
+	{"roots": sort(roots), "nodes": {key: topology.node(key, queries.policy_kinds) | some key in (shown | namespaces)}},
 	{"refused": links | input.refused; links := topology.refused(shown)},
 ) if {
 	roots := _tree_roots
 	shown := hierarchy.within(roots, object.get(input, "depth", 15))
-	namespaces := {namespace | some key in shown; namespace := topology.node(key, _policy_kinds).namespace}
+	namespaces := {namespace | some key in shown; namespace := topology.node(key, queries.policy_kinds).namespace}
 }
 
 _tree_roots := {hierarchy.canonical(input.root)} if input.root
 
-_tree_roots := topology.roots(_policy_kinds) if not input.root
+_tree_roots := topology.roots(queries.policy_kinds) if not input.root
 
-_tree_problem := _error("InvalidInput", "root must be a key, <group>/<Kind>/<namespace>/<name>[#<section>]") if {
+_tree_problem := queries.error("InvalidInput", "root must be a key, <group>/<Kind>/<namespace>/<name>[#<section>]") if {
 	not is_string(object.get(input, "root", ""))
-} else := _error("InvalidInput", "root must be a key, <group>/<Kind>/<namespace>/<name>[#<section>]") if {
+} else := queries.error("InvalidInput", "root must be a key, <group>/<Kind>/<namespace>/<name>[#<section>]") if {
 	input.root
 	not keys.parse(input.root)
-} else := _error("TargetNotFound", sprintf("%s does not exist", [input.root])) if {
+} else := queries.error("TargetNotFound", sprintf("%s does not exist", [input.root])) if {
 	input.root
 	not hierarchy.canonical(input.root)
-} else := _error("InvalidInput", "depth must be a number from 0 to 15") if {
+} else := queries.error("InvalidInput", "depth must be a number from 0 to 15") if {
 	not _is_depth(object.get(input, "depth", 15))
 }
 

@@ -1,6 +1,7 @@
 package bridge.v1
 
 import data.bridge.constraints as judging
+import data.bridge.queries
 
 # METADATA
 # description: |
@@ -8,8 +9,8 @@ import data.bridge.constraints as judging
 #   message, details}`. `objects` are the keys to judge, without it all of the kinds that a Constraint names; `constraints`
 #   the names of the Constraints, without it all.
 # entrypoint: true
-violations := _input_problem if {
-	_input_problem
+violations := queries.input_problem if {
+	queries.input_problem
 } else := _asked_problem if {
 	_asked_problem
 } else := sort(judging.violations(_constraints, object.get(input, "objects", null)))
@@ -19,8 +20,8 @@ violations := _input_problem if {
 #   `audited`: the keys of the objects that Constraints judge by their kind, by the Constraint's name. With `namespaces`
 #   only those in them, of Constraints that go by labels of namespaces.
 # entrypoint: true
-audited := _input_problem if {
-	_input_problem
+audited := queries.input_problem if {
+	queries.input_problem
 } else := _asked_problem if {
 	_asked_problem
 } else := {name: sort(judging.audited_in(name, input.namespaces)) | some name in _constraints; judging.selects_by_namespace(name)} if {
@@ -33,8 +34,8 @@ audited := _input_problem if {
 #   condition Accepted, and the types that it names and that are not replicated. `replicated` are the types of objects (`<group>/<Kind>`) that are replicated, without it all. With `counted`,
 #   `{total, first}` of violations by Constraint, also `{totalViolations, violations}` as its status has them.
 # entrypoint: true
-constraints := _input_problem if {
-	_input_problem
+constraints := queries.input_problem if {
+	queries.input_problem
 } else := _asked_problem if {
 	_asked_problem
 } else := [told |
@@ -43,15 +44,15 @@ constraints := _input_problem if {
 	told := judging.about(name, object.get(input, "replicated", null), object.get(input, ["counted", name], null))
 ]
 
-_asked_problem := _error("InvalidInput", "constraints must be a list of names of Constraints") if {
+_asked_problem := queries.error("InvalidInput", "constraints must be a list of names of Constraints") if {
 	not _is_names("constraints")
-} else := _error("InvalidInput", "replicated must be a list of types, <group>/<Kind>") if {
+} else := queries.error("InvalidInput", "replicated must be a list of types, <group>/<Kind>") if {
 	not _is_names("replicated")
-} else := _error("InvalidInput", "namespaces must be a list of names of namespaces") if {
+} else := queries.error("InvalidInput", "namespaces must be a list of names of namespaces") if {
 	not _is_names("namespaces")
-} else := _keys_problem("objects") if {
+} else := queries.keys_problem("objects") if {
 	object.get(input, "objects", null) != null
-	_keys_problem("objects")
+	queries.keys_problem("objects")
 }
 
 _is_names(field) if object.get(input, field, null) == null

@@ -1,0 +1,79 @@
+# METADATA
+# title: Parts of queries
+# description: What several queries of `bridge.v1` share.
+package bridge.queries
+
+import data.bridge.hierarchy
+import data.bridge.kinds
+import data.bridge.lib.keys
+import data.bridge.lookup
+
+# METADATA
+# description: An error as the answer of a query.
+error(code, message) := {"error": {"code": code, "message": message}}
+
+# METADATA
+# description: A field of the input is a list.
+is_list(field) if is_array(input[field])
+
+# METADATA
+# description: What is wrong with the parts of the input that several queries take, the first of it.
+input_problem := _changes_problem if {
+	input.changes
+	_changes_problem
+} else := error("InvalidInput", "sourceNamespace must be the name of a namespace") if {
+	not is_string(object.get(input, "sourceNamespace", ""))
+} else := error("UnknownPolicyKind", message) if {
+	input.policyKind
+	not kinds.get(input.policyKind)
+	message := sprintf("%v is no policy kind in force; these are: %s", [input.policyKind, concat(", ", sort(kinds.names))])
+}
+
+_changes_problem := error("InvalidInput", "changes.upsert must be a list of objects with apiVersion, kind and metadata.name") if {
+	not is_array(object.get(input, ["changes", "upsert"], []))
+} else := error("InvalidInput", "changes.upsert must be a list of objects with apiVersion, kind and metadata.name") if {
+	some obj in object.get(input, ["changes", "upsert"], [])
+	not keys.of(obj)
+} else := error("InvalidInput", sprintf("changes.upsert holds %s twice", [sort(lookup.twice)[0]])) if {
+	count(lookup.twice) > 0
+} else := error("InvalidInput", "changes.delete must be a list of keys") if {
+	not is_array(object.get(input, ["changes", "delete"], []))
+} else := error("InvalidInput", "changes.delete must be a list of keys") if {
+	some key in object.get(input, ["changes", "delete"], [])
+	not keys.parse(key)
+}
+
+# METADATA
+# description: |
+#   What is wrong with `targets` of the input, the first of it.
+targets_problem := error("InvalidInput", "targets must be a list of keys, <group>/<Kind>/<namespace>/<name>[#<section>]") if {
+	not is_list("targets")
+} else := _wrong_target(wrong) if {
+	wrong := [target | some target in input.targets; not hierarchy.canonical(target)]
+	wrong != []
+}
+
+_wrong_target(wrong) := error("InvalidInput", sprintf("%v is no key: write <group>/<Kind>/<namespace>/<name>[#<section>]", [target])) if {
+	target := [target | some target in wrong; not keys.parse(target)][0]
+} else := error("TargetNotFound", sprintf("%s does not exist", [wrong[0]]))
+
+# METADATA
+# description: |
+#   What is wrong with a field of keys. Queries of the bridge itself name objects that may be gone; only their form is
+#   checked.
+keys_problem(field) := error("InvalidInput", sprintf("%s must be a list of keys, <group>/<Kind>/<namespace>/<name>", [field])) if {
+	not is_list(field)
+} else := error("InvalidInput", sprintf("%v is no key: write <group>/<Kind>/<namespace>/<name>", [key])) if {
+	key := [wrong | some wrong in input[field]; not keys.parse(wrong)][0]
+}
+
+# METADATA
+# description: |
+#   The policy kinds of a query: the one that the input names, else all.
+policy_kinds := {input.policyKind} if input.policyKind
+
+policy_kinds := kinds.names if not input.policyKind
+
+# METADATA
+# description: The policy kinds that were in force before, as the input names them.
+former := object.get(input, "former", [])
