@@ -131,5 +131,6 @@ clean: ## Remove what was made here; the cache of tools stays (`bridge doctor` s
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .PHONY: fuzz
-fuzz: setup ## 10,000 hostile requests to a real bridge (FUZZ_ARGS="--seed 7 --requests 500")
+fuzz: setup ## 10,000 hostile requests to a real bridge (FUZZ_ARGS="--seed 7 --requests 500"), then every decoder, FUZZ_SECONDS together
 	@$(PY) -m tests.fuzz $(FUZZ_ARGS)
+	@$(PY) -m tests.fuzz.guided --seconds $(or $(FUZZ_SECONDS),1200)

@@ -12,7 +12,7 @@ CLUSTER = "-"  # stands for the namespace of a cluster-scoped object
 FRONTEND = "frontend"  # the role of a Service as a mesh parent (semantics K4)
 
 
-_FORM = re.compile(r"[^/#@]+(?:/[^/#@]+){3}(?:#[^#@]+)?(?:@frontend)?")
+_FORM = re.compile(r"(?!\s)[^/#@]+(?:/[^/#@]+){3}(?<!\s)(?:#[^#@]+)?(?:@frontend)?")
 
 
 class KeyFormatError(ValueError):
@@ -74,7 +74,7 @@ def parse_key(text: str) -> Key:
 
 def is_key(text: str) -> bool:
     """Whether a text is a full key."""
-    return _FORM.fullmatch(text) is not None and text == text.strip()
+    return _FORM.fullmatch(text) is not None
 
 
 def group_of(api_version: str) -> str:
