@@ -108,6 +108,24 @@ class ServerError(ApiError):
     """5xx: the API server (or what stands before or behind it) has trouble of its own."""
 
 
+class _Cause(msgspec.Struct):
+    reason: str | None = None
+
+
+class _Details(msgspec.Struct):
+    causes: list[_Cause] | None = None
+    retry_after: float | None = msgspec.field(name="retryAfterSeconds", default=None)
+
+
+class _Status(msgspec.Struct):
+    """What counts of a Status object."""
+
+    code: int | None = None
+    reason: str | None = None
+    message: str | None = None
+    details: _Details | None = None
+
+
 _BY_STATUS: dict[int, type[ApiError]] = {
     400: Invalid,
     401: Unauthorized,
@@ -142,13 +160,16 @@ def api_error(http_status: int, body: bytes, retry_after: str | None = None) -> 
 
 def status_error(status: dict[str, Any], http_status: int = 500, retry_after: float | None = None) -> ApiError:
     """The error that a Status object stands for (the object of a watch's ERROR event, or an error answer's body)."""
-    code = status.get("code") or http_status
-    details = status.get("details") or {}
-    causes = {cause.get("reason") for cause in details.get("causes") or ()}
+    try:
+        found = msgspec.convert(status, _Status)
+    except msgspec.ValidationError as error:
+        return _kind_of(http_status)(http_status, "", f"its Status cannot be read: {one_line(error)}", retry_after)
+    code = found.code or http_status
+    details = found.details or _Details()
+    causes = {cause.reason for cause in details.causes or ()}
     # A resourceVersion from the future (etcd was restored from a backup) gets a 504, and only a new list helps.
     kind = Expired if "ResourceVersionTooLarge" in causes else _kind_of(code)
-    message = one_line(status.get("message") or "")
-    return kind(code, status.get("reason") or "", message, retry_after or details.get("retryAfterSeconds"))
+    return kind(code, found.reason or "", one_line(found.message or ""), retry_after or details.retry_after)
 
 
 def _kind_of(status: int) -> type[ApiError]:

@@ -35,8 +35,11 @@ class Event(msgspec.Struct):
     object: Fields
 
     def status(self) -> dict[str, Any]:
-        """The Status object of an ERROR event."""
-        return {name: decode(value) for name, value in self.object.items()}
+        """The Status object of an ERROR event. Raises Garbled."""
+        try:
+            return {name: decode(value) for name, value in self.object.items()}
+        except msgspec.DecodeError as error:
+            raise Garbled(f"the error of a watch is not a Status: {one_line(error)}") from error
 
 
 class _Metadata(msgspec.Struct, omit_defaults=True):

@@ -27,9 +27,12 @@ class Reading:
 
 
 def field_of(obj: Object, name: str) -> Any:
-    """A field as plain values, whether the object came parsed or not; None where there is none."""
+    """A field as plain values, whether the object came parsed or not; None where there is none that can be decoded."""
     value = obj.get(name)
-    return decode(value) if isinstance(value, msgspec.Raw) else value
+    try:
+        return decode(value) if isinstance(value, msgspec.Raw) else value
+    except msgspec.DecodeError:
+        return None
 
 
 def created_at(obj: Object) -> str:

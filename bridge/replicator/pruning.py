@@ -94,8 +94,11 @@ def prune(obj: Object) -> Object:
 
 
 def parsed(value: Any) -> Any:
-    """A field of an object, parsed if it is JSON text still."""
-    return decode(value) if isinstance(value, msgspec.Raw) else value
+    """A field of an object, parsed if it is JSON text still; None where that cannot be decoded."""
+    try:
+        return decode(value) if isinstance(value, msgspec.Raw) else value
+    except msgspec.DecodeError:
+        return None
 
 
 def _crd_spec(spec: Any) -> Any:
