@@ -10,16 +10,19 @@ import asyncio
 import random
 import sys
 import tempfile
+from collections.abc import Callable, Coroutine
 from pathlib import Path
+from typing import Any
 
 from bridge.runtime.logs import configure_logs
 from tests.bench.figures import figure, machine
 from tests.soak.comparing import Different
+from tests.soak.hostile import ACTS
 from tests.soak.progress import progress
 from tests.soak.soak import Failed, soak
 from tests.soak.tenants import soak_tenants
 
-PARTS = {"faults": soak, "tenants": soak_tenants}
+PARTS: dict[str, Callable[..., Coroutine[Any, Any, None]]] = {"faults": soak, "tenants": soak_tenants}
 
 
 def main() -> None:
@@ -28,6 +31,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=30, help="how long (default: 30)")
     parser.add_argument("--seed", type=int, help="of the changes and faults (default: another one each time)")
     parser.add_argument("--only", choices=PARTS, help="one part (default: one after the other, each so long)")
+    parser.add_argument("--acts", nargs="+", choices=ACTS, default=ACTS, help="of the hostile tenant (default: all)")
     options = parser.parse_args()
     configure_logs("warning", "console")
     about = machine()
@@ -37,7 +41,8 @@ def main() -> None:
     try:
         for name in [options.only] if options.only else PARTS:
             (folder / name).mkdir()
-            asyncio.run(PARTS[name](options.minutes, seed, folder / name))
+            more = {"acts": options.acts} if name == "tenants" else {}
+            asyncio.run(PARTS[name](options.minutes, seed, folder / name, **more))
     except KeyboardInterrupt:
         progress("stopped; nothing of it runs any more")
         sys.exit(130)

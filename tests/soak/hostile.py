@@ -1,6 +1,6 @@
 """A hostile tenant, in a process of its own: its objects, its statuses, its connections, slow writes in its namespace.
 
-.venv/bin/python -m tests.soak.hostile KUBECONFIG SEED WEBHOOK_PORT PAGE_PORT
+.venv/bin/python -m tests.soak.hostile KUBECONFIG SEED WEBHOOK_PORT PAGE_PORT ACTS
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from tests.soak.floods import Flood, Floods
 from tests.soak.hostile_objects import ATTACKS, GROUP, HOSTILE, Object, odd_statuses
 from tests.soak.slow_writes import SlowWrites
 
+ACTS = ("objects", "statuses", "floods", "slow")
 NUMBERS = 6  # of each attack, so many at once
 _PAUSE = 0.6  # seconds between two attacks, on average
 _STATUS_PAUSE = 0.2  # seconds between two statuses that are overwritten
@@ -40,20 +41,16 @@ class Hostile:
         self._api = api
         self._chance = random.Random(seed)
 
-    async def run(self) -> None:
-        """Attack, until cancelled."""
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._attack())
-            tasks.create_task(self._overwrite_statuses())
-
-    async def _attack(self) -> None:
+    async def make_objects(self) -> None:
+        """Make objects of one attack after the other, until cancelled."""
         while True:
             name = self._chance.choice(sorted(ATTACKS))
             for obj in ATTACKS[name](self._chance.randrange(NUMBERS)):
                 await asyncio.to_thread(self._replace, name, obj)
             await asyncio.sleep(self._chance.uniform(0, 2 * _PAUSE))
 
-    async def _overwrite_statuses(self) -> None:
+    async def overwrite_statuses(self) -> None:
+        """Overwrite the statuses of the tenant's policies, until cancelled."""
         while True:
             for obj in odd_statuses(self._chance.randrange(NUMBERS)):
                 await asyncio.to_thread(self._overwrite, obj)
@@ -96,8 +93,8 @@ def api_of(kubeconfig: Path) -> ApiServer:
     return ApiServer(cluster["server"], config["users"][0]["user"]["token"], context)
 
 
-async def attack(kubeconfig: Path, seed: int, webhook_port: int, page_port: int) -> None:
-    """Do all of it, until cancelled; every few seconds a line of JSON with the counts."""
+async def attack(kubeconfig: Path, seed: int, webhook_port: int, page_port: int, acts: set[str]) -> None:
+    """Do these of ACTS, until cancelled; every few seconds a line of JSON with the counts."""
     api = api_of(kubeconfig)
     hostile = Hostile(api, seed)
     floods = Floods(
@@ -107,9 +104,11 @@ async def attack(kubeconfig: Path, seed: int, webhook_port: int, page_port: int)
         ]
     )
     with tempfile.TemporaryDirectory(prefix="policy-bridge-slow-") as folder:
-        async with SlowWrites(api, HOSTILE, [GROUP], _SLOW, Path(folder)) as slow, asyncio.TaskGroup() as tasks:
-            tasks.create_task(hostile.run())
-            tasks.create_task(floods.run())
+        slow = SlowWrites(api, HOSTILE, [GROUP], _SLOW, Path(folder))
+        runs = {"objects": hostile.make_objects, "statuses": hostile.overwrite_statuses, "floods": floods.run}
+        async with slow if "slow" in acts else contextlib.nullcontext(), asyncio.TaskGroup() as tasks:
+            for name in acts & runs.keys():
+                tasks.create_task(runs[name]())
             while True:
                 await asyncio.sleep(_REPORT)
                 counts = {**hostile.counts, **floods.counts, "slow_writes": slow.delayed}
@@ -120,4 +119,5 @@ async def attack(kubeconfig: Path, seed: int, webhook_port: int, page_port: int)
 if __name__ == "__main__":
     os.nice(_NICE)
     sys.setrecursionlimit(100_000)  # json writes nested values by recursion
-    asyncio.run(attack(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])))
+    _, path, drawn, webhook, page, chosen = sys.argv
+    asyncio.run(attack(Path(path), int(drawn), int(webhook), int(page), set(chosen.split(","))))

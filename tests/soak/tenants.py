@@ -7,8 +7,11 @@ import json
 import socket
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+import yaml
 
 from bridge.tools import ensure, ensure_crds
 from tests.bench.figures import figure
@@ -16,6 +19,7 @@ from tests.controlplane.api import ApiError, ApiServer
 from tests.controlplane.plane import ControlPlane
 from tests.controlplane.process import ServerProcess
 from tests.integration.objects import apply_crd, crd
+from tests.soak.hostile import ACTS
 from tests.soak.hostile_objects import GATEWAY_API, GROUP, HOSTILE, SHARED
 from tests.soak.limits import Processes
 from tests.soak.progress import progress
@@ -27,6 +31,7 @@ _IDLE_SHARE = 0.15  # of the time, before the hostile tenant comes
 _IDLE_MOST = 60.0  # seconds
 _TELL = 20.0  # seconds between two reports
 _PATIENCE = 60.0
+_ADMISSION = "/apis/admissionregistration.k8s.io/v1"
 _POLICY = f"""package soak.labels
 
 violation contains {{"msg": "the label is forbidden"}} if input.review.object.metadata.labels.{FORBIDDEN}
@@ -35,8 +40,8 @@ violation contains {{"msg": "the label is forbidden"}} if input.review.object.me
 Object = dict[str, Any]
 
 
-async def soak_tenants(minutes: float, seed: int, folder: Path) -> None:
-    """Run it, with logs in `folder`, and print figures. Raises Failed."""
+async def soak_tenants(minutes: float, seed: int, folder: Path, acts: Sequence[str] = ACTS) -> None:
+    """Run it, with logs in `folder` and these acts of the hostile tenant, and print figures. Raises Failed."""
     etcd, server = await asyncio.gather(*(asyncio.to_thread(ensure, name) for name in ("etcd", "kube-apiserver")))
     await asyncio.to_thread(ensure, "opa")
     crds = await asyncio.to_thread(ensure_crds)
@@ -63,7 +68,7 @@ async def soak_tenants(minutes: float, seed: int, folder: Path) -> None:
             tenant.measured.report("idle")
             tenant.start_over()
             command = [sys.executable, "-m", "tests.soak.hostile", str(plane.kubeconfig), str(seed)]
-            hostile = ServerProcess([*command, str(webhook), str(page)], folder / "hostile.log")
+            hostile = ServerProcess([*command, str(webhook), str(page), ",".join(acts)], folder / "hostile.log")
             progress("the hostile tenant comes")
             await _measure(tenant, minutes * 60 - idle, processes)
             wrong = [] if hostile.running else [f"the hostile tenant ended:\n{hostile.last_lines()}"]
@@ -118,8 +123,9 @@ async def _define(api: ApiServer, url: str) -> None:
     asked = [f"--resource=*.{group}" for group in (GATEWAY_API, GROUP)]
     command = [str(BRIDGE), "webhook-config", "--url", url, *asked]
     printed = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, check=True)
-    path = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/policy-bridge"
-    await asyncio.to_thread(api.apply, path, printed.stdout)
+    for configuration in yaml.safe_load_all(printed.stdout):
+        path = f"{_ADMISSION}/{configuration['kind'].lower()}s/{configuration['metadata']['name']}"
+        await asyncio.to_thread(api.apply, path, configuration)
 
 
 async def _until_admission_decides(api: ApiServer, replica: Replica) -> None:
