@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 
-_AGAIN = 0.5  # seconds until a connection that the server closed, or refused, is opened again
+_AGAIN = 2.0  # seconds until a connection that the server closed, or refused, is opened again
 _BODY = 8 << 20  # bytes of a request
 _PIECE = 1 << 18
 _BETWEEN = 0.05  # seconds between two pieces: many such requests together must not be a test of bandwidth
