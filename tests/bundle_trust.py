@@ -21,7 +21,7 @@ def shared_trust() -> BundleTrust:
 
 
 def signed_endpoint(bundle: Bundle | None = None) -> BundleEndpoint:
-    """An endpoint whose bundles such an OPA believes."""
+    """An endpoint whose bundles such an OPA accepts."""
     return BundleEndpoint(BUNDLE_PATH, functools.partial(shared_credentials().signed, scope=BUNDLE_NAME), bundle)
 
 

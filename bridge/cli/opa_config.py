@@ -43,7 +43,7 @@ _EXAMPLES = (
     metavar="FOLDER",
     envvar="BRIDGE_BUNDLE_CREDENTIALS",
     type=click.Path(path_type=Path),
-    help="The token and the keys by which OPA gets bundles and believes them, as `bridge run` has them; made if the "
+    help="The token and the keys by which OPA fetches and verifies bundles, as `bridge run` has them; made if the "
     "folder does not exist. Default: a folder of this user's.",
 )
 @click.option("--decision-ids", is_flag=True, help="OPA gives each answer an id, for the audit of admission.")

@@ -45,7 +45,7 @@ _SHOWN_ROWS = 100  # of a table at the start; the rest is a command away
 @click.option(
     "--bundle-credentials",
     metavar="FOLDER",
-    help="The token and the keys by which that OPA gets bundles and believes them, as `opa-config` has them.",
+    help="The token and the keys by which that OPA fetches and verifies bundles, as `opa-config` has them.",
 )
 @click.option(
     "--opa-port", type=click.IntRange(1, 65535), help="The port of the OPA that is started. Default: a free one."

@@ -35,7 +35,7 @@ def token() -> None:
 @click.argument("folder", metavar="FOLDER", type=click.Path(path_type=Path))
 @debug_option
 def credentials(folder: Path) -> None:
-    """Make the secrets by which an OPA gets bundles from the bridge and believes them, if FOLDER does not exist yet.
+    """Make the secrets by which an OPA fetches and verifies the bridge's bundles, if FOLDER does not exist yet.
 
     FOLDER then has the files token, signing-key.pem and verification-key.pem. `bridge run` and `bridge opa-config` make
     them too; this command is for a container that runs before both.

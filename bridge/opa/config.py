@@ -28,7 +28,7 @@ _DECISION_IDS = {
 
 @dataclass(frozen=True, slots=True)
 class BundleTrust:
-    """By what OPA gets bundles and believes them.
+    """What OPA needs to fetch and verify bundles.
 
     OPA shows the token itself, or what the file `token_path` holds at each request. `public_key` is PEM; empty where
     OPA gets the key by an argument (`--set-file=keys.policy-bridge.key=FILE`).

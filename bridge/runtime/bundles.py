@@ -1,4 +1,4 @@
-"""The bundles that OPA gets from the bridge: of modules and of tokens, for that OPA alone, and signed."""
+"""The bundles of modules and of tokens: signed, and served to OPA alone."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from bridge.runtime.tokens import Tokens
 
 
 class Bundles:
-    """The endpoints of both bundles. `trust` is what OPA gets and believes them by. Raises ServeError."""
+    """The endpoints of both bundles. OPA fetches and verifies them by `trust`. Raises ServeError."""
 
     def __init__(self, settings: Settings) -> None:
         credentials = _credentials(settings)
@@ -55,7 +55,7 @@ class Bundles:
 
 
 class BundleGuard:
-    """Lets OPA alone at the bundles. `local`: the bridge listens on loopback, where no other host can be meant."""
+    """Let OPA's requests through, and no others. `local`: the bridge listens on loopback, where no other Host fits."""
 
     def __init__(self, token: str, *, local: bool) -> None:
         self.wrong_tokens = WrongTokens("bundle")

@@ -76,8 +76,8 @@ async def reach_opa(
 ) -> AsyncIterator[tuple[OpaAccess, OwnOpa | None]]:
     """Access to the OPA that the settings name, or to one of the bridge's own, which is started and stopped.
 
-    `bridge_url` is where bundles are served from, that of `tokens` among them; an OPA of the bridge's own believes them
-    by `trust`. Raises OpaStartError.
+    `bridge_url` is where bundles are served from, that of `tokens` among them; an OPA of the bridge's own verifies
+    them by `trust`. Raises OpaStartError.
     """
     following = asyncio.create_task(tokens.run())
     own = None if settings.opa_url else _own(settings, bridge_url, tokens, trust, executable)

@@ -81,7 +81,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     `opa_port` (default: a free one) or the Unix socket `opa_socket`, and at `opa_listen` for readers. `opa_token_file`
     is what the bridge shows to OPA, `opa_readers` (a file or a folder) are the tokens of those who may ask it; over TLS
     `opa_ca_file` is what OPA's certificate is checked with, `opa_cert_file` and `opa_key_file` our own.
-    `bundle_credentials` is a folder with what the OPA at `opa_url` gets bundles and believes them by.
+    `bundle_credentials` is a folder with the secrets by which the OPA at `opa_url` fetches and verifies bundles.
     `listen` serves the bundle and the page, which needs the token in `web_token_file` elsewhere than on a loopback
     address. `types` are replicated besides Gateway API's and the policy kinds' (`<group>/<Kind>`, group `core` for
     the core one). `status_writes_per_second` bounds what is written. Only the holder of the Lease

@@ -1,4 +1,4 @@
-"""Who gets the bundle, and which bundle OPA believes."""
+"""Which clients get the bundle, and which bundle OPA accepts."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ async def _status(opa: Opa) -> BundleStatus:
             await asyncio.sleep(0.05)
 
 
-async def test_opa_believes_what_the_bridge_has_signed_whatever_data_it_holds(opa_path: Path) -> None:
+async def test_opa_accepts_a_bundle_of_any_data_that_the_bridge_has_signed(opa_path: Path) -> None:
     credentials = new_credentials()
     async with (
         serving(credentials) as (endpoint, url),
@@ -77,7 +77,7 @@ async def test_opa_believes_what_the_bridge_has_signed_whatever_data_it_holds(op
 
 
 @pytest.mark.parametrize("forged", ["key", "scope", "content", "missing"])
-async def test_opa_refuses_what_the_bridge_has_not_signed(opa_path: Path, forged: str) -> None:
+async def test_opa_refuses_a_bundle_that_the_bridge_has_not_signed(opa_path: Path, forged: str) -> None:
     credentials = new_credentials()
     async with serving(credentials, "policy-bridge-tokens" if forged == "scope" else BUNDLE_NAME) as (endpoint, url):
         signed = endpoint._archive
@@ -105,7 +105,7 @@ def _with_signature_of(archive: bytes, files: dict[str, bytes]) -> bytes:
         return archive_of({**files, ".signatures.json": stream.read()})
 
 
-async def test_only_who_has_the_token_is_answered_and_changes_anything() -> None:
+async def test_a_request_without_the_token_gets_no_bundle_and_changes_nothing() -> None:
     credentials = new_credentials()
     right = {"Authorization": f"Bearer {credentials.token}"}
     async with serving(credentials) as (endpoint, url), aiohttp.ClientSession() as session:
