@@ -74,7 +74,7 @@ class Acceptor:
         self._tls = tls
         self._loop = asyncio.get_running_loop()
         self._handshakes: set[asyncio.Task[None]] = set()
-        self._told = _LimitedLog()
+        self._limit = _LogLimit()
 
     def start(self) -> None:
         """Accept from now on."""
@@ -103,7 +103,8 @@ class Acceptor:
                 return
             connection = self._gate.admit(address[0])
             if connection is None:
-                self._told.warning("connection closed: too many are open", peer=address[0], open=self._gate.open)
+                if self._limit.passes("full"):
+                    log.warning("connection closed: too many are open", peer=address[0], open=self._gate.open)
                 sock.close()
                 continue
             sock.setblocking(False)
@@ -120,7 +121,8 @@ class Acceptor:
             sock.close()
 
     def _pause(self, listening: socket.socket, error: OSError) -> None:
-        self._told.warning("connections are not accepted for a second", why=str(error))
+        if self._limit.passes("exhausted"):
+            log.warning("connections are not accepted for a second", why=str(error))
         self._loop.remove_reader(listening)
         self._loop.call_later(1.0, self._resume, listening)
 
@@ -144,11 +146,16 @@ class Acceptor:
         if isinstance(error, ssl.SSLError) and error.reason in _CERTIFICATE_ERRORS:
             self._gate.closed["certificate"] += 1
             why = getattr(error, "verify_message", "") or "the client sent no certificate"
-            self._told.warning("client certificate refused", peer=peer, why=why)
+            self._refused(peer, why)
         elif not isinstance(error, ConnectionError):
             self._gate.closed["handshake"] += 1
             why = getattr(error, "reason", None) or str(error) or "timeout"
-            self._told.info("TLS handshake failed", peer=peer, why=why)
+            if self._limit.passes("handshake"):
+                log.info("TLS handshake failed", peer=peer, why=why)
+
+    def _refused(self, peer: str, why: str) -> None:
+        if self._limit.passes("certificate"):
+            log.warning("client certificate refused", peer=peer, why=why)
 
     def _verify(self, transport: asyncio.BaseTransport) -> bool | None:
         certificate = transport.get_extra_info("peercert")
@@ -156,31 +163,21 @@ class Acceptor:
         if not why:
             return bool(certificate)
         self._gate.closed["certificate"] += 1
-        self._told.warning("client certificate refused", peer=transport.get_extra_info("peername")[0], why=why)
+        self._refused(transport.get_extra_info("peername")[0], why)
         return None
 
 
-class _LimitedLog:
-    """Log lines about what clients do: of one event at most one in LOG_PERIOD seconds, with the count of the others."""
+class _LogLimit:
+    """Of log lines about one thing that clients do, one in LOG_PERIOD seconds passes. Metrics count all of them."""
 
     def __init__(self) -> None:
         self._next: dict[str, float] = {}
-        self._suppressed: dict[str, int] = {}
 
-    def warning(self, event: str, **about: Any) -> None:
-        if self._due(event):
-            log.warning(event, **about, suppressed=self._suppressed.pop(event, 0))
-
-    def info(self, event: str, **about: Any) -> None:
-        if self._due(event):
-            log.info(event, **about, suppressed=self._suppressed.pop(event, 0))
-
-    def _due(self, event: str) -> bool:
+    def passes(self, what: str) -> bool:
         now = time.monotonic()
-        if now < self._next.get(event, 0.0):
-            self._suppressed[event] = self._suppressed.get(event, 0) + 1
+        if now < self._next.get(what, 0.0):
             return False
-        self._next[event] = now + LOG_PERIOD
+        self._next[what] = now + LOG_PERIOD
         return True
 
 

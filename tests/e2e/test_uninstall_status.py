@@ -22,7 +22,7 @@ from tests.e2e.conftest import ROOT, SHOP, Run
 
 PATIENCE = 90.0  # seconds
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/default/leases/policy-bridge"
-WEBHOOK = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/policy-bridge"
+WEBHOOKS = [f"/apis/{API_VERSION}/{which.plural}/policy-bridge" for which in KINDS]
 LISTS = (
     "/api/v1/namespaces",
     "/api/v1/services",
@@ -265,9 +265,10 @@ def test_a_bridge_that_was_killed_and_whose_crds_are_gone_leaves_nothing_either(
         process.kill()
         process.wait()
     assert cluster.plane.api.get(LEASE)["spec"]["holderIdentity"]
-    cluster.plane.api.request("PATCH", WEBHOOK, {"webhooks": []}, "application/merge-patch+json")
+    for path in WEBHOOKS:
+        cluster.plane.api.request("PATCH", path, {"webhooks": []}, "application/merge-patch+json")
     cluster.kubectl("delete", f"--filename={ROOT / 'deploy' / 'crds'}", "--wait=true")
-    lists = tuple(path for path in LISTS if "policybridge.io" not in path and "mutating" not in path)
+    lists = tuple(path for path in LISTS if "policybridge.io" not in path and "webhookconfigurations" not in path)
     _forbid(cluster)
     limited = cluster.plane.write_kubeconfig(cluster.settings.parent / "limited", LIMITED_TOKEN)
     some = cluster.uninstall("--yes", "-o", "json", kubeconfig=limited)

@@ -185,7 +185,7 @@ async def test_another_authority_of_clients_is_taken_up(tmp_path: Path) -> None:
     following.cancel()
 
 
-async def test_refusals_are_logged_now_and_then_with_their_number(tmp_path: Path) -> None:
+async def test_refusals_are_logged_now_and_then(tmp_path: Path) -> None:
     server = read_files(*write(tmp_path, new_server(AUTHORITY, ["127.0.0.1"], NOW)))
     (tmp_path / "clients.crt").write_bytes(AUTHORITY.certificate)
     certificates = Certificates(server, "the files", Clients(tmp_path / "clients.crt"))
