@@ -20,8 +20,9 @@ from bridge.modules.rego_policies import read_rego_policy
 from bridge.opa.client import _decode, _rejected
 from bridge.opa.errors import OpaError
 from bridge.replicator.pending import Pending
+from bridge.runtime.request_guard import Refused
 from bridge.sources.manifest_files import read_content
-from bridge.web.answering import Refused, decoded
+from bridge.web.answering import decoded
 
 THINGS = ResourceType("example.com", "v1", "Thing", "things", namespaced=True)
 MAPS = ResourceType("core", "v1", "ConfigMap", "configmaps", namespaced=True)

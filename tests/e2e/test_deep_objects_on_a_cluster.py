@@ -1,0 +1,74 @@
+"""`bridge run` on a cluster with objects that are nested thousands of levels deep: it works, and reports them."""
+
+from __future__ import annotations
+
+import time
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.controlplane.plane import ControlPlane
+from tests.e2e.serving import bridge_runs
+from tests.integration.objects import crd
+
+PATIENCE = 60.0  # seconds
+GROUP = "deep.example.com"
+THINGS = f"/apis/{GROUP}/v1/namespaces/default/things"
+EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
+
+
+def _thing(name: str, depth: int) -> str:
+    head = f'"apiVersion":"{GROUP}/v1","kind":"Thing","metadata":{{"name":"{name}"}}'
+    return f'{{{head},"spec":' + '{"a":' * (depth - 1) + "1" + "}" * depth
+
+
+@pytest.fixture
+def plane(own_control_plane: ControlPlane) -> ControlPlane:
+    """A control plane with a good thing, one that Python 3.11 cannot decode, and one that none can."""
+    api, kind = own_control_plane.api, crd("things", "Thing", group=GROUP)
+    api.apply(f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/things.{GROUP}", kind)
+    api.wait_for_crds({f"things.{GROUP}"})
+    for name, depth in (("good", 2), ("deep", 970), ("deepest", 9_900)):
+        api.request("POST", THINGS, _thing(name, depth))
+    return own_control_plane
+
+
+def test_bridge_starts_and_restarts_beside_objects_that_are_too_deep(
+    plane: ControlPlane, bridge_path: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    settings = tmp_path / "settings.yaml"
+    settings.write_text(f"types:\n- type: {GROUP}/Thing\n")
+    arguments = ("--kubeconfig", plane.kubeconfig, "--config", settings, "--listen", "127.0.0.1:0")
+    for start in ("first", "second"):
+        with bridge_runs(bridge_path, environment, tmp_path / "log", *arguments) as bridge:
+            plane.api.request("POST", THINGS, _thing(start, 2))
+            metrics = _until(
+                lambda url=bridge.url: _read(f"{url}/metrics"),
+                f'policy_bridge_replicated_objects{{type="{GROUP}/Thing"}} {2.0 if start == "first" else 3.0}',
+            )
+            assert f'policy_bridge_rejected_objects{{type="{GROUP}/Thing"}} 2.0' in metrics
+            assert "objects rejected" in (tmp_path / "log").read_text()
+            _until(lambda: str(_told(plane)), "'deepest'")
+            assert bridge.process.poll() is None
+    assert {name for name, _ in _told(plane)} == {"deep", "deepest"}
+    assert all("nested more than 200 levels deep" in note for _, note in _told(plane))
+
+
+def _told(plane: ControlPlane) -> list[tuple[str, str]]:
+    found: list[dict[str, Any]] = plane.api.get(EVENTS)["items"]
+    return [(one["regarding"]["name"], one["note"]) for one in found if one["reason"] == "NotReplicated"]
+
+
+def _read(url: str) -> str:
+    with urllib.request.urlopen(url, timeout=5) as answer:  # noqa: S310 - the bridge's own address
+        return str(answer.read().decode())
+
+
+def _until(read: Any, wanted: str) -> str:
+    deadline = time.monotonic() + PATIENCE
+    while wanted not in (found := read()):
+        assert time.monotonic() < deadline, f"no {wanted} in {found}"
+        time.sleep(0.2)
+    return str(found)
