@@ -27,6 +27,7 @@ from bridge.web.answering import decoded
 THINGS = ResourceType("example.com", "v1", "Thing", "things", namespaced=True)
 MAPS = ResourceType("core", "v1", "ConfigMap", "configmaps", namespaced=True)
 SEEDS = Path(__file__).parent / "seeds"
+LONGEST = 1 << 14  # bytes of an input
 
 
 def watch_event(data: bytes) -> None:

@@ -17,9 +17,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from tests.fuzz.decoders import SEEDS, TARGETS
+from tests.fuzz.decoders import LONGEST, SEEDS, TARGETS
 
-LONGEST = 1 << 14  # bytes of an input
 PIECES = (
     *(b"[", b"{", b"]", b"}", b'"', b"\\", b":", b",", b"null", b"-1", b"1e400", b"\xff", b"\\ud800", b"\x00", b"\n"),
     *(b'{"a":' * 300, b"[" * 300, b"]" * 300, b"&a ", b"*a", b"---\n", b"- ", b"? ", b"<<: ", b"!!binary ", b"/", b"#"),

@@ -8,9 +8,7 @@ import tempfile
 import atheris
 
 with atheris.instrument_imports(include=["bridge", "yaml"]):
-    from tests.fuzz.decoders import SEEDS, TARGETS
-
-LONGEST = 1 << 14  # bytes of an input
+    from tests.fuzz.decoders import LONGEST, SEEDS, TARGETS
 
 
 def main(name: str, seconds: str) -> None:
