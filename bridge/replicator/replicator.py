@@ -250,6 +250,8 @@ class Replicator:
             raise Lost("its links were made by other modules than are in force now", reason="modules")
         self._rules_change = False
         await self._writer.renew_facts()  # modules give the levels and the bounds that facts depend on
+        if self._rules_change:
+            return  # they change again
         self.filled.set()
         self._tell(Notice(refilled=True))
 

@@ -60,12 +60,13 @@ class Writer:
         self.linking.begin()
         usable = found.usable and not self._astray
         self._filled = self._begun = False
-        if usable:
+        index: Index | None = await self._claim.ask(lambda: self._opa.get(INDEX)) if usable else None
+        facts: Facts | None = await self._claim.ask(lambda: self._opa.get(FACTS)) if usable else None
+        usable = index is not None and facts is not None  # else somebody has removed them
+        if index is not None and facts is not None:
             held = await self.ask("held")
-            index: Index | None = await self._claim.ask(lambda: self._opa.get(INDEX))
-            facts: Facts | None = await self._claim.ask(lambda: self._opa.get(FACTS))
             linked = found.linked and not relink
-            self.documents.adopt(held, index or {}, facts or {}, linked=linked)
+            self.documents.adopt(held, index, facts, linked=linked)
             log.info("goes on with what OPA holds", objects=len(self.documents), linked=linked)
         else:
             self.documents.begin()

@@ -17,6 +17,7 @@ from bridge.model.keys import parse_key
 from bridge.modules.shipped import shipped_bundle
 from bridge.opa.managed import ManagedOpa
 from bridge.opa.measuring import Requests
+from bridge.replicator import replicator as replicating
 from bridge.resources import rego_root
 from tests.properties.test_incremental_statuses import Bridge, as_it_was, at_work
 
@@ -62,8 +63,9 @@ def shortened_route(route: Object) -> Any:
     ],
 )
 async def test_a_change_takes_three_requests_until_its_statuses_are_written(
-    key: Any, change: Callable[[Object], Any], written: set[str], opa_path: Path
+    key: Any, change: Callable[[Object], Any], written: set[str], opa_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(replicating, "PROBE", 600.0)  # seconds: only the change is written
     async with settled_shop(opa_path) as (bridge, count):
         before, done = count(), len(bridge.sink.writes)
         obj = bridge.source.objects[key]

@@ -69,7 +69,7 @@ async def assert_current(opa: Opa, source: ScriptedSource) -> None:
 async def replicated(url: str, source: ScriptedSource) -> AsyncIterator[tuple[Opa, Notices]]:
     """An OPA that a replicator has filled."""
     async with Opa(url) as opa:
-        replicator = Replicator(source, opa, TYPES)
+        replicator = Replicator(source, opa, TYPES, content="test")
         notices = Notices(source, replicator)
         task = asyncio.create_task(replicator.run())
         try:
@@ -119,13 +119,15 @@ async def test_facts_of_policies_follow_their_kind(opa: ManagedOpa) -> None:
         {"op": "replace", "path": f"/facts/{ROUTE}/sections", "value": ["other"]},
         {"op": "remove", "path": f"/facts/{GATEWAY}"},
         {"op": "add", "path": "/facts/core", "value": {"Namespace": {"-": {"shop": {"odd": 1}}}}},
+        {"op": "remove", "path": "/facts"},
     ],
-    ids=["overwritten", "removed", "added"],
+    ids=["overwritten", "removed", "added", "all removed"],
 )
 async def test_an_audit_repairs_facts_that_somebody_else_has_written(
     opa: ManagedOpa, change: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(replicating, "AUDIT", 0.2)
+    monkeypatch.setattr(replicating, "_AUDIT_SHARE", 1)
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
     source = ScriptedSource([*objects(), namespace])
     async with replicated(opa.url, source) as (client, notices):

@@ -24,8 +24,12 @@ differing_facts := {"error": {"code": "InvalidInput", "message": "keys must be a
 	not is_array(input.keys)
 } else := [key |
 	some key in input.keys
-	object.get(data.facts, split(key, "/"), null) != _stored_form(key)
+	_stored(key) != _stored_form(key)
 ]
+
+_stored(key) := data.facts[group][kind][namespace][name] if {
+	[group, kind, namespace, name] := split(key, "/")
+} else := null
 
 # Stored facts have lists where newly made ones may have sets.
 _stored_form(key) := json.unmarshal(json.marshal(declared_by(keys.type_of(key), lookup.get(key)).facts)) if {
