@@ -64,8 +64,12 @@ class RetryQueue(Generic[T]):
         """The next failure of this one is its first again."""
         self._failures.pop(key, None)
 
-    async def take(self, limit: int) -> list[T]:
-        """Up to `limit` keys that are due; waits for the first."""
+    def look_again(self) -> None:
+        """Have a `take` that waits check again which keys fit."""
+        self._added.set()
+
+    async def take(self, limit: int, fits: Callable[[T], bool] = lambda _: True) -> list[T]:
+        """Return up to `limit` keys that are due and fit; wait for the first."""
         while True:
             now = asyncio.get_running_loop().time()
             while self._later and self._later[0][0] <= now:
@@ -73,8 +77,8 @@ class RetryQueue(Generic[T]):
                 if self._ticket.get(key) == ticket:
                     del self._ticket[key]
                     self._due.add(key)
-            if self._due:
-                return self._due.take(limit)
+            if taken := self._due.take(limit, fits):
+                return taken
             self._added.clear()
             wait = self._later[0][0] - now if self._later else None
             try:

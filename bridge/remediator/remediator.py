@@ -22,6 +22,7 @@ from bridge.remediator.plan import Patch, plan_affected, plan_policy
 from bridge.remediator.queue import Budget, RetryQueue
 from bridge.remediator.shares import Shares
 from bridge.remediator.sink import StatusSink
+from bridge.remediator.writers import Writers
 from bridge.remediator.writing import write_one
 
 Follower = Callable[[frozenset[str]], None]
@@ -30,7 +31,6 @@ log = structlog.get_logger(__name__)
 
 STATUS_BATCH = 100  # policies or objects a query
 BUDGET_AHEAD = 0.2  # seconds: of the budget, so much is given to one batch, so that no namespace waits for another's
-WRITERS = 8  # writes under way at once
 AWAY_DELAY = 0.5  # seconds before OPA is asked again
 REMEMBER_PERIOD = 1.0  # seconds between looks at what is to be remembered for a later bridge
 
@@ -51,6 +51,7 @@ class Remediator:
         self._ledger = Ledger()
         self._computing = Computing(opa, self._ledger, patient)
         self._queue: RetryQueue[Item] = RetryQueue(lambda item: namespace_in(item[1]))
+        self._writers: Writers[Item] = Writers(lambda item: namespace_in(item[1]))
         self._batch = BatchSize(STATUS_BATCH)
         self._slow: RetryQueue[Place] = RetryQueue(lambda place: namespace_in(place[1]))  # took too long to compute
         self._reported: dict[Item, Report] = {}  # of items in the queue, from the query that computed the change
@@ -170,19 +171,23 @@ class Remediator:
             follower(frozenset(dirty.policies))
 
     async def _write(self) -> None:
-        limit = asyncio.Semaphore(WRITERS)
-        while True:
-            self._note_idle()
-            batch = await self._queue.take(min(self._batch.now, self._budget.soon(BUDGET_AHEAD)))
-            self._busy += 1
-            if self._may_write():
-                await self._write_batch(batch, limit)
-            else:
-                # Another bridge writes, or OPA is being filled. What differs is kept, to go on from there.
-                self._reported.clear()
-                await asyncio.sleep(AWAY_DELAY)
-                self._queue.add(batch)
-            self._busy -= 1
+        async with asyncio.TaskGroup() as writes:
+            while True:
+                self._note_idle()
+                limit = min(self._batch.now, self._budget.soon(BUDGET_AHEAD))
+                batch = await self._queue.take(limit, self._writers.has_room_for)
+                self._busy += 1
+                if self._may_write():
+                    for item, (patch, version) in (await self._plan_batch(batch)).items():
+                        self._busy += 1
+                        self._writers.begin(item)
+                        writes.create_task(self._write_one(item, patch, version))
+                else:
+                    # Another bridge writes, or OPA is being filled. What differs is kept, to go on from there.
+                    self._reported.clear()
+                    await asyncio.sleep(AWAY_DELAY)
+                    self._queue.add(batch)
+                self._busy -= 1
 
     async def _remember(self) -> None:
         """Keep the names under which objects are marked for a later bridge; clear away what former kinds have left."""
@@ -203,7 +208,8 @@ class Remediator:
                 self._note_idle()
             await asyncio.sleep(REMEMBER_PERIOD)
 
-    async def _write_batch(self, batch: Sequence[Item], limit: asyncio.Semaphore) -> None:
+    async def _plan_batch(self, batch: Sequence[Item]) -> dict[Item, tuple[Patch, str]]:
+        """Plan the writes of a batch; the queue learns of the items that need none, or cannot be planned now."""
         filling = self._filling
         slow: set[Item] = set()
         began = time.perf_counter()
@@ -213,19 +219,17 @@ class Remediator:
             log.info("statuses wait for OPA", why=str(error))
             for item in batch:
                 self._queue.failed(item)
-            return
+            return {}
         self._batch.learn(len(batch), time.perf_counter() - began)
         if filling != self._filling:
             self._queue.add(batch)
-            return
-        async with asyncio.TaskGroup() as tasks:
-            for item in batch:
-                if item in planned:
-                    tasks.create_task(self._write_one(item, *planned[item], limit))
-                elif item in slow:
-                    self._queue.failed(item)
-                else:
-                    self._queue.succeeded(item)
+            return {}
+        for item in batch:
+            if item in slow:
+                self._queue.failed(item)
+            elif item not in planned:
+                self._queue.succeeded(item)
+        return planned
 
     def _may_write(self) -> bool:
         return self._whole == self._filling and self._sink.may_write()
@@ -290,15 +294,17 @@ class Remediator:
                 self._reported.pop(item, None)
             self._queue.add([item])
 
-    async def _write_one(self, item: Item, patch: Patch, resource_version: str, limit: asyncio.Semaphore) -> None:
-        await self._budget.spend()
-        async with limit:
-            if not self._may_write():  # the budget may have kept it for longer than the right to write lasted
+    async def _write_one(self, item: Item, patch: Patch, resource_version: str) -> None:
+        async with self._writers.writing(item):
+            await self._budget.spend()
+            if not self._may_write():  # the wait may have been longer than the right to write lasted
                 self._queue.add([item])
-                return
-            if await write_one(self._sink, self._queue, item, (item[1], patch, resource_version)):
+            elif await write_one(self._sink, self._queue, item, (item[1], patch, resource_version)):
                 self.writes += 1
                 log.debug("status written", object=item[1], what=item[0])
+        self._busy -= 1
+        self._queue.look_again()
+        self._note_idle()
 
 
 def _mappings(shown: Mapping[str, Any]) -> dict[str, Any]:

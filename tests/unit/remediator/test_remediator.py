@@ -18,6 +18,7 @@ from bridge.remediator.ledger import Dirty, Ledger
 from bridge.remediator.queue import Budget
 from bridge.remediator.remediator import Remediator
 from bridge.remediator.sink import MemorySink, Patch
+from bridge.remediator.writers import WRITERS_EACH
 from tests.unit.fake_time import run
 
 KIND = "x/P"
@@ -111,10 +112,11 @@ class Sink(MemorySink):
     def __init__(self) -> None:
         super().__init__()
         self.held = True
+        self.seconds: dict[str, float] = {}  # that a write takes, by namespace
 
     async def write(self, key: Key, patch: Patch, resource_version: str) -> None:
         """As slow as an API server."""
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(self.seconds.get(key.namespace, 0.01))
         await super().write(key, patch, resource_version)
 
     def may_write(self) -> bool:
@@ -205,6 +207,25 @@ def test_a_status_that_was_computed_before_a_filling_is_not_written() -> None:
         assert len(sink.statuses) <= written + 1
 
     working(Budget(1, 1), steps)
+
+
+def test_slow_writes_of_a_namespace_do_not_delay_another() -> None:
+    async def steps(remediator: Remediator, opa: Answers, sink: Sink) -> None:
+        sink.seconds = {"n": 7.0}
+        quiet = Key("x", "P", "quiet", "p")
+        opa.status.append({**opa.status[0], "policy": str(quiet)})
+        remediator.note(Notice(refilled=True))
+        remediator.note(all_policies())
+        await asyncio.sleep(1)
+        remediator.note(Notice(reported=(quiet,)))
+        await asyncio.sleep(1)
+        assert list(sink.statuses) == [quiet]
+        await asyncio.sleep(6)
+        assert len(sink.statuses) == 1 + WRITERS_EACH
+        await remediator.settled()
+        assert len(sink.statuses) == 21
+
+    working(Budget(1000, 1000), steps)
 
 
 class SlowToSayWhatIsMarked(Answers):

@@ -1,0 +1,44 @@
+"""Bounds of the writes under way."""
+
+from __future__ import annotations
+
+import asyncio
+
+from bridge.remediator.writers import WRITERS, WRITERS_EACH, Writers
+from tests.unit.fake_time import run
+
+
+def test_owner_has_a_bounded_number_of_writes_at_once_and_all_have_one() -> None:
+    async def main() -> None:
+        writers: Writers[tuple[str, int]] = Writers(lambda item: item[0])
+        at_once: list[str] = []
+        seen: list[tuple[int, int]] = []
+
+        async def write(item: tuple[str, int]) -> None:
+            async with writers.writing(item):
+                at_once.append(item[0])
+                seen.append((at_once.count(item[0]), len(at_once)))
+                await asyncio.sleep(1)
+                at_once.remove(item[0])
+
+        items = [(f"n{owner}", number) for owner in range(12) for number in range(6)]
+        for item in items:
+            writers.begin(item)
+        await asyncio.gather(*map(write, items))
+        assert max(own for own, _ in seen) == WRITERS_EACH
+        assert max(total for _, total in seen) == WRITERS
+
+    run(main())
+
+
+def test_item_that_is_being_written_has_no_room_until_that_is_done() -> None:
+    async def main() -> None:
+        writers: Writers[tuple[str, int]] = Writers(lambda item: item[0])
+        writers.begin(("n", 1))
+        assert not writers.has_room_for(("n", 1))
+        assert writers.has_room_for(("n", 2))
+        async with writers.writing(("n", 1)):
+            assert not writers.has_room_for(("n", 1))
+        assert writers.has_room_for(("n", 1))
+
+    run(main())
