@@ -49,7 +49,7 @@ _joined_at(acc, found, index) := acc if index >= count(found)
 
 _joined_at(acc, found, index) := _joined_one(acc, found[index]) if index < count(found)
 
-# Rego has no loop that carries a value, so the steps are written out, eight of eight of eight.
+# A fold as `bridge.lib.recursion` has it.
 _joined_512(acc, found) := _joined_64(acc, found) if count(found) <= 64
 
 _joined_512(acc, found) := h if {

@@ -10,18 +10,20 @@ import data.bridge.lookup
 #   An object and all objects below it, by declared links, whether they count or not: what a change of the object may
 #   concern. A Namespace holds its objects, and a backend is a frontend too (semantics K4). Bounded like paths; what a link
 #   declares crosses one object a step.
-objects_below(object_key) := union({zero, one, two, three, four, five, six, seven, eight, nine}) if {
-	zero := roles(object_key)
-	one := _directly_below(zero)
-	two := _directly_below(one)
-	three := _directly_below(two)
-	four := _directly_below(three)
-	five := _directly_below(four)
-	six := _directly_below(five)
-	seven := _directly_below(six)
-	eight := _directly_below(seven)
-	nine := _directly_below(eight)
-}
+objects_below(object_key) := reach("declared below", roles(object_key), _declared_depth)
+
+# Each object of the longest path is one step.
+_declared_depth := 9
+
+# METADATA
+# description: |
+#   What one step in a direction reaches: "declared below", ["declared below", bound] (at most so many, the first by key),
+#   "declared above", "below" (by links that count), or "above", which takes and gives paths.
+next_step("declared below", object_keys) := _directly_below(object_keys)
+
+next_step(["declared below", bound], object_keys) := _first(_directly_below(object_keys), bound)
+
+next_step("declared above", object_keys) := {parent | some key in object_keys; some parent in index.declared_parents(key)}
 
 _directly_below(object_keys) := {child |
 	some key in object_keys
@@ -80,22 +82,12 @@ step_below(object_key) := next | _directly_below({key | some key in next; levels
 # METADATA
 # description: |
 #   The same, of at most `bound` objects a step, the first by key: `{objects, whole}`. `whole` is false where there are more.
-some_below(object_key, bound) := {"objects": union({step.objects | some step in steps}), "whole": all_whole} if {
-	zero := {"objects": roles(object_key), "whole": true}
-	one := _first_below(zero.objects, bound)
-	two := _first_below(one.objects, bound)
-	three := _first_below(two.objects, bound)
-	four := _first_below(three.objects, bound)
-	five := _first_below(four.objects, bound)
-	six := _first_below(five.objects, bound)
-	seven := _first_below(six.objects, bound)
-	eight := _first_below(seven.objects, bound)
-	nine := _first_below(eight.objects, bound)
-	steps := [zero, one, two, three, four, five, six, seven, eight, nine]
-	all_whole := {step.whole | some step in steps} == {true}
+some_below(object_key, bound) := {"objects": union({frontier | some frontier in found}), "whole": whole} if {
+	found := frontiers(["declared below", bound], roles(object_key), _declared_depth)
+	cut := [frontier | some frontier in array.slice(found, 0, _declared_depth); count(_directly_below(frontier)) > bound]
+	whole := cut == []
 }
 
-_first_below(object_keys, bound) := {"objects": found, "whole": true} if {
-	found := _directly_below(object_keys)
-	count(found) <= bound
-} else := {"objects": {key | some key in array.slice(sort(_directly_below(object_keys)), 0, bound)}, "whole": false}
+_first(object_keys, bound) := object_keys if {
+	count(object_keys) <= bound
+} else := {key | some key in array.slice(sort(object_keys), 0, bound)}

@@ -49,28 +49,7 @@ members(namespace) := {key |
 }
 
 # METADATA
-# description: A node and all nodes below it, at most `depth` links down. No recursion in Rego, so the steps are written out.
-within(nodes, depth) := union({
-	nodes, one, two, three, four, five, six, seven, eight,
-	nine, ten, eleven, twelve, thirteen, fourteen, fifteen,
-}) if {
-	one := _down(nodes, depth - 0)
-	two := _down(one, depth - 1)
-	three := _down(two, depth - 2)
-	four := _down(three, depth - 3)
-	five := _down(four, depth - 4)
-	six := _down(five, depth - 5)
-	seven := _down(six, depth - 6)
-	eight := _down(seven, depth - 7)
-	nine := _down(eight, depth - 8)
-	ten := _down(nine, depth - 9)
-	eleven := _down(ten, depth - 10)
-	twelve := _down(eleven, depth - 11)
-	thirteen := _down(twelve, depth - 12)
-	fourteen := _down(thirteen, depth - 13)
-	fifteen := _down(fourteen, depth - 14)
-}
+# description: Nodes and all nodes below them by links that count, at most `depth` links down.
+within(nodes, depth) := reach("below", nodes, depth)
 
-_down(nodes, depth) := {child | some node in nodes; some child in children(node)} if {
-	depth > 0
-} else := set()
+next_step("below", nodes) := {child | some node in nodes; some child in children(node)}

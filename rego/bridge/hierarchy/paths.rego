@@ -3,6 +3,7 @@ package bridge.hierarchy
 import data.bridge.index
 import data.bridge.lib.keys
 import data.bridge.lib.levels
+import data.bridge.lib.recursion
 
 # METADATA
 # description: |
@@ -22,7 +23,7 @@ parents(node) := {object_key} if {
 
 # METADATA
 # description: How many nodes a path may have. A path that would be longer starts with `path_bound_mark`.
-path_bound := 16
+path_bound := recursion.step_bound
 
 # METADATA
 # description: The first element of a path that was cut at the bound, so that nobody takes it for a whole one.
@@ -33,7 +34,7 @@ path_bound_mark := "…"
 #   All paths to a node, each from a root (a node with nothing above it that counts) to the node itself. A set, so two
 #   ways with the same keys are one (semantics P1). A parent that does not exist or a link that does not count is left
 #   out (P2). With `held`, the Namespace of a Gateway, ListenerSet, route, frontend or backend stands directly above it (P3).
-#   One function a step, because Rego has no recursion; OPA computes each step once for all targets.
+#   A recursive function as `bridge.lib.recursion` has it.
 paths(node, held) := {array.concat(above, [node]) | some above in _paths_to_object(object_key, held)} if {
 	not index.extended_exist
 	[object_key, _] := split(node, "#")

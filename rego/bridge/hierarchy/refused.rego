@@ -28,22 +28,7 @@ _start(node) := node if {
 
 # METADATA
 # description: The objects above by declaration, and the object itself. Bounded like `objects_below`.
-declared_upward(object_key) := union({{object_key}, one, two, three, four, five, six, seven, eight, nine}) if {
-	one := _directly_above({object_key})
-	two := _directly_above(one)
-	three := _directly_above(two)
-	four := _directly_above(three)
-	five := _directly_above(four)
-	six := _directly_above(five)
-	seven := _directly_above(six)
-	eight := _directly_above(seven)
-	nine := _directly_above(eight)
-}
-
-_directly_above(object_keys) := {parent |
-	some key in object_keys
-	some parent in index.declared_parents(key)
-}
+declared_upward(object_key) := reach("declared above", {object_key}, 9)
 
 # METADATA
 # description: The declared links directly above an object or frontend that do not count, with their reasons.

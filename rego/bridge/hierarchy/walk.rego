@@ -6,32 +6,13 @@ import data.bridge.lib.levels
 # description: |
 #   The paths to an object or frontend where extension modules make links, without Namespaces: as `paths`, but each way is
 #   walked from the target up, so that a cycle is seen. It is cut at the first key that would repeat, and the path starts
-#   below that (semantics P7). No recursion in Rego, so the steps are written out.
-walked(node) := union({
-	_ends(a), _ends(b), _ends(c), _ends(d), _ends(e), _ends(f), _ends(g), _ends(h),
-	_ends(i), _ends(j), _ends(k), _ends(l), _ends(m), _ends(n), _ends(o), _ends(p),
-	{array.concat([path_bound_mark], path) | some path in q},
-}) if {
-	a := {[node]}
-	b := _up(a)
-	c := _up(b)
-	d := _up(c)
-	e := _up(d)
-	f := _up(e)
-	g := _up(f)
-	h := _up(g)
-	i := _up(h)
-	j := _up(i)
-	k := _up(j)
-	l := _up(k)
-	m := _up(l)
-	n := _up(m)
-	o := _up(n)
-	p := _up(o)
-	q := _up(p)
+#   below that (semantics P7).
+walked(node) := {path | some frontier in whole; some path in _ends(frontier)} | {array.concat([path_bound_mark], path) | some path in found[path_bound]} if {
+	found := frontiers("above", {[node]}, path_bound)
+	whole := array.slice(found, 0, path_bound)
 }
 
-_up(paths_so_far) := {array.concat([parent], path) |
+next_step("above", paths_so_far) := {array.concat([parent], path) |
 	some path in paths_so_far
 	some parent in parents(path[0])
 	not parent in path

@@ -90,7 +90,7 @@ _rank(owner, ranks) := ranks[owner] if {
 	true
 } else := min([ranks[part] | some part in split(owner, " ")])
 
-# Rego has no loop that carries a value, so the steps are written out, eight of eight of eight.
+# A fold as `bridge.lib.recursion` has it.
 _applied_512(side, steps) := _applied_64(side, steps) if count(steps) <= 64
 
 _applied_512(side, steps) := h if {
