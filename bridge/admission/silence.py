@@ -1,7 +1,7 @@
 """Of which objects the shipped rules have nothing to say, so that they need not be asked.
 
 The rules:
-- The Rego says what it can speak of, and of which types of objects that depends (`spoken_of`).
+- The Rego says what it can speak of, and of which types of objects that depends (`review_scope`).
 - What was read counts until an object of these types changes, OPA is filled anew, or the answer would not count as a
   decision any more: other modules are served, or there is a doubt about what OPA holds.
 - Nothing is read while somebody waits: as long as it is not known, the rules are asked.
@@ -21,7 +21,7 @@ from bridge.opa.errors import OpaError
 
 log = structlog.get_logger(__name__)
 
-SPOKEN_OF = "bridge/admission/spoken_of"
+SPOKEN_OF = "bridge/admission/review_scope"
 _WAIT = 0.25  # seconds before what could not be read is read again
 
 

@@ -13,7 +13,7 @@ sample_bound := 100
 # METADATA
 # description: What the reviewed policy would change, as sentences.
 effects := effect_sentences(after, before) if {
-	obj := written
+	obj := reviewed_object
 	key := keys.of(obj)
 	after := sampled(key) with input as {"changes": {"upsert": [obj]}}
 	before := _before(key)

@@ -22,8 +22,8 @@ _unselected := {"deny": "violation", "warn": "warning"}
 # METADATA
 # description: |
 #   What is said where a policy has answered, as [message, details]: each violation of Gatekeeper's form, `{msg, details?}`.
-#   An answer of another form is told as a violation too, for it was meant as one.
-told(policy, answer) := {[message, details] |
+#   An answer of another form is violations_of as a violation too, for it was meant as one.
+violations_of(policy, answer) := {[message, details] |
 	some violation in answer
 	[message, details] := _violation(policy, violation)
 } if {

@@ -60,7 +60,7 @@ _asked(name, object_keys) := {key |
 
 _said(done, _) := {[done.violation, {}]} if done.violation
 
-_said(done, key) := told(done.policy, answer) if {
+_said(done, key) := violations_of(done.policy, answer) if {
 	policy := done.policy
 	answer := dispatch.violations[policy] with input as {"parameters": done.parameters, "review": review(key)}
 }

@@ -7,7 +7,7 @@ import data.bridge.lib.keys
 #   Why the object that a parentRef names is no frontend of a route, as a reason of the route's Accepted condition (Gateway
 #   API, ParentReference); empty where it is one. A port or sectionName of a Service must be one of its ports; of other
 #   kinds nobody here knows what they mean.
-frontend_refusal(object_key, section_name, port) := "ParentNotFound" if {
+frontend_rejection(object_key, section_name, port) := "ParentNotFound" if {
 	not exists(object_key)
 } else := "NoMatchingParent" if {
 	keys.parse(object_key).type == "core/Service"

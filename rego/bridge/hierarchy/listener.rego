@@ -15,14 +15,14 @@ admitting(object_key, type, namespace, section_name, port) := {listener.name: lo
 	some listener in listeners(object_key)
 	section_name in {"", listener.name}
 	port in {0, listener.port}
-	refusal(object_key, listener, type, namespace) == ""
+	listener_rejection(object_key, listener, type, namespace) == ""
 }
 
 # METADATA
 # description: |
 #   Why a listener admits no routes of a type from a namespace, as the reason of a route's Accepted condition (Gateway API,
 #   RouteConditionReason); empty where it does.
-refusal(object_key, listener, type, namespace) := "NotAllowedByListeners" if {
+listener_rejection(object_key, listener, type, namespace) := "NotAllowedByListeners" if {
 	not kind_allowed(listener, type)
 } else := "NotAllowedByListeners" if {
 	allowed := object.get(listener, ["allowedRoutes", "namespaces"], {})

@@ -9,7 +9,7 @@ _http_route := "gateway.networking.k8s.io/HTTPRoute"
 # Why a listener with these allowedRoutes admits no HTTPRoutes from the namespace shop; the Gateway is in infra.
 _refusal(allowed_routes) := _refusal_of({"name": "x", "port": 80, "protocol": "HTTP", "allowedRoutes": allowed_routes})
 
-_refusal_of(listener) := hierarchy.refusal(_gateway_key, listener, _http_route, "shop")
+_refusal_of(listener) := hierarchy.listener_rejection(_gateway_key, listener, _http_route, "shop")
 
 # Gateway API, AllowedRoutes.
 test_a_listener_admits_the_namespaces_that_it_allows if {
@@ -32,7 +32,7 @@ test_a_listener_admits_the_namespaces_that_it_allows if {
 }
 
 test_the_own_namespace_is_allowed_where_a_listener_says_nothing if {
-	hierarchy.refusal(_gateway_key, {"name": "x", "port": 80, "protocol": "HTTP"}, _http_route, "infra") == ""
+	hierarchy.listener_rejection(_gateway_key, {"name": "x", "port": 80, "protocol": "HTTP"}, _http_route, "infra") == ""
 }
 
 # P2: a Namespace that is not there still has its name, so manifests of one application can be checked alone.
@@ -83,7 +83,7 @@ test_a_tls_listener_takes_tlsroutes_and_where_tls_ends_there_tcproutes if {
 		kinds := [kind |
 			some kind in ["HTTPRoute", "TLSRoute", "TCPRoute"]
 			type := concat("/", ["gateway.networking.k8s.io", kind])
-			hierarchy.refusal(_gateway_key, listener, type, "infra") == ""
+			hierarchy.listener_rejection(_gateway_key, listener, type, "infra") == ""
 		]
 	}
 	admitted == {"Passthrough": ["TLSRoute"], "Terminate": ["TLSRoute", "TCPRoute"]}

@@ -8,14 +8,14 @@ import data.bridge.lookup
 # Only a Gateway that allows it stands above a ListenerSet.
 parents_of_level("ListenerSet", listener_set) := {gateway |
 	gateway := index.gateway_of(lookup.get(listener_set))
-	listener_set_refusal(listener_set, gateway) == ""
+	listener_set_rejection(listener_set, gateway) == ""
 }
 
 # METADATA
 # description: |
 #   Why a Gateway does not take a ListenerSet, as the reason of the ListenerSet's Accepted condition (Gateway API,
 #   Gateway allowedListeners), or ParentNotFound; empty where it does.
-listener_set_refusal(listener_set, gateway) := "ParentNotFound" if {
+listener_set_rejection(listener_set, gateway) := "ParentNotFound" if {
 	not lookup.get(gateway)
 } else := "NotAllowed" if {
 	not _takes_listener_set(listener_set, gateway)

@@ -74,12 +74,12 @@ test_a_gateway_takes_the_listener_sets_that_it_allows if {
 			{"from": "Selector", "selector": {"matchLabels": {"team": "blog"}}},
 			{"from": "Selector"},
 		]
-		refusal := hierarchy.listener_set_refusal(_set_key, _gateway_key) with input as _around([_allowing(namespaces)])
+		refusal := hierarchy.listener_set_rejection(_set_key, _gateway_key) with input as _around([_allowing(namespaces)])
 	]
 	no := "NotAllowed"
 	refusals == [no, no, no, "", "", no, no]
-	hierarchy.listener_set_refusal(_set_key, _gateway_key) == "ParentNotFound"
-	says_nothing := hierarchy.listener_set_refusal(_set_key, _gateway_key) with input as _around([testing.gateway("public", [])])
+	hierarchy.listener_set_rejection(_set_key, _gateway_key) == "ParentNotFound"
+	says_nothing := hierarchy.listener_set_rejection(_set_key, _gateway_key) with input as _around([testing.gateway("public", [])])
 	says_nothing == no
 }
 
@@ -106,7 +106,7 @@ test_same_means_the_namespace_of_the_listener_set if {
 
 test_a_listener_set_that_a_gateway_does_not_take_is_told if {
 	objects := [_allowing({"from": "Same"}), _listener_set("infra"), _set_route({})]
-	links := hierarchy.refused_links(_route_below) with input as _around(objects)
+	links := hierarchy.rejected_links(_route_below) with input as _around(objects)
 	[[link.parent, link.child, link.reason, link.message] | some link in links] == [
 		[_set_listener_tcp, _route_below, "NotAllowedByListeners", concat(" ", [
 			"ListenerSet team/extra#tcp allows no HTTPRoute from namespace team:",

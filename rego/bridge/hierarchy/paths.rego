@@ -50,7 +50,7 @@ _paths_to_object(object_key, held) := {array.concat([class | some class in index
 	index.facts(object_key).class[0]
 } else := _paths_15(object_key, held)
 
-_walked_held(node, held) := {[at | some on in path; some at in _step(on, held)] | some path in walked(node)}
+_walked_held(node, held) := {[at | some on in path; some at in _step(on, held)] | some path in extension_paths(node)}
 
 _paths_16(node, held) := _extend({above | some parent in parents(node); some above in _paths_15(parent, held)}, node, held)
 

@@ -45,5 +45,5 @@ _admitting_nodes(object_key, type, namespace, section_name, port) := {ending: no
 # description: The frontends that a route names and that exist.
 frontends_above(route_key) := {ref.node |
 	some ref in index.facts(route_key).frontends
-	frontend_refusal(trim_suffix(ref.node, "@frontend"), ref.section, ref.port) == ""
+	frontend_rejection(trim_suffix(ref.node, "@frontend"), ref.section, ref.port) == ""
 }

@@ -47,7 +47,7 @@ _fate(key) := {_problem(key, key, condition.reason, condition.message) |
 
 _links(key) := {_problem(key, _other(link, key), link.reason, link.message) |
 	levels.by_type[keys.parse(key).type]
-	some link in hierarchy.refused_by(key)
+	some link in hierarchy.rejected_by(key)
 }
 
 _other(link, key) := link.child if link.parent == key

@@ -24,7 +24,7 @@ backends(route_key, position) := [object.union(
 _destination(route_key, ref, place) := {
 	"backend": key,
 	"target": _target(key, object.get(ref, "port", 0)),
-	"problem": hierarchy.refused_backend(route_key, key),
+	"problem": hierarchy.rejected_backend(route_key, key),
 } if {
 	key := index.backend_key(ref, keys.parse(route_key).namespace)
 } else := {"backend": null, "target": null, "problem": {"reason": "BackendNotFound", "message": message}} if {
@@ -38,12 +38,12 @@ _target(key, port) := hierarchy.canonical(keys.section(key, sprintf("%d", [port]
 # METADATA
 # description: |
 #   The nodes that requests may reach behind a rule, each backend that is there and its port.
-behind(told) := [node |
-	some position, backend in told
+behind(candidate) := [node |
+	some position, backend in candidate
 	backend.problem == null
 	some place, node in [backend.backend, backend.target]
 	not node in array.slice([backend.backend], 0, place)
-	not node in {other | some earlier in array.slice(told, 0, position); some other in [earlier.backend, earlier.target]}
+	not node in {other | some earlier in array.slice(candidate, 0, position); some other in [earlier.backend, earlier.target]}
 ]
 
 # METADATA

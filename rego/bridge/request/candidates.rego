@@ -14,7 +14,7 @@ types := [sprintf("%s/%s", [_group, kind]) | some kind in kinds] if {
 		"TLS": ["TLSRoute", "TCPRoute"],
 		"TCP": ["TCPRoute"],
 		"UDP": ["UDPRoute"],
-	}[asked.protocol]
+	}[request.protocol]
 }
 
 # METADATA
@@ -57,7 +57,7 @@ _paths_like(entry, name) := found if {
 
 _begun(entry, name, beginning) := index.some_served_paths(entry_parent(entry), name, beginning, _regarded)
 
-_segments(number) := concat("/", array.slice(split(asked.path, "/"), 0, number))
+_segments(number) := concat("/", array.slice(split(request.path, "/"), 0, number))
 
 _regarded := 20 # paths, that are compared with the request's
 
@@ -70,16 +70,16 @@ entry_parent(entry) := entry if {
 # In a mesh a request is for a Service, so that hostnames of routes say nothing (GAMMA). Streams have none.
 _names(entry) := index.served_names(entry_parent(entry)) if {
 	any_host(entry)
-} else := {name | some name in covering(asked.host)}
+} else := {name | some name in covering(request.host)}
 
 # METADATA
 # description: The host of a request says nothing at an entry point.
 any_host(entry) if keys.is_frontend(entry)
 
-any_host(_) if asked.protocol in {"TCP", "UDP"}
+any_host(_) if request.protocol in {"TCP", "UDP"}
 
 # The request's path, those above it, and what no path tells.
 _paths_above := {"*", "/"} | {concat("/", array.slice(segments, 0, number)) |
-	segments := split(index.without_last_slash(asked.path), "/")
+	segments := split(index.without_last_slash(request.path), "/")
 	some number in numbers.range(2, count(segments))
 }

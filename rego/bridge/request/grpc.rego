@@ -13,15 +13,15 @@ possible_rules("gateway.networking.k8s.io/GRPCRoute", route_key) := {[rank, inde
 }
 
 plain_misses("gateway.networking.k8s.io/GRPCRoute", match) := union({
-	_grpc_miss("service", object.get(match, "method", {}), asked.service),
-	_grpc_miss("method", object.get(match, "method", {}), asked.rpc),
-	value_misses("header", distinct(object.get(match, "headers", []), true), asked.headers),
+	_grpc_miss("service", object.get(match, "method", {}), request.service),
+	_grpc_miss("method", object.get(match, "method", {}), request.rpc),
+	value_misses("header", distinct(object.get(match, "headers", []), true), request.headers),
 })
 
 patterns("gateway.networking.k8s.io/GRPCRoute", match) := union({
-	_grpc_patterns("service", object.get(match, "method", {}), asked.service),
-	_grpc_patterns("method", object.get(match, "method", {}), asked.rpc),
-	value_patterns("header", distinct(object.get(match, "headers", []), true), asked.headers),
+	_grpc_patterns("service", object.get(match, "method", {}), request.service),
+	_grpc_patterns("method", object.get(match, "method", {}), request.rpc),
+	value_patterns("header", distinct(object.get(match, "headers", []), true), request.headers),
 })
 
 _grpc_patterns(part, method, value) := {{"part": "path", "pattern": wanted, "text": value, "says": sprintf("%s is %s, which", [part, value])} |

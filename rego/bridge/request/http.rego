@@ -37,28 +37,28 @@ path_of(match) := {
 #   What of the request a match of a route's type does not take, `[part, message]`, without its patterns; none where it matches.
 plain_misses("gateway.networking.k8s.io/HTTPRoute", match) := union({
 	_path_misses(path_of(match)),
-	{["method", sprintf("method is %s, not %s", [asked.method, match.method])] | match.method != asked.method},
-	value_misses("header", distinct(object.get(match, "headers", []), true), asked.headers),
-	value_misses("query parameter", distinct(object.get(match, "queryParams", []), false), asked.query),
+	{["method", sprintf("method is %s, not %s", [request.method, match.method])] | match.method != request.method},
+	value_misses("header", distinct(object.get(match, "headers", []), true), request.headers),
+	value_misses("query parameter", distinct(object.get(match, "queryParams", []), false), request.query),
 })
 
 # METADATA
 # description: The patterns of a match of a route's type that decide whether it takes the request (see `value_patterns`).
 patterns("gateway.networking.k8s.io/HTTPRoute", match) := union({
-	{{"part": "path", "pattern": path.value, "text": asked.path, "says": sprintf("path %s", [asked.path])} |
+	{{"part": "path", "pattern": path.value, "text": request.path, "says": sprintf("path %s", [request.path])} |
 		path := path_of(match)
 		path.type == "RegularExpression"
 	},
-	value_patterns("header", distinct(object.get(match, "headers", []), true), asked.headers),
-	value_patterns("query parameter", distinct(object.get(match, "queryParams", []), false), asked.query),
+	value_patterns("header", distinct(object.get(match, "headers", []), true), request.headers),
+	value_patterns("query parameter", distinct(object.get(match, "queryParams", []), false), request.query),
 })
 
-_path_misses(path) := {["path", sprintf("path %s is not exactly %s", [asked.path, path.value])] |
+_path_misses(path) := {["path", sprintf("path %s is not exactly %s", [request.path, path.value])] |
 	path.type == "Exact"
-	path.value != asked.path
-} | {["path", sprintf("path %s is not %s nor below it", [asked.path, path.value])] |
+	path.value != request.path
+} | {["path", sprintf("path %s is not %s nor below it", [request.path, path.value])] |
 	path.type == "PathPrefix"
-	not _below(asked.path, trim_right(path.value, "/"))
+	not _below(request.path, trim_right(path.value, "/"))
 }
 
 # A prefix is one of whole segments (HTTPPathMatch).

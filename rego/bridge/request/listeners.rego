@@ -58,17 +58,17 @@ _listener_protocols := {
 # METADATA
 # description: Why a listener does not take the request, empty where it does.
 listener_refusal(node) := "ProtocolDiffers" if {
-	not listener(node).protocol in _listener_protocols[asked.protocol]
+	not listener(node).protocol in _listener_protocols[request.protocol]
 } else := "PortDiffers" if {
-	not asked.port in {0, listener(node).port}
+	not request.port in {0, listener(node).port}
 } else := "HostnameDiffers" if {
 	not _covers(node)
 } else := ""
 
 # Streams name no host.
-_covers(_) if asked.protocol in {"TCP", "UDP"}
+_covers(_) if request.protocol in {"TCP", "UDP"}
 
-_covers(node) if hostname(node) in covering(asked.host)
+_covers(node) if hostname(node) in covering(request.host)
 
 # METADATA
 # description: |
@@ -91,7 +91,7 @@ _orders[[gateway, port]] contains [specificity(hostname(node)), rank, node] if {
 	some node in listeners_of(gateway)
 	listener_refusal(node) == ""
 	port := listener(node).port
-	some rank, protocol in _listener_protocols[asked.protocol]
+	some rank, protocol in _listener_protocols[request.protocol]
 	protocol == listener(node).protocol
 }
 

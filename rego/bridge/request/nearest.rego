@@ -34,13 +34,13 @@ _no_listener := {
 	"reason": "NoListener",
 	"message": sprintf("No listener takes %s", [_described]),
 	"candidates": array.slice(
-		[told | some [_, told] in sort({[rank, told] |
+		[candidate | some [_, candidate] in sort({[rank, candidate] |
 			some gateway in gateways
 			some node in listeners_of(gateway)
 			reason := listener_refusal(node)
 			some rank, name in ["HostnameDiffers", "PortDiffers", "ProtocolDiffers"]
 			name == reason
-			told := {"node": node, "reason": reason, "message": _listener_message(node)}
+			candidate := {"node": node, "reason": reason, "message": _listener_message(node)}
 		})],
 		0, candidate_bound,
 	),
@@ -54,14 +54,14 @@ _host_named(name) := name if {
 	name != "*"
 } else := "any hostname"
 
-_described := sprintf("%s%s%s", [asked.protocol, _for_host, _on_port])
+_described := sprintf("%s%s%s", [request.protocol, _for_host, _on_port])
 
-_for_host := sprintf(" for %s", [asked.host]) if {
-	asked.host != ""
+_for_host := sprintf(" for %s", [request.host]) if {
+	request.host != ""
 } else := ""
 
-_on_port := sprintf(" on port %d", [asked.port]) if {
-	asked.port != 0
+_on_port := sprintf(" on port %d", [request.port]) if {
+	request.port != 0
 } else := ""
 
 # No route of the host is attached: those that would be if the listener allowed it, then what other hostnames there are.
@@ -82,19 +82,19 @@ _refused_at(entry) := array.concat(
 	[one | some one in _hosted_at(entry); one.reason == "OtherListener"],
 )
 
-_hosted_at(entry) := [{"node": route_key, "reason": told[0], "message": told[1]} |
+_hosted_at(entry) := [{"node": route_key, "reason": candidate[0], "message": candidate[1]} |
 	some type in types
 	some route_key in array.slice(sort(hosted(entry, type)), 0, candidate_bound)
-	told := _why_not(entry, route_key)
+	candidate := _why_not(entry, route_key)
 ]
 
-_why_not(entry, route_key) := told[0] if {
-	told := [[link.reason, link.message] |
-		some link in hierarchy.refused_links(route_key)
+_why_not(entry, route_key) := candidate[0] if {
+	candidate := [[link.reason, link.message] |
+		some link in hierarchy.rejected_links(route_key)
 		link.child == route_key
 		keys.parse(link.parent).object == keys.parse(entry).object
 	]
-	count(told) > 0
+	count(candidate) > 0
 } else := ["OtherListener", sprintf("is attached to %s", [concat(", ", sort({_short(node) | some node in hierarchy.parents(route_key)}))])]
 
 _of_other_hosts(entry) := [{"node": route_key, "reason": "HostnameDiffers", "message": message} |
@@ -107,7 +107,7 @@ _of_other_hosts(entry) := [{"node": route_key, "reason": "HostnameDiffers", "mes
 
 # Those below the same domain, else any.
 _similar_names(entry) := same if {
-	labels := split(asked.host, ".")
+	labels := split(request.host, ".")
 	domain := concat(".", array.slice(labels, max([count(labels) - 2, 0]), count(labels)))
 	same := index.some_served_names(entry_parent(entry), domain, candidate_bound)
 	count(same) > 0

@@ -26,8 +26,8 @@ explain := queries.input_problem if {
 		"target": node,
 		"policyKind": kind,
 		"paths": engine.explained(kind, node, object.get(input, "sourceNamespace", "")),
-		"attachments": sort(attachment.refused(kind, node)),
-		"links": hierarchy.refused_links(node),
+		"attachments": sort(attachment.rejected(kind, node)),
+		"links": hierarchy.rejected_links(node),
 	}
 	(count(told.paths) + count(told.attachments)) + count(told.links) > 0
 ]

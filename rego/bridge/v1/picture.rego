@@ -11,7 +11,7 @@ import data.bridge.topology
 # entrypoint: true
 pictured := queries.input_problem if {
 	queries.input_problem
-} else := topology.pictured
+} else := topology.picture_roots
 
 # METADATA
 # description: |
@@ -33,7 +33,7 @@ redrawn := queries.input_problem if {
 	queries.input_problem
 } else := queries.keys_problem("keys") if {
 	queries.keys_problem("keys")
-} else := sort(topology.redrawn(changed, object.get(input, "was", {}), appeared)) if {
+} else := sort(topology.changed_entries(changed, object.get(input, "was", {}), appeared)) if {
 	changed := {key | some key in input.keys}
 	drawn := {key | some key in object.get(input, "drawn", [])}
 	appeared := {key | some key in changed; not _stays(key, drawn)}

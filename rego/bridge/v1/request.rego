@@ -50,7 +50,7 @@ _ways_in := array.concat(
 	[entry | some entry in requests.entry_points; not _may_serve(entry)],
 )
 
-_may_serve(entry) if requests.chosen(entry)
+_may_serve(entry) if requests.matching_rule(entry)
 
 _may_serve(entry) if count(requests.undecided(entry)) > 0
 
@@ -58,7 +58,7 @@ _at(entry) := object.union({"gateway": requests.gateway_of(entry), "listener": _
 
 _by_rule(entry) := {"route": route, "rule": rule} if {
 	count(requests.undecided(entry)) == 0
-	[route, rule, _] := requests.chosen(entry)
+	[route, rule, _] := requests.matching_rule(entry)
 } else := {"route": null, "rule": null}
 
 _served := object.union(_entered[0], {
@@ -71,7 +71,7 @@ _served := object.union(_entered[0], {
 }) if {
 	count(_undecided) == 0
 	entry := _first_entry
-	[route, rule, index] := requests.chosen(entry)
+	[route, rule, index] := requests.matching_rule(entry)
 	backends := requests.backends(route, index)
 }
 

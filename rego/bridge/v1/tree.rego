@@ -18,7 +18,7 @@ tree := queries.input_problem if {
 	_tree_problem
 } else := object.union(
 	{"roots": sort(roots), "nodes": {key: topology.node(key, queries.policy_kinds) | some key in (shown | namespaces)}},
-	{"refused": links | input.refused; links := topology.refused(shown)},
+	{"refused": links | input.refused; links := topology.rejected_links(shown)},
 ) if {
 	roots := _tree_roots
 	shown := hierarchy.within(roots, object.get(input, "depth", 15))

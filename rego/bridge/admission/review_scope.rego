@@ -8,7 +8,7 @@ import data.bridge.lib.keys
 # description: |
 #   What `denied` and `warnings` can be about: objects of these `types`, or where `any` is true of any type. Of others they
 #   are empty, so that nobody needs to ask. Only objects of the types in `depends_on` change this.
-spoken_of := {
+review_scope := {
 	"any": count(_open) > 0,
 	"types": sort((({constraints.type, kinds.policykind_type} | kinds.names) | _constrained)),
 	"depends_on": sort({constraints.type, kinds.policykind_type, kinds.crd_type}),

@@ -6,7 +6,7 @@ import data.bridge.lib.keys
 # description: |
 #   The object that a request writes, with the name and namespace that it will have; undefined where it deletes one, writes a
 #   subresource, or leaves the spec as it is, for then nothing is decided anew.
-written := named if {
+reviewed_object := named if {
 	input.operation in {"CREATE", "UPDATE"}
 	object.get(input, "subResource", "") == ""
 	is_object(input.object.metadata)

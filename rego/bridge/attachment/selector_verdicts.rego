@@ -9,11 +9,11 @@ import data.bridge.policy
 # description: |
 #   The verdicts on a policy's selectors, one for each object that no ref and no selector before it names (semantics T4);
 #   a selector that selects nothing, or cannot, has one of its own.
-selector_verdicts(policy_key) := [heard |
+selector_verdicts(policy_key) := [found |
 	all_selectors := index.target_selectors(lookup.get(policy_key))
 	some position, selector in all_selectors
 	earlier := array.slice(all_selectors, 0, position)
-	some heard in _verdicts_on_selector(policy_key, selector, earlier)
+	some found in _verdicts_on_selector(policy_key, selector, earlier)
 ]
 
 _verdicts_on_selector(policy_key, selector, earlier) := [invalid_verdict(policy_key, message)] if {

@@ -10,7 +10,7 @@ _looked_at := 16 # routes whose attachment is judged at first; mostly the best m
 # description: |
 #   The rule that serves the request at an entry point, `[route, rule, place]`, the rule as a node and by its place.
 #   Undefined where none does. Of gRPC requests those that no GRPCRoute takes may be an HTTPRoute's.
-chosen(entry) := [route_key, rule_node(route_key, index), index] if {
+matching_rule(entry) := [route_key, rule_node(route_key, index), index] if {
 	[_, route_key, index] := _first_of(entry, types[0])
 } else := [route_key, rule_node(route_key, index), index] if {
 	[_, route_key, index] := _first_of(entry, types[1])
@@ -22,9 +22,9 @@ rule_node(route_key, index) := keys.section(route_key, hierarchy.section_names(r
 
 # METADATA
 # description: |
-#   The rules that would serve the request instead of the chosen one if their patterns match, which are not compiled (see
+#   The rules that would serve the request instead of the matching_rule one if their patterns match, which are not compiled (see
 #   `patterns.rego`): `{node, message}`, those that come first in front. While there are any, nobody can tell what serves it.
-undecided(entry) := [told | some [_, told] in array.slice(sort(best), 0, 5)] if {
+undecided(entry) := [candidate | some [_, candidate] in array.slice(sort(best), 0, 5)] if {
 	open := {[number, rank, route_key, index, message] |
 		some number, type in types
 		not _taken_before(entry, number)

@@ -11,7 +11,7 @@ import data.bridge.policy as policies
 # description: |
 #   The objects of which a picture may tell something else after the objects `changed` have changed: `was` has by key the index
 #   paths that they had before, `appeared` are those of `changed` that it did not tell of before, or that are gone.
-redrawn(changed, was, appeared) := union({
+changed_entries(changed, was, appeared) := union({
 	changed,
 	{key | some object_key in changed; some key in _told_by(object_key, was)},
 	{key | some object_key in appeared; some key in _naming(object_key)},

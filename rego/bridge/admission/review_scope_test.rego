@@ -11,7 +11,7 @@ _constraint_of(name, match) := {
 }
 
 _spoken_of(objects) := found if {
-	found := admission.spoken_of with data.objects as testing.stored(objects)
+	found := admission.review_scope with data.objects as testing.stored(objects)
 		with data.kinds as {"example.com/ColorPolicy": {}}
 		with input as {}
 }

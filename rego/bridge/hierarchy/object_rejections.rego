@@ -5,16 +5,16 @@ import data.bridge.lib.levels
 
 # METADATA
 # description: |
-#   The links that an object itself declares and that do not count, as `refused_links` tells them: those to what it puts
+#   The links that an object itself declares and that do not count, as `rejected_links` tells them: those to what it puts
 #   above itself, and of a route also those to its backends.
-refused_by(object_key) := {object.union(link, {"message": message}) |
-	some link in refusals_by(object_key)
+rejected_by(object_key) := {object.union(link, {"message": message}) |
+	some link in rejections_by(object_key)
 	message := rejection_message(link)
 }
 
 # METADATA
 # description: The same without their messages.
-refusals_by(object_key) := {link |
+rejections_by(object_key) := {link |
 	some link in (rejections(object_key) | _refused_backends(object_key))
 	link.reason != ""
 }

@@ -5,9 +5,9 @@ import data.bridge.lib.levels
 # METADATA
 # description: |
 #   The paths to an object or frontend where extension modules make links, without Namespaces: as `paths`, but each way is
-#   walked from the target up, so that a cycle is seen. It is cut at the first key that would repeat, and the path starts
+#   extension_paths from the target up, so that a cycle is seen. It is cut at the first key that would repeat, and the path starts
 #   below that (semantics P7).
-walked(node) := {path | some frontier in whole; some path in _ends(frontier)} | {array.concat([path_bound_mark], path) | some path in found[path_bound]} if {
+extension_paths(node) := {path | some frontier in whole; some path in _ends(frontier)} | {array.concat([path_bound_mark], path) | some path in found[path_bound]} if {
 	found := frontiers("above", {[node]}, path_bound)
 	whole := array.slice(found, 0, path_bound)
 }

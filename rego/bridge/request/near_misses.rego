@@ -9,17 +9,17 @@ import data.bridge.lookup
 no_matching_rule(entry) := {
 	"reached": "Route",
 	"reason": "NoMatchingRule",
-	"message": sprintf("No rule of the routes for %s matches", [asked.host]),
-	"candidates": array.slice([told | some [_, told] in sort(misses)], 0, candidate_bound),
+	"message": sprintf("No rule of the routes for %s matches", [request.host]),
+	"candidates": array.slice([candidate | some [_, candidate] in sort(misses)], 0, candidate_bound),
 } if {
-	misses := {[[count(parts), rank], told] |
+	misses := {[[count(parts), rank], candidate] |
 		some type in types
 		some route_key in hosted(entry, type)
 		is_attached(entry, route_key)
 		some index, rule in lookup.get(route_key).spec.rules
 		[parts, rank] := _best_miss(type, rule, route_key in _not_compared(entry, type))
 		node := keys.section(route_key, hierarchy.section_names(route_key)[index])
-		told := {"node": node, "reason": "NoMatch", "message": concat("; ", [message | some [_, message] in parts])}
+		candidate := {"node": node, "reason": "NoMatch", "message": concat("; ", [message | some [_, message] in parts])}
 	}
 	count(misses) > 0
 }
@@ -32,7 +32,7 @@ _best_miss(type, rule, uncompared) := [sort(parts), rank] if {
 			some one in patterns(type, match)
 			message := _pattern_miss(one, uncompared)
 		}
-		rank := 0 - _common(asked.path, path_of(match).value)
+		rank := 0 - _common(request.path, path_of(match).value)
 	})[0]
 }
 

@@ -45,6 +45,6 @@ test_a_service_that_nothing_names_is_no_part_of_the_picture if {
 test_route_with_a_bad_name_in_a_ref_redraws_keys_alone if {
 	refs := [{"name": "../infra/gw"}]
 	odd := testing.route("odd", refs, [{"backendRefs": refs}])
-	found := topology.redrawn({keys.of(odd)}, {}, {keys.of(odd)}) with input as testing.changed([odd])
+	found := topology.changed_entries({keys.of(odd)}, {}, {keys.of(odd)}) with input as testing.changed([odd])
 	found == {keys.of(odd)}
 }

@@ -12,11 +12,11 @@ import data.bridge.policy
 #   Conflicted (GEP-713, "Status conditions"; semantics T2 to T4). Where no object can be named, the ref is the policy itself.
 verdicts(policy_key) := [invalid_verdict(policy_key, message)] if {
 	message := policy.oversized(policy_key)
-} else := heard if {
+} else := found if {
 	namespace := keys.namespace(policy_key)
 	by_name := [_verdict_on(policy_key, namespace, ref) | some ref in policy.written_refs(policy_key)]
-	heard := array.concat(by_name, selector_verdicts(policy_key))
-	count(heard) > 0
+	found := array.concat(by_name, selector_verdicts(policy_key))
+	count(found) > 0
 } else := [invalid_verdict(policy_key, invalid(policy_key))]
 
 _verdict_on(policy_key, namespace, written_ref) := object.union({"ref": ref}, verdict(policy_key, ref)) if {

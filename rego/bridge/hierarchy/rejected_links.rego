@@ -10,7 +10,7 @@ import data.bridge.lookup
 #   The declared links on the way up from a node that do not count, a list of `{parent, child, reason, message}` with
 #   Gateway API's own reason where it has one (GEP-713, "Hierarchy of target kinds"; semantics P2). It is asked by people,
 #   so it looks at all that the node and its ancestors declare. The message says what would make the link count.
-refused_links(node) := [object.union(link, {"message": message}) |
+rejected_links(node) := [object.union(link, {"message": message}) |
 	some child in declared_upward(_start(node))
 	some link in sort(rejections(child))
 	message := rejection_message(link)
@@ -18,9 +18,9 @@ refused_links(node) := [object.union(link, {"message": message}) |
 
 # METADATA
 # description: |
-#   The declared links directly above an object, or the frontend that it is, that do not count: what `refused_links` says of
+#   The declared links directly above an object, or the frontend that it is, that do not count: what `rejected_links` says of
 #   it alone, as a set.
-refused_above(child) := {object.union(link, {"message": rejection_message(link)}) | some link in rejections(child)}
+rejected_above(child) := {object.union(link, {"message": rejection_message(link)}) | some link in rejections(child)}
 
 _start(node) := node if {
 	keys.is_frontend(node)
@@ -54,7 +54,7 @@ _refused_at("Gateway", gateway) := {rejected_link(class, gateway, _missing(class
 	levels.of(class) == "GatewayClass"
 }
 
-_refused_at("ListenerSet", listener_set) := {rejected_link(gateway, listener_set, listener_set_refusal(listener_set, gateway)) |
+_refused_at("ListenerSet", listener_set) := {rejected_link(gateway, listener_set, listener_set_rejection(listener_set, gateway)) |
 	gateway := index.gateway_of(lookup.get(listener_set))
 }
 
@@ -67,7 +67,7 @@ _refused_at("Route", route_key) := {link |
 	namespace := keys.parse(route_key).namespace
 	some ref in lookup.get(route_key).spec.parentRefs
 	node := index.parent_node(ref, namespace)
-	some parent, reason in parent_refusals(node, route_key, object.get(ref, "sectionName", ""), object.get(ref, "port", 0))
+	some parent, reason in parent_rejections(node, route_key, object.get(ref, "sectionName", ""), object.get(ref, "port", 0))
 	link := rejected_link(parent, route_key, reason)
 }
 
@@ -91,7 +91,7 @@ backend_rejection(route_key, backend) := "RefNotPermitted" if {
 
 # METADATA
 # description: Why a route's requests do not get to a backend that it names, `{reason, message}`; null where they do.
-refused_backend(route_key, backend) := {"reason": reason, "message": rejection_message(rejected_link(route_key, backend, reason))} if {
+rejected_backend(route_key, backend) := {"reason": reason, "message": rejection_message(rejected_link(route_key, backend, reason))} if {
 	reason := backend_rejection(route_key, backend)
 	reason != ""
 } else := null

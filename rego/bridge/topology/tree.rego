@@ -35,13 +35,13 @@ _namespace(key, policy_kinds) := namespace if {
 
 # METADATA
 # description: The policies that name or select a node.
-policies_at(key, policy_kinds) := sort({told |
+policies_at(key, policy_kinds) := sort({entry |
 	some policy in attachment.targeting(keys.parse(key).object)
 	policy_kind := keys.parse(policy).type
 	policy_kind in policy_kinds
 	some ref in policies.declared_refs(policy)
 	attachment.place(policy_kind, ref.key) == key
-	told := object.union({"policy": policy, "policyKind": policy_kind}, _counts(policy, ref))
+	entry := object.union({"policy": policy, "policyKind": policy_kind}, _counts(policy, ref))
 })
 
 _counts(policy, ref) := {"accepted": true} if {

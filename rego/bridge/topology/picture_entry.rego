@@ -58,7 +58,7 @@ _above(node) := hierarchy.parents(node) if {
 } else := set()
 
 _refused(object_key) := {link |
-	some link in hierarchy.refusals_by(object_key)
+	some link in hierarchy.rejections_by(object_key)
 	_tells_refused(object_key, link)
 } if {
 	_asks_refused(object_key)

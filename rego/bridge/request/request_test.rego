@@ -3,21 +3,21 @@ package bridge.request_test
 import data.bridge.request
 
 test_what_the_input_has_tells_the_protocol if {
-	request.asked.protocol == "HTTP" with input as {"host": "a"}
-	request.asked.protocol == "HTTP" with input as {"protocol": "HTTPS"}
-	request.asked.protocol == "GRPC" with input as {"grpc": {"service": "s", "method": "m"}}
-	request.asked.protocol == "TLS" with input as {"sni": "a"}
-	request.asked.protocol == "TCP" with input as {"port": 1}
-	request.asked.protocol == "UDP" with input as {"port": 1, "protocol": "UDP"}
+	request.request.protocol == "HTTP" with input as {"host": "a"}
+	request.request.protocol == "HTTP" with input as {"protocol": "HTTPS"}
+	request.request.protocol == "GRPC" with input as {"grpc": {"service": "s", "method": "m"}}
+	request.request.protocol == "TLS" with input as {"sni": "a"}
+	request.request.protocol == "TCP" with input as {"port": 1}
+	request.request.protocol == "UDP" with input as {"port": 1, "protocol": "UDP"}
 }
 
 test_a_host_is_in_lower_case_and_without_port_and_last_dot if {
-	request.asked.host == "www.example.com" with input as {"host": "WWW.Example.com:8080"}
-	request.asked.host == "www.example.com" with input as {"host": "www.example.com."}
+	request.request.host == "www.example.com" with input as {"host": "WWW.Example.com:8080"}
+	request.request.host == "www.example.com" with input as {"host": "www.example.com."}
 }
 
 test_a_call_is_a_path_and_a_header_with_several_values_is_one if {
-	asked := request.asked with input as {"grpc": {"service": "s", "method": "m"}, "headers": {"A": ["1", "2"]}}
+	asked := request.request with input as {"grpc": {"service": "s", "method": "m"}, "headers": {"A": ["1", "2"]}}
 	asked.path == "/s/m"
 	asked.method == "POST"
 	asked.headers == {"a": "1,2"}

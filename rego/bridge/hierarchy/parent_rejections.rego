@@ -5,16 +5,16 @@ import data.bridge.lookup
 
 # METADATA
 # description: Of what a parentRef names each node with the reason why it does not take the route, empty where it does.
-parent_refusals(node, _, section, port) := {node: frontend_refusal(trim_suffix(node, "@frontend"), section, port)} if {
+parent_rejections(node, _, section, port) := {node: frontend_rejection(trim_suffix(node, "@frontend"), section, port)} if {
 	keys.is_frontend(node)
 }
 
-parent_refusals(node, _, _, _) := {node: "ParentNotFound"} if {
+parent_rejections(node, _, _, _) := {node: "ParentNotFound"} if {
 	not keys.is_frontend(node)
 	not exists(node)
 }
 
-parent_refusals(node, route_key, section, port) := {keys.section(node, name): reason |
+parent_rejections(node, route_key, section, port) := {keys.section(node, name): reason |
 	some name, listener in _selected(node, section, port)
 	reason := _listener_refusal(node, listener, route_key)
 } if {
@@ -23,7 +23,7 @@ parent_refusals(node, route_key, section, port) := {keys.section(node, name): re
 	count(_selected(node, section, port)) > 0
 }
 
-parent_refusals(node, _, section, port) := {node: "NoMatchingParent"} if {
+parent_rejections(node, _, section, port) := {node: "NoMatchingParent"} if {
 	not keys.is_frontend(node)
 	exists(node)
 	count(_selected(node, section, port)) == 0
@@ -37,7 +37,7 @@ _selected(object_key, section, port) := {listener.name: listener |
 
 _listener_refusal(object_key, listener, route_key) := reason if {
 	about := keys.parse(route_key)
-	reason := refusal(object_key, listener, about.type, about.namespace)
+	reason := listener_rejection(object_key, listener, about.type, about.namespace)
 	reason != ""
 } else := "NoMatchingListenerHostname" if {
 	hostnames := [lower(hostname) | some hostname in lookup.get(route_key).spec.hostnames]

@@ -9,12 +9,12 @@ _far := {"name": "public", "namespace": "infra"}
 
 # The links of `node` that do not count, in the fixtures' world with these objects.
 _refused(objects, node) := [[link.parent, link.child, link.reason] | some link in links] if {
-	links := topology.refused({node}) with input as testing.changed(objects)
+	links := topology.rejected_links({node}) with input as testing.changed(objects)
 }
 
 # The same of the fixtures' route where there are only these objects.
 _refused_of(objects) := [[link.parent, link.child, link.reason] | some link in links] if {
-	links := topology.refused({testing.cart_route}) with input as {"changes": {"upsert": objects}}
+	links := topology.rejected_links({testing.cart_route}) with input as {"changes": {"upsert": objects}}
 }
 
 test_a_link_that_does_not_count_is_told_from_both_ends if {

@@ -60,7 +60,7 @@ test_a_walk_above_the_bound_is_marked if {
 
 test_a_cycle_is_told_with_the_links_that_do_not_count if {
 	modules := _zone_links([["a", "b"], ["b", "a"], ["a", "t"]])
-	links := hierarchy.refused_links(_zone("t")) with data.bridge.extensions.hierarchy as modules
+	links := hierarchy.rejected_links(_zone("t")) with data.bridge.extensions.hierarchy as modules
 		with input as {"changes": {"upsert": _zones(["a", "b", "t"])}}
 	[[link.parent, link.child, link.reason] | some link in links] == [
 		[_zone("b"), _zone("a"), "Cycle"],

@@ -4,7 +4,7 @@ import data.bridge.hierarchy
 import data.bridge.testing
 
 _refused(objects) := [[link.parent, link.child, link.reason, link.message] | some link in links] if {
-	links := hierarchy.refused_links("core/Service/shop/cart") with input as {"changes": {"upsert": objects}}
+	links := hierarchy.rejected_links("core/Service/shop/cart") with input as {"changes": {"upsert": objects}}
 }
 
 _cart_to(parent_refs, hostnames) := object.union(
@@ -49,7 +49,7 @@ test_every_link_that_does_not_count_is_told_with_its_reason if {
 
 test_a_backend_that_no_grant_lets_a_route_name_is_told_so_and_no_more if {
 	route := testing.route("cart", [], [{"backendRefs": [{"name": "bank", "namespace": "payments"}]}])
-	links := hierarchy.refused_links("core/Service/payments/bank") with input as {"changes": {"upsert": [route]}}
+	links := hierarchy.rejected_links("core/Service/payments/bank") with input as {"changes": {"upsert": [route]}}
 	[[link.reason, link.message] | some link in links] == [[
 		"RefNotPermitted",
 		"no ReferenceGrant in namespace payments lets HTTPRoute shop/cart name Service payments/bank",
@@ -57,6 +57,6 @@ test_a_backend_that_no_grant_lets_a_route_name_is_told_so_and_no_more if {
 }
 
 test_where_all_links_count_nothing_is_refused if {
-	links := hierarchy.refused_links("core/Service/shop/cart#http") with input as testing.changed([])
+	links := hierarchy.rejected_links("core/Service/shop/cart#http") with input as testing.changed([])
 	links == []
 }

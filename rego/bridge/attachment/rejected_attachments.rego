@@ -11,7 +11,7 @@ import data.bridge.policy as policies
 #   paths to it: `{policy, target, reason, message}`, with the verdict's reason, or Deleting for a policy that takes no
 #   part, or OtherClass for a ref whose className keeps it off one of the paths (semantics T1 to T6). What `explain` adds
 #   to an effective policy.
-refused(policy_kind, node) := {told |
+rejected(policy_kind, node) := {rejection |
 	paths := hierarchy.kind_paths(policy_kind, node)
 	some object_key in _objects_on(paths)
 	some policy_key in targeting(object_key)
@@ -19,12 +19,12 @@ refused(policy_kind, node) := {told |
 	some ref in policies.declared_refs(policy_key)
 	ref.object == object_key
 	_concerns(policy_kind, ref, paths)
-	told := object.union({"policy": policy_key, "target": ref.key}, _refusal(policy_key, ref, paths))
-} | {told |
+	rejection := object.union({"policy": policy_key, "target": ref.key}, _refusal(policy_key, ref, paths))
+} | {rejection |
 	some object_key in _objects_on(hierarchy.kind_paths(policy_kind, node))
 	some policy_key in index.oversized(object_key)
 	keys.parse(policy_key).type == policy_kind
-	told := {"policy": policy_key, "target": object_key, "reason": "Invalid", "message": policies.oversized(policy_key)}
+	rejection := {"policy": policy_key, "target": object_key, "reason": "Invalid", "message": policies.oversized(policy_key)}
 }
 
 _objects_on(paths) := {keys.parse(node).object | some path in paths; some node in path}

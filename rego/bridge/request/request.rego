@@ -10,7 +10,7 @@ package bridge.request
 # description: |
 #   The request, as `input` describes it, with everything that it leaves out: `{protocol, port, host, path, method, headers,
 #   query, service, rpc}`. `protocol` is HTTP (HTTPS too), GRPC, TLS, TCP or UDP; `port` 0 means any.
-asked := {
+request := {
 	"protocol": _protocol,
 	"port": object.get(input, "port", 0),
 	"host": _host,

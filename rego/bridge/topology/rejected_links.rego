@@ -9,10 +9,10 @@ import data.bridge.lib.keys
 #   The declared links between one of some nodes and something else, above or below it, that do not count: a list of
 #   `{parent, child, reason, message}` (semantics P2). The other end need not be one of the nodes, nor exist. A listener that
 #   does not take a route is left out where another one takes it for the same parentRef.
-refused(nodes) := sort({link |
+rejected_links(nodes) := sort({link |
 	objects := {_whole(node) | some node in nodes}
 	some child in (objects | _declared_below(objects))
-	some link in hierarchy.refused_above(child)
+	some link in hierarchy.rejected_above(child)
 	_joins(link, objects)
 	not _taken_elsewhere(link)
 })
