@@ -1,5 +1,7 @@
 package bridge.attachment
 
+import data.bridge.lib.recursion
+
 # METADATA
 # description: |
 #   The first pointer at which the specs proper of two policies overlap, whatever the values: a leaf of one is, or contains,
@@ -29,7 +31,7 @@ _containers(policy) := {container |
 
 # METADATA
 # description: How many policies may contend for one target; as many as a stack may hold. Younger ones do not get it.
-contender_bound := 512
+contender_bound := recursion.item_bound
 
 # METADATA
 # description: |
