@@ -6,7 +6,7 @@ import data.bridge.merge
 # description: |
 #   The order of precedence of joins, also where one of them is Custom: there the two sides are applied, an admin's rule makes one
 #   spec of them, and that is an element of the order like any other (semantics F9). `{error}` where the rule fails.
-joined(found, ranked) := order(found) if {
+joined(found, ranked) := {"elements": order(found), "seams": seams(found)} if {
 	every join in found {
 		join.place != "Custom"
 	}
@@ -32,13 +32,11 @@ _joined_one(acc, join) := _by_rule(merge.custom(join, established, challenger)) 
 	[established, challenger] := {true: [own, others], false: [others, own]}[join.upward]
 }
 
-_joined_one(acc, join) := order([
-	object.union(acc, {"place": "Alone", "rules": []}),
-	join,
-]) if {
+_joined_one(acc, join) := {"elements": order(both), "seams": seams(both)} if {
 	join.place != "Custom"
 	not acc.error
 	not join.error
+	both := [object.union(acc, {"place": "Alone", "rules": []}), join]
 }
 
 _by_rule(made) := {"error": made.error} if {

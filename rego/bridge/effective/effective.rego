@@ -60,9 +60,8 @@ _result(attached) := {"error": found.error, "policies": _unmerged(attached)} if 
 #   merge rules. A function of the stack alone, so that OPA merges once for all targets that share it.
 merged(attached) := {"spec": plain_side.spec, "origins": plain_side.origins, "side": plain_side} if {
 	kinds.traits(kind_of(attached)).plain
-	joined_order := order(joins(kind_of(attached), attached))
-	found := applied(joined_order, {})
-	plain_side := _without_tombstones(found, joined_order.elements)
+	elements := order(joins(kind_of(attached), attached))
+	plain_side := _without_tombstones(merge.patched([side(element) | some element in elements]), elements)
 } else := {"error": joined_order.error} if {
 	joined_order := joined(joins(kind_of(attached), attached), ranks(kind_of(attached), attached))
 	joined_order.error

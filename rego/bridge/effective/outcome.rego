@@ -10,6 +10,15 @@ import data.bridge.policy as policies
 #   PartiallyProgrammed; none: Overridden (semantics O1 to O3). Most policies keep all.
 outcome(attached, policy) := {"outcome": "Programmed", "overriddenBy": []} if {
 	object.subset(_origins(attached, policy), _kept_whole(policy))
+} else := {"outcome": "Overridden", "overriddenBy": sort(_winners(attached, policy, owners))} if {
+	# Most others lose every leaf to another policy that has a leaf there.
+	own := policies.facts(policy).origins
+	kept := object.filter(merged(attached).origins, object.keys(own))
+	count(kept) == count(own)
+	kinds.traits(kind_of(attached)).plain
+	owners := {origin | some origin in kept}
+	not policy in owners
+	count(_winners(attached, policy, owners)) > 0
 } else := {"outcome": _outcome(policy, lost, origins), "overriddenBy": _overridden_by(attached, policy, lost, origins)} if {
 	origins := _origins(attached, policy)
 	lost := {pointer | some pointer, _ in policies.facts(policy).origins; object.get(origins, [pointer], "") != policy}

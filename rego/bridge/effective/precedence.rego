@@ -8,18 +8,30 @@ import data.bridge.merge
 #   are joined; the first one starts. Each has `elements`, an order of its own, and `place`, where its join puts it: `Below` or
 #   `Above` the order so far, `Alone` in place of it, `Out`. In closed form: the last side that was put alone, or the first one, with
 #   the sides that were put below it since, the last one lowest, and those that were put above it, the last one highest.
-#   `seams` has the merge rules between each two elements, those of the join that brought them together (semantics F7).
-order(joins) := {
-	"elements": [element | some join in array.concat(array.reverse(below), array.concat([joins[base]], above)); some element in join.elements],
-	"seams": array.concat(
-		[rules | some join in array.reverse(below); some rules in array.concat(join.seams, [join.rules])],
-		array.concat(joins[base].seams, [rules | some join in above; some rules in array.concat([join.rules], join.seams)]),
-	),
-} if {
+order(joins) := joins[0].elements if {
+	count(joins) == 1
+} else := [element | some join in array.concat(array.concat(below, [base]), above); some element in join.elements] if {
+	[below, base, above] := _placed(joins)
+}
+
+# METADATA
+# description: |
+#   The merge rules between each two elements of the order, those of the join that brought them together (semantics F7).
+seams(joins) := array.concat(
+	[rules | some join in below; some rules in array.concat(join.seams, [join.rules])],
+	array.concat(base.seams, [rules | some join in above; some rules in array.concat([join.rules], join.seams)]),
+) if {
+	[below, base, above] := _placed(joins)
+}
+
+# The joins that are left, those below the base with the lowest first.
+_placed(joins) := [
+	array.reverse([join | some join in later; join.place == "Below"]),
+	joins[base],
+	[join | some join in later; join.place == "Above"],
+] if {
 	base := max(array.concat([0], [index | some index, join in joins; join.place == "Alone"]))
 	later := array.slice(joins, base + 1, count(joins))
-	below := [join | some join in later; join.place == "Below"]
-	above := [join | some join in later; join.place == "Above"]
 }
 
 # METADATA
@@ -46,8 +58,8 @@ place_downward := {
 
 # METADATA
 # description: |
-#   The specs of an order applied one after the other, as one side. `ranks` has by policy its place in the order of appended
-#   items, of a kind with merge rules.
+#   The specs of an order `{elements, seams}` applied one after the other, as one side. `ranks` has by policy its place in the order
+#   of appended items, of a kind with merge rules.
 applied(ordered, ranks) := merge.patched([side(element) | some element in ordered.elements]) if {
 	ranks == {}
 } else := merge.patched_by_rules([side(element) | some element in ordered.elements], ordered.seams, ranks)

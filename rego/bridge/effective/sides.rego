@@ -47,11 +47,11 @@ strategy_within_level(policy) := replace(policies.strategy_of(policy), "Defaults
 # description: |
 #   A policy, or `<policy> <part>` where both wrappers count, as a side of a merge, in the form that its rules make of it. What an
 #   admin's rule made is a side already.
-side(element) := element if {
-	is_object(element)
-} else := {"spec": known.spec, "origins": known.origins} if {
+side(element) := {"spec": known.spec, "origins": known.origins} if {
 	known := policies.facts(element)
 	known.rules == []
+} else := element if {
+	is_object(element)
 } else := merge.keyed(known.spec, {"": element}, known.rules) if {
 	known := policies.facts(element)
 } else := merge.keyed(known.parts[part], {"": element}, known.rules) if {

@@ -10,17 +10,32 @@ import data.bridge.policy as policies
 #   The strategy by which one policy of a stack can win over another (semantics O3): of a pair the established one can, where the
 #   strategy that joins the two is an override, the challenger where it is a default, both where it is Custom. `Closest` where the
 #   other is too far up to be joined. Undefined where the one cannot win over the other.
-winning_strategy(attached, winner, loser) := "Closest" if {
+winning_strategy(attached, winner, loser) := strategy if {
+	winner != loser
+	places := _plain_places(attached)
+	upper := min([places[winner], places[loser]])
+	strategy := policies.strategy_of(attached[upper].policy)
+	endswith(strategy, {true: "Overrides", false: "Defaults"}[upper == places[winner]])
+} else := _general_winning_strategy(attached, winner, loser) if {
+	winner != loser
+	not _plain_places(attached)
+}
+
+# By policy its place, where a kind joins the policies of a path as GEP-713 has it, and each is there once.
+_plain_places(attached) := {entry.policy: index | some index, entry in attached} if {
+	kinds.traits(kind_of(attached)).plain
+	count({entry.policy | some entry in attached}) == count(attached)
+}
+
+_general_winning_strategy(attached, winner, loser) := "Closest" if {
 	# Under Closest a policy that is left out loses to those that are joined (semantics F4).
 	kinds.get(kind_of(attached)).mergesWith == "Closest"
 	not loser in _joined_policies(attached)
 	winner in _joined_policies(attached)
 } else := _strategy_of_parts(attached, winner, loser) if {
 	kinds.both_wrappers(kind_of(attached))
-	winner != loser
 } else := _strategy_of_policies(attached, winner, loser) if {
 	not kinds.both_wrappers(kind_of(attached))
-	winner != loser
 }
 
 _strategy_of_policies(attached, winner, loser) := [strategy |
@@ -76,7 +91,7 @@ _strategy_of_parts(attached, winner, loser) := "PatchOverrides" if {
 
 # The parts of a policy that have a lower precedence than an element of the order.
 _parts_below(attached, element, policy) := [other |
-	elements := order(joins(kind_of(attached), attached)).elements
+	elements := order(joins(kind_of(attached), attached))
 	some place, at_place in elements
 	at_place == element
 	some other in array.slice(elements, 0, place)
