@@ -15,7 +15,7 @@ winning_strategy(attached, winner, loser) := strategy if {
 	places := _plain_places(attached)
 	upper := min([places[winner], places[loser]])
 	strategy := policies.strategy_of(attached[upper].policy)
-	endswith(strategy, {true: "Overrides", false: "Defaults"}[upper == places[winner]])
+	strings.any_suffix_match(strategy, {true: ["Overrides"], false: ["Defaults", "None"]}[upper == places[winner]])
 } else := _general_winning_strategy(attached, winner, loser) if {
 	winner != loser
 	not _plain_places(attached)
