@@ -15,7 +15,6 @@ from bridge.model.changes import Object
 from bridge.model.keys import Key, key_of, parse_key
 from bridge.opa.client import Opa
 from bridge.opa.parts import batches
-from bridge.replicator.index_entries import entries_of
 
 # A change of these describes a policy kind otherwise, which concerns all its policies.
 _DESCRIBING = {"policybridge.io/PolicyKind", "apiextensions.k8s.io/CustomResourceDefinition"}
@@ -75,7 +74,7 @@ async def analyze(opa: Opa, applied: Sequence[Object], deleted: Collection[Key])
     going = [key for key in deleted if key in held and key not in upserts]
     changes: Changes = {"upsert": list(changing.values()), "delete": [str(key) for key in going]}
     keys = [str(key) for key in (*changing, *going)]
-    concerned = await _concerned(opa, keys, [held[key] for key in (*changing, *going) if key in held], changes)
+    concerned = await _concerned(opa, keys, changes)
     differences = await _differences(opa, concerned["scopes"], changes)
     subjects = _subjects(keys, concerned, differences)
     judged = await _judged(opa, keys, changes)
@@ -105,16 +104,27 @@ def _applied(held: Object, written: Object) -> Object:
     return merged
 
 
-async def _concerned(opa: Opa, keys: list[str], before: list[Object], changes: Changes) -> Entry:
-    links = await opa.query("links", {"objects": before}) if before else {}
-    was = {key: [path for path, _ in entries_of(key, declared)] for key, declared in links.items()}
-    found: Entry = await opa.query("concerned", {"keys": keys, "was": was, "changes": changes})
-    if any(parse_key(key).type_id in _DESCRIBING for key in keys):
-        for world in ({}, {"changes": changes}):
-            for kind, targets in (await opa.query("scopes", world)).items():
-                found["scopes"][kind] = sorted({*found["scopes"].get(kind, ()), *targets})
-            found["policies"] = sorted({*found["policies"], *await opa.query("policies", world)})
-    return found
+async def _concerned(opa: Opa, keys: list[str], changes: Changes) -> Entry:
+    """What the query `concerned` gives, before the change and after it: what is gone is concerned only before.
+
+    `objects` are also those whose links may count otherwise, though they did not change.
+    """
+    scopes: dict[str, set[str]] = {}
+    found: dict[str, set[str]] = {"objects": set(), "policies": set()}
+    describing = any(parse_key(key).type_id in _DESCRIBING for key in keys)
+    for more in ({}, {"changes": changes}):
+        concerned = await opa.query("concerned", {"keys": keys, "was": {}, **more})
+        found["objects"].update(concerned["objects"], await opa.query("neighbors", {"keys": keys, **more}))
+        found["policies"].update(concerned["policies"])
+        if describing:
+            found["policies"].update(await opa.query("policies", more))
+        for targets_by_kind in (concerned["scopes"], await opa.query("scopes", more) if describing else {}):
+            for kind, targets in targets_by_kind.items():
+                scopes.setdefault(kind, set()).update(targets)
+    return {
+        "scopes": {kind: sorted(targets) for kind, targets in scopes.items()},
+        **{name: sorted(members) for name, members in found.items()},
+    }
 
 
 async def _differences(opa: Opa, scopes: Mapping[str, Sequence[str]], changes: Changes) -> list[Entry]:

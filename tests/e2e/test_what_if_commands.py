@@ -160,6 +160,74 @@ def test_impact_tells_what_would_be_without_a_policy(bridge: Run) -> None:
     assert lines[4].endswith("contrast=7 [infra/accessibility]   contrast=4 [infra/brand]")
 
 
+LINKED = """\
+apiVersion: gateway.networking.k8s.io/v1
+kind: GatewayClass
+metadata: {name: c}
+spec: {controllerName: example.com/c}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: g, namespace: infra}
+spec:
+  gatewayClassName: c
+  listeners: [{name: h, port: 80, protocol: HTTP, hostname: shop.example.com, allowedRoutes: {namespaces: {from: All}}}]
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: r, namespace: shop}
+spec:
+  hostnames: [shop.example.com]
+  parentRefs: [{name: g, namespace: infra}]
+  rules: [{name: all, backendRefs: [{name: s, port: 80}]}]
+---
+apiVersion: v1
+kind: Service
+metadata: {name: s, namespace: shop}
+spec: {ports: [{port: 80}]}
+"""
+LISTENER = {"name": "h", "port": 80, "protocol": "HTTP", "hostname": "shop.example.com"}
+ALL = {"namespaces": {"from": "All"}}
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({**LISTENER, "hostname": "blog.example.com", "allowedRoutes": ALL}, "NoMatchingListenerHostname"),
+        (LISTENER, "NotAllowedByListeners"),
+        ({**LISTENER, "name": "other", "allowedRoutes": ALL}, None),
+        ("gateway/infra/g", "ParentNotFound"),
+        ("svc/shop/s", "BackendNotFound"),
+    ],
+)
+def test_links_that_a_change_breaks_are_problems_of_objects_that_did_not_change(
+    bridge: Run, tmp_path: Path, change: dict[str, Any] | str, reason: str | None
+) -> None:
+    folder = tmp_path / "objects.yaml"
+    folder.write_text(LINKED)
+    if isinstance(change, str):
+        arguments: tuple[str | Path, ...] = ("--delete", change)
+    else:
+        gateway = next(one for one in yaml.safe_load_all(LINKED) if one["kind"] == "Gateway")
+        gateway["spec"]["listeners"] = [change]
+        arguments = ("-f", written(tmp_path / "change.yaml", gateway))
+    answer = bridge("analyze", *arguments, "--manifests", folder, "-o", "json")
+    introduced = told(json.loads(answer.stdout)["problems"]["introduced"])
+    assert introduced == ([("HTTPRoute/shop/r", reason)] if reason else [])
+    assert answer.returncode == (1 if reason else 0)
+
+
+def test_effective_policies_of_what_is_deleted_are_gone(bridge: Run, tmp_path: Path) -> None:
+    found = analyzed(bridge, "--delete", "httproute/shop/cart")["effective"]
+    gone = {
+        (entry["target"].partition("#")[2], entry["after"])
+        for entry in found
+        if "HTTPRoute/shop/cart" in entry["target"]
+    }
+    assert gone == {("[2]", None), ("checkout", None), ("view", None)}
+    assert all(entry["before"]["spec"] for entry in found)
+
+
 def test_impact_of_a_policy_that_reaches_nothing(bridge: Run) -> None:
     answer = bridge("impact", "colorpolicy/shop/summer-sale", "--manifests", SHOP)
     assert (answer.returncode, answer.stdout, answer.stderr) == (0, "", "The policy reaches nothing.\n")
