@@ -6,8 +6,6 @@ _neighbors(key, more) := found if {
 	found := v1.neighbors with input as object.union({"keys": [key]}, more) with data.objects as {} with data.index as {}
 }
 
-	with data.index as {}
-
 _neighboring_route := {
 	"apiVersion": "gateway.networking.k8s.io/v1",
 	"kind": "HTTPRoute",
