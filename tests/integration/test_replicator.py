@@ -411,7 +411,7 @@ stamps := {}
     async with replicating(opa_path, ScriptedSource(objects), bundle=bundle) as bridge:
         await bridge.filled()
         assert set(await bridge.held()) == keys(*objects)
-        linked = await bridge.opa.get("index/targeted")
+        linked = await bridge.opa.get("index/targeted") or {}
         assert set(linked["core/Service/shop/somebody"]) == keys(*(service(name) for name in "abcd"))
 
 
