@@ -132,6 +132,7 @@ class Notices:
     def __init__(self, source: ScriptedSource, replicator: Replicator) -> None:
         self.seen: list[Notice] = []
         self._source = source
+        self._replicator = replicator
         self._news = asyncio.Event()
         self._barriers = 0
         replicator.listen(self._note)
@@ -154,6 +155,9 @@ class Notices:
             while not any(key in notice.keys for notice in self.seen[before:]):
                 self._news.clear()
                 await self._news.wait()
+            # Namespaces take turns, so the mark may overtake changes of others.
+            while self._replicator.waiting or self._replicator._writing:  # noqa: ASYNC110 - there is no sign of this
+                await asyncio.sleep(0.002)
         return [without(notice, key) for notice in self.seen[before:]]
 
     async def until_filled(self, patience: float = 20.0) -> None:
