@@ -12,9 +12,9 @@ def _limits(folder: Path, *texts: str) -> tuple[Path, ...]:
     return paths
 
 
-def test_an_opa_in_a_container_collects_seldom_until_half_of_its_memory_is_used(tmp_path: Path) -> None:
+def test_an_opa_in_a_container_collects_seldom_until_its_share_of_the_memory_is_used(tmp_path: Path) -> None:
     found = environment_of_opa({"PATH": "/bin"}, _limits(tmp_path, "1073741824\n"))
-    assert found == {"PATH": "/bin", "GOGC": "400", "GOMEMLIMIT": "536870912"}
+    assert found == {"PATH": "/bin", "GOGC": "400", "GOMEMLIMIT": "429496729"}
 
 
 @pytest.mark.parametrize("name", ["GOGC", "GOMEMLIMIT"])
