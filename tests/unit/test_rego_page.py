@@ -1,0 +1,19 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from bridge.resources import rego_root
+from tests.pages.rego import PACKAGES, WHERE
+from tests.rego_layers import LAYERS
+
+
+@pytest.mark.parametrize(("file", "rule"), WHERE.values(), ids=WHERE)
+def test_reading_table_names_a_rule_that_the_file_defines(file: str, rule: str) -> None:
+    source = (rego_root() / "bridge" / file).read_text()
+    assert re.search(rf"^{rule}\b", source, re.MULTILINE), f"{file} defines no {rule}"
+
+
+def test_package_table_has_every_layer_in_order() -> None:
+    assert list(PACKAGES) == [name for layer in LAYERS for name in layer]
