@@ -2,6 +2,7 @@
 
 Every package of `rego/bridge` has a place in `LAYERS` and may refer only to packages of lower layers. A rule whose
 name begins with `_` may be used only in the file that defines it, although in Rego every file of a package sees it.
+A rule that another file uses needs a description (`# METADATA`).
 Test files are not checked.
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -65,7 +67,7 @@ def violations(folder: Path) -> list[str]:
         for name, module in modules.items()
         for problem in (*_upward(module, packages), *_private(module))
     }
-    return sorted(found.union(_shared(modules)))
+    return sorted(found.union(_shared(modules), _undescribed(modules, sources)))
 
 
 def _parse(sources: dict[str, str]) -> dict[str, Any]:
@@ -125,6 +127,36 @@ def _shared(modules: dict[str, Any]) -> Iterator[str]:
     for (*_, name), files in owners.items():
         for file in files[1:]:
             yield f"{file}: {name} is defined in {files[0]} too"
+
+
+def _undescribed(modules: dict[str, Any], sources: dict[str, str]) -> Iterator[str]:
+    """Yield the rules that another file uses and that no file describes."""
+    owners: dict[tuple[str, str], list[str]] = {}
+    for file, module in modules.items():
+        for name in _rule_names(module):
+            owners.setdefault((".".join(_package(module)), name), []).append(file)
+    used = {rule for file, module in modules.items() for rule in _uses(module) if file not in owners.get(rule, [file])}
+    for rule in used:
+        if rule[1].startswith("_"):
+            continue
+        described = re.compile(rf"^# METADATA\n(?:#.*\n)+(?:default )?{re.escape(rule[1])}\b", re.MULTILINE)
+        if not any(described.search(sources[file]) for file in owners[rule]):
+            yield f"{owners[rule][0]}: {rule[1]} is used by another file and has no description"
+
+
+def _uses(module: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the rules that a module may refer to, as package below `data.bridge` and name."""
+    own = ".".join(_package(module))
+    for name in _variables(module.get("rules", [])):
+        yield own, name
+    imported = {
+        item.get("alias") or path[-1]: ".".join(path[2:])
+        for item in module.get("imports", [])
+        if (path := [term["value"] for term in item["path"]["value"]])
+    }
+    for reference in _references(module.get("rules", [])):
+        if reference[0] in imported and len(reference) > 1:
+            yield imported[reference[0]], reference[1]
 
 
 def _rule_names(module: dict[str, Any]) -> set[str]:

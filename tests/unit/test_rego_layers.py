@@ -23,7 +23,7 @@ def test_import_of_a_lower_package_is_allowed(tmp_path: Path) -> None:
     folder = _write(
         tmp_path,
         kinds__kinds="package bridge.kinds\n\nimport data.bridge.lookup\n\nall := lookup.objects\n",
-        lookup__objects="package bridge.lookup\n\nobjects := data.objects\n",
+        lookup__objects="package bridge.lookup\n\n# METADATA\n# description: All.\nobjects := data.objects\n",
     )
     assert violations(folder) == []
 
@@ -32,7 +32,7 @@ def test_import_of_a_higher_package_is_reported(tmp_path: Path) -> None:
     folder = _write(
         tmp_path,
         kinds__kinds="package bridge.kinds\n\nimport data.bridge.hierarchy as tree\n\nlevels := tree.levels\n",
-        hierarchy__levels="package bridge.hierarchy\n\nlevels := {}\n",
+        hierarchy__levels="package bridge.hierarchy\n\n# METADATA\n# description: All.\nlevels := {}\n",
     )
     assert violations(folder) == [
         "kinds/kinds.rego: bridge.kinds refers to bridge.hierarchy, which is not in a lower layer",
@@ -87,6 +87,20 @@ def test_private_rule_that_two_files_define_is_reported(tmp_path: Path) -> None:
         kinds__b='package bridge.kinds\n\n_of("B") := 2\n',
     )
     assert violations(folder) == ["kinds/b.rego: _of is defined in kinds/a.rego too"]
+
+
+def test_rule_of_another_file_without_a_description_is_reported(tmp_path: Path) -> None:
+    described = "# METADATA\n# description: All of them.\nall := 1\n"
+    folder = _write(
+        tmp_path,
+        kinds__a="package bridge.kinds\n\nimport data.bridge.lookup\n\na := [lookup.all, lookup.plain, b]\n",
+        kinds__b="package bridge.kinds\n\nb := 1\n\nonly_here := 2\n",
+        lookup__c=f"package bridge.lookup\n\n{described}\nplain := 2\n",
+    )
+    assert violations(folder) == [
+        "kinds/b.rego: b is used by another file and has no description",
+        "lookup/c.rego: plain is used by another file and has no description",
+    ]
 
 
 def test_files_of_tests_are_not_checked(tmp_path: Path) -> None:

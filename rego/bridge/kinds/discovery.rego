@@ -2,6 +2,8 @@ package bridge.kinds
 
 import data.bridge.lookup
 
+# METADATA
+# description: The type of CRDs.
 crd_type := "apiextensions.k8s.io/CustomResourceDefinition"
 
 # METADATA

@@ -8,6 +8,8 @@ package bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.lookup
 
+# METADATA
+# description: The type of PolicyKinds.
 policykind_type := "policybridge.io/PolicyKind"
 
 # METADATA

@@ -87,5 +87,7 @@ _limit(weights) := max({0} | {limit |
 	sum([weight | some weight in weights; weight <= limit]) <= query_bound
 })
 
-# Which dialect a regular expression is of is the implementation's to say; here it is RE2's, and means the whole text.
+# METADATA
+# description: |
+#   A regular expression matches a whole text. Gateway API leaves its dialect to implementations; here it is RE2's.
 wholly(pattern, text) if regex.match(sprintf("^(?:%s)$", [pattern]), text)
