@@ -85,7 +85,7 @@ _by_policies(policy_kind, found) := without_parts(found) if {
 # description: The policy kind of a stack.
 kind_of(attached) := keys.type_of(attached[0].policy)
 
-# A policy that is attached at two places of the path stands here at the first (semantics P4).
+# A policy that is attached at two places of the path is listed at the first (semantics P4).
 _listed_once(attached) := attached if {
 	count({entry.policy | some entry in attached}) == count(attached)
 } else := [entry |

@@ -27,7 +27,7 @@ all_sides(policy_kind, attached) := [[entry.policy] | some entry in attached] if
 
 _begins_a_level(attached, index, entry) if attached[index - 1].target != entry.target
 
-# The first of a level; a Namespace can stand at two levels of a path, one directly after the other (semantics P4).
+# The first of a level; a Namespace can be at two levels of a path, one directly after the other (semantics P4).
 _begins_a_level(attached, _, entry) if {
 	entry.policy == [other.policy | some other in attached; other.target == entry.target][0]
 }

@@ -9,7 +9,7 @@ import data.bridge.policy as policies
 # description: |
 #   The policies of a kind on a path, the established ones first: by level, higher first; then by age, older first;
 #   then by namespace/name (GEP-713, "Established and challenger policy specs"; semantics F1). A policy that is
-#   attached at two places of the path stands here twice (semantics P4). Each entry is `{policy, target}`.
+#   attached at two places of the path is listed twice (semantics P4). Each entry is `{policy, target}`.
 stack(policy_kind, path) := counting if {
 	counting := _counting(policy_kind, path)
 	not kinds.acts_where_declared(policy_kind)

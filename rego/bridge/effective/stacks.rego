@@ -49,7 +49,7 @@ _is_straight(policy_kind) if {
 	not index.extended_exist
 } else := false
 
-# The paths to an object with what stands on them, in their order. Where no frontend and no extension is on them.
+# The paths to an object, sorted, each with the policies on it. For paths without frontends and extensions.
 _stacked(policy_kind, object_key) := sort([[array.concat(above, step), array.concat(_plainly(policy_kind, above), own)] |
 	some parent in parents
 	some above in hierarchy.paths(parent, held)

@@ -75,7 +75,7 @@ _maker(pointer, "", made, sides) := [side.origins[pointer] |
 	some policy in _concerned(pointer, side)
 })
 
-# Those of a side whose leaves stand at, above or below a pointer, else all of them.
+# The policies of a side that have leaves at, above or below a pointer, else all of them.
 _concerned(pointer, side) := as_list(origin_of(pointer, side.origins)) if {
 	count(as_list(origin_of(pointer, side.origins))) > 0
 } else := _makers(side)

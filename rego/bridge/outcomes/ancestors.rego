@@ -9,7 +9,7 @@ import data.bridge.lookup
 # description: |
 #   The ancestors for which a policy's status is kept at a path: the nodes at the kind's ancestorLevel or, where there are
 #   none (or the level is Target), the policy's own targets (semantics S3). An Inherited kind's path has one; a Direct
-#   kind's path is its target alone (C2), so its ancestors are what stands above that by links that count. A path through
+#   kind's path is its target alone (C2), so its ancestors are the nodes above that by links that count. A path through
 #   another controller's Gateway has none, "", where `gatewayControllers` says whose Gateways count.
 ancestors(policy_kind, path, targets) := {""} if {
 	not _has_ancestors(policy_kind)

@@ -40,7 +40,7 @@ _named(policy_kind, wrapper, value) := {"strategy": concat("", [meaning, _direct
 
 _meaning(policy_kind, value) := kinds.strategy_of(object.get(kinds.get(policy_kind).strategies, [value], value))
 
-# None stands alone: a Direct kind has no other strategy, an Inherited kind does not have it (semantics C2, C3).
+# None is exclusive: a Direct kind has no other strategy, an Inherited kind does not have it (semantics C2, C3).
 _suits(policy_kind, "None") if kinds.direct(policy_kind)
 
 _suits(policy_kind, name) if {
