@@ -21,6 +21,7 @@ MOST_LARGE_OF_PEER = MOST_LARGE // 2  # the same of one client address
 LARGEST = 8 << 20  # bytes of a review: an update holds two objects, of at most 3 MiB each in the API server
 _UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}  # of Go's durations
 _DURATION = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(h|ms|us|µs|ns|m|s)")
+_LONGEST_DURATION = 64  # characters: to search a text for durations takes the square of its length
 _SHARE = 0.9  # of the time that the API server waits is ours; the rest is for the way back
 _LONGEST_WAY = 0.5  # seconds
 
@@ -125,6 +126,8 @@ class _Bodies:
 
 def seconds(text: str) -> float:
     """A duration as Go writes it (`10s`, `1m30s`) in seconds. Raises ReviewError for what is none."""
+    if len(text) > _LONGEST_DURATION:
+        raise ReviewError(400, f"the timeout has {len(text)} characters: {_LONGEST_DURATION} is the most")
     found = _DURATION.findall(text)
     if not found or "".join(number + unit for number, unit in found) != text:
         raise ReviewError(400, f"timeout={text} is no duration such as 10s")

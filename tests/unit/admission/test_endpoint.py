@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
@@ -71,6 +72,13 @@ def test_durations_are_read_as_go_writes_them() -> None:
     for text in ("", "10", "s", "10s!", "-1s"):
         with pytest.raises(ReviewError):
             seconds(text)
+
+
+def test_long_timeout_is_refused_without_a_search() -> None:
+    began = time.process_time()
+    with pytest.raises(ReviewError, match="8000 characters"):
+        seconds("9" * 8000)
+    assert time.process_time() - began < 0.1
 
 
 async def _never() -> AsyncIterator[bytes]:
