@@ -18,7 +18,7 @@ import structlog
 from bridge.admission.asking import Undecided, insist
 from bridge.admission.counted import Counted
 from bridge.admission.endpoint import Terms
-from bridge.admission.review import Asked, annotation_patch, answer, read_review
+from bridge.admission.review import Asked, annotation_patch, answer, read_review, shown
 from bridge.admission.verdict import Verdict, verdict
 from bridge.model.annotations import Decision, DecisionError, differing, read_decision
 from bridge.model.recording import Record, record_nothing
@@ -114,8 +114,8 @@ class Admission:
         )
         about = {
             "webhook": "mutating" if terms.patches else "validating",
-            "object": asked.key,
-            "operation": asked.operation,
+            "object": shown(asked.key),
+            "operation": shown(asked.operation),
             "uid": asked.uid,
             "dry_run": asked.dry_run,
         }

@@ -12,6 +12,8 @@ from bridge.model.nesting import MAX_DEPTH, MAX_MESSAGE_DEPTH, NestingError, cut
 
 API_VERSION = "admission.k8s.io/v1"
 KIND = "AdmissionReview"
+_LONGEST_UID = 253  # characters; the API server's has 36, and every answer repeats it
+_LONGEST_SHOWN = 1024  # characters of a name that errors and the log show
 
 
 class ReviewError(Exception):
@@ -142,16 +144,21 @@ def read_review(body: bytes) -> Asked:
     try:
         review = decode(body, _reviews)
         if review.kind != KIND or not review.api_version:
-            raise ReviewError(400, f"this is no {KIND}: apiVersion {review.api_version!r}, kind {review.kind!r}")
+            found = f"apiVersion {shown(review.api_version)!r}, kind {shown(review.kind)!r}"
+            raise ReviewError(400, f"this is no {KIND}: {found}")
         if review.api_version != API_VERSION:
             raise ReviewError(
                 400,
-                f"{review.api_version} is not spoken here: set admissionReviewVersions: [v1] in the webhook's "
+                f"{shown(review.api_version)} is not spoken here: set admissionReviewVersions: [v1] in the webhook's "
                 f"configuration, for {API_VERSION}",
             )
         if bytes(review.request) == _NULL:
             raise ReviewError(400, f"the {KIND} has no request")
         about = decode(review.request, _requests)
+        if len(about.uid) > _LONGEST_UID:
+            raise ReviewError(
+                400, f"the uid of the request has {len(about.uid)} characters: {_LONGEST_UID} is the most"
+            )
         flaw = _flaw_of(review.request) if deep else ""
     except msgspec.DecodeError as error:
         raise ReviewError(400, f"this is no {KIND}, or only a part of one: {error}") from error
@@ -169,7 +176,7 @@ def _flaw_of(request: msgspec.Raw) -> str:
     most = MAX_MESSAGE_DEPTH - 2  # below the review and the request
     for name, value in decode(request, _fields).items():
         if name != "oldObject" and exceeds(bytes(value), most):
-            return f"request.{name} is too deep: {NestingError(MAX_DEPTH)}"
+            return f"request.{shown(name)} is too deep: {NestingError(MAX_DEPTH)}"
     return ""
 
 
@@ -208,6 +215,11 @@ def answer(
     if audit:
         response["auditAnnotations"] = dict(audit)
     return msgspec.json.encode({"apiVersion": API_VERSION, "kind": KIND, "response": response})
+
+
+def shown(text: str) -> str:
+    """Return a text that a client chose, cut to what an error or a line of the log may show of it."""
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 1]}…"
 
 
 def _escaped(name: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from structlog.testing import capture_logs
 
 from bridge.admission.admission import Admission, Question, read_rules
 from bridge.admission.endpoint import Terms
@@ -187,3 +188,9 @@ async def test_object_that_is_too_deep_is_denied_while_policies_exist(exist: boo
     response = await asked(admission({}, exist=exist), object={"apiVersion": "v1", "kind": "Pod", "spec": deep})
     assert response["allowed"] is not exist
     assert "request.object is too deep: it is nested more than 200 levels deep" in json.dumps(response)
+
+
+async def test_log_line_of_a_review_is_short_whatever_names_a_client_sends() -> None:
+    with capture_logs() as logs:
+        await asked(admission({}), object={"metadata": {"name": "n" * 1_000_000}}, operation="O" * 1_000_000)
+    assert len(str(logs)) < 5_000

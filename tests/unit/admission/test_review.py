@@ -80,6 +80,21 @@ def test_annotations_are_merged_over_the_objects_own_by_a_json_patch(metadata: A
     assert applied(obj, patch)["metadata"]["annotations"] == before | {"a/b~c": "2", "new": "3"}
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        review(uid="u" * 1_000_000),
+        review().replace(b"AdmissionReview", b"R" * 1_000_000),
+        review().replace(b"admission.k8s.io/v1", b"v" * 1_000_000),
+        review().replace(b'"kind": "AdmissionReview"', b'"kind": "' + b"\\u0001" * 200_000 + b'"'),
+    ],
+)
+def test_refusal_repeats_little_of_what_a_client_sends(body: bytes) -> None:
+    with pytest.raises(ReviewError) as refused:
+        read_review(body)
+    assert len(str(refused.value)) < 10_000
+
+
 def test_nothing_to_set_is_no_patch() -> None:
     assert annotation_patch(read_review(review(object=OBJECT)), {}) == []
 
