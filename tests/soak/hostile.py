@@ -15,6 +15,7 @@ import ssl
 import sys
 import tempfile
 from collections import Counter
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from tests.soak.floods import Flood, Floods
 from tests.soak.hostile_objects import ATTACKS, GROUP, HOSTILE, Object, odd_statuses
 from tests.soak.slow_writes import SlowWrites
 
-ACTS = ("objects", "statuses", "floods", "slow")
+ACTS = ("statuses", "floods", "slow", *ATTACKS)
 NUMBERS = 6  # of each attack, so many at once
 _PAUSE = 0.6  # seconds between two attacks, on average
 _STATUS_PAUSE = 0.2  # seconds between two statuses that are overwritten
@@ -41,10 +42,10 @@ class Hostile:
         self._api = api
         self._chance = random.Random(seed)
 
-    async def make_objects(self) -> None:
-        """Make objects of one attack after the other, until cancelled."""
+    async def make_objects(self, attacks: list[str]) -> None:
+        """Make objects of one of these attacks after the other, until cancelled."""
         while True:
-            name = self._chance.choice(sorted(ATTACKS))
+            name = self._chance.choice(attacks)
             for obj in ATTACKS[name](self._chance.randrange(NUMBERS)):
                 await asyncio.to_thread(self._replace, name, obj)
             await asyncio.sleep(self._chance.uniform(0, 2 * _PAUSE))
@@ -73,8 +74,12 @@ class Hostile:
         path = f"{path_of(obj)}/{obj['metadata']['name']}/status"
         try:
             self._api.request("PATCH", path, {"status": obj.get("status")}, "application/merge-patch+json")
-        except (ApiError, OSError):
-            self.counts["status_refused"] += 1
+        except ApiError as error:
+            self.counts[f"status_refused_{error.status}"] += 1
+            if error.status == HTTPStatus.NOT_FOUND:
+                self._replace("odd_statuses", obj)
+        except OSError:
+            self.counts["status_failed"] += 1
         else:
             self.counts["status"] += 1
 
@@ -105,10 +110,12 @@ async def attack(kubeconfig: Path, seed: int, webhook_port: int, page_port: int,
     )
     with tempfile.TemporaryDirectory(prefix="policy-bridge-slow-") as folder:
         slow = SlowWrites(api, HOSTILE, [GROUP], _SLOW, Path(folder))
-        runs = {"objects": hostile.make_objects, "statuses": hostile.overwrite_statuses, "floods": floods.run}
+        runs = {"statuses": hostile.overwrite_statuses, "floods": floods.run}
         async with slow if "slow" in acts else contextlib.nullcontext(), asyncio.TaskGroup() as tasks:
             for name in acts & runs.keys():
                 tasks.create_task(runs[name]())
+            if attacks := sorted(acts & ATTACKS.keys()):
+                tasks.create_task(hostile.make_objects(attacks))
             while True:
                 await asyncio.sleep(_REPORT)
                 counts = {**hostile.counts, **floods.counts, "slow_writes": slow.delayed}
