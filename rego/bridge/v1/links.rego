@@ -34,7 +34,7 @@ _linked_objects := [obj | some key in input.keys; obj := lookup.get(key)] if not
 # METADATA
 # description: What an object of a known type declares, with its facts.
 declared_by(type, obj) := index.links_of_type(type, obj) if {
-	not kinds.get(type)
+	not type in kinds.names
 } else := object.union(index.links_of_type(type, obj), {"facts": facts | facts := policies.facts_of(obj)})
 
 # METADATA
