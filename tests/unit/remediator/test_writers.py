@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from bridge.remediator.writers import WRITERS, WRITERS_EACH, Writers
+from bridge.remediator.writers import SLOW, WRITERS, WRITERS_EACH, Writers
 from tests.unit.fake_time import run
 
 
@@ -18,7 +18,7 @@ def test_owner_has_a_bounded_number_of_writes_at_once_and_all_have_one() -> None
             async with writers.writing(item):
                 at_once.append(item[0])
                 seen.append((at_once.count(item[0]), len(at_once)))
-                await asyncio.sleep(1)
+                await asyncio.sleep(SLOW / 2)
                 at_once.remove(item[0])
 
         items = [(f"n{owner}", number) for owner in range(12) for number in range(6)]
@@ -40,5 +40,36 @@ def test_item_that_is_being_written_has_no_room_until_that_is_done() -> None:
         async with writers.writing(("n", 1)):
             assert not writers.has_room_for(("n", 1))
         assert writers.has_room_for(("n", 1))
+
+    run(main())
+
+
+def test_owner_with_a_slow_write_has_one_write_at_once_until_its_writes_are_quick() -> None:
+    async def main() -> None:
+        writers: Writers[tuple[str, int]] = Writers(lambda item: item[0])
+        at_once = 0
+        most = 0
+
+        async def write(item: tuple[str, int], seconds: float) -> None:
+            nonlocal at_once, most
+            async with writers.writing(item):
+                at_once += 1
+                most = max(most, at_once)
+                await asyncio.sleep(seconds)
+                at_once -= 1
+
+        async def write_all(count: int, seconds: float) -> int:
+            nonlocal most
+            most = 0
+            items = [("n", number) for number in range(count)]
+            for item in items:
+                writers.begin(item)
+            await asyncio.gather(*(write(item, seconds) for item in items))
+            return most
+
+        assert await write_all(1, 2 * SLOW) == 1
+        assert await write_all(3, 2 * SLOW) == 1
+        assert await write_all(1, SLOW / 2) == 1
+        assert await write_all(8, SLOW / 2) == WRITERS_EACH
 
     run(main())
