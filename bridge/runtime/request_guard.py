@@ -62,7 +62,7 @@ def check_host(request: web.Request, instead: str) -> None:
 def check_origin(request: web.Request) -> None:
     """Refuse a request that a page of another origin made a browser send."""
     origin = request.headers.get("Origin")
-    if origin is not None and urlsplit(origin).netloc.lower() != request.host.lower():
+    if origin is not None and _netloc_of(origin) != request.host.lower():
         raise Refused(403, "WrongOrigin", f"requests from {origin!r} are not answered")
     # A link to the page may be anywhere; other requests from other sites are not answered.
     site = request.headers.get("Sec-Fetch-Site", "none")
@@ -135,4 +135,11 @@ def _host_of(url: str) -> str:
     try:
         return urlsplit(url).hostname or ""
     except ValueError:
+        return ""
+
+
+def _netloc_of(origin: str) -> str:
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:  # such as http://[
         return ""

@@ -42,9 +42,9 @@ _HEADERS = {
 async def get(request: web.Request) -> web.Response:
     """Answer one file; `/` is index.html. Raises Refused where there is none."""
     name = request.match_info.get("name") or "index.html"
-    path = _ROOT / name
-    if path.suffix not in _TYPES or not path.resolve().is_relative_to(_ROOT) or not path.is_file():
+    if name not in _names():
         raise Refused(404, "NotFound", f"there is no {request.path}")
+    path = _ROOT / name
     content = path.read_bytes()
     etag = f'"{_digest(content)}"'
     if request.headers.get("If-None-Match") == etag:
@@ -54,6 +54,12 @@ async def get(request: web.Request) -> web.Response:
         response.charset = "utf-8"
         response.enable_compression()
     return response
+
+
+@cache
+def _names() -> frozenset[str]:
+    """Return the files that are served. No path is made of a name that a client chose."""
+    return frozenset(str(path.relative_to(_ROOT)) for path in _ROOT.rglob("*") if path.suffix in _TYPES)
 
 
 @cache

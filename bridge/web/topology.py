@@ -131,6 +131,7 @@ def _wanted(request: web.Request) -> Wanted:
 def _number(text: str | None, name: str, least: int, most: int, otherwise: int) -> int:
     if not text:
         return otherwise
-    if not text.isdecimal() or not least <= int(text) <= most:
+    # Python refuses to read a number of thousands of digits.
+    if not text.isdecimal() or len(text) > len(str(most)) or not least <= int(text) <= most:
         raise Refused(400, "InvalidInput", f"{name} must be a number from {least} to {most}")
     return int(text)

@@ -60,6 +60,7 @@ def test_which_addresses_are_this_machine_alone(host: str, yes: bool) -> None:
         ({"Host": "localhost", "Origin": "http://evil.example"}, 403),
         ({"Host": "localhost", "Origin": "http://localhost:81"}, 403),
         ({"Origin": "null"}, 403),
+        ({"Origin": "http://["}, 403),
         ({"Sec-Fetch-Site": "same-origin"}, 200),
         ({"Sec-Fetch-Site": "cross-site"}, 403),
         ({"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}, 200),
