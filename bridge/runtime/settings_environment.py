@@ -12,12 +12,12 @@ import structlog
 
 from bridge.runtime.settings import PREFIX, Settings
 from bridge.tools.catalog import TOOLS
-from bridge.tools.releases import DOWNLOADS
+from bridge.tools.releases import DOWNLOADS, PREFER_GO
 
 log = structlog.get_logger(__name__)
 
 _SETTINGS = {PREFIX + name.upper() for name in Settings.__struct_fields__}
-_TOOLS = {variable for tool in TOOLS.values() for variable in tool.variables} | {"BRIDGE_CACHE", DOWNLOADS}
+_TOOLS = {variable for tool in TOOLS.values() for variable in tool.variables} | {"BRIDGE_CACHE", DOWNLOADS, PREFER_GO}
 _TESTS = {"BRIDGE_CHROMIUM"}
 # What Kubernetes tells a pod of Services that are called `bridge`, or `bridge-…`.
 _SERVICE = re.compile(

@@ -20,7 +20,6 @@ from bridge.tools.progress import say, step
 from bridge.tools.trusting import check_pin, check_record, check_signature
 
 DOWNLOADS = "BRIDGE_DOWNLOADS"  # this variable with the value `never` goes straight to Go
-
 PREFER_GO = "BRIDGE_PREFER_GO"  # this variable with the value `1` builds by Go, and downloads only what Go cannot build
 
 _CONNECT = 5.0  # seconds: where nothing can be downloaded, go on soon
