@@ -13,6 +13,7 @@ from bridge.model.keys import Key, key_of
 from bridge.model.turns import Turns
 from bridge.replicator.pruning import prune
 
+LARGE = 64 << 10  # bytes of an object that is written alone: OPA needs about 0.1 s for the links of 200 KiB
 _METADATA = 400  # bytes of an object's metadata, beside its annotations
 
 
@@ -34,6 +35,7 @@ class Pending:
     _sizes: dict[Key, int] = field(default_factory=dict)
     _arrived: dict[Key, float] = field(default_factory=dict)  # what waits
     _turns: Turns[Key] = field(default_factory=lambda: Turns(_namespace))
+    _large_next: bool = False  # whether a large object has its turn before small ones
 
     def __len__(self) -> int:
         return len(self._objects)
@@ -87,7 +89,8 @@ class Pending:
 
         They are at most `limit`, and about `most_bytes` together, but one in any case. With `in_turn` each namespace
         has its turn, so that none waits until the changes of another are written; without, they have the source's
-        order, by which OPA takes them as few large values.
+        order, by which OPA takes them as few large values. With it, too, a LARGE object is a batch of its own, and such
+        batches alternate with those of small objects.
         """
         self.taken_size = 0
         chosen: list[Key] = []
@@ -101,7 +104,13 @@ class Pending:
             return True
 
         if in_turn:
-            self._turns.take(limit, fits)
+            if not self._large_next:
+                self._turns.take(limit, lambda key: not self._is_large(key) and fits(key))
+            if not chosen:
+                self._turns.take(1, lambda key: self._is_large(key) and fits(key))
+            if not chosen:
+                self._turns.take(limit, fits)  # only small ones wait
+            self._large_next = bool(chosen) and not self._is_large(chosen[0])
         else:
             for key in self._objects:
                 if len(chosen) == limit or not fits(key):
@@ -113,6 +122,9 @@ class Pending:
         self._taken = frozenset(batch)
         self.arrivals = [self._arrived.pop(key) for key in batch]
         return batch
+
+    def _is_large(self, key: Key) -> bool:
+        return self._sizes.get(key, 0) > LARGE
 
     def clear(self) -> None:
         """Forget everything, because the source tells all of it again."""

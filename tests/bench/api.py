@@ -84,10 +84,11 @@ async def patch(session: aiohttp.ClientSession, obj: Object, change: Object) -> 
 
 @dataclass(slots=True)
 class Watched:
-    """What a watch has told: when each object's status first spoke of a generation, and when the last event came."""
+    """What a watch has told: each object's generation, the one its status speaks of, and when the last event came."""
 
     last: float = 0.0
     events: int = 0
+    delivered: dict[tuple[str, str], int] = field(default_factory=dict)
     observed: dict[tuple[str, str], int] = field(default_factory=dict)
     _news: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -97,6 +98,7 @@ class Watched:
         self.events += 1
         seen = [condition.get("observedGeneration", 0) for condition in obj.get("status", {}).get("conditions", [])]
         metadata = obj["metadata"]
+        self.delivered[metadata["namespace"], metadata["name"]] = metadata["generation"]
         self.observed[metadata["namespace"], metadata["name"]] = min(seen, default=0)
         self._news.set()
 
@@ -110,8 +112,15 @@ class Watched:
 
     async def until_observed(self, obj: Object, generation: int) -> float:
         """Wait until all conditions of an object speak of a generation; gives the time (perf_counter)."""
+        return await self._until(self.observed, obj, generation)
+
+    async def until_delivered(self, obj: Object) -> float:
+        """Wait until an event has the object's generation; gives the time (perf_counter)."""
+        return await self._until(self.delivered, obj, obj["metadata"]["generation"])
+
+    async def _until(self, generations: dict[tuple[str, str], int], obj: Object, generation: int) -> float:
         place = obj["metadata"]["namespace"], obj["metadata"]["name"]
-        while self.observed.get(place, 0) < generation:
+        while generations.get(place, 0) < generation:
             self._news.clear()
             await self._news.wait()
         return time.perf_counter()

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from bridge.model.changes import Change, Deleted, Listed, Listing, Mended, Object, Trouble, Upserted
 from bridge.model.keys import Key
-from bridge.replicator.pending import Pending, size_of
+from bridge.replicator.pending import LARGE, Pending, size_of
 
 TYPE = "core/Service"
 MANY = 1 << 30  # bytes
@@ -273,3 +273,15 @@ def test_large_object_holds_back_its_own_namespace_alone() -> None:
 
 def in_namespace(namespace: str, name: str) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name, "namespace": namespace}}
+
+
+def test_large_objects_are_written_alone_and_alternate_with_batches_of_small_ones() -> None:
+    pending = Pending(nothing)
+    for number in range(2):
+        wide = service(f"wide-{number}")
+        wide["spec"] = {"text": "x" * (LARGE + 1)}
+        wide["metadata"]["namespace"] = "noisy"
+        pending.take_in(Upserted(TYPE, (wide,)))
+    pending.take_in(Upserted(TYPE, (service("a"), service("b"))))
+    batches = [[one.name for one in pending.take_out(10, 8 * LARGE, in_turn=True)] for _ in range(4)]
+    assert batches == [["a", "b"], ["wide-0"], ["wide-1"], []]
