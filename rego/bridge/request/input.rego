@@ -8,6 +8,9 @@ import data.bridge.lib.levels
 input_problem := sprintf("%s must be a text", [field]) if {
 	texts := ["host", "path", "method", "sni", "protocol"]
 	field := [wrong | some wrong in texts; not is_string(object.get(input, wrong, ""))][0]
+} else := sprintf("%s must have at most %d characters", [field, bounds[field]]) if {
+	bounds := {"host": 260, "sni": 260, "path": 8192, "method": 256} # a host has 253, and may have a port
+	field := [long | some long, bound in bounds; count(object.get(input, long, "")) > bound][0]
 } else := sprintf("protocol must be one of %s", [concat(", ", sort(protocols))]) if {
 	input.protocol
 	not input.protocol in protocols
