@@ -13,7 +13,17 @@ import msgspec
 from bridge.kube.errors import Garbled, one_line
 from bridge.model.changes import Object, Rejected
 from bridge.model.keys import key_of
-from bridge.model.nesting import MAX_DEPTH, MAX_MESSAGE_DEPTH, Decoded, NestingError, cut, decode, exceeds
+from bridge.model.nesting import (
+    MAX_DEPTH,
+    MAX_MESSAGE_DEPTH,
+    MAX_VALUES,
+    Decoded,
+    NestingError,
+    cut,
+    decode,
+    exceeds,
+    has_more_values,
+)
 from bridge.model.types import ResourceType
 
 Fields = dict[str, msgspec.Raw]  # an object's fields by name, as JSON text
@@ -125,7 +135,16 @@ def read_object(fields: Fields, resource: ResourceType) -> Object | Rejected:
     # managedFields nest deeper than the object, and are not kept: metadata does not count.
     if any(exceeds(bytes(value), MAX_DEPTH - 1) for name, value in fields.items() if name != "metadata"):
         return _rejected(metadata, resource, str(NestingError(MAX_DEPTH)))
+    if _is_too_wide(fields, metadata):
+        return _rejected(metadata, resource, f"it has more than {MAX_VALUES} fields and items")
     return {**fields, **_type_of(resource), "metadata": metadata}
+
+
+def _is_too_wide(fields: Fields, metadata: dict[str, Any]) -> bool:
+    if not has_more_values(b",".join(map(bytes, fields.values())), MAX_VALUES):
+        return False
+    kept = [bytes(value) for name, value in fields.items() if name != "metadata"]
+    return has_more_values(b",".join([*kept, msgspec.json.encode(metadata)]), MAX_VALUES)
 
 
 def _rejected(metadata: dict[str, Any], resource: ResourceType, reason: str) -> Rejected:

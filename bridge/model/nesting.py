@@ -1,4 +1,4 @@
-"""JSON that hostile authors may nest: how deep it may be, and decoding that reports what is too deep as an error.
+"""JSON that hostile authors may nest: how deep and wide it may be, and decoding that reports what is too deep.
 
 A decoder recurses once a level, and Python ends it with a RecursionError: at about 950 levels in Python 3.11, at 9,900
 in 3.13. An API server stores up to 10,000. Nothing here recurses.
@@ -14,12 +14,14 @@ import msgspec
 
 MAX_DEPTH = 200  # levels of mappings and lists in one Kubernetes object; the object itself is the first
 MAX_MESSAGE_DEPTH = MAX_DEPTH + 20  # in what carries objects: a list, an AdmissionReview, the input of a query
+MAX_VALUES = 50_000  # fields and items in one Kubernetes object: each takes 500 to 1,000 bytes of OPA
 
 Decoded = TypeVar("Decoded")
 _ANY = msgspec.json.Decoder(Any)
 _STEPS = bytearray(256)  # as signed bytes: one level down, one level up, and no step for all other signs
 _STEPS[ord("[")] = _STEPS[ord("{")] = 1
 _STEPS[ord("]")] = _STEPS[ord("}")] = 0xFF
+_SEPARATORS = b"[{,"  # as many as fields and items, but for empty mappings and lists
 _NO_BRACKETS = bytes(sign for sign in range(256) if not _STEPS[sign])
 _DEEP = re.compile(rb"\x01+")
 
@@ -37,9 +39,19 @@ def exceeds(text: bytes, most: int) -> bool:
     # Where an item of a list follows another, a level ends before the next begins. Within a text both counts cancel.
     if opened <= most or opened - text.count(b"},{") - text.count(b"],[") <= most:
         return False
-    outside = b"".join(_without_escapes(text).split(b'"')[::2])
-    steps = memoryview(outside.translate(_STEPS, _NO_BRACKETS)).cast("b")
+    steps = memoryview(_without_texts(text).translate(_STEPS, _NO_BRACKETS)).cast("b")
     return max(accumulate(steps), default=0) > most
+
+
+def has_more_values(text: bytes, most: int) -> bool:
+    """Whether JSON text has more than so many fields and items. Costs little for a text with few commas."""
+    if _separators(text) <= most:  # those within texts included
+        return False
+    return _separators(_without_texts(text)) > most
+
+
+def _separators(text: bytes) -> int:
+    return sum(text.count(sign) for sign in _SEPARATORS)
 
 
 def cut(text: bytes, most: int) -> bytes:
@@ -55,6 +67,11 @@ def cut(text: bytes, most: int) -> bytes:
         start = value.end() + 1  # behind the bracket that ends it
     kept.append(text[start:])
     return b"".join(kept)
+
+
+def _without_texts(text: bytes) -> bytes:
+    """What is left of JSON text without its texts."""
+    return b"".join(_without_escapes(text).split(b'"')[::2])
 
 
 def _without_escapes(text: bytes) -> bytes:

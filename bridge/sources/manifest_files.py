@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from bridge.model.changes import Object, Trouble
-from bridge.model.nesting import MAX_DEPTH, NestingError, exceeds
+from bridge.model.nesting import MAX_DEPTH, MAX_VALUES, NestingError, exceeds, has_more_values
 from bridge.sources.yaml_documents import BrokenDocument, read_documents
 
 if TYPE_CHECKING:
@@ -141,6 +141,8 @@ def _fault_of(value: Any) -> str | None:
         text = msgspec.json.encode(value)
     except UnicodeEncodeError:
         return "a text in it is no valid Unicode"
+    if has_more_values(text, MAX_VALUES):
+        return f"it has more than {MAX_VALUES} fields and items"
     return str(NestingError()) if exceeds(text, MAX_DEPTH) else None
 
 

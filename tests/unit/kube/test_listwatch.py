@@ -127,6 +127,10 @@ def deep(depth: int) -> bytes:
     return b'{"a":' * depth + b"1" + b"}" * depth
 
 
+def wide(count: int) -> bytes:
+    return b"[" + b",".join([b"1"] * count) + b"]"
+
+
 BAD_OBJECTS = {
     "too deep": (b'{"metadata":{"name":"bad"},"spec":%s}' % deep(200), "bad", "more than 200 levels"),
     "too deep for Python": (b'{"metadata":{"name":"bad"},"spec":%s}' % deep(9_000), "bad", "more than 200 levels"),
@@ -134,6 +138,16 @@ BAD_OBJECTS = {
         b'{"metadata":{"name":"bad","managedFields":%s},"spec":%s}' % (deep(9_000), deep(9_000)),
         "bad",
         "more than 200 levels",
+    ),
+    "too many values": (
+        b'{"metadata":{"name":"bad"},"spec":%s}' % wide(50_000),
+        "bad",
+        "more than 50000 fields and items",
+    ),
+    "too many values in metadata": (
+        b'{"metadata":{"name":"bad","ownerReferences":%s}}' % wide(50_001),
+        "bad",
+        "more than 50000 fields and items",
     ),
     "labels of another type": (b'{"metadata":{"name":"bad","labels":3}}', "bad", "metadata cannot be read"),
     "not UTF-8": (b'{"metadata":{"name":"bad","labels":{"a":"\xff"}}}', "bad", "not UTF-8"),
@@ -155,6 +169,12 @@ def test_bad_object_is_rejected_alone(body: bytes, name: str, reason: str) -> No
         assert isinstance(bad, Rejected)
         assert (bad.key.type_id, bad.key.name) == (THINGS.id, name)
         assert reason in bad.reason
+
+
+def test_managed_fields_and_commas_in_texts_are_no_values() -> None:
+    text = msgspec.json.encode("1,{[" * 50_000)
+    body = b'{"metadata":{"name":"a","managedFields":%s},"spec":{"a":%s}}' % (wide(60_000), text)
+    assert isinstance(read_object(read_event(b'{"type":"ADDED","object":%s}' % body).object, THINGS), dict)
 
 
 def test_deleted_object_is_deleted_however_deep_it_is() -> None:

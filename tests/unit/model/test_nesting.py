@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.model.nesting import NestingError, cut, decode, exceeds
+from bridge.model.nesting import NestingError, cut, decode, exceeds, has_more_values
 
 BEYOND_PYTHON = 20_000  # levels that a decoder in Python refuses
 TEXTS = st.text(st.sampled_from('ab[{]}",:\\\n\x00é'), max_size=6)
@@ -37,6 +37,19 @@ def test_depth_is_that_of_the_decoded_value(value: Any, most: int, ascii_only: b
     text = json.dumps(value, ensure_ascii=ascii_only).encode()
     assert exceeds(text, most) == (depth_of(value) > most)
     assert exceeds(msgspec.json.encode(value), most) == (depth_of(value) > most)
+
+
+def values_in(value: Any) -> int:
+    """How many fields and items a value has at all levels; an empty mapping or list counts once more."""
+    if not isinstance(value, dict | list):
+        return 0
+    inner = list(value.values() if isinstance(value, dict) else value)
+    return max(len(inner), 1) + sum(map(values_in, inner))
+
+
+@given(VALUES, st.integers(0, 8))
+def test_values_are_those_of_the_decoded_value(value: Any, most: int) -> None:
+    assert has_more_values(msgspec.json.encode(value), most) == (values_in(value) > most)
 
 
 @given(VALUES, st.integers(0, 8))
