@@ -175,7 +175,7 @@ class Remediator:
             while True:
                 self._note_idle()
                 limit = min(self._batch.now, self._budget.soon(BUDGET_AHEAD))
-                batch = await self._queue.take(limit, self._writers.has_room_for)
+                batch = await self._queue.take(limit, self._may_plan)
                 self._busy += 1
                 if self._may_write():
                     for item, (patch, version) in (await self._plan_batch(batch)).items():
@@ -230,6 +230,10 @@ class Remediator:
             elif item not in planned:
                 self._queue.succeeded(item)
         return planned
+
+    def _may_plan(self, item: Item) -> bool:
+        """Whether a status now would be that of the object as OPA has it, and could be written."""
+        return self._writers.has_room_for(item) and not self._changes.concern(item[1])
 
     def _may_write(self) -> bool:
         return self._whole == self._filling and self._sink.may_write()

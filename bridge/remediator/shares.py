@@ -34,6 +34,7 @@ class Settled:
 
     notice: Notice
     dirty: Dirty = field(default_factory=Dirty)
+    noted: int = 0  # the last of the changes that had come when the computation began
     reports: dict[Item, Report] = field(default_factory=dict)
 
 
@@ -66,12 +67,16 @@ class Shares:
         self._timeouts: Counter[Key] = Counter()
         self._long: set[str] = set()  # namespaces whose last computation was long
         self._generation = 0
+        self._noted = 0  # changes that have come
+        self._waiting: dict[str, int] = {}  # objects whose last change is not settled, with its number
 
     def __bool__(self) -> bool:
         return bool(self._shares) or self._all is not None
 
     def note(self, notice: Notice) -> None:
         """Take in a change."""
+        self._noted += 1
+        self._waiting.update(dict.fromkeys(map(str, notice.keys), self._noted))
         if self._all is None and not notice.refilled and not notice.kinds and (notice.keys or notice.reported):
             for namespace, own in _by_namespace(notice).items():
                 self._shares.setdefault(namespace, _Share()).notices.append(own)
@@ -79,8 +84,13 @@ class Shares:
         self._all = self._all or _Share()
         self._all.notices.append(notice)
 
+    def concern(self, key: str) -> bool:
+        """Return whether an object has changed and what became of that is not settled: half of it may be computed."""
+        return key in self._waiting
+
     def clear(self) -> None:
         """Forget all changes: everything is about to be computed."""
+        self._waiting.clear()
         self._shares.clear()
         self._all = None
         self._timeouts.clear()
@@ -92,7 +102,7 @@ class Shares:
         generation = self._generation
         if share.current is None or share.running is None:
             notices, share.notices = _first(share.notices, together=share is self._all)
-            share.current, share.dirty = Settled(joined(notices), share.dirty), Dirty()
+            share.current, share.dirty = Settled(joined(notices), share.dirty, self._noted), Dirty()
             now = share.current
             share.running = self._computing.settle(now.notice, now.dirty, now.reports, share.size)
             share.spent = 0.0
@@ -107,6 +117,7 @@ class Shares:
             self._learn(namespace, share)
             share.current = share.running = None
             self._forget_timeouts(current.notice)
+            self._forget_waiting(current.notice, current.noted)
             self._end_turn(namespace, share)
             return current
         except OpaError as error:
@@ -198,6 +209,7 @@ class Shares:
             return [_part(notice, keys, ()) for keys in (notice.keys[:half], notice.keys[half:])]
         (key,) = notice.keys
         self._timeouts[key] += 1
+        self._forget_waiting(notice, self._noted)  # its status shows what is known
         delay = delay_of(self._timeouts[key])
         log.warning("change takes too long to compute", key=str(key), again_in=delay, why=str(error))
         asyncio.get_running_loop().call_later(delay, self._again, notice, self._generation)
@@ -207,6 +219,11 @@ class Shares:
         if generation == self._generation:
             self.note(notice)
             self._wake()
+
+    def _forget_waiting(self, notice: Notice, noted: int) -> None:
+        for key in map(str, notice.keys):
+            if self._waiting.get(key, noted + 1) <= noted:
+                del self._waiting[key]
 
     def _forget_timeouts(self, notice: Notice) -> None:
         for key in notice.keys if self._timeouts else ():

@@ -228,6 +228,42 @@ def test_slow_writes_of_a_namespace_do_not_delay_another() -> None:
     working(Budget(1000, 1000), steps)
 
 
+class LargeChange(Answers):
+    """A change in namespace n concerns 3,000 targets; one elsewhere one target, and the policy of namespace n."""
+
+    async def query(self, name: str, input_document: Any) -> Any:
+        """As Answers; notes the queries for reports of the policy."""
+        answer = await super().query(name, input_document)
+        if name == "reports" and any(key == f"{POLICY}0" for _, key in input_document["items"]):
+            self.asked.append("report of the policy")
+        if name == "remediation" and f"{POLICY}0" in input_document["keys"]:
+            return {**answer, "scopes": {KIND: [f"g/R/n/r{number}" for number in range(3_000)]}}
+        if name == "remediation":
+            return {**answer, "scopes": {KIND: ["g/R/other/a"]}, "policies": [f"{POLICY}0"]}
+        return answer
+
+
+def test_status_of_a_policy_is_not_written_while_its_own_change_is_half_computed() -> None:
+    async def main() -> None:
+        opa, sink = LargeChange(), Sink()
+        remediator = Remediator(opa, sink, Budget(1000, 1000))
+        task = asyncio.create_task(remediator.run())
+        remediator.note(Notice(refilled=True))
+        await remediator.settled()
+        opa.asked.clear()
+        remediator.note(Notice((Key("x", "P", "n", "p0"),)))
+        await asyncio.sleep(0.003)
+        remediator.note(Notice((Key("g", "R", "other", "a"),)))
+        await remediator.settled()
+        assert opa.asked.count("outcomes") > 3
+        assert opa.asked[-1] == "report of the policy"
+        assert opa.asked.count("report of the policy") == 1
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    run(main())
+
+
 class SlowToSayWhatIsMarked(Answers):
     """What is marked takes half a second."""
 
