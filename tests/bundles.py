@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 from bridge.modules.dispatch import FILE, dispatcher
 from bridge.modules.shipped import shipped
@@ -13,9 +14,9 @@ from bridge.resources import rego_root
 _PACKAGE = re.compile(r"^package ([\w.]+)$", re.MULTILINE)
 
 
-def bundle_with(texts: Iterable[str]) -> Bundle:
-    """The shipped modules and these, and what a Constraint reaches them by."""
-    found = shipped(rego_root())
+def bundle_with(texts: Iterable[str], bounds: Mapping[str, int] = MappingProxyType({})) -> Bundle:
+    """The shipped modules and these, and what a Constraint reaches them by; with other bounds on policies, if given."""
+    found = shipped(rego_root(), bounds)
     policies = [(_package_of(text), text) for text in texts]
     modules = {**found.modules, FILE: dispatcher(policies)}
     modules |= {f"admins/{number}.rego": text for number, (_, text) in enumerate(policies)}

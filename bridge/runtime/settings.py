@@ -130,7 +130,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     check_memory_mib: int = 384
     kubernetes_view: bool = True
     opa_query_timeout: float = 5.0
-    policy_max_leaves: int = 12_000
+    policy_max_leaves: int = 3_000
     policy_max_depth: int = 64
     policy_max_target_refs: int = 256
     policy_max_size: int = 256 << 10

@@ -74,7 +74,7 @@ async def test_policy_that_grows_above_a_bound_leaves_the_index_and_comes_back(o
     assert before[0]["reason"] == after[0]["reason"] == "Accepted"
     assert before[1] == after[1] == {"attached", "targeted"}
     assert (above[0]["status"], above[0]["reason"]) == ("False", "Invalid")
-    assert above[0]["message"] == "Policy has 20003 leaves; at most 12000 are allowed"
+    assert above[0]["message"] == "Policy has 20003 leaves; at most 3000 are allowed"
     assert above[1] == {"oversized"}
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bridge.opa.client import Opa
+from bridge.opa.managed import ManagedOpa
+from tests.bundles import bundle_with
 from tests.properties.stacks import KIND, RULE, Entry, key_of, objects_of
 from tests.properties.test_against_the_reference import empty_opa as empty_opa  # noqa: PLC0414 (a fixture)
 from tests.reference.answers import answer
@@ -54,10 +57,13 @@ async def test_513_policies_of_one_path_are_an_error_that_names_all_of_them(empt
     assert {entry["policy"] for entry in path["policies"]} == {key_of(index) for index in range(513)}
 
 
-async def test_two_specs_of_10000_leaves_are_merged(empty_opa: Opa) -> None:
+async def test_two_specs_of_10000_leaves_are_merged_where_the_bound_allows_them(opa_path: Path) -> None:
     upper = {f"g{group}": {f"f{field}": field for field in range(100)} for group in range(100)}
     lower = {f"g{group}": {f"f{field}": None for field in range(50, 150)} for group in range(100)}
-    path = await both_agree(empty_opa, [Entry(1, "PatchDefaults", upper), Entry(3, "PatchDefaults", lower)])
+    stack = [Entry(1, "PatchDefaults", upper), Entry(3, "PatchDefaults", lower)]
+    bundle = bundle_with((), {"leaves": 12_000})
+    async with ManagedOpa(opa_path, {}, bundle=bundle) as managed, Opa(managed.url) as opa:
+        path = await both_agree(opa, stack)
     assert len(path["origins"]) == 15_000
     assert path["spec"]["g99"] == {f"f{field}": field for field in range(50)}
 

@@ -17,7 +17,7 @@ SHARED = {"name": "shared", "namespace": "infra"}  # the Gateway of all tenants
 Object = dict[str, Any]
 
 # Just below and far above the default bounds on policies (docs/reference/settings.md, "Bounds on policies").
-LEAVES = (11_900, 20_000)
+LEAVES = (2_900, 20_000)
 REFS = (256, 12_000)
 DEPTHS = (60, 900, 9_000)
 BYTES = (250_000, 1_000_000)

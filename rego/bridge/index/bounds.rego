@@ -10,7 +10,7 @@ bounds := object.union(default_bounds, data.bridge.bounds) if {
 
 # METADATA
 # description: The bounds where no setting says otherwise.
-default_bounds := {"leaves": 12000, "depth": 64, "targetRefs": 256, "size": 262144}
+default_bounds := {"leaves": 3000, "depth": 64, "targetRefs": 256, "size": 262144}
 
 # METADATA
 # description: How many entries `spec.targetSelectors` may have. Each is compared with those before it.

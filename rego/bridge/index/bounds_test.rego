@@ -20,8 +20,8 @@ test_policy_of_usual_size_is_within_the_bounds if {
 	not index.excess({"apiVersion": "a/v1", "kind": "B", "metadata": {"name": "c"}})
 }
 
-test_policy_of_ten_thousand_leaves_is_within_the_bounds if {
-	not index.excess(_policy({"targetRefs": _refs(1), "strategy": "patch", "values": _leaves(10000)}))
+test_policy_of_nearly_three_thousand_leaves_is_within_the_bounds if {
+	not index.excess(_policy({"targetRefs": _refs(1), "strategy": "patch", "values": _leaves(2990)}))
 }
 
 test_policy_with_more_leaves_than_the_bound_is_named_with_bound_and_count if {
