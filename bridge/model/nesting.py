@@ -22,6 +22,7 @@ _STEPS = bytearray(256)  # as signed bytes: one level down, one level up, and no
 _STEPS[ord("[")] = _STEPS[ord("{")] = 1
 _STEPS[ord("]")] = _STEPS[ord("}")] = 0xFF
 _SEPARATORS = b"[{,"  # as many as fields and items, but for empty mappings and lists
+_PLAIN = bytes(sign for sign in range(256) if sign not in b'"[]{},')
 _NO_BRACKETS = bytes(sign for sign in range(256) if not _STEPS[sign])
 _DEEP = re.compile(rb"\x01+")
 
@@ -70,8 +71,10 @@ def cut(text: bytes, most: int) -> bytes:
 
 
 def _without_texts(text: bytes) -> bytes:
-    """What is left of JSON text without its texts."""
-    return b"".join(_without_escapes(text).split(b'"')[::2])
+    """The brackets and commas of JSON text that are not within its texts."""
+    # Two quotes without a sign between them change nothing, and each part of a split takes memory.
+    kept = _without_escapes(text).translate(None, _PLAIN).replace(b'""', b"")
+    return b"".join(kept.split(b'"')[::2])
 
 
 def _without_escapes(text: bytes) -> bytes:

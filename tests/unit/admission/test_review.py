@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import base64
 import json
+import time
 from typing import Any
 
 import pytest
@@ -93,6 +94,14 @@ def test_refusal_repeats_little_of_what_a_client_sends(body: bytes) -> None:
     with pytest.raises(ReviewError) as refused:
         read_review(body)
     assert len(str(refused.value)) < 10_000
+
+
+@pytest.mark.parametrize("part", [b"[", b'{"a":[],"b":{},', b'["ab'])
+def test_body_of_brackets_that_is_no_review_is_refused_at_once(part: bytes) -> None:
+    began = time.process_time()
+    with pytest.raises(ReviewError):
+        read_review(part * ((8 << 20) // len(part)))
+    assert time.process_time() - began < 0.2
 
 
 def test_nothing_to_set_is_no_patch() -> None:
