@@ -221,7 +221,8 @@ class Shares:
             self._wake()
 
     def _forget_waiting(self, notice: Notice, noted: int) -> None:
-        for key in map(str, notice.keys):
+        # A fill takes in what has come with it, and names nothing.
+        for key in list(self._waiting) if notice.refilled else map(str, notice.keys):
             if self._waiting.get(key, noted + 1) <= noted:
                 del self._waiting[key]
 

@@ -167,3 +167,16 @@ def test_refill_during_a_query_forgets_what_that_query_was_for() -> None:
         return bool(shares)
 
     assert run(main()) is False
+
+
+def test_change_that_is_computed_with_a_fill_is_settled_with_it() -> None:
+    async def main() -> None:
+        opa = Costly({})
+        shares = await shares_of(opa)
+        shares.note(Notice(refilled=True))
+        shares.note(changed("a/x"))
+        assert shares.concern("g/R/a/x")
+        await settle(opa, shares)
+        assert not shares.concern("g/R/a/x")
+
+    run(main())
