@@ -23,7 +23,9 @@ _STEPS[ord("[")] = _STEPS[ord("{")] = 1
 _STEPS[ord("]")] = _STEPS[ord("}")] = 0xFF
 _SEPARATORS = b"[{,"  # as many as fields and items, but for empty mappings and lists
 _PLAIN = bytes(sign for sign in range(256) if sign not in b'"[]{},')
-_NO_BRACKETS = bytes(sign for sign in range(256) if not _STEPS[sign])
+_NO_MARKS = bytes(sign for sign in range(256) if not _STEPS[sign] and sign != ord('"'))
+_ROUNDS = 4
+_LEVELS = 2 * _ROUNDS  # that a round takes off at most: `[]` within `{}` goes in the same round
 _DEEP = re.compile(rb"\x01+")
 
 
@@ -40,8 +42,24 @@ def exceeds(text: bytes, most: int) -> bool:
     # Where an item of a list follows another, a level ends before the next begins. Within a text both counts cancel.
     if opened <= most or opened - text.count(b"},{") - text.count(b"],[") <= most:
         return False
-    steps = memoryview(_without_texts(text).translate(_STEPS, _NO_BRACKETS)).cast("b")
-    return max(accumulate(steps), default=0) > most
+    brackets = _brackets(text)
+    # Wide values without depth vanish in a few cheap rounds, each of which takes one level off every branch.
+    left = brackets
+    for _ in range(_ROUNDS):
+        left = left.replace(b"[]", b"").replace(b"{}", b"")
+    if _depth(left) <= most - _LEVELS:
+        return False
+    return _depth(brackets) > most
+
+
+def _brackets(text: bytes) -> bytes:
+    """The brackets of JSON text, without those inside its texts."""
+    marks = _without_escapes(text).translate(None, _NO_MARKS).replace(b'""', b"")
+    return b"".join(marks.split(b'"')[::2])
+
+
+def _depth(brackets: bytes) -> int:
+    return max(accumulate(memoryview(brackets.translate(_STEPS)).cast("b")), default=0)
 
 
 def has_more_values(text: bytes, most: int) -> bool:

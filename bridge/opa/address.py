@@ -117,6 +117,8 @@ class Trust:
         return tuple(Path(file).stat().st_mtime_ns if file and Path(file).exists() else 0 for file in files)
 
 
-def connector(address: Address) -> aiohttp.BaseConnector:
-    """What opens connections to an OPA; the TLS context goes with each request."""
-    return aiohttp.UnixConnector(address.socket) if address.socket else aiohttp.TCPConnector()
+def connector(address: Address, at_once: int) -> aiohttp.BaseConnector:
+    """What opens connections to an OPA, and lets so many requests through at once; TLS goes with each request."""
+    if address.socket:
+        return aiohttp.UnixConnector(address.socket, limit=at_once)
+    return aiohttp.TCPConnector(limit=at_once)

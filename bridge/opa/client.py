@@ -76,7 +76,8 @@ class Opa:
 
     `tls` are files for https; a server's certificate is always verified. `token` is a bearer token, or a callable that
     gives the present one for each request. `timeout` is in seconds, for a whole request: a first fill is large. `mend`
-    is asked whether a query that failed in evaluation can be asked again. `requests` counts what is sent. Paths of
+    is asked whether a query that failed in evaluation can be asked again. `requests` counts what is sent. At most
+    `at_once` requests are under way; others wait for them within their own time. Paths of
     documents are JSON Pointers
     (`bridge.opa.paths.pointer`), the leading slash left out or not. Every method raises OpaUnavailable when there is no
     answer and OpaRejected when OPA says no.
@@ -91,11 +92,13 @@ class Opa:
         mend: Callable[[OpaRejected], Awaitable[bool]] | None = None,
         tls: TlsFiles | None = None,
         requests: Requests | None = None,
+        at_once: int = 100,
     ) -> None:
         self._address = read_address(url)
         self._trust = Trust(tls or TlsFiles()) if self._address.secure else None
         self._token = token
         self._mend = mend
+        self._at_once = at_once
         self._requests = requests or Requests()
         # No retries inside the library: it would send a refused write again, and wait before it tells of an error.
         self._client = AsyncOpaClient(timeout=timeout, retries=0)
@@ -105,7 +108,7 @@ class Opa:
     async def __aenter__(self) -> Self:
         # In place of the library's own session, which knows neither sockets nor authorities.
         self._client._session = aiohttp.ClientSession(  # noqa: SLF001
-            connector=connector(self._address),
+            connector=connector(self._address, self._at_once),
             timeout=aiohttp.ClientTimeout(total=self._client.timeout),
             headers={"Accept-Encoding": "identity"},  # OPA needs longer to compress than a near network to carry it
         )

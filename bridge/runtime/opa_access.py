@@ -22,11 +22,22 @@ class OpaAccess:
     tokens: Tokens
     requests: Requests = field(default_factory=Requests)  # of all these clients
 
-    def open(self, *, timeout: float = 30.0, mend: Callable[[OpaRejected], Awaitable[bool]] | None = None) -> Opa:
+    def open(
+        self,
+        *,
+        timeout: float = 30.0,
+        mend: Callable[[OpaRejected], Awaitable[bool]] | None = None,
+        at_once: int = 100,
+    ) -> Opa:
         """A client, to be entered. Raises OpaError for files of TLS that cannot be used."""
-        token = self.tokens.own if self.tokens.given else None
         return Opa(
-            self.url, token=token, timeout=timeout, mend=mend, tls=tls_files(self.settings), requests=self.requests
+            self.url,
+            token=self.tokens.own if self.tokens.given else None,
+            timeout=timeout,
+            mend=mend,
+            tls=tls_files(self.settings),
+            requests=self.requests,
+            at_once=at_once,
         )
 
 

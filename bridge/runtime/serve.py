@@ -45,6 +45,8 @@ from bridge.tools import ensure
 
 log = structlog.get_logger(__name__)
 
+READERS_TIMEOUT = 10.0  # seconds for one question of a reader of the page
+READERS_AT_ONCE = 3  # such questions that OPA evaluates at once: admission and statuses need it, too
 BURST = 100  # statuses that may be written at once before the budget bounds them
 SETTLING = 30.0  # seconds that the report at the start waits for statuses
 
@@ -137,7 +139,7 @@ async def _started(
             replicator.listen(webhook.note)
             ready["webhook"] = webhook.readiness
             measure_admission(metrics, webhook)
-        site.open(Backing(opa, replicator.listen, remediator, checks))
+        site.open(Backing(opa, await _for_readers(access, stack), replicator.listen, remediator, checks))
         _follow_settings(reloading, budget, placement, webhook)
         _end_in_order(shutdown, settings, webhook, replicator, world)
         log.info("running", bridge=bridge_url, opa=access.url, source=world.name)
@@ -219,6 +221,11 @@ def _replicator(settings: Settings, world: World, loading: PolicyLoading, opa: O
     )
     loading.loader.before_rules_change(replicator.rules_change)
     return replicator
+
+
+async def _for_readers(access: OpaAccess, stack: contextlib.AsyncExitStack) -> Opa:
+    """A client for the queries of the page's readers, which must leave OPA time for admission and statuses."""
+    return await stack.enter_async_context(access.open(timeout=READERS_TIMEOUT, at_once=READERS_AT_ONCE))
 
 
 @contextlib.asynccontextmanager

@@ -18,11 +18,13 @@ from bridge.runtime.request_guard import WrongTokens
 class Backing:
     """A bridge that works: the OPA that it fills, and what becomes of that.
 
-    `listen` takes who is told of each write to OPA; `remediator` counts what became of policies; `checks` gives by name
-    what keeps the bridge from being ready.
+    `readers` is a client for the queries of the page's readers: expensive ones wait for each other and do not delay
+    the following of changes. `listen` takes who is told of each write to OPA; `remediator` counts what became of
+    policies; `checks` gives by name what keeps the bridge from being ready.
     """
 
     opa: Opa
+    readers: Opa
     listen: Callable[[Listener], None]
     remediator: Remediator
     checks: Callable[[], Mapping[str, str]]

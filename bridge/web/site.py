@@ -80,4 +80,4 @@ class Site:
     def _opa(self) -> Opa:
         if self._backing is None:
             raise Refused(503, "NotReady", "the bridge is starting: OPA is not there yet", {"Retry-After": "1"})
-        return self._backing.opa
+        return self._backing.readers

@@ -226,6 +226,22 @@ async def serving(routes: dict[str, object]) -> AsyncIterator[str]:
         await runner.cleanup()
 
 
+async def test_requests_over_the_bound_wait_for_the_others(opa_path: Path) -> None:
+    slow = "package bridge.v1\n\nslow := count([1 | some i in numbers.range(1, 300000); i % 7 == 0])\n"
+    bundle = build_bundle({"bridge/v1.rego": slow}, {}, ["bridge/v1"])
+    async with ManagedOpa(opa_path, {}, bundle=bundle) as managed, Opa(managed.url, at_once=1) as client:
+        order: list[str] = []
+
+        async def ask(name: str) -> None:
+            await client.query(name, {}) if name == "slow" else await client.get("bridge/v1/none")
+            order.append(name)
+
+        first = asyncio.create_task(ask("slow"))
+        await asyncio.sleep(0.01)
+        await asyncio.gather(first, ask("quick"))
+        assert order == ["slow", "quick"]
+
+
 async def test_modules_are_listed_by_the_object_that_submitted_them(opa_path: Path) -> None:
     modules = {
         "core/ConfigMap/opa-policies/acme/a.rego": "package acme.a\nallow := true\n",

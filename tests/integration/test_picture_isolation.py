@@ -56,7 +56,7 @@ async def looking(opa_path: Path, objects: list[Object]) -> AsyncIterator[tuple[
         ManagedOpa(opa_path, {}, bundle=bundle_with([CONFLICT])) as managed,
         at_work(managed.url, objects) as bridge,
     ):
-        drawing.open(Backing(bridge.opa, bridge.replicator.listen, bridge.remediator, dict))
+        drawing.open(Backing(bridge.opa, bridge.opa, bridge.replicator.listen, bridge.remediator, dict))
         following.open(bridge.opa)
         bridge.replicator.listen(following.note)
         tasks = [asyncio.create_task(drawing.run()), asyncio.create_task(following.run())]

@@ -47,7 +47,7 @@ async def looking(opa_url: str, world: SmallWorld) -> AsyncIterator[Looking]:
     """A bridge that has taken a world in."""
     drawing, following = Drawing(), Following()
     async with at_work(opa_url, world.objects.values()) as bridge:
-        drawing.open(Backing(bridge.opa, bridge.replicator.listen, bridge.remediator, dict))
+        drawing.open(Backing(bridge.opa, bridge.opa, bridge.replicator.listen, bridge.remediator, dict))
         following.open(bridge.opa)
         bridge.replicator.listen(following.note)
         tasks = [asyncio.create_task(drawing.run()), asyncio.create_task(following.run())]
