@@ -31,7 +31,7 @@ _STATUS_PAUSE = 0.2  # seconds between two statuses that are overwritten
 _SLOW = 7.0  # seconds that a status write takes: longer than a Lease's renewal
 _REPORT = 20.0
 _NICE = 10  # what an attacker computes, he computes elsewhere
-_PLURALS = {"LimitPolicy": "limitpolicies", "HTTPRoute": "httproutes", "Thing": "things"}
+_PLURALS = {"Gateway": "gateways", "LimitPolicy": "limitpolicies", "HTTPRoute": "httproutes", "Thing": "things"}
 
 
 class Hostile:

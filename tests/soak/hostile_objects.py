@@ -118,6 +118,26 @@ def large_routes(number: int) -> Iterable[Object]:
     yield route(f"large-{number}", rules, parentRefs=parents)
 
 
+def routes_of_many_gateways(number: int) -> Iterable[Object]:
+    """Gateways of as many listeners as are allowed, and a route with many parents, hostnames, rules and paths."""
+    names = [f"wide-{count}" for count in range(10)]
+    listeners = [
+        {"name": f"l{count}", "port": 80 + count, "protocol": "HTTP", "hostname": f"*.h{count % 3}.example.com"}
+        for count in range(64)
+    ]
+    gateway = {"gatewayClassName": "main", "listeners": listeners}
+    yield _object(f"{GATEWAY_API}/v1", "Gateway", names[number % len(names)], spec=gateway)
+    rules = [
+        {
+            "matches": [_path(f"/{number}/{rule}/{match}") for match in range(8)],
+            "backendRefs": [{"name": f"service-{count}", "port": 80} for count in range(16)],
+        }
+        for rule in range(16)
+    ]
+    hostnames = [f"a{count}.h{count % 3}.example.com" for count in range(16)]
+    yield route(f"everywhere-{number % 20}", rules, parentRefs=[{"name": name} for name in names], hostnames=hostnames)
+
+
 def routes(number: int) -> Iterable[Object]:
     """Ordinary routes, of which the tenant has many."""
     for count in range(number * 10, number * 10 + 10):
@@ -201,6 +221,7 @@ ATTACKS: dict[str, Callable[[int], Iterable[Object]]] = {
         selected_by_everything,
         many_policies_on_one_route,
         large_routes,
+        routes_of_many_gateways,
         routes,
         regexes,
         odd_backend_names,

@@ -3,14 +3,21 @@ package bridge.index
 # Of a route with more paths, the index has the first segments.
 _path_bound := 16
 
+# Each path is an entry for each hostname at each parent. A route for which that would be more is found by hostname alone, so
+# that its author cannot make OPA write for seconds.
+_entry_bound := 512
+
 # METADATA
 # description: |
 #   By what a route may be found from a request, `{hostnames, paths}`: at each of its parents, for each hostname (`*`: any), by
 #   the paths that it matches or that are above these (`/`: any, `*`: unknown). A gRPC method is the path
 #   `/<service>/<method>`. Other routes than those at the paths above its own do not serve a request.
 served(type, spec) := {
-	"hostnames": _names_served(object.get(spec, "hostnames", [])),
-	"paths": _paths_served(type, [object.get(rule, "matches", []) | some rule in spec.rules]),
+	"hostnames": names,
+	"paths": _paths_served(type, [object.get(rule, "matches", []) | some rule in spec.rules], most),
+} if {
+	names := _names_served(object.get(spec, "hostnames", []))
+	most := min([_path_bound, floor(_entry_bound / (count(names) * max([count(spec.parentRefs), 1])))])
 }
 
 _names_served(hostnames) := {lower(name) | some name in hostnames} if {
@@ -18,17 +25,17 @@ _names_served(hostnames) := {lower(name) | some name in hostnames} if {
 } else := {"*"}
 
 # Many routes match the same paths.
-_paths_served(type, lists) := _few({path | some matches in lists; some path in _paths_of(type, matches)})
+_paths_served(type, lists, most) := _few({path | some matches in lists; some path in _paths_of(type, matches)}, most)
 
 _paths_of(type, matches) := {_path(type, match) | some match in matches} if {
 	count(matches) > 0
 } else := {_path(type, {})}
 
-_few(paths) := paths if {
-	count(paths) <= _path_bound
+_few(paths, most) := paths if {
+	count(paths) <= most
 } else := firsts if {
 	firsts := {concat("/", array.slice(split(path, "/"), 0, 2)) | some path in paths}
-	count(firsts) <= _path_bound
+	count(firsts) <= most
 } else := {"*"}
 
 _path("gateway.networking.k8s.io/HTTPRoute", match) := without_last_slash(object.get(match, ["path", "value"], "/")) if {

@@ -23,6 +23,18 @@ test_a_route_with_many_paths_is_found_by_their_first_segments if {
 	_served_of([{"matches": [{"path": {"value": sprintf("/%d", [number])}}]} | some number in numbers.range(1, 17)]) == {"*"}
 }
 
+test_route_with_many_parents_and_hostnames_is_found_by_its_hostnames_alone if {
+	refs := [{"name": sprintf("g%d", [number])} | some number in numbers.range(1, 20)]
+	rules := [{"matches": [{"path": {"value": sprintf("/%d", [number])}}]} | some number in numbers.range(1, 8)]
+	route := object.union(testing.route("wide", refs, rules), {"spec": {"hostnames": [name |
+		some number in numbers.range(1, 16)
+		name := sprintf("h%d.example.com", [number])
+	]}})
+	served := [entry.path | some entry in index.entries(route); entry.path[0] == "served"]
+	count(served) == 320
+	{path[3] | some path in served} == {"*"}
+}
+
 test_a_route_of_calls_is_found_by_service_and_method if {
 	route := object.union(
 		testing.route("rpc", [{"name": "public", "namespace": "infra"}], [{"matches": [

@@ -15,5 +15,8 @@ _described(type) := get(type).by if {
 } else := description_hash(get(type))
 
 # METADATA
-# description: The hash of a kind's description, with the bounds on policies.
-description_hash(description) := crypto.md5(json.marshal([description, {bounds | bounds := data.bridge.bounds}]))
+# description: The hash of a kind's description, whoever describes it, with the bounds on policies.
+description_hash(description) := crypto.md5(json.marshal([
+	object.remove(description, ["layers"]),
+	{bounds | bounds := data.bridge.bounds},
+]))
