@@ -98,7 +98,7 @@ async def _read(
     async with opened(source, types) as engine:
         # A generator may have nothing to say on standard input; a folder without objects is probably the wrong one.
         paths = [path for path in source.manifests if path != STDIN]
-        if engine.empty and paths and not allow_empty and not tell_faults(engine):
+        if engine.empty and paths and not allow_empty and not engine.problems:
             raise CommandError(f"no objects in {', '.join(paths)}")
         try:
             return await ask(engine), INPUT_ERROR if await tell_problems(engine) else 0

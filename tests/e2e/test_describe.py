@@ -32,12 +32,8 @@ lastTimestamp: "2026-01-01T00:00:00Z"
 source: {{component: a-test}}
 ---
 apiVersion: v1
-kind: Namespace
-metadata: {{name: opa-policies}}
----
-apiVersion: v1
 kind: ConfigMap
-metadata: {{name: {NAME}, namespace: opa-policies, labels: {{openpolicyagent.org/policy: rego}}}}
+metadata: {{name: {NAME}, namespace: {NAME}, labels: {{openpolicyagent.org/policy: rego}}}}
 data:
   broken.rego: |
     package acme.described
@@ -106,16 +102,17 @@ def test_rejected_rego_of_others_is_one_warning_and_events_are_shown(
 ) -> None:
     kubectl_apply(OBJECTS)
     where = ("--kubeconfig", control_plane.kubeconfig)
-    answer = bridge("describe", "svc/cart", "-n", NAME, *where)
+    more = {"BRIDGE_POLICY_NAMESPACES": NAME}
+    answer = bridge("describe", "svc/cart", "-n", NAME, *where, more=more)
     assert answer.returncode == 0
-    warning = f"warning: Rego of core/ConfigMap/opa-policies/{NAME} is rejected"
+    warning = f"warning: Rego of core/ConfigMap/{NAME}/{NAME} is rejected"
     assert [line for line in answer.stderr.splitlines() if line.startswith(warning)] == answer.stderr.splitlines()
     assert "an event that kubectl shows, too" in answer.stdout
     assert "(x3)" in answer.stdout
-    modules = bridge("get", "modules", *where)
+    modules = bridge("get", "modules", *where, more=more)
     assert modules.returncode == 0
     assert [line.split()[:4] for line in modules.stdout.splitlines() if NAME in line] == [
-        ["opa-policies", NAME, "ConfigMap", "Rejected"]
+        [NAME, NAME, "ConfigMap", "Rejected"]
     ]
     for command in (("effective",), ("get", "policies"), ("status",)):
-        assert bridge(*command, *where).returncode == 0, command
+        assert bridge(*command, *where, more=more).returncode == 0, command

@@ -189,7 +189,6 @@ async def _compare_facts(opa: Opa, source: ScriptedSource, when: str) -> None:
     assert await opa.query("differing_facts", {"keys": keys}) == [], when
     stored = _flattened(await opa.get("facts"))
     assert stored <= {str(key) for key in source.objects}, when
-    assert stored, when
 
 
 def _flattened(facts: Any, depth: int = 4) -> set[str]:
