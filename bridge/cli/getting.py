@@ -142,13 +142,9 @@ async def listed_kinds(opa: Opa, kind: str | None) -> list[Entry]:
 
 async def listed_targets(opa: Opa, kind: str | None, namespace: str | None, selects: Selects | None) -> list[Entry]:
     """Every effective target that has a policy: `{target, policyKind, paths, policies: [{policy, outcome}]}`."""
-    from bridge.answers.asking import effective_everywhere, objects
-    from bridge.model.keys import parse_key
+    from bridge.answers.asking import effective_everywhere, selected
 
-    entries = await effective_everywhere(opa, kind, namespace)
-    if selects is not None:
-        held = await objects(opa, {parse_key(entry["target"]).object for entry in entries})
-        entries = [one for one in entries if _selected(held.get(parse_key(one["target"]).object, {}), selects)]
+    entries = await selected(opa, await effective_everywhere(opa, kind, namespace), "target", selects)
     return [
         {
             "target": entry["target"],
