@@ -36,6 +36,7 @@ WHOLE = {
     "statusShape": "Ancestors",
     "ancestorLevel": "Gateway",
     "gatewayControllers": ["acme.example/gw"],
+    "controllers": ["acme.example/gw"],
     "fanout": "DeclaredTargets",
 }
 SHORT = {"group": "acme.example", "kind": "RatePolicy", "effectiveTarget": "Rule"}

@@ -84,6 +84,7 @@ def test_every_field_of_a_policy_kind_is_in_its_crd(with_policykinds: ControlPla
         "statusShape": "Ancestors",
         "ancestorLevel": "Target",
         "gatewayControllers": ["example.com/gw"],
+        "controllers": ["example.com/gw"],
         "fanout": "DeclaredTargets",
     }
     answer = _apply(with_policykinds, _policykind("everything", spec))

@@ -21,7 +21,7 @@ FEATURES = frozenset(
     {
         *("Challenger", "Closest", "ConflictOnOverlap", "Enforced", "MergeRules", "OldestWins", "Stack"),
         *("ClassName", "Consumer", "ForeignRouteKinds", "ListenerSet", "Mesh", "Selectors", "Target"),
-        "Both",
+        *("Both", "Controllers"),
     }
 )
 
@@ -48,7 +48,8 @@ def _cluster_scoped(draw: Drawing) -> None:
             draw.add("v1", "Namespace", namespace, metadata={"labels": draw.maybe("team", draw.pick(("red", "blue")))})
     for name in ("main", "other"):
         if draw.chance(0.85):
-            draw.add(f"{GATEWAY_API}/v1", "GatewayClass", name, spec={"controllerName": "example.com/gateways"})
+            controller = "example.com/others" if draw.has("Controllers", 0.3) else "example.com/gateways"
+            draw.add(f"{GATEWAY_API}/v1", "GatewayClass", name, spec={"controllerName": controller})
 
 
 def _gateways(draw: Drawing) -> None:

@@ -66,6 +66,8 @@ def _policy_kind(draw: Drawing, name: str) -> Object:
         ),
         "statusShape": "Conditions",
     }
+    if draw.has("Controllers", 0.3):
+        spec["controllers"] = ["example.com/gateways"]
     if draw.chance(0.8):
         spec["targets"] = [
             {"group": group, "kind": kind, **draw.maybe("sections", sections, 0.9)}

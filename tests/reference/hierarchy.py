@@ -130,13 +130,26 @@ def paths_to(cluster: Cluster, node: Node, kind: PolicyKind, source: str = "") -
     `source` is the namespace that requests come from, where that is known (P6).
     """
     if kind.is_direct:
+        if "controllers" in kind.spec and not any(is_counted(cluster, kind, path) for path in _walk(cluster, node)):
+            return set()
         # C2: the declared target with one path, itself. What a section's path is the rule does not say; the section
         # stands below its object (design, Hierarchy), and a ref to the object counts there.
         return {(node.whole, node)} if node.section else {(node,)}
     return {
         _with_namespaces(cluster, path) if kind.may_target("core", "Namespace") else path
         for path in _walk(cluster, node, source)
+        if is_counted(cluster, kind, path)
     }
+
+
+def is_counted(cluster: Cluster, kind: PolicyKind, path: Path) -> bool:
+    """P8: whether no class of another controller is on a path, of a kind that names its controllers."""
+    controllers = kind.spec.get("controllers")
+    return not controllers or all(
+        cluster.objects[node]["spec"]["controllerName"] in controllers
+        for node in path
+        if level_of(node) == "GatewayClass"
+    )
 
 
 def is_of_class(cluster: Cluster, kind: PolicyKind, path: Path, class_name: str) -> bool:

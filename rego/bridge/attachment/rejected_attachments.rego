@@ -2,6 +2,7 @@ package bridge.attachment
 
 import data.bridge.hierarchy
 import data.bridge.index
+import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.policy as policies
 
@@ -9,10 +10,10 @@ import data.bridge.policy as policies
 # description: |
 #   The attachments of a kind's policies that do not count for an effective target, though they name a node of one of the
 #   paths to it: `{policy, target, reason, message}`, with the verdict's reason, or Deleting for a policy that takes no
-#   part, or OtherClass for a ref whose className keeps it off one of the paths (semantics T1 to T6). What `explain` adds
-#   to an effective policy.
+#   part, OtherClass for a ref whose className keeps it off one of the paths, or OtherController where the kind's
+#   `controllers` do (semantics T1 to T6, P8). What `explain` adds to an effective policy.
 rejected(policy_kind, node) := {rejection |
-	paths := hierarchy.kind_paths(policy_kind, node)
+	paths := hierarchy.all_kind_paths(policy_kind, node)
 	some object_key in _objects_on(paths)
 	some policy_key in targeting(object_key)
 	keys.parse(policy_key).type == policy_kind
@@ -21,7 +22,7 @@ rejected(policy_kind, node) := {rejection |
 	_concerns(policy_kind, ref, paths)
 	rejection := object.union({"policy": policy_key, "target": ref.key}, _refusal(policy_key, ref, paths))
 } | {rejection |
-	some object_key in _objects_on(hierarchy.kind_paths(policy_kind, node))
+	some object_key in _objects_on(hierarchy.all_kind_paths(policy_kind, node))
 	some policy_key in index.oversized(object_key)
 	keys.parse(policy_key).type == policy_kind
 	rejection := {"policy": policy_key, "target": object_key, "reason": "Invalid", "message": policies.oversized(policy_key)}
@@ -51,4 +52,14 @@ _refusal(policy, ref, paths) := {"reason": "Deleting", "message": message} if {
 	node in path
 	not runs_through(policy_kind, path, classes)
 	message := sprintf("className limits it to paths through GatewayClass %s", [concat(" or ", sort(classes))])
+} else := {"reason": "OtherController", "message": message} if {
+	policy_kind := keys.parse(policy).type
+	node := place(policy_kind, ref.key)
+	names := kinds.get(policy_kind).controllers
+	class := sort({hierarchy.kept_off_by(policy_kind, path) | some path in paths; node in path})[0]
+	message := sprintf("GatewayClass %s is of another controller than %s: policies of %s do not count below it", [
+		keys.parse(class).name,
+		concat(" and ", sort(names)),
+		keys.parse(policy).kind,
+	])
 }

@@ -8,7 +8,7 @@ import data.bridge.kinds
 #   What `at` tells, of these paths to an effective target alone: one who asks about a request goes one way, while a Service
 #   may be reached through thousands of routes.
 on_paths(policy_kind, paths_to_node, source) := [entry |
-	some path in paths_to_node
+	some path in hierarchy.counted(policy_kind, paths_to_node)
 	hierarchy.counts_for(path, source)
 	attached := [placed | some placed in stack(policy_kind, path); _counts_on(policy_kind, placed, source)]
 	count(attached) > 0

@@ -52,7 +52,7 @@ _is_straight(policy_kind) if {
 # The paths to an object, sorted, each with the policies on it. For paths without frontends and extensions.
 _stacked(policy_kind, object_key) := sort([[array.concat(above, step), array.concat(_plainly(policy_kind, above), own)] |
 	some parent in parents
-	some above in hierarchy.paths(parent, held)
+	some above in hierarchy.counted(policy_kind, hierarchy.paths(parent, held))
 ]) if {
 	parents := hierarchy.parents(object_key)
 	parents != set()

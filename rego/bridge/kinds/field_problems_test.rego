@@ -41,6 +41,7 @@ test_a_field_that_is_no_such_thing_is_told_so if {
 		[{"effectiveKinds": "HTTPRoute"}, "effectiveKinds must be a list of one or more kinds"],
 		[{"effectiveKinds": [3]}, "effectiveKinds must be a list of one or more kinds"],
 		[{"effectiveKinds": []}, "effectiveKinds must be a list of one or more kinds"],
+		[{"controllers": []}, "controllers must be a list of one or more controller names"],
 		[{"gatewayControllers": []}, "gatewayControllers must be a list of one or more controller names"],
 		[{"targets": []}, "targets must be a list of one or more {group, kind, sections, role, virtual}"],
 		[{"custom": "acme.rates"}, "custom must be the name of a package, letters, digits and _"],

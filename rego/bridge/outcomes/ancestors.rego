@@ -46,7 +46,7 @@ kept_above(policy_kind) if {
 _is_ancestor(policy_kind, node) if levels.of(node) == kinds.get(policy_kind).ancestorLevel
 
 _ancestors_above(policy_kind, node) := {above |
-	some path in hierarchy.paths(node, false)
+	some path in hierarchy.counted(policy_kind, hierarchy.paths(node, false))
 	not _foreign(policy_kind, path)
 	some above in path
 	_is_ancestor(policy_kind, above)

@@ -14,7 +14,11 @@ reached_in_part(policy_key, bound) := {"scopes": scopes_found, "whole": whole} i
 	all_targets := attachment.targets(policy_key)
 	targets := array.slice(sort(all_targets), 0, bound)
 	parts := [_scopes_in_part(policy_kind, node, bound) | some node in targets]
-	scopes_found := {scope | some part in parts; some scope in part.scopes}
+	scopes_found := {scope |
+		some index, part in parts
+		some scope in part.scopes
+		_has_counted_path(policy_kind, sort(targets)[index], scope)
+	}
 	whole := ({part.whole | some part in parts} | {count(targets) == count(all_targets)}) == {true}
 }
 

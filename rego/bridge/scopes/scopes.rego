@@ -91,8 +91,19 @@ _within(scope, node) if {
 # METADATA
 # description: The effective targets that a policy may reach, from its accepted refs.
 reached(policy_key) := {scope |
+	policy_kind := keys.parse(policy_key).type
 	some node in attachment.targets(policy_key)
-	some scope in at_or_below(keys.parse(policy_key).type, node)
+	some scope in at_or_below(policy_kind, node)
+	_has_counted_path(policy_kind, node, scope)
+}
+
+# A kind with `controllers` reaches nothing by way of Gateways of others (semantics P8).
+_has_counted_path(policy_kind, _, _) if not kinds.get(policy_kind).controllers
+
+_has_counted_path(policy_kind, node, scope) if {
+	kinds.get(policy_kind).controllers
+	some path in hierarchy.kind_paths(policy_kind, scope)
+	node in path
 }
 
 # METADATA

@@ -2,7 +2,9 @@ package bridge.status
 
 import data.bridge.attachment
 import data.bridge.kinds
+import data.bridge.lib.keys
 import data.bridge.outcomes
+import data.bridge.scopes
 
 # METADATA
 # description: |
@@ -11,7 +13,13 @@ import data.bridge.outcomes
 #   `set` is the set of conditions that it stands in.
 outcome_message(policy_key, set, tallies) := _message(policy_key, set, _by_target(policy_key, set, tallies), _groups(set, tallies))
 
-_message(policy_key, _, _, []) := sprintf("Policy reaches nothing: there is no %s at or below its targets", [
+_message(policy_key, _, _, []) := sprintf("Policy reaches nothing: what is at or below its targets is not below a Gateway of %s", [
+	concat(" or ", sort(controllers)),
+]) if {
+	controllers := kinds.of_policy(policy_key).controllers
+	some node in attachment.targets(policy_key)
+	count(scopes.at_or_below(keys.parse(policy_key).type, node)) > 0
+} else := sprintf("Policy reaches nothing: there is no %s at or below its targets", [
 	lower(kinds.of_policy(policy_key).effectiveTarget),
 ])
 
