@@ -1,4 +1,4 @@
-"""Requests judged: two decisions asked of OPA at once, one answer.
+"""Requests judged: two decisions of OPA, one answer.
 
 The placement decision is the admins' own, over the object; the shipped rules' is `data.bridge.v1.admission`, over the
 whole request.
@@ -18,6 +18,7 @@ import structlog
 from bridge.admission.asking import Undecided, insist
 from bridge.admission.counted import Counted
 from bridge.admission.endpoint import Terms
+from bridge.admission.joint import Joint
 from bridge.admission.review import Asked, annotation_patch, answer, read_review, shown
 from bridge.admission.verdict import Verdict, verdict
 from bridge.model.annotations import Decision, DecisionError, differing, read_decision
@@ -75,7 +76,8 @@ class Admission:
 
     `placement` is asked with the object (None: no such decision is configured), `rules` with the AdmissionRequest.
     `policies_exist` is the rule by which failures deny. `record` makes an Event of a failure. `silence` gives the
-    revision of the modules by which the rules have nothing to say of a type, "" where they might. `counted` counts.
+    revision of the modules by which the rules have nothing to say of a type, "" where they might. `joint` gives both
+    decisions by one query. `counted` counts.
     """
 
     placement: Question | None
@@ -83,6 +85,7 @@ class Admission:
     policies_exist: Callable[[], bool]
     record: Record = record_nothing
     silence: Callable[[str], str] = lambda _: ""
+    joint: Joint | None = None
     counted: Counted = field(default_factory=Counted)
 
     async def review(self, body: bytes, terms: Terms) -> bytes:
@@ -133,6 +136,11 @@ class Admission:
             return {rules.name: await _hear_one(rules, asked.request, budget)}
         silent = self.silence(asked.type_id) if placement.same_opa and asked.type_id else ""
         if not silent:
+            began = time.monotonic()
+            both = await self.joint.answer(asked.request, budget) if self.joint else None
+            if both is not None:
+                return {placement.name: _heard(placement, both.placement), rules.name: _heard(rules, both.rules)}
+            budget = max(budget - (time.monotonic() - began), 0.0)
             placed, ruled = await asyncio.gather(
                 _hear_one(placement, asked.subject, budget), _hear_one(rules, asked.request, budget)
             )
@@ -168,11 +176,17 @@ async def _hear_one(question: Question, asked: msgspec.Raw, budget: float) -> _H
         return got
 
     try:
-        got = await insist(once, budget)
-        heard.decision = _read(question, got.result)
+        return _heard(question, await insist(once, budget))
     except Undecided as error:
         heard.failure = str(error)
-    except DecisionError as error:
+        return heard
+
+
+def _heard(question: Question, got: Answer) -> _Heard:
+    heard = _Heard(decision_id=got.decision_id, revision=got.revision)
+    try:
+        heard.decision = _read(question, got.result)
+    except (Undecided, DecisionError) as error:
         heard.failure = str(error)
     return heard
 

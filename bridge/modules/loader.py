@@ -23,7 +23,7 @@ from bridge.modules.culprits import Culprits, names_somebody
 from bridge.modules.dependents import Dependents
 from bridge.modules.endpoint import BundleEndpoint
 from bridge.modules.entries import Entry
-from bridge.modules.generating import Generating, no_view
+from bridge.modules.generating import Generating, no_decision, no_view
 from bridge.modules.judging import Judge
 from bridge.modules.places import Places
 from bridge.modules.shipped import Shipped
@@ -50,6 +50,7 @@ class Loader:
     `put` and `remove` are for who follows the authors' objects, and return at once; `run` does the work until it is
     cancelled. Listeners are told of a submission whenever its verdict is another than before. `kubernetes` is
     gives the text of that view, which stays away where OPA has documents of somebody else; empty: it is not wanted.
+    `decision` gives the path of the placement decision that the webhook queries; call `reconsider` when it changes.
     """
 
     def __init__(
@@ -59,10 +60,11 @@ class Loader:
         checker: Checker,
         shipped: Shipped,
         kubernetes: Callable[[], str] = no_view,
+        decision: Callable[[], DataPath] = no_decision,
     ) -> None:
         self._activation = Activation(opa, endpoint)
         self._shipped = shipped
-        self._generating = Generating(kubernetes, self._in_the_way)
+        self._generating = Generating(kubernetes, self._in_the_way, decision)
         self._judge = Judge(checker, shipped, self._generating.modules, self._in_the_way)
         self._entries: dict[Key, Entry] = {}
         self._culprits = Culprits(self._entries)
@@ -125,6 +127,10 @@ class Loader:
         """Take back all that an author has handed in."""
         if self._entries.pop(author, None):
             self._note_change()
+
+    def reconsider(self) -> None:
+        """Generate modules again: settings have changed."""
+        self._note_change()
 
     def listed(self) -> None:
         """All authors that there are have handed in: from here on the set is served."""

@@ -16,6 +16,7 @@ from bridge.opa.client import Opa
 from bridge.resources import rego_root
 from bridge.runtime.settings import Settings
 from bridge.runtime.types import ALWAYS
+from bridge.runtime.webhook_settings import decision_of
 from bridge.runtime.world import World
 from bridge.sources.base import Source
 from bridge.sources.tapped import Tapped
@@ -37,13 +38,27 @@ class PolicyLoading:
         def view() -> str:
             return kubernetes_view((type_id, world.plural(type_id)) for type_id in types)
 
-        self.loader = Loader(opa, endpoint, checker, found, view if settings.kubernetes_view else no_view)
+        self._settings = settings
+        self.loader = Loader(
+            opa, endpoint, checker, found, view if settings.kubernetes_view else no_view, self._decision
+        )
         self.authors = Authors(self.loader, settings.policy_namespaces)
         self.source: Source = world.source
         self._own_source = world.policies
         self._world = world
         if self._own_source is None:
             self.source = Tapped(world.source, self.authors.types, self.authors.note)
+
+    def change(self, settings: Settings) -> None:
+        """Load modules by other settings from now on: `webhook_decision`."""
+        before, self._settings = self._decision(), settings
+        if self._decision() != before:
+            self.loader.reconsider()
+
+    def _decision(self) -> tuple[str, ...]:
+        """The path of the placement decision that the webhook queries here, empty where there is none."""
+        url, path = decision_of(self._settings)
+        return tuple(path.split("/")) if self._settings.webhook_listen and path and not url else ()
 
     async def run(self) -> None:
         """Follow authors, load what they hand in, and tell them what became of it."""

@@ -140,7 +140,7 @@ async def _started(
             ready["webhook"] = webhook.readiness
             measure_admission(metrics, webhook)
         site.open(Backing(opa, await _for_readers(access, stack), replicator.listen, remediator, checks))
-        _follow_settings(reloading, budget, placement, webhook)
+        _follow_settings(reloading, budget, placement, webhook, loading)
         _end_in_order(shutdown, settings, webhook, replicator, world)
         log.info("running", bridge=bridge_url, opa=access.url, source=world.name)
         running = Running(Engine(opa, position=world.position), access.url, bridge_url, world.sink)
@@ -159,11 +159,14 @@ async def _started(
             await asyncio.gather(task, return_exceptions=True)
 
 
-def _follow_settings(reloading: Reloading, budget: Budget, placement: Placement, webhook: Webhook | None) -> None:
+def _follow_settings(
+    reloading: Reloading, budget: Budget, placement: Placement, webhook: Webhook | None, loading: PolicyLoading
+) -> None:
     reloading.take(lambda settings: budget.change(settings.status_writes_per_second))
     reloading.take(
         lambda settings: placement.limit(settings.placement_writes_per_second, settings.placement_most_patches)
     )
+    reloading.take(loading.change)
     if webhook:
         reloading.take(webhook.change)
 

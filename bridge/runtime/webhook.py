@@ -17,8 +17,10 @@ from bridge.admission.admission import Admission, Ask, Question, read_rules
 from bridge.admission.certificates import CertificateError, Certificates, Clients, Pair, read_files
 from bridge.admission.counted import Counted
 from bridge.admission.endpoint import Terms, make_app
+from bridge.admission.joint import Joint
 from bridge.admission.silence import SPOKEN_OF, Silence
 from bridge.model.notice import Notice
+from bridge.modules.joint_decision import DOCUMENT as JOINT
 from bridge.opa.client import Answer, Opa
 from bridge.opa.errors import OpaError
 from bridge.runtime.gate import Gate, Limits
@@ -177,7 +179,7 @@ class Webhook:
     async def _asking(self, settings: Settings) -> AsyncIterator[tuple[Admission, Silence | None]]:
         deadline = settings.webhook_deadline
         url, path = decision_of(settings)
-        silence = None
+        silence = joint = None
         async with contextlib.AsyncExitStack() as stack:
             own = await stack.enter_async_context(self.access.open(timeout=deadline))
             placement = None
@@ -196,9 +198,13 @@ class Webhook:
                     "placement", _asking(own, path), distrust, lambda: self._undefined(path), same_opa=True
                 )
                 silence = Silence(lambda: own.answer(SPOKEN_OF, None), distrust)
+                joint = Joint(_asking(own, JOINT), path, distrust)
             rules = Question("rules", _asking(own, _RULES), distrust, lambda: "OPA has no such rules", read_rules)
             silent = silence.revision if silence else _unknown
-            yield Admission(placement, rules, self._policies_exist, self.world.record, silent, self.counted), silence
+            yield (
+                Admission(placement, rules, self._policies_exist, self.world.record, silent, joint, self.counted),
+                silence,
+            )
 
     def _policies_exist(self) -> bool:
         return self.policies.exist() is not False  # not known yet: they may

@@ -4,7 +4,10 @@ import io
 import json
 import tarfile
 
+import pytest
+
 from bridge.model.keys import Key
+from bridge.modules import joint_decision
 from bridge.modules.assembling import HIERARCHY, STRATEGIES, assemble, digest
 from bridge.modules.generating import generated
 from bridge.modules.places import Places
@@ -34,6 +37,16 @@ def test_the_policies_of_constraints_get_their_dispatcher() -> None:
     made = generated([submission("a", "package k8s.limits\n\nviolation contains 1\n")])
     assert [*made] == ["bridge/constraints/dispatch.rego"]
     assert "data.k8s.limits.violation" in made["bridge/constraints/dispatch.rego"]
+
+
+@pytest.mark.parametrize(
+    ("path", "made"),
+    [(("team", "placement"), True), (("team", "placement", "of-pods"), True), (("team",), False), (("other",), False)],
+)
+def test_placement_decision_of_a_module_gets_its_joint_decision(path: tuple[str, ...], made: bool) -> None:
+    modules = generated([submission("a", "package team.placement\n")], decision=path)
+    assert (joint_decision.FILE in modules) == made
+    assert not made or "".join(f'["{part}"]' for part in path) in modules[joint_decision.FILE]
 
 
 def test_names_are_paths_of_their_own() -> None:
