@@ -121,3 +121,69 @@ async def test_filter_by_name_namespace_and_policy_kind(shop: Bridge, page: Open
     await page.until("policyBridge.graph.position('core/Service/payments/ledger')")
     pill = "example.com/TimeoutPolicy/payments/ledger\n@core/Service/payments/ledger"
     assert (await page.position(pill)) is None
+
+
+async def test_backend_lists_the_policies_of_requests_that_it_receives(shop: Bridge, page: Opened) -> None:
+    await page.go(f"{shop.url}#object=core/Service/shop/cart")
+    await page.shows("#details .explained", "No policy has its effect at this object itself.")
+    await page.shows("#details .received", "HTTPRoute/shop/cart#checkout")
+    await page.shows("#details .received .fields", "colors.accent red CP shop/checkout")
+
+
+async def test_effective_spec_is_copied_as_yaml(shop: Bridge, page: Opened) -> None:
+    await page.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    await page.go(f"{shop.url}#object=gateway.networking.k8s.io/HTTPRoute/shop/cart%23checkout")
+    await page.page.locator("#details .yaml summary").first.click()
+    await page.page.locator("#details .yaml button").first.click()
+    await page.shows("#details .yaml .copy", "copied")
+    assert "contrast: 10\n" in await page.page.evaluate("navigator.clipboard.readText()")
+
+
+async def test_differences_are_grouped_by_route_and_brought_into_view(shop: Bridge, page: Opened) -> None:
+    await page.go(shop.url)
+    for _ in range(6):
+        await page.page.click("#zoom-in")
+    await page.page.get_by_role("tab", name="What if").click()
+    await page.page.fill("#changes-delete", "ColorPolicy/infra/brand")
+    await page.page.get_by_role("button", name="See what would change").click()
+    await page.shows("#changes-answer .group summary", "HTTPRoute/blog/posts (")
+    groups = await page.page.locator("#changes-answer .group").count()
+    assert 1 < groups < await page.page.locator("#changes-answer .difference").count()
+    at = await page.position("gateway.networking.k8s.io/HTTPRoute/blog/posts")
+    frame = await page.page.locator("#graph").bounding_box()
+    assert at
+    assert frame
+    assert frame["x"] < at["x"] < frame["x"] + frame["width"]
+
+
+@pytest.mark.parametrize("text", ["kind: [", "just a sentence", "- 1\n- 2\n"])
+async def test_unreadable_yaml_is_an_error(shop: Bridge, page: Opened, text: str) -> None:
+    await page.go(f"{shop.url}#tab=changes")
+    await page.page.fill("#changes-text", text)
+    await page.page.get_by_role("button", name="See what would change").click()
+    await page.shows("#changes-answer .verdict", "cannot be read")
+    await page.shows("#changes-answer .mistakes", "Line ")
+
+
+async def test_chips_of_kinds_with_the_same_initials_differ(shop: Bridge, page: Opened) -> None:
+    await page.go(shop.url)
+    kinds = ["AuthPolicy", "AuthorizationPolicy", "ColorPolicy", "ClientPolicy", "CachePolicy"]
+    found = await page.page.evaluate(
+        """async (types) => {
+          const { assign, monogramOf } = await import('/colors.js');
+          assign(types);
+          return types.map(monogramOf);
+        }""",
+        [f"example.com/{kind}" for kind in kinds],
+    )
+    assert len(set(found)) == len(kinds), found
+    assert all(len(chip) <= 3 for chip in found), found
+
+
+async def test_links_in_the_details_keep_the_focus(shop: Bridge, page: Opened) -> None:
+    await page.go(f"{shop.url}#object=gateway.networking.k8s.io/HTTPRoute/shop/cart%23checkout")
+    await page.shows("#details .fields", "colors.accent")
+    await page.page.locator("#details .fields .link").first.focus()
+    await page.page.keyboard.press("Enter")
+    await page.shows("#details .conditions", "Accepted")
+    assert await page.page.evaluate("document.activeElement.closest('#details') !== null")

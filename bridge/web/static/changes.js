@@ -1,12 +1,13 @@
-// The box to paste a manifest: what applying it would change, told and shown in the picture.
+// The box for manifests: what applying them would change, as text and in the picture.
 
 import { changes } from "./api.js";
 import { byId, fill, h } from "./dom.js";
 import { differencePart } from "./details.js";
-import { parts, place } from "./keys.js";
+import { byName, parts, place, short } from "./keys.js";
 import { nodeLink, policyLink } from "./links.js";
 
 const SHOWN = 40; // differences
+const OPEN = 3; // groups of differences that are open at first
 
 /** `on`: `changed(Map key -> sign, added)`; `isPolicy(key)` says how a key is written. */
 export class ChangesBox {
@@ -31,7 +32,7 @@ export class ChangesBox {
     const asked = (this.#asked += 1);
     const answer = byId("changes-answer");
     const deleted = byId("changes-delete").value.split(/\s+/).filter(Boolean);
-    fill(answer, h("p", { class: "quiet" }, "Asking OPA …"));
+    fill(answer, h("p", { class: "quiet" }, "Querying OPA …"));
     let told;
     try {
       told = await changes(byId("changes-text").value, deleted);
@@ -70,21 +71,38 @@ function summary({ objects, effective: differences, problems, mistakes = [] }) {
       objects[name].slice(0, 6).map((key, at) => [at > 0 && ", ", `${parts(key).kind} ${place(key)}`]), objects[name].length > 6 && " …"));
   const bad = problems.introduced.length + mistakes.length > 0;
   const targets = new Set(differences.map(({ target }) => target)).size;
+  if (mistakes.length && !told.length) {
+    return h("p", { class: "verdict bad", role: "alert" }, "✕ The manifests cannot be read: nothing was compared.");
+  }
   return [
     h("p", { class: bad ? "verdict bad" : "verdict good" }, bad ? "✕ " : "✓ ",
       differences.length ? `Effective policies change at ${targets.toLocaleString("en")} ${targets === 1 ? "target" : "targets"}` : "No effective policy changes",
-      problems.introduced.length > 0 && `, and ${problems.introduced.length} ${problems.introduced.length === 1 ? "problem comes" : "problems come"} with it`, "."),
+      problems.introduced.length > 0 && `, and the change introduces ${problems.introduced.length} ${problems.introduced.length === 1 ? "problem" : "problems"}`,
+      mistakes.length > 0 && `; documents with mistakes are left out`, "."),
     h("ul", { class: "summary" }, told),
   ];
 }
 
+/** Differences in groups: of a route (with its rules), of a Gateway (with its listeners), or of another object. */
 function effective({ effective: differences }) {
   if (!differences.length) return null;
-  return h("section", {}, h("h4", {}, "Effective policies"), differences.slice(0, SHOWN).map(differencePart),
-    differences.length > SHOWN && h("p", { class: "quiet" }, `and ${(differences.length - SHOWN).toLocaleString("en")} more; bridge analyze shows them all.`));
+  const groups = new Map();
+  for (const difference of differences) {
+    const { object } = parts(difference.target);
+    groups.set(object, [...(groups.get(object) ?? []), difference]);
+  }
+  let free = SHOWN;
+  const shown = [...groups].sort(([one], [other]) => byName(one, other)).map(([object, found], at) => {
+    const taken = found.slice(0, Math.max(0, free));
+    free -= taken.length;
+    return taken.length > 0 && h("details", { class: "group", ...(at < OPEN ? { open: true } : {}) },
+      h("summary", {}, `${short(object)} (${found.length} ${found.length === 1 ? "path" : "paths"})`), nodeLink(object, "Show it"), taken.map(differencePart));
+  });
+  return h("section", {}, h("h4", {}, "Effective policies"), shown,
+    differences.length > SHOWN && h("p", { class: "quiet" }, `and ${(differences.length - SHOWN).toLocaleString("en")} more; bridge analyze shows all of them.`));
 }
 
-/** What the picture marks: objects of the manifest, targets of what differs, and the policies that do. */
+/** Marks of the picture: objects of the manifests, and targets whose effective policies differ. */
 function marks({ objects, effective: differences }) {
   const found = new Map();
   for (const { target, before, after } of differences) {

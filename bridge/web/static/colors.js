@@ -1,5 +1,7 @@
 // A colour and a monogram for each policy kind, by a hash of its name: no kind is known to this page.
 
+import { kindName } from "./keys.js";
+
 const PALETTE = [
   "#2f6fd6", "#b4540a", "#23804f", "#9b3aa0", "#c23b3b", "#0d7c8a",
   "#7357d1", "#87690a", "#57771c", "#b83275", "#46657a", "#8f5330",
@@ -11,11 +13,12 @@ const given = new Map(); // by type: {color, monogram}
 export function assign(types) {
   given.clear();
   const taken = new Set();
+  const monograms = distinct([...types]);
   for (const type of [...types].sort()) {
     let at = hash(type) % PALETTE.length;
     if (taken.size < PALETTE.length) while (taken.has(at)) at = (at + 1) % PALETTE.length;
     taken.add(at);
-    given.set(type, { color: PALETTE[at], monogram: monogram(type) });
+    given.set(type, { color: PALETTE[at], monogram: monograms.get(type) });
   }
 }
 
@@ -24,10 +27,35 @@ export const colorOf = (type) => given.get(type)?.color ?? PALETTE[hash(type) % 
 export const monogramOf = (type) => given.get(type)?.monogram ?? monogram(type);
 
 /** The first letters of the words in a kind's name: CP of ColorPolicy, BTP of BackendTLSPolicy. */
-function monogram(type) {
-  const name = type.slice(type.lastIndexOf("/") + 1);
-  const words = name.match(/[A-Z]+(?![a-z])|[A-Z][a-z0-9]*/g) ?? [name];
-  return words.map((word) => word[0]).join("").slice(0, 3).toUpperCase();
+const monogram = (type) => initials(words(type));
+
+const words = (type) => kindName(type).match(/[A-Z]+(?![a-z])|[A-Z][a-z0-9]*/g) ?? [kindName(type)];
+
+const initials = (all) => all.map((word) => word[0]).join("").slice(0, 3).toUpperCase();
+
+/** Ways to write a kind that other kinds share the initials with: AhP of AuthPolicy, AnP of AuthorizationPolicy. */
+function* variants(type) {
+  const [first, ...others] = words(type);
+  const rest = initials(others);
+  for (let at = 1; at < first.length; at += 1) yield first[0] + first.at(-at) + rest.slice(0, 2);
+  for (let number = 2; ; number += 1) yield initials([first, ...others]).slice(0, 2) + number;
+}
+
+/** A monogram for each type, no two alike. */
+function distinct(types) {
+  const sharing = new Map();
+  for (const type of types.sort()) sharing.set(monogram(type), [...(sharing.get(monogram(type)) ?? []), type]);
+  const found = new Map();
+  const taken = new Set(sharing.keys());
+  for (const [usual, alike] of sharing) {
+    for (const type of alike) {
+      let given = usual;
+      if (alike.length > 1) for (given of variants(type)) if (!taken.has(given)) break;
+      taken.add(given);
+      found.set(type, given);
+    }
+  }
+  return found;
 }
 
 function hash(text) {

@@ -52,7 +52,7 @@ export class Connection {
 
   #connected() {
     if (this.#lost) {
-      this.#announce("Connected again: the picture is of now.");
+      this.#announce("Connected again: the picture is current.");
       if (!this.#loaded) this.#load();
     }
     this.#lost = false;
@@ -60,7 +60,7 @@ export class Connection {
   }
 
   #gone() {
-    if (!this.#lost) this.#announce("The connection to the bridge is lost. The picture is the last that was told; trying again …");
+    if (!this.#lost) this.#announce("The connection to the bridge is lost. The picture shows the last known state; the page reconnects every second.");
     this.#lost = true;
     this.#tell();
     this.#probe();
@@ -122,7 +122,7 @@ export class Connection {
   #wantToken() {
     this.#locked = true;
     this.#stop?.();
-    this.#say("bad", "a token is needed");
+    this.#say("bad", "token needed");
     byId("login").showModal();
   }
 
@@ -146,7 +146,7 @@ export class Connection {
     else this.#say("good", "live");
     const reasons = Object.entries(this.#state.reasons ?? {});
     const told = this.#lost
-      ? [h("p", {}, "The connection to the bridge is lost; trying again every second. What you see is the last that was told.")]
+      ? [h("p", {}, "The connection to the bridge is lost. The picture shows the last known state; the page reconnects every second.")]
       : reasons.map(([name, why]) => h("p", {}, h("strong", {}, name), `: ${why}`));
     fill(byId("banner-state"), told);
     this.#banner();
@@ -169,8 +169,5 @@ export class Connection {
 
   #announce(text) {
     byId("announcement").textContent = text;
-    byId("announcement").classList.add("shown");
-    clearTimeout(this.fading);
-    this.fading = setTimeout(() => byId("announcement").classList.remove("shown"), 6000);
   }
 }

@@ -1,14 +1,15 @@
-// What is known of the object or policy that is chosen.
+// Details of the chosen object or policy.
 
 import { query } from "./api.js";
-import { fill, h } from "./dom.js";
+import { breakable, fill, h } from "./dom.js";
 import { effectiveKind, fieldTable } from "./effective.js";
-import { kindName, parts } from "./keys.js";
+import { byName, kindName, parts } from "./keys.js";
 import { chip, nodeLink, policyLink, trail } from "./links.js";
 import { outcomeNamed, outcomeOf } from "./outcomes.js";
 
-const MANY = 60; // nodes below a target from which on a person is asked whether all of them shall be explained
+const MANY = 60; // nodes below a target beyond which the page asks before it explains all of them
 const LISTED = 12;
+const SENDERS = 12; // rules whose policies are listed at a backend
 const LEVELS = ["GatewayClass", "Gateway", "ListenerSet", "Listener", "Route", "Rule", "Backend", "Port"]; // the usual order
 const COMPARED = 25; // effective targets of a policy of which before and after are computed
 
@@ -17,6 +18,7 @@ export class Details {
   #wire;
   #asked = 0;
   #shown;
+  #hadFocus = false; // whether the focus was in the content that is being replaced
 
   constructor(element, wire) {
     this.#element = element;
@@ -28,41 +30,51 @@ export class Details {
     const asked = (this.#asked += 1);
     const again = key === this.#shown;
     this.#shown = key;
-    if (!key) return void fill(this.#element, overview(this.#wire, topology));
+    this.#hadFocus = this.#element.contains(document.activeElement);
+    if (!key) return void this.#fill(overview(this.#wire, topology));
     const isPolicy = topology.attachedTo(key).length > 0 || !topology.has(key);
-    if (!again) fill(this.#element, head(key, topology), h("p", { class: "quiet", role: "status" }, "Asking OPA …"));
+    if (!again) this.#fill(head(key, topology), h("p", { class: "quiet", role: "status" }, "Querying OPA …"));
     let body;
     try {
-      body = isPolicy ? await policyBody(key, topology) : await nodeBody(key, topology, (told) => this.#late(asked, told, key, topology));
+      body = isPolicy ? await policyBody(key, topology) : await nodeBody(key, topology, (late) => this.#late(asked, late, key, topology));
     } catch (error) {
       body = [h("p", { class: "error", role: "alert" }, error.message)];
     }
     if (asked !== this.#asked) return;
     const { scrollTop } = this.#element.parentElement;
-    fill(this.#element, head(key, topology), body);
+    this.#hadFocus ||= this.#element.contains(document.activeElement);
+    this.#fill(head(key, topology), body);
     if (again) this.#element.parentElement.scrollTop = scrollTop;
   }
 
   #late(asked, body, key, topology) {
-    if (asked === this.#asked) fill(this.#element, head(key, topology), body);
+    if (asked !== this.#asked) return;
+    this.#hadFocus = true; // the button that asked is replaced
+    this.#fill(head(key, topology), body);
+  }
+
+  /** Replace the content. Focus that was in it goes to the new heading: keys go on from there. */
+  #fill(...content) {
+    fill(this.#element, content);
+    if (this.#hadFocus) this.#element.querySelector("h3")?.focus({ preventScroll: true });
   }
 }
 
-/** What stands there while nothing is chosen: what there is, and what wants a look. */
+/** The panel while nothing is chosen: numbers of objects, and policies that need attention. */
 function overview(wire, topology) {
   const levels = new Map();
   for (const level of LEVELS) levels.set(level, 0);
   for (const { level } of topology.nodes.values()) levels.set(level, (levels.get(level) ?? 0) + 1);
   const troubled = wire.troubled();
   return h("div", { class: "overview" },
-    h("h3", {}, "Choose an object or a policy"),
-    h("p", { class: "quiet" }, "Click a card, or choose a row of the outline with Enter: then here is what holds there, which policy each field comes from, and why."),
+    h("h3", { tabindex: -1 }, "Choose an object or a policy"),
+    h("p", { class: "quiet" }, "Click a card, or press Enter on a row of the outline, to see the effective policies, which policy each field comes from, and why."),
     wire.isWhole && h("dl", { class: "numbers" }, [...levels].filter(([, count]) => count > 0).map(([level, count]) => h("div", {}, h("dd", {}, count.toLocaleString("en")), h("dt", {}, level)))),
     troubled.length > 0 && h("section", {}, h("h4", {}, "Worth a look"),
       h("ul", { class: "stack" }, troubled.slice(0, 60).map(({ policy, outcome, reason, message }) => {
         const { sign, word, tone } = outcomeNamed(outcome);
         return h("li", { class: tone }, h("span", { class: "sign", "aria-hidden": "true" }, sign),
-          h("span", {}, policyLink(policy), " ", h("span", { class: "word" }, reason ?? `${word} wherever it reaches`)),
+          h("span", {}, policyLink(policy), " ", h("span", { class: "word" }, reason ?? `${word} on every path`)),
           message && h("span", { class: "quiet" }, message));
       })), troubled.length > 60 && h("p", { class: "quiet" }, `and ${troubled.length - 60} more`)));
 }
@@ -72,7 +84,7 @@ function head(key, topology) {
   const node = topology.nodes.get(key);
   return h("header", { class: "object" },
     h("p", { class: "caption" }, !node && [chip(type), " "], kind, node?.level && node.level !== kind && ` · ${node.level}`, namespace && ` · ${namespace}`),
-    h("h3", {}, name, section && h("span", { class: "section" }, `#${section}`)));
+    h("h3", { tabindex: -1 }, breakable(name), section && h("span", { class: "section" }, `#${section}`)));
 }
 
 async function nodeBody(key, topology, later) {
@@ -86,28 +98,39 @@ async function nodeBody(key, topology, later) {
   if (below > MANY) {
     const explain = async (event) => {
       event.target.disabled = true;
-      event.target.textContent = "Asking OPA …";
-      let told;
+      event.target.textContent = "Querying OPA …";
+      let answer;
       try {
-        told = await explained(key);
+        answer = await explained(key, topology);
       } catch (error) {
-        told = h("p", { class: "error", role: "alert" }, error.message);
+        answer = h("p", { class: "error", role: "alert" }, error.message);
       }
-      later([attached, told, around]);
+      later([attached, answer, around]);
     };
     return [attached,
       h("section", {}, h("h4", {}, "Effective policies"),
-        h("p", {}, `${below.toLocaleString("en")}${isCut ? " nodes or more" : " nodes"} stand below: what holds is told for each of them. Choose one, or `,
+        h("p", {}, `${below.toLocaleString("en")}${isCut ? " nodes or more" : " nodes"} are below, each with its own effective policies. Choose one, or `,
           h("button", { type: "button", class: "action", on: { click: explain } }, "explain them all"), ".")),
       around];
   }
-  return [attached, await explained(key), around];
+  return [attached, await explained(key, topology), around];
 }
 
-async function explained(key) {
-  const answer = await query("explain", { target: key });
-  return h("section", { class: "explained" }, h("h4", { class: "lead" }, "Effective policies"),
-    answer.length ? answer.map((one) => effectiveKind(one, key)) : h("p", { class: "quiet" }, "No policy holds here."));
+/** The effective policies at a node and below it; at a backend also those of the rules that send requests to it. */
+async function explained(key, topology) {
+  const senders = ["Backend", "Port"].includes(topology.nodes.get(key)?.level)
+    ? [...topology.ancestors([key])].filter((above) => topology.nodes.get(above).level === "Rule").sort(byName) : [];
+  const [answer, ...sent] = await Promise.all(
+    [key, ...senders.slice(0, SENDERS)].map((target) => query("explain", { target })));
+  const received = sent.flat();
+  return [
+    h("section", { class: "explained" }, h("h4", { class: "lead" }, "Effective policies"),
+      answer.map((one) => effectiveKind(one, key)),
+      !answer.length && h("p", { class: "quiet" }, received.length ? "No policy has its effect at this object itself." : "No policy applies here.")),
+    received.length > 0 && h("section", { class: "received" }, h("h4", { class: "lead" }, "Effective policies of the requests that it receives"),
+      received.map((one) => effectiveKind(one, key)),
+      senders.length > SENDERS && h("p", { class: "quiet" }, `The first ${SENDERS} of ${senders.length.toLocaleString("en")} rules that send requests here. Choose a rule for its policies.`)),
+  ];
 }
 
 function attachedPart(node) {
@@ -122,7 +145,7 @@ function attachedPart(node) {
 
 function refusedPart({ refused }) {
   if (!refused.length) return null;
-  return h("section", {}, h("h4", {}, "Links that do not count"),
+  return h("section", {}, h("h4", {}, "Rejected links"),
     refused.map(({ parent, child, reason }) => h("p", { class: "refused" }, nodeLink(parent), " → ", nodeLink(child), ": ", h("strong", {}, reason))));
 }
 
@@ -143,7 +166,7 @@ async function policyBody(key, topology) {
   const routes = topology.routesAround(impact.scopes.filter((scope) => topology.has(scope)));
   return [
     h("section", {}, h("h4", {}, "Attached to"),
-      targets.length ? h("ul", { class: "reach" }, targets.map((target) => h("li", {}, nodeLink(target)))) : h("p", { class: "quiet" }, "Nothing that exists.")),
+      targets.length ? h("ul", { class: "reach" }, targets.map((target) => h("li", {}, nodeLink(target)))) : h("p", { class: "quiet" }, "No object that exists.")),
     outcomesPart(impact.counts),
     reachPart("Routes that it reaches", reachedRoutes(impact, topology, routes)),
     conditionsPart(status[0]),
@@ -172,9 +195,9 @@ function conditionsPart(status) {
 }
 
 function outcomesPart({ scopes, compared, outcomes }) {
-  const told = Object.entries(outcomes).filter(([, count]) => count > 0);
+  const counted = Object.entries(outcomes).filter(([, count]) => count > 0);
   return h("section", {}, h("h4", {}, `Reaches ${scopes.toLocaleString("en")} effective ${scopes === 1 ? "target" : "targets"}`),
-    told.length > 0 && h("p", { class: "tally" }, told.map(([name, count]) => {
+    counted.length > 0 && h("p", { class: "tally" }, counted.map(([name, count]) => {
       const { sign, word, tone } = outcomeNamed(name);
       return h("span", { class: tone }, `${sign} ${word} on ${count} ${count === 1 ? "path" : "paths"}`);
     }), compared < scopes && h("span", { class: "quiet" }, `(of the first ${compared} targets)`)));
@@ -187,10 +210,10 @@ function withoutPart({ ifDeleted }) {
     ifDeleted.length > LISTED && h("p", { class: "quiet" }, `and ${ifDeleted.length - LISTED} paths more`));
 }
 
-/** Before and after of one path, as `impact` and `differences` tell it. */
+/** Before and after of one path, as in the answers of `impact` and `differences`. */
 export function differencePart({ policyKind, path, before, after }) {
-  const side = (name, told) => h("div", {}, h("h6", {}, name),
-    told ? (told.error ? h("p", { class: "error" }, told.error.message) : fieldTable(told.spec, told.origins)) : h("p", { class: "quiet" }, "nothing"));
+  const side = (name, answer) => h("div", {}, h("h6", {}, name),
+    answer ? (answer.error ? h("p", { class: "error" }, answer.error.message) : fieldTable(answer.spec, answer.origins)) : h("p", { class: "quiet" }, "nothing"));
   return h("div", { class: "difference" }, policyKind && h("p", {}, chip(policyKind), ` ${kindName(policyKind)}`), trail(path),
     h("div", { class: "sides" }, side("Before", before), side("After", after)));
 }

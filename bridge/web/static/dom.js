@@ -32,6 +32,9 @@ export function paint(element, name, value) {
   return element;
 }
 
+/** A name that may wrap after its dots and slashes, not in the middle of a word. */
+export const breakable = (name) => name.split(/(?<=[./#])/).flatMap((piece, at) => (at ? [document.createElement("wbr"), piece] : [piece]));
+
 export const byId = (id) => document.getElementById(id);
 
 function content(children) {

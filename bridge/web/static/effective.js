@@ -1,10 +1,11 @@
-// Effective policies as a person reads them: each field with its origin, what became of each policy, and why.
+// Effective policies for people: each field with its origin, the outcome of each policy, and why.
 
-import { h } from "./dom.js";
+import { breakable, h } from "./dom.js";
 import { kindName } from "./keys.js";
 import { chip, nodeLink, policyLink, trail } from "./links.js";
 import { outcomeNamed } from "./outcomes.js";
 import { fields } from "./pointers.js";
+import { yaml, yamlBlock } from "./yaml.js";
 
 /** One kind's part of an answer of `explain` or `effective`. */
 export function effectiveKind({ policyKind, target, paths, attachments = [], links = [] }, shownTarget) {
@@ -13,7 +14,7 @@ export function effectiveKind({ policyKind, target, paths, attachments = [], lin
     { class: "effective", data: { kind: policyKind } },
     h("h4", {}, chip(policyKind), ` ${kindName(policyKind)}`, target !== shownTarget && [" at ", nodeLink(target)]),
     alike(paths).map(pathPart),
-    !paths.length && h("p", { class: "quiet" }, "Nothing of this kind holds here."),
+    !paths.length && h("p", { class: "quiet" }, "No policy of this kind applies here."),
     attachments.length > 0 && h("h5", {}, "Attached, but does not count"),
     attachments.map((one) =>
       h("p", { class: "refused" }, h("span", { class: "sign", "aria-hidden": "true" }, "✕"), " ", policyLink(one.policy),
@@ -25,7 +26,7 @@ export function effectiveKind({ policyKind, target, paths, attachments = [], lin
   );
 }
 
-/** Paths on which the same holds for the same reasons are told together. */
+/** Group the paths that have the same result for the same reasons. */
 function alike(paths) {
   const found = new Map();
   for (const path of paths) {
@@ -44,6 +45,7 @@ function pathPart(path) {
     path.error ? h("p", { class: "error" }, `${path.error.code}: ${path.error.message}`) : fieldTable(path.spec, path.origins),
     stack(path.policies),
     path.steps?.length > 0 && why(path.steps),
+    !path.error && yamlBlock("Effective spec as YAML", path.spec),
   );
 }
 
@@ -56,7 +58,7 @@ export function fieldTable(spec, origins) {
     { class: "fields" },
     h("thead", {}, h("tr", {}, ["Field", "Value", "From"].map((name) => h("th", { scope: "col" }, name)))),
     h("tbody", {}, rows.map(({ name, value, removed, origin }) =>
-      h("tr", {}, h("th", { scope: "row" }, name), h("td", { class: removed ? "removed" : "" }, removed ? "taken away" : value),
+      h("tr", {}, h("th", { scope: "row" }, breakable(name)), h("td", { class: removed ? "removed" : "" }, removed ? "removed" : value),
         h("td", {}, origin ? policyLink(origin) : "–")))),
   );
 }
@@ -81,8 +83,8 @@ function stack(policies) {
 }
 
 const WINS = {
-  Established: "the established values stay, and what the challenger adds is gone",
-  Challenger: "the challenger's values hold",
+  Established: "the established values stay, and the challenger adds nothing",
+  Challenger: "the challenger's values win",
 };
 
 function why(steps) {
@@ -94,7 +96,7 @@ function why(steps) {
       h("li", {},
         h("p", {}, list(established), " is established, ", list(challenger), " challenges. By ", h("strong", {}, strategy), " ",
           winner === "Both" ? "both keep values" : WINS[winner] ?? winner, "."),
-        h("pre", {}, JSON.stringify(result, null, 1))))),
+        h("pre", { tabindex: 0, "aria-label": "Result of the step" }, yaml(result))))),
   );
 }
 

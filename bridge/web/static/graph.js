@@ -10,7 +10,8 @@ import { Painter } from "./painter.js";
 import { naming, pills } from "./visible.js";
 
 const CURVED = 1200; // edges up to which they are drawn as curves
-const READABLE = 0.5; // the zoom below which a first picture does not go: it shows its beginning instead
+const READABLE = 0.3; // the zoom below which the first picture shows its beginning instead of everything
+const START = 0.55; // the zoom of such a beginning
 
 /** `on`: `choose(key | undefined)`, `toggle(id, open)`. */
 export class Graph {
@@ -20,6 +21,7 @@ export class Graph {
   #structure = "";
   #positions = new Map();
   #fitted = false;
+  #moved = false; // whether the user has moved or zoomed the picture since it was last fitted
   #anchor;
 
   constructor(container, canvas, on) {
@@ -38,6 +40,7 @@ export class Graph {
       hideEdgesOnViewport: false,
     });
     this.#painter = new Painter(this.#cy, canvas);
+    this.#cy.on("dragpan scrollzoom pinchzoom", () => { this.#moved = true; });
     this.#cy.on("tap", (event) => this.#tapped(event));
     this.#cy.on("dbltap", "node.opens", (event) => this.#toggle(event.target));
     this.#cy.on("mouseover", "node", (event) => {
@@ -85,30 +88,33 @@ export class Graph {
     }
   }
 
-  /** Show everything; `readable`: but no smaller than can be read. */
+  /** Show everything; `readable`: or the beginning, where everything would be too small to read. */
   fit(readable = false) {
     const cy = this.#cy;
+    this.#moved = false;
     cy.resize();
-    cy.fit(undefined, 36);
+    cy.fit(undefined, Math.min(24, cy.width() / 40));
     if (cy.zoom() > 1.1) cy.zoom({ level: 1.1, renderedPosition: { x: cy.width() / 2, y: cy.height() / 2 } });
     if (readable && cy.zoom() < READABLE) {
-      cy.zoom(READABLE);
+      cy.zoom(START);
       const box = cy.elements().boundingBox();
-      const tall = box.h * READABLE > cy.height() - 60;
-      const wide = box.w * READABLE > cy.width() - 60;
+      const tall = box.h * START > cy.height() - 60;
+      const wide = box.w * START > cy.width() - 60;
       cy.pan({
-        x: wide ? 32 - box.x1 * READABLE : (cy.width() - box.w * READABLE) / 2 - box.x1 * READABLE,
-        y: tall ? this.#rootTop(READABLE) : (cy.height() - box.h * READABLE) / 2 - box.y1 * READABLE,
+        x: wide ? 16 - box.x1 * START : (cy.width() - box.w * START) / 2 - box.x1 * START,
+        y: tall ? this.#rootTop(START) : (cy.height() - box.h * START) / 2 - box.y1 * START,
       });
     }
   }
 
   zoomBy(factor) {
     const cy = this.#cy;
+    this.#moved = true;
     cy.zoom({ level: cy.zoom() * factor, renderedPosition: { x: cy.width() / 2, y: cy.height() / 2 } });
   }
 
   panBy(x, y) {
+    this.#moved = true;
     this.#cy.panBy({ x, y });
   }
 
@@ -118,7 +124,9 @@ export class Graph {
     if (node.empty()) return;
     const { x, y } = node.renderedPosition();
     const inside = x > 60 && y > 40 && x < this.#cy.width() - 60 && y < this.#cy.height() - 40;
-    if (!inside) this.#cy.center(node);
+    if (inside) return;
+    this.#moved = true;
+    this.#cy.center(node);
   }
 
   /** The node that stays where it is on the screen when the next picture is another one. */
@@ -126,8 +134,22 @@ export class Graph {
     this.#anchor = id;
   }
 
+  /** Show several nodes: in place if all are in the picture, else fitted. */
+  revealAll(ids) {
+    const cy = this.#cy;
+    const found = cy.collection(ids.map((id) => cy.getElementById(id)).filter((node) => node.nonempty()));
+    if (found.empty()) return;
+    const { x1, y1, x2, y2 } = found.renderedBoundingBox();
+    if (x1 >= 0 && y1 >= 0 && x2 <= cy.width() && y2 <= cy.height() && cy.zoom() >= START) return;
+    this.#moved = true;
+    cy.fit(found, 40);
+    if (cy.zoom() > 1) cy.zoom({ level: 1, renderedPosition: { x: cy.width() / 2, y: cy.height() / 2 } });
+  }
+
+  /** The space for the picture has changed: fit again, unless the user has chosen a part. */
   resize() {
     this.#cy.resize();
+    if (this.#fitted && !this.#moved) this.fit(true);
   }
 
   refreshColors() {
@@ -254,7 +276,7 @@ function describe(topology, filtered, shown, { chosen, on, changed }) {
     const opens = entry.inside > 0;
     const size = entry.key?.includes("#") ? SECTION : CARD;
     items.push({
-      id: entry.id, key: entry.key, caption, name, dim, mark, size,
+      id: entry.id, key: entry.key, caption, name, dim, mark, size, isChosen: entry.key !== undefined && entry.key === chosen,
       badge: opens && !entry.open ? `${entry.inside.toLocaleString("en")} ▸` : opens && !shown.everything ? "▾" : "",
       title: entry.key ? short(entry.key) : `${caption} ${name}`,
       classes: classes({

@@ -2,11 +2,11 @@
 
 import dagre from "./vendor/dagre.js";
 
-export const CARD = { width: 186, height: 46 }; // of an object
-export const SECTION = { width: 150, height: 40 }; // of a listener, a rule, a port
+export const CARD = { width: 176, height: 46 }; // of an object
+export const SECTION = { width: 144, height: 40 }; // of a listener, a rule, a port
 export const PILL = { height: 21, indent: 18, gap: 5 };
 const ROW_GAP = 15;
-const COLUMN_GAP = 48;
+const COLUMN_GAP = 40;
 const DAGRE_NODES = 160; // beyond, dagre takes longer than a person likes to wait for a change
 
 /** The height that a card takes with the policies below it. */
@@ -17,7 +17,7 @@ const blockHeight = ({ size, pills }) => size.height + pills * (PILL.height + PI
  * `edges`: [{from, to, side}], `children`: Map id -> ids, `roots`: ids.
  */
 export function arrange(cards, edges, children, roots) {
-    // A tree needs nobody who avoids crossings, and keeps its order; dagre would take longer over many.
+  // A tree has no crossings to avoid, and keeps its order; dagre would take longer with many cards.
   const plain = cards.length > DAGRE_NODES || isTree(edges);
   const blocks = plain ? byWalk(cards, edges, children, roots) : byDagre(cards, edges);
   const positions = new Map();

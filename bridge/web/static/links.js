@@ -1,7 +1,7 @@
 // Names of objects and policies as buttons that choose them, and the small marks beside them.
 
 import { colorOf, monogramOf } from "./colors.js";
-import { h, paint } from "./dom.js";
+import { breakable, h, paint } from "./dom.js";
 import { kindName, parts, place, short } from "./keys.js";
 
 let choose = () => {};
@@ -13,7 +13,7 @@ export const onChoose = (listener) => {
 
 /** A node or object. */
 export const nodeLink = (key, text = short(key)) =>
-  h("button", { class: "link", type: "button", title: key, on: { click: () => choose(key) } }, text);
+  h("button", { class: "link", type: "button", title: key, on: { click: () => choose(key) } }, breakable(text));
 
 /** A policy, with the mark of its kind. */
 export const policyLink = (key) => h("span", { class: "policy" }, chip(parts(key).type), " ", nodeLink(key, place(key)));

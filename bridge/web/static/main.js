@@ -7,6 +7,7 @@ import { Details } from "./details.js";
 import { byId } from "./dom.js";
 import { Filtered, isFiltered, noFilters } from "./filtering.js";
 import { Filters } from "./filters.js";
+import { setUpFrame } from "./frame.js";
 import { Graph } from "./graph.js";
 import { readHash, writeHash } from "./hash.js";
 import { onChoose } from "./links.js";
@@ -29,6 +30,7 @@ const store = new Store(topology, wire, refreshed);
 const state = { chosen: undefined, tab: "details", filters: noFilters(), opened: new Map(), way: null, changed: new Map(), added: new Map() };
 const drawn = { count: 0, at: 0, told: 0, shown: 0 }; // for tests and measurements
 
+const frame = setUpFrame(); // first: the picture is fitted into the space that the panels leave
 const on = { choose, toggle };
 const graph = new Graph(byId("graph"), byId("paint"), on);
 const outline = new Outline(byId("outline"), on);
@@ -47,6 +49,7 @@ new ChangesBox({
     await store.ensure(keys.keys());
     Object.assign(state, { changed: keys, added });
     draw();
+    graph.revealAll([...keys.keys()].flatMap(nodesOf));
   },
   isPolicy: (key) => wire.isPolicy(key),
 });
@@ -76,6 +79,7 @@ async function choose(key) {
 }
 
 function showTab(tab) {
+  if (tab !== state.tab || state.chosen) frame.openPanel();
   state.tab = tab;
   selectTab(tab);
 }

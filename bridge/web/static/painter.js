@@ -1,14 +1,19 @@
 // The text on cards and pills, on a canvas over Cytoscape's: names, captions, signs; an overridden policy is struck out.
+// Text never gets smaller than can be read: far out, captions go first, then the names of policies; where cards are
+// smaller than a line, names are labels beside them, as many as fit without covering each other.
 
 import { colors } from "./theme.js";
-import { PILL } from "./layout.js";
+import { CARD, PILL } from "./layout.js";
 
-const SMALLEST = 0.34; // zoom below which text is too small to read, and is left out
 const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif";
-const NAME = `600 14.5px ${FONT}`;
-const CAPTION = `11.5px ${FONT}`;
-const PILL_NAME = `12.5px ${FONT}`;
-const CHIP = `700 9px ${FONT}`;
+const NAME = 14.5; // sizes of text at zoom 1
+const CAPTION = 11.5;
+const PILL_NAME = 12.5;
+const CHIP = 9;
+const SMALLEST = { name: 10.5, caption: 8.5, pill: 8.5 }; // pixels on the screen
+const LINE = 12; // pixels on the screen that a card needs for its name
+const LABELS = 120; // labels drawn at once, far out
+const LABEL = 150; // pixels that a label may be wide
 
 /** Paints `items` (what `describe` in graph.js makes of nodes) over a Cytoscape instance. */
 export class Painter {
@@ -36,8 +41,9 @@ export class Painter {
     context.setTransform(1, 0, 0, 1, 0, 0);
     context.clearRect(0, 0, canvas.width, canvas.height);
     const zoom = cy.zoom();
-    if (zoom < SMALLEST) return;
     const { x, y } = cy.pan();
+    if (CARD.height * zoom < LINE) return void this.#labels(context, ratio, { zoom, x, y, width, height });
+    this.zoom = zoom;
     context.setTransform(ratio * zoom, 0, 0, ratio * zoom, ratio * x, ratio * y);
     context.textBaseline = "middle";
     const [left, top, right, bottom] = [-x / zoom, -y / zoom, (width - x) / zoom, (height - y) / zoom];
@@ -51,30 +57,66 @@ export class Painter {
     context.globalAlpha = 1;
   }
 
+  /** A font of a size at zoom 1, enlarged so that it is `least` pixels on the screen. */
+  #font(size, least, weight = "") {
+    return `${weight} ${Math.max(size, least / this.zoom).toFixed(2)}px ${FONT}`;
+  }
+
   #card(context, item) {
     const { width, height } = item.size;
-    const start = item.x - width / 2 + 11;
-    const room = width - 22 - (item.badge ? 10 + 7 * item.badge.length : 0);
-    context.fillStyle = this.colors.dim;
-    context.font = CAPTION;
-    context.fillText(cut(context, item.caption, room), start, item.y - 9);
+    const start = item.x - width / 2 + Math.min(11, 7 / this.zoom);
+    const room = width - 2 * Math.min(11, 7 / this.zoom) - (item.badge ? 10 + 7 * item.badge.length : 0);
+    const hasCaption = CAPTION * this.zoom >= SMALLEST.caption;
+    if (hasCaption) {
+      context.fillStyle = this.colors.dim;
+      context.font = this.#font(CAPTION, SMALLEST.caption);
+      context.fillText(cut(context, item.caption, room), start, item.y - 9);
+    }
     context.fillStyle = this.colors.ink;
-    context.font = NAME;
-    context.fillText(cut(context, item.name, room), start, item.y + 8);
+    context.font = this.#font(NAME, SMALLEST.name, 600);
+    context.fillText(cut(context, item.name, room), start, item.y + (hasCaption ? 8 : 0.5));
     if (item.badge) {
-      context.font = PILL_NAME;
+      context.font = this.#font(PILL_NAME, SMALLEST.pill);
       context.textAlign = "right";
       context.fillStyle = this.colors.accent;
       context.fillText(item.badge, item.x + width / 2 - 10, item.y);
       context.textAlign = "left";
     }
     if (item.mark) {
-      context.font = NAME;
+      context.font = this.#font(NAME, SMALLEST.name, 600);
       context.fillStyle = this.colors.changed;
       context.textAlign = "right";
       context.fillText(item.mark, item.x + width / 2 - 8, item.y - height / 2 + 11);
       context.textAlign = "left";
     }
+  }
+
+  /** Far out: names beside their cards, the chosen and the top of the hierarchy first. */
+  #labels(context, ratio, { zoom, x, y, width, height }) {
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.textBaseline = "middle";
+    context.font = `600 ${SMALLEST.name}px ${FONT}`;
+    const weight = (item) => (item.isChosen ? 2 : 0) + (item.dim ? 0 : 1);
+    const cards = this.items.filter((item) => !item.pill);
+    cards.sort((one, other) => weight(other) - weight(one) || one.x - other.x || one.y - other.y);
+    const placed = [];
+    for (const item of cards) {
+      const left = (item.x - item.size.width / 2) * zoom + x;
+      const middle = item.y * zoom + y;
+      if (left < 0 || left > width || middle < 0 || middle > height) continue;
+      const text = cut(context, item.name, LABEL);
+      const box = { left, right: left + context.measureText(text).width + 6, top: middle - 7, bottom: middle + 7 };
+      if (placed.some((other) => covers(box, other))) continue;
+      placed.push(box);
+      context.globalAlpha = 0.8;
+      context.fillStyle = this.colors.card;
+      context.fillRect(box.left, box.top, box.right - box.left, 14);
+      context.globalAlpha = item.dim ? 0.5 : 1;
+      context.fillStyle = this.colors.ink;
+      context.fillText(text, left + 3, middle + 0.5);
+      if (placed.length === LABELS) break;
+    }
+    context.globalAlpha = 1;
   }
 
   #pill(context, item) {
@@ -88,8 +130,9 @@ export class Painter {
     context.lineTo(left - 1, item.y);
     context.stroke();
     let start = left + 9;
+    const isNamed = PILL.height * this.zoom >= SMALLEST.pill;
     if (item.monogram) {
-      context.font = CHIP;
+      context.font = this.#font(CHIP, Math.min(7, (PILL.height - 5) * this.zoom), 700);
       const width = context.measureText(item.monogram).width + 10;
       context.fillStyle = item.color;
       context.beginPath();
@@ -99,9 +142,9 @@ export class Painter {
       context.fillText(item.monogram, left + 10, item.y + 0.5);
       start = left + width + 11;
     }
-    context.font = PILL_NAME;
+    context.font = this.#font(PILL_NAME, Math.min(SMALLEST.pill, (PILL.height - 2) * this.zoom));
     context.fillStyle = item.muted ? this.colors.dim : this.colors.ink;
-    const text = cut(context, item.name, left + item.size.width - 22 - start);
+    const text = isNamed ? cut(context, item.name, left + item.size.width - 22 - start) : "";
     context.fillText(text, start, item.y + 0.5);
     if (item.struck) {
       context.strokeStyle = this.colors.dim;
@@ -116,6 +159,10 @@ export class Painter {
     context.textAlign = "left";
   }
 }
+
+/** Whether two boxes on the screen cover each other. */
+const covers = (one, other) =>
+  one.left < other.right && other.left < one.right && one.top < other.bottom && other.top < one.bottom;
 
 const cuts = new Map();
 

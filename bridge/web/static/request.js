@@ -1,4 +1,4 @@
-// The box to try a request: which rule serves it, where it leads, and what holds for it.
+// The box to try a request: which rule serves it, where it goes, and its effective policies.
 
 import { query } from "./api.js";
 import { byId, fill, h } from "./dom.js";
@@ -62,7 +62,7 @@ export class RequestBox {
     const { host, path, method, headers, query: parameters, port, gateway, source } = this.fields;
     const answer = byId("request-answer");
     this.#on.asked(this.fields);
-    fill(answer, h("p", { class: "quiet" }, "Asking OPA …"));
+    fill(answer, h("p", { class: "quiet" }, "Querying OPA …"));
     let result;
     try {
       result = await query("request", {
@@ -104,9 +104,9 @@ function served({ gateway, listener, route, rule, backends, filters, policies, a
         problem && h("p", { class: "refused" }, h("strong", {}, problem.reason), ` – ${problem.message}`)))),
     filters.length > 0 && h("p", {}, backends.length ? "through " : "", filters.map(({ type }) => type).join(", ")),
     !backends.length && !filters.length && h("p", { class: "quiet" }, "no backend"),
-    h("h4", { class: "lead" }, "What holds for it"),
-    policies.length ? policies.map((one) => effectiveKind(one, undefined)) : h("p", { class: "quiet" }, "No policy holds for it."),
-    also.length > 0 && h("h4", {}, "Taken by other listeners too"),
+    h("h4", { class: "lead" }, "Effective policies"),
+    policies.length ? policies.map((one) => effectiveKind(one, undefined)) : h("p", { class: "quiet" }, "No policy applies to it."),
+    also.length > 0 && h("h4", {}, "Other listeners that take it too"),
     also.length > 0 && h("ul", { class: "reach" }, also.map((one) => h("li", {}, nodeLink(one.listener), one.rule && [" → ", nodeLink(one.rule)]))),
   ];
 }

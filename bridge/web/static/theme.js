@@ -1,13 +1,15 @@
-// Dark, light, or as the system says. A choice is kept in the browser.
+// Dark, light, or as the system says. The browser keeps a choice.
 
-const KEPT = "policy-bridge-theme";
+import { recall, remember } from "./storage.js";
+
 const CHOICES = ["auto", "light", "dark"];
 const NAMES = { auto: "as the system", light: "light", dark: "dark" };
 const SIGNS = { auto: "◐", light: "☀", dark: "☾" };
 
 /** Set up the switch; `changed` is called when colours are others. */
 export function setUpTheme(button, changed) {
-  let choice = read();
+  const kept = recall("theme");
+  let choice = CHOICES.includes(kept) ? kept : "auto";
   const apply = () => {
     document.documentElement.dataset.theme = choice;
     button.textContent = SIGNS[choice];
@@ -17,7 +19,7 @@ export function setUpTheme(button, changed) {
   };
   button.addEventListener("click", () => {
     choice = CHOICES[(CHOICES.indexOf(choice) + 1) % CHOICES.length];
-    write(choice);
+    remember("theme", choice);
     apply();
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", changed);
@@ -32,21 +34,4 @@ export function colors() {
     found[name] = style.getPropertyValue(`--${name}`).trim();
   }
   return found;
-}
-
-function read() {
-  try {
-    const kept = localStorage.getItem(KEPT);
-    return CHOICES.includes(kept) ? kept : "auto";
-  } catch {
-    return "auto"; // a browser that keeps nothing
-  }
-}
-
-function write(choice) {
-  try {
-    localStorage.setItem(KEPT, choice);
-  } catch {
-    // then it holds until the page is left
-  }
 }

@@ -1,0 +1,92 @@
+// The frame around the picture: panels that open, close and change their width; the outline is a drawer where space is short.
+
+import { byId } from "./dom.js";
+import { recall, remember } from "./storage.js";
+
+const NARROW = matchMedia("(max-width: 1000px)"); // as in style.css: the outline is a drawer
+const LIMITS = { side: [180, 520], panel: [260, 760] }; // pixels
+const PICTURE = 240; // pixels that the picture keeps
+const STEP = 24; // pixels that an arrow key moves an edge
+
+/** Set up the panels. Returns {openPanel()}: shows the details if the user has closed them. */
+export function setUpFrame() {
+  const side = setUpPanel("side", 1);
+  const panel = setUpPanel("panel", -1);
+  const adapt = () => {
+    side.set(NARROW.matches ? false : recall("side") !== "closed");
+    panel.set(NARROW.matches || recall("panel") !== "closed");
+  };
+  NARROW.addEventListener("change", adapt);
+  adapt();
+  byId("skip").addEventListener("click", () => side.set(true));
+  // The drawer covers the picture: it closes with Escape, with a click beside it, and when a row is clicked.
+  const closeDrawer = () => {
+    if (!NARROW.matches || !side.isOpen()) return;
+    side.set(false);
+    byId("toggle-side").focus();
+  };
+  byId("side").addEventListener("keydown", (event) => event.key === "Escape" && closeDrawer());
+  byId("outline").addEventListener("click", (event) => {
+    if (event.target.closest("[role=treeitem]") && !event.target.closest(".twist")) closeDrawer();
+  });
+  document.addEventListener("pointerdown", (event) => {
+    if (!event.target.closest("#side, #toggle-side, #skip")) closeDrawer();
+  });
+  return { openPanel: () => panel.set(true) };
+}
+
+function setUpPanel(name, direction) {
+  const toggle = byId(`toggle-${name}`);
+  const isOpen = () => document.body.dataset[name] !== "closed";
+  const set = (open) => {
+    document.body.dataset[name] = open ? "open" : "closed";
+    toggle.setAttribute("aria-expanded", String(open));
+    setUpWidth();
+  };
+  const edge = byId(`resize-${name}`);
+  const root = document.body.style;
+  const width = () => byId(name).getBoundingClientRect().width;
+  const setUpWidth = () => {
+    if (!isOpen() || NARROW.matches) return void root.removeProperty(`--${name}-width`);
+    const kept = Number(recall(`${name}-width`));
+    if (kept) root.setProperty(`--${name}-width`, `${kept}px`);
+    edge.setAttribute("aria-valuemin", LIMITS[name][0]);
+    edge.setAttribute("aria-valuemax", LIMITS[name][1]);
+    edge.setAttribute("aria-valuenow", Math.round(width()));
+  };
+  const resize = (wanted) => {
+    const [least, most] = LIMITS[name];
+    const free = byId("picture").getBoundingClientRect().width + width() - PICTURE;
+    remember(`${name}-width`, Math.round(Math.max(least, Math.min(most, free, wanted))));
+    setUpWidth();
+  };
+  toggle.addEventListener("click", () => {
+    set(!isOpen());
+    if (!NARROW.matches) remember(name, isOpen() ? "open" : "closed");
+    else if (name === "side" && isOpen()) byId("filter-text").focus();
+  });
+  edge.addEventListener("keydown", (event) => {
+    const steps = { ArrowLeft: -STEP, ArrowRight: STEP };
+    if (!(event.key in steps)) return;
+    event.preventDefault();
+    resize(width() + steps[event.key] * direction);
+  });
+  edge.addEventListener("pointerdown", (event) => {
+    const [start, before] = [event.clientX, width()];
+    const move = (moved) => resize(before + (moved.clientX - start) * direction);
+    edge.setPointerCapture(event.pointerId);
+    edge.classList.add("active");
+    edge.addEventListener("pointermove", move);
+    const end = () => {
+      edge.classList.remove("active");
+      edge.removeEventListener("pointermove", move);
+    };
+    edge.addEventListener("lostpointercapture", end, { once: true });
+  });
+  edge.addEventListener("dblclick", () => {
+    remember(`${name}-width`, undefined);
+    root.removeProperty(`--${name}-width`);
+    setUpWidth();
+  });
+  return { set, isOpen };
+}
