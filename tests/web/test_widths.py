@@ -69,7 +69,8 @@ async def test_names_are_drawn_at_every_zoom(shop: Bridge, page: Opened, zoom: f
     await page.page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
     painted = """(() => {
       const canvas = document.getElementById('paint');
-      return canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.filter((one, at) => at % 4 === 3 && one > 200).length;
+      const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+      return data.filter((one, at) => at % 4 === 3 && one > 200).length;
     })()"""
     assert await page.page.evaluate(painted) > 100
 
