@@ -22,6 +22,7 @@ TARGETS = (
     ("", "Service", True),
     ("example.com", "Thing", False),
 )
+PARENT_LEVELS = ["Gateway", "ListenerSet", "Listener", "Namespace"]
 SECTIONS = {
     "Gateway": "listeners",
     "ListenerSet": "listeners",
@@ -130,6 +131,7 @@ def _merging(draw: Drawing) -> Object:
     options: tuple[tuple[str, Object], ...] = (
         ("Challenger", {"strategyFrom": "Challenger"}),
         ("Closest", {"mergesWith": "Closest"}),
+        ("ParentLevels", {"mergesWith": "Closest", "parentLevels": PARENT_LEVELS}),
         ("Stack", {"fold": "Stack"}),
     )
     chosen, fields = draw.pick((("", {}), ("", {}), *options))

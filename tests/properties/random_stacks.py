@@ -32,6 +32,9 @@ VARIANTS: tuple[Object, ...] = (
     {"mergesWith": "Closest"},
     {"mergesWith": "Closest", "strategyFrom": "Challenger"},
     {"mergesWith": "Closest", "fold": "Stack"},
+    {"mergesWith": "Closest", "parentLevels": ["Gateway", "Listener"]},
+    {"mergesWith": "Closest", "parentLevels": ["Gateway", "Listener"], "strategyFrom": "Challenger"},
+    {"mergesWith": "Closest", "parentLevels": ["Namespace", "Route"]},
 )
 SAME_LEVEL = ("OlderEstablished", "OlderEstablished", "OldestWins", "Conflict", "ConflictOnOverlap")
 NAMES = ("a", "b~/ c", "")
@@ -83,7 +86,8 @@ def _policy_kind(draw: Drawing) -> Object:
         "statusShape": "Conditions",
     }
     if draw.chance(0.2):
-        spec |= {"wrappers": "Both", "specPaths": BOTH, **draw.maybe("mergesWith", "Closest", 0.25)}
+        spec |= {"wrappers": "Both", "specPaths": BOTH, **draw.pick(({}, {}, *VARIANTS[-3:-1]))}
+        spec.pop("strategyFrom", None)
         return spec | draw.maybe("merge", draw.pick(MERGE_RULES), 0.4)
     spec |= {"specPaths": [{"path": "/spec/proper", "strategyPath": "/spec/strategy"}], **draw.pick(VARIANTS)}
     spec |= draw.maybe("sameLevel", draw.pick(SAME_LEVEL), 0.5)

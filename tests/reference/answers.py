@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.reference.attachment import ACCEPTED, Attachment, attachments_of
 from tests.reference.folding import fold, ordered
-from tests.reference.hierarchy import Path, effective_targets, is_of_class, paths_to
+from tests.reference.hierarchy import Path, effective_targets, is_of_class, level_of, paths_to
 from tests.reference.kinds import PolicyKind, kinds_in
 from tests.reference.merging import origins, plain
 from tests.reference.objects import Cluster, Node, Spec
@@ -72,7 +72,7 @@ def effective_policy(
     ]
     if not places:
         return None
-    found = fold(kind, places)
+    found = fold(kind, places, [level_of(node) or node.kind for node in path])
     listed: dict[Node, dict[str, Any]] = {}
     for level, policy in ordered(places):
         if policy.node not in listed:  # P4: once, and where it stands highest, as the list is in that order

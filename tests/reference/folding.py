@@ -69,24 +69,26 @@ def ordered(places: list[Place]) -> list[Place]:
     return sorted(places, key=lambda place: (place[0], age(place[1].obj)))
 
 
-def fold(kind: PolicyKind, places: list[Place]) -> Fold:
-    """What these policies become together. There is one at least."""
+def fold(kind: PolicyKind, places: list[Place], levels: list[str]) -> Fold:
+    """What these policies become together. There is one at least. `levels` has the name of each level of the path."""
     if kind.both_wrappers:
-        return _both(kind, ordered(places))
+        return _both(kind, ordered(places), levels)
     sides = [
         Side(level, policy.strategy, [policy.tree(Owner(rank, policy.node))], (policy.node,))
         for rank, (level, policy) in enumerate(ordered(places))
     ]
-    return _direct(kind, sides) if kind.is_direct else _inherited(kind, sides)
+    return _direct(kind, sides) if kind.is_direct else _inherited(kind, sides, levels)
 
 
-def _inherited(kind: PolicyKind, sides: list[Side]) -> Fold:
+def _inherited(kind: PolicyKind, sides: list[Side], levels: list[str]) -> Fold:
     merge, winners = kind.option("custom", ""), Winners()
     if kind.same_level == "OldestWins":
         sides = [_one_side(list(level), merge, winners) for _, level in groupby(sides, lambda side: side.level)]
     if kind.option("mergesWith", "All") == "Closest":
-        winners.note_left_out(sides[:-2], sides[-2:])
-        sides = sides[-2:]
+        parents = [side for side in sides[:-1] if _may_be_parent(kind, levels[side.level])]
+        joined = [*parents[-1:], sides[-1]]
+        winners.note_left_out([side for side in sides if side not in joined], joined)
+        sides = joined
     challenger = kind.option("strategyFrom", "Established") == "Challenger"
     stack = kind.option("fold", "BottomUp") == "Stack"
 
@@ -101,6 +103,11 @@ def _inherited(kind: PolicyKind, sides: list[Side]) -> Fold:
     else:
         order = _bottom_up(sides, merge)
     return Fold(applied(order), winners)
+
+
+def _may_be_parent(kind: PolicyKind, level: str) -> bool:
+    """F4, parentLevels: whether the most specific policy may merge with one at this level."""
+    return level in kind.spec.get("parentLevels", [level])
 
 
 def join(strategy: str, established: Order, challenger: Order, merge: str) -> Order:
@@ -138,7 +145,7 @@ def _one_side(level: list[Side], merge: str, winners: Winners) -> Side:
     return Side(level[0].level, level[0].strategy, _bottom_up(turned, merge), policies)
 
 
-def _both(kind: PolicyKind, places: list[Place]) -> Fold:
+def _both(kind: PolicyKind, places: list[Place], levels: list[str]) -> Fold:
     """F6: A override > B override > C override > C default > B default > A default; oldest wins on one level."""
     parts = [(level, policy, part) for level, policy in places for part in range(len(policy.parts))]
     appending = sorted(parts, key=lambda one: not _overrides(one))  # F8: first the items of all overrides
@@ -154,7 +161,8 @@ def _both(kind: PolicyKind, places: list[Place]) -> Fold:
     ]
     winners = Winners()
     if kind.option("mergesWith", "All") == "Closest":
-        closest = sorted({side.level for side in sides})[-2:]
+        *above, last = sorted({side.level for side in sides})
+        closest = [*[level for level in above if _may_be_parent(kind, levels[level])][-1:], last]
         left_out = [side for side in sides if side.level not in closest]
         sides = [side for side in sides if side.level in closest]
         winners.note_left_out(left_out, sides)

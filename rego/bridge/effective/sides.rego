@@ -1,6 +1,7 @@
 package bridge.effective
 
 import data.bridge.kinds
+import data.bridge.lib.levels
 import data.bridge.merge
 import data.bridge.policy as policies
 
@@ -8,19 +9,36 @@ import data.bridge.policy as policies
 # description: |
 #   The sides that a kind joins, the established ones first; each a list of policies, the older first. Under OldestWins a level
 #   is one side (semantics F5), and so are the disjoint specs of one target under ConflictOnOverlap (C2). Under Closest these are
-#   the last two (F4, mergesWith).
+#   the last two, or the last one and the next above it at one of the kind's `parentLevels` (F4).
 sides(policy_kind, attached) := all_sides(policy_kind, attached) if {
 	kinds.get(policy_kind).mergesWith == "All"
 } else := array.slice(found, max([0, count(found) - 2]), count(found)) if {
+	not kinds.get(policy_kind).parentLevels
 	found := all_sides(policy_kind, attached)
+} else := array.concat(array.slice(parents, count(parents) - 1, count(parents)), [found[last]]) if {
+	found := all_sides(policy_kind, attached)
+	last := count(found) - 1
+	parents := [found[number] |
+		some number, level in _side_levels(policy_kind, attached)
+		number < last
+		level in kinds.get(policy_kind).parentLevels
+	]
 }
+
+# The level of each of `all_sides`.
+_side_levels(policy_kind, attached) := [levels.of(attached[start].target) | some start in _side_starts(policy_kind, attached)]
+
+# Where in a stack each of `all_sides` starts.
+_side_starts(policy_kind, attached) := [start | some start, _ in attached] if {
+	not kinds.by_level(policy_kind)
+} else := [start | some start, entry in attached; _begins_a_level(attached, start, entry)]
 
 # METADATA
 # description: As `sides`, with those that `mergesWith` leaves out.
 all_sides(policy_kind, attached) := [[entry.policy] | some entry in attached] if {
 	not kinds.by_level(policy_kind)
 } else := [[entry.policy | some entry in array.slice(attached, start, end)] |
-	starts := [index | some index, entry in attached; _begins_a_level(attached, index, entry)]
+	starts := _side_starts(policy_kind, attached)
 	some number, start in starts
 	end := array.concat(starts, [count(attached)])[number + 1]
 ]

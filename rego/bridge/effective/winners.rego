@@ -9,7 +9,7 @@ import data.bridge.policy as policies
 # description: |
 #   The strategy by which one policy of a stack can win over another (semantics O3): of a pair the established one can, where the
 #   strategy that joins the two is an override, the challenger where it is a default, both where it is Custom. `Closest` where the
-#   other is too far up to be joined. Undefined where the one cannot win over the other.
+#   other is too far up to be joined, `Parents` where it is at none of the kind's `parentLevels`. Undefined where the one cannot win over the other.
 winning_strategy(attached, winner, loser) := strategy if {
 	winner != loser
 	places := _plain_places(attached)
@@ -27,7 +27,7 @@ _plain_places(attached) := {entry.policy: index | some index, entry in attached}
 	count({entry.policy | some entry in attached}) == count(attached)
 }
 
-_general_winning_strategy(attached, winner, loser) := "Closest" if {
+_general_winning_strategy(attached, winner, loser) := _closeness(kind_of(attached)) if {
 	# Under Closest a policy that is left out loses to those that are joined (semantics F4).
 	kinds.get(kind_of(attached)).mergesWith == "Closest"
 	not loser in _joined_policies(attached)
@@ -37,6 +37,10 @@ _general_winning_strategy(attached, winner, loser) := "Closest" if {
 } else := _strategy_of_policies(attached, winner, loser) if {
 	not kinds.both_wrappers(kind_of(attached))
 }
+
+_closeness(policy_kind) := "Closest" if {
+	not kinds.get(policy_kind).parentLevels
+} else := "Parents"
 
 _strategy_of_policies(attached, winner, loser) := [strategy |
 	some upper in _places(attached)[winner]
@@ -110,7 +114,9 @@ deciders(attached, policy, overridden_by) := [concat("", [keys.short(winner), _r
 
 _reason("Closest") := ", which is closer"
 
+_reason("Parents") := ", which is closest or merges with that"
+
 # Under None only one that names the section wins over another (semantics C2); that says more than its name.
 _reason("None") := ", which names the section"
 
-_reason(strategy) := sprintf(" (%s)", [merge.strategies[strategy]]) if not strategy in {"Closest", "None"}
+_reason(strategy) := sprintf(" (%s)", [merge.strategies[strategy]]) if not strategy in {"Closest", "Parents", "None"}

@@ -42,6 +42,10 @@ test_a_field_that_is_no_such_thing_is_told_so if {
 		[{"effectiveKinds": [3]}, "effectiveKinds must be a list of one or more kinds"],
 		[{"effectiveKinds": []}, "effectiveKinds must be a list of one or more kinds"],
 		[{"controllers": []}, "controllers must be a list of one or more controller names"],
+		[
+			{"parentLevels": ["Rules"]},
+			"parentLevels must be a list of one or more of GatewayClass, Gateway, ListenerSet, Listener, Frontend, Namespace, Route, Rule, Backend",
+		],
 		[{"gatewayControllers": []}, "gatewayControllers must be a list of one or more controller names"],
 		[{"targets": []}, "targets must be a list of one or more {group, kind, sections, role, virtual}"],
 		[{"custom": "acme.rates"}, "custom must be the name of a package, letters, digits and _"],

@@ -30,6 +30,14 @@ fits("a list of one or more kinds", value) if {
 	}
 }
 
+fits("a list of one or more of GatewayClass, Gateway, ListenerSet, Listener, Frontend, Namespace, Route, Rule, Backend", value) if {
+	is_array(value)
+	count(value) > 0
+	every level in value {
+		level in {"GatewayClass", "Gateway", "ListenerSet", "Listener", "Frontend", "Namespace", "Route", "Rule", "Backend"}
+	}
+}
+
 fits("a list of one or more controller names", value) if {
 	is_array(value)
 	count(value) > 0

@@ -57,7 +57,7 @@ _read(type, declared) := object.remove(found, _settled[said]) if {
 } else := {}
 
 _settled := {
-	true: ["specPaths", "strategies", "wrappers", "defaultStrategy", "strategyFrom", "mergesWith"],
+	true: ["specPaths", "strategies", "wrappers", "defaultStrategy", "strategyFrom", "mergesWith", "parentLevels"],
 	false: [],
 }
 

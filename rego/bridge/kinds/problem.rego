@@ -25,6 +25,7 @@ _class_problems(spec) := [message |
 		[_both_named(spec), "wrappers: Both has no strategies, strategyPath, defaultStrategy or custom: a wrapper gives the direction, Patch the rest"],
 		[_both_level(spec), "wrappers: Both needs sameLevel OldestWins: within a level the oldest wins"],
 		[_both_fold(spec), "wrappers: Both has an order of its own: strategyFrom and fold must be left out"],
+		[_parents_of_all(spec), "parentLevels needs mergesWith Closest: it says which policy above the closest one merges with it"],
 		[_nameless_custom(spec), "strategy Custom needs custom: the name of its package in bridge.strategies"],
 	]
 	wrong
@@ -88,6 +89,11 @@ _both_fold(spec) if {
 	spec.wrappers == "Both"
 	some field, usual in {"strategyFrom": "Established", "fold": "BottomUp"}
 	object.get(spec, field, usual) != usual
+} else := false
+
+_parents_of_all(spec) if {
+	spec.parentLevels
+	object.get(spec, "mergesWith", "All") != "Closest"
 } else := false
 
 _nameless_custom(spec) if {

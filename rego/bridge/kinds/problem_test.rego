@@ -92,6 +92,17 @@ test_the_stack_process_takes_no_strategy_from_the_challenger if {
 	}
 }
 
+# F4
+test_parent_levels_are_for_a_kind_that_merges_with_the_closest_alone if {
+	every fields in [{}, {"mergesWith": "All"}] {
+		_with(object.union(fields, {"parentLevels": ["Gateway"]})) == [concat("", [
+			"parentLevels needs mergesWith Closest: ",
+			"it says which policy above the closest one merges with it",
+		])]
+	}
+	_with({"mergesWith": "Closest", "parentLevels": ["Gateway"]}) == []
+}
+
 # F9
 test_the_strategy_custom_needs_the_name_of_its_package if {
 	every fields in [{"defaultStrategy": "Custom"}, {"strategies": {"own": "Custom"}}, {"specPaths": [{"path": "/spec", "strategy": "Custom"}]}] {

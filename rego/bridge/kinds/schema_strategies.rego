@@ -77,5 +77,11 @@ _meanings := {
 	"replace": "AtomicDefaults",
 }
 
-# Envoy Gateway: the more specific policy says how it is merged into the closest one above; one that does not say stands alone.
-_merge_type_kind := {"strategyFrom": "Challenger", "mergesWith": "Closest", "defaultStrategy": "AtomicDefaults"}
+# Envoy Gateway: the more specific policy says how it is merged into that of its listener, else of its Gateway; one that
+# does not say stands alone.
+_merge_type_kind := {
+	"strategyFrom": "Challenger",
+	"mergesWith": "Closest",
+	"parentLevels": ["Gateway", "ListenerSet", "Listener"],
+	"defaultStrategy": "AtomicDefaults",
+}

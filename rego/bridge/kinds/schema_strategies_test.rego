@@ -57,6 +57,7 @@ test_merge_type_is_the_challengers_choice_for_the_closest_above if {
 		"strategies": {"JSONMerge": "PatchDefaults", "StrategicMerge": "PatchDefaults", "Replace": "AtomicDefaults"},
 		"strategyFrom": "Challenger",
 		"mergesWith": "Closest",
+		"parentLevels": ["Gateway", "ListenerSet", "Listener"],
 		"defaultStrategy": "AtomicDefaults",
 	}
 }

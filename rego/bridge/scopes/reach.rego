@@ -17,7 +17,7 @@ reached_in_part(policy_key, bound) := {"scopes": scopes_found, "whole": whole} i
 	scopes_found := {scope |
 		some index, part in parts
 		some scope in part.scopes
-		_has_counted_path(policy_kind, sort(targets)[index], scope)
+		has_counted_path(policy_kind, sort(targets)[index], scope)
 	}
 	whole := ({part.whole | some part in parts} | {count(targets) == count(all_targets)}) == {true}
 }

@@ -94,13 +94,16 @@ reached(policy_key) := {scope |
 	policy_kind := keys.parse(policy_key).type
 	some node in attachment.targets(policy_key)
 	some scope in at_or_below(policy_kind, node)
-	_has_counted_path(policy_kind, node, scope)
+	has_counted_path(policy_kind, node, scope)
 }
 
-# A kind with `controllers` reaches nothing by way of Gateways of others (semantics P8).
-_has_counted_path(policy_kind, _, _) if not kinds.get(policy_kind).controllers
+# METADATA
+# description: |
+#   A path through a node to an effective target counts for a policy kind. A kind with `controllers` reaches nothing by way of
+#   Gateways of others (semantics P8).
+has_counted_path(policy_kind, _, _) if not kinds.get(policy_kind).controllers
 
-_has_counted_path(policy_kind, node, scope) if {
+has_counted_path(policy_kind, node, scope) if {
 	kinds.get(policy_kind).controllers
 	some path in hierarchy.kind_paths(policy_kind, scope)
 	node in path
