@@ -19,7 +19,7 @@ import msgspec
 from bridge.model.nesting import decode
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaStartError, PortTaken
-from bridge.opa.memory import environment_of_opa
+from bridge.opa.memory import environment_of_opa, memory_of_machine
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
@@ -173,7 +173,8 @@ class ManagedOpa:
                     stdout=asyncio.subprocess.PIPE,
                     stderr=asyncio.subprocess.STDOUT,  # OPA tells of a broken bundle on its standard output
                     start_new_session=True,
-                    env=environment_of_opa(),
+                    # One that answers a single command and ends may use more of the machine than one that stays.
+                    env=environment_of_opa(machine=memory_of_machine() if self._bundle else None),
                 )
             except OSError as error:
                 raise OpaStartError(f"{self._executable} cannot be started: {error}") from error

@@ -18,14 +18,18 @@ _CGROUP_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory
 
 
 def environment_of_opa(
-    environ: Mapping[str, str] = os.environ, limits: tuple[Path, ...] = _CGROUP_LIMITS
+    environ: Mapping[str, str] = os.environ,
+    limits: tuple[Path, ...] = _CGROUP_LIMITS,
+    *,
+    machine: int | None = None,
 ) -> dict[str, str]:
     """The environment of a managed OPA: that of the bridge, with bounds for Go's garbage where the cgroup has a limit.
 
-    GOGC and GOMEMLIMIT stay as they are if the bridge has one of them. Without a limit Go's defaults count.
+    `machine` (bytes) counts as the limit where the cgroup has none. GOGC and GOMEMLIMIT stay as they are if the bridge
+    has one of them. Without any limit Go's defaults count.
     """
     inherited = dict(environ)
-    limit = memory_limit(limits)
+    limit = memory_limit(limits) or machine
     if limit is None or "GOGC" in inherited or "GOMEMLIMIT" in inherited:
         return inherited
     return {**inherited, "GOGC": GOGC, "GOMEMLIMIT": str(int(limit * SHARE))}
@@ -41,3 +45,8 @@ def memory_limit(limits: tuple[Path, ...] = _CGROUP_LIMITS) -> int | None:
         if text.isdecimal() and 0 < int(text) < _UNLIMITED:
             return int(text)
     return None
+
+
+def memory_of_machine() -> int:
+    """The memory of this machine in bytes."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from bridge.opa.address import TlsFiles
 from bridge.opa.bundle import Bundle
 from bridge.opa.client import Opa
 from bridge.opa.managed import ManagedOpa
+from bridge.replicator.collecting import without_collector
 from bridge.replicator.replicator import Replicator
 from bridge.runtime.settling import module_states, settle_cluster, settle_manifests, troubles
 from bridge.runtime.types import ALWAYS
@@ -91,13 +92,19 @@ async def open_engine(  # noqa: PLR0913 - each says another thing of what is rea
         return
     if manifests or empty:
         source = ManifestSource(manifests, follow=follow)
-        objects = await asyncio.to_thread(source.load)
-        found = await settle_manifests(objects)
-        async with _filled_from(source, found.bundle, types) as (opa, changed):
-            problems = [*source.problems, *troubles(found, source.position)]
+        source.check_paths()  # a wrong path is reported before an `opa` is installed
+        async with AsyncExitStack() as stack:
+            # Most folders have no Rego of their own: OPA compiles the shipped modules while they are read.
+            shipped = (await settle_manifests(())).bundle
+            early = await stack.enter_async_context(_starting(shipped))
+            with without_collector():
+                objects = await asyncio.to_thread(source.load)
+            found = await settle_manifests(objects)
+            starting = early if found.bundle == shipped else await stack.enter_async_context(_starting(found.bundle))
+            opa, changed = await stack.enter_async_context(_filled_from(source, starting, types))
             yield Engine(
                 opa,
-                problems,
+                [*source.problems, *troubles(found, source.position)],
                 position=source.position,
                 changed=changed,
                 empty=not objects and not empty,
@@ -112,7 +119,7 @@ async def open_engine(  # noqa: PLR0913 - each says another thing of what is rea
         await client.get("/version", timeout=PATIENCE)  # a source waits for a server that is away; a person does not
         found = await settle_cluster(client)
         told = _Told(ClusterSource(client))
-        async with _filled_from(told, found.bundle, types) as (opa, changed):
+        async with _starting(found.bundle) as starting, _filled_from(told, starting, types) as (opa, changed):
             yield Engine(
                 opa,
                 told.problems,
@@ -151,15 +158,25 @@ async def _events_of(client: KubeClient, key: Key) -> list[dict[str, Any]]:
 
 
 @asynccontextmanager
-async def _filled_from(
-    source: Source, bundle: Bundle, types: Sequence[str]
-) -> AsyncIterator[tuple[Opa, Callable[[], Awaitable[None]]]]:
-    """An OPA of its own with a bundle, that holds what a source tells; and what waits for a change of that."""
+async def _starting(bundle: Bundle) -> AsyncIterator[asyncio.Task[str]]:
+    """An OPA of its own with a bundle, stopped at the end; the task gives its URL once it answers."""
     executable = await asyncio.to_thread(ensure, "opa")
-    async with (
-        ManagedOpa(executable.path, {}, bundle=bundle) as managed,
-        Opa(managed.url) as opa,
-    ):
+    managed = ManagedOpa(executable.path, {}, bundle=bundle)
+    starting = asyncio.create_task(managed.start())
+    try:
+        yield starting
+    finally:
+        starting.cancel()
+        await asyncio.gather(starting, return_exceptions=True)
+        await managed.stop()
+
+
+@asynccontextmanager
+async def _filled_from(
+    source: Source, starting: asyncio.Task[str], types: Sequence[str]
+) -> AsyncIterator[tuple[Opa, Callable[[], Awaitable[None]]]]:
+    """An OPA that holds what a source delivers, and a function that waits for a change of that."""
+    async with Opa(await starting) as opa:
         replicator = Replicator(source, opa, (*ALWAYS, *types))
         running = asyncio.create_task(replicator.run())
         filled = asyncio.create_task(replicator.filled.wait())

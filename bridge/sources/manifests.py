@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING
 
 from bridge.model.changes import Change, Deleted, Listed, Listing, Mended, Object, Trouble, Upserted
 from bridge.sources.defaulting import CRD
-from bridge.sources.manifest_files import STDIN
+from bridge.sources.manifest_files import STDIN, find_files
 from bridge.sources.manifest_state import ManifestState
 from bridge.sources.watching import watch_paths
 
@@ -65,6 +65,12 @@ class ManifestSource:
         """Tell everything anew; without `follow` there is nobody left to tell."""
         self._again = True
         self._woken.set()
+
+    def check_paths(self) -> None:
+        """Raise ManifestError for a path that does not exist, or a folder that cannot be read."""
+        for path in self._paths:
+            if isinstance(path, Path):
+                find_files(path)
 
     def load(self, stdin: IO[bytes] | None = None) -> list[Object]:
         """All objects, what others depend on first: for commands that run once.

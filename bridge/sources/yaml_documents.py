@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from bridge.model.nesting import MAX_MESSAGE_DEPTH, NestingError, exceeds
-from bridge.sources.yaml_values import JsonCopy, Loader
+from bridge.sources.yaml_values import Construction, Loader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -95,7 +95,7 @@ def _yaml_document(number: int, first_line: int, chunk: str) -> Document | Broke
             if node is None:
                 return None
             line = first_line + node.start_mark.line
-            value = JsonCopy().of(loader.construct_document(node))
+            value = Construction(loader).of(node)
         finally:
             loader.dispose()
     except yaml.MarkedYAMLError as error:

@@ -7,17 +7,15 @@ import json
 import os
 import tempfile
 import time
-from collections import defaultdict
 from pathlib import Path
 from typing import Any
-
-import yaml
 
 from bridge.answers.analysis import analyze
 from bridge.model.changes import Object
 from bridge.runtime.engine import open_engine
 from tests.bench.figures import figure, opa_below, processor_time, progress
-from tests.bench.load import Load, custom_resources, policy_kind, route_policy
+from tests.bench.folder import write_folder
+from tests.bench.load import Load, route_policy
 
 WHERE = "folder"
 FARTHER = 3  # the new policy's number differs by this from the old one's
@@ -27,7 +25,7 @@ async def measure(routes: int) -> None:
     """Analyze a changed policy of one route, and one of a Gateway, over a folder of YAML files."""
     load = Load(routes)
     with tempfile.TemporaryDirectory() as folder:
-        await asyncio.to_thread(_write, Path(folder), load)
+        await asyncio.to_thread(write_folder, Path(folder), load)
         progress(f"a folder of {routes:,} routes")
         began, wall = _used(), time.perf_counter()
         async with open_engine(manifests=[folder]) as engine:
@@ -57,14 +55,3 @@ def _other_gateway_policy(load: Load) -> Object:
     policy: Object = next(one for one in load.policies() if one["metadata"]["name"] == "gateway-1")
     spec: dict[str, Any] = json.loads(json.dumps(policy["spec"]).replace('"defaults"', '"overrides"'))
     return {**policy, "spec": {**spec, "overrides": {"strategy": "atomic", "theme": "plain"}}}
-
-
-def _write(folder: Path, load: Load) -> None:
-    """A file for each namespace, as people keep them, without what `kubectl apply` leaves."""
-    files: defaultdict[str, list[Object]] = defaultdict(list)
-    for obj in (*custom_resources(), policy_kind(), *load.bases(), *load.http_routes(), *load.policies()):
-        kept = {name: value for name, value in obj["metadata"].items() if name != "annotations"}
-        files[kept.get("namespace", "cluster")].append({**obj, "metadata": kept})
-    for name, objects in files.items():
-        with (folder / f"{name}.yaml").open("w") as file:
-            yaml.dump_all(objects, file, Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper))

@@ -47,8 +47,8 @@ class Load:
         for number in range(GATEWAYS):
             yield _object("Gateway", f"gateway-{number}", "infra", spec=_gateway_spec(number))
         for number in range(NAMESPACES):
-            for service in range(SERVICES):
-                yield _service(f"team-{number}", f"service-{service}")
+            for index in range(SERVICES):
+                yield service(f"team-{number}", f"service-{index}")
 
     def http_routes(self) -> Iterator[Object]:
         """The routes; each has a hostname of one listener of one Gateway."""
@@ -161,7 +161,8 @@ def _gateway_spec(number: int) -> Object:
     return {"gatewayClassName": "bench", "listeners": listeners}
 
 
-def _service(namespace: str, name: str) -> Object:
+def service(namespace: str, name: str) -> Object:
+    """A Service with two ports."""
     ports = [{"name": "http", "port": 80, "targetPort": 8080}, {"name": "metrics", "port": 9090, "targetPort": 9090}]
     spec = {"clusterIP": "None", "selector": {"app": name}, "ports": ports}
     return {"apiVersion": _BUILTIN, "kind": "Service", "metadata": {"name": name, "namespace": namespace}, "spec": spec}

@@ -29,5 +29,12 @@ def test_without_a_limit_go_decides(text: str, tmp_path: Path) -> None:
     assert memory_limit((*limits, tmp_path / "missing")) is None
 
 
+def test_an_opa_of_one_command_may_use_memory_of_the_machine(tmp_path: Path) -> None:
+    unlimited = _limits(tmp_path, "max")
+    found = environment_of_opa({}, unlimited, machine=1 << 30)
+    assert found == {"GOGC": "400", "GOMEMLIMIT": "429496729"}
+    assert environment_of_opa({}, _limits(tmp_path, "1073741824"), machine=8 << 30) == found
+
+
 def test_the_first_limit_that_can_be_read_counts(tmp_path: Path) -> None:
     assert memory_limit((tmp_path / "missing", *_limits(tmp_path, "2048"))) == 2048
