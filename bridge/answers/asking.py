@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 from bridge.answers.errors import AmbiguousNameError, NameNotFoundError
 from bridge.answers.kind_names import match_kinds, resolve_kind
@@ -29,7 +30,11 @@ _FEW = 50  # objects of a kind that are asked for one by one, not as the whole k
 _SHOWN = 5  # objects that an error names
 BATCH = 500  # keys a query: large enough to cost little, small enough for an answer of a few MB
 
+AT_ONCE = 2  # queries under way: OPA evaluates each on one core, and has others to answer
+
 Entry = dict[str, Any]
+_Item = TypeVar("_Item")
+_Answer = TypeVar("_Answer")
 Selects = Callable[[Mapping[str, str]], bool]  # whether an object with these labels is wanted
 
 
@@ -91,14 +96,17 @@ async def effective_at(
     asked = {"policyKind": kind} if kind else {}
     if source_namespace:
         asked["sourceNamespace"] = source_namespace
-    entries: dict[tuple[str, str], Entry] = {}
-    for batch in batches(targets, BATCH):
+
+    async def ask(batch: Sequence[Key]) -> list[Entry]:
         try:
-            answer = await opa.query("effective", {"targets": [str(key) for key in batch], **asked})
+            answer: list[Entry] = await opa.query("effective", {"targets": [str(key) for key in batch], **asked})
         except QueryError as error:
             await explain_missing(opa, batch, error)
             raise
-        entries.update(((entry["target"], entry["policyKind"]), entry) for entry in answer)
+        return answer
+
+    found = await by_batches(targets, ask)
+    entries = {(entry["target"], entry["policyKind"]): entry for answer in found for entry in answer}
     return [entries[name] for name in sorted(entries)]
 
 
@@ -138,9 +146,27 @@ async def in_batches(
     opa: Opa, query: str, name: str, keys: Sequence[str], more: Mapping[str, Any] = MappingProxyType({})
 ) -> list[Entry]:
     """The answers of a query that takes a list of keys as its input `name`, beside `more`."""
-    answers: list[Entry] = []
-    for batch in batches(keys, BATCH):
-        answers += await opa.query(query, {name: batch, **more})
+    answers = await by_batches(keys, lambda batch: opa.query(query, {name: batch, **more}))
+    return [entry for answer in answers for entry in answer]
+
+
+async def by_batches(items: Sequence[_Item], ask: Callable[[Sequence[_Item]], Awaitable[_Answer]]) -> list[_Answer]:
+    """What `ask` returns for each batch of items, in their order; AT_ONCE of them are asked at the same time.
+
+    Raises what the first batch that fails raises, after all have ended.
+    """
+    room = asyncio.Semaphore(AT_ONCE)
+
+    async def answered(batch: Sequence[_Item]) -> _Answer:
+        async with room:
+            return await ask(batch)
+
+    found = await asyncio.gather(*map(answered, batches(items, BATCH)), return_exceptions=True)
+    answers: list[_Answer] = []
+    for answer in found:
+        if isinstance(answer, BaseException):
+            raise answer
+        answers.append(answer)
     return answers
 
 

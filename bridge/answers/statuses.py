@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Mapping
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -82,16 +83,21 @@ def _counted(tallies: list[Entry]) -> dict[str, int]:
 
 async def _ledger(opa: Opa, chosen: Entry) -> Ledger:
     """What became of every policy at every effective target."""
-    from bridge.answers.asking import BATCH
-    from bridge.opa.parts import batches
+    from bridge.answers.asking import by_batches
     from bridge.remediator.ledger import Ledger
 
     ledger = Ledger()
     for kind, targets in (await opa.query("scopes", chosen)).items():
-        for keys in batches(targets, BATCH):
-            for target, rows in (await opa.query("outcomes", {"policyKind": kind, "targets": keys})).items():
+        ask = functools.partial(_outcomes, opa, kind)
+        for answer in await by_batches(targets, ask):
+            for target, rows in answer.items():
                 ledger.replace(kind, target, rows)
     return ledger
+
+
+async def _outcomes(opa: Opa, kind: str, targets: Sequence[str]) -> dict[str, Any]:
+    found: dict[str, Any] = await opa.query("outcomes", {"policyKind": kind, "targets": targets})
+    return found
 
 
 def condition_groups(entry: Mapping[str, Any]) -> list[list[Mapping[str, Any]]]:

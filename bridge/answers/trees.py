@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from bridge.answers.asking import Entry, explain_missing, in_batches
-from bridge.answers.statuses import condition_groups
+from bridge.answers.statuses import condition_groups, statuses
 from bridge.model.keys import Key, parse_key
 from bridge.opa.client import Opa
 from bridge.opa.errors import QueryError
@@ -27,10 +28,17 @@ async def tree_below(
 
     With `namespace` the whole of it starts at the nodes of that namespace above which none of it stands.
     """
-    found = await hierarchy_below(opa, root, kind, depth)
+    if root is not None:
+        found = await hierarchy_below(opa, root, kind, depth)
+        return Tree(found, await outcomes_among(opa, found["nodes"].values()))
+    # All policies are in the whole of it: their scopes are judged once for all of them, while OPA finds the nodes.
+    found, every = await asyncio.gather(
+        hierarchy_below(opa, None, kind, depth),
+        statuses(opa, with_objects=False, with_affected=False, kind=kind),
+    )
     if namespace is not None:
         found["roots"] = _roots_within(found, namespace)
-    return Tree(found, await outcomes_among(opa, found["nodes"].values()))
+    return Tree(found, {entry["policy"]: outcomes_of(entry) for entry in every.policies})
 
 
 async def hierarchy_below(
