@@ -105,7 +105,7 @@ def _applied(held: Object, written: Object) -> Object:
 
 
 async def _concerned(opa: Opa, keys: list[str], changes: Changes) -> Entry:
-    """What the query `concerned` gives, before the change and after it: what is gone is concerned only before.
+    """What the query `dependents` gives, before the change and after it: what is gone is concerned only before.
 
     `objects` are also those whose links may count otherwise, though they did not change.
     """
@@ -113,7 +113,7 @@ async def _concerned(opa: Opa, keys: list[str], changes: Changes) -> Entry:
     found: dict[str, set[str]] = {"objects": set(), "policies": set()}
     describing = any(parse_key(key).type_id in _DESCRIBING for key in keys)
     for more in ({}, {"changes": changes}):
-        concerned = await opa.query("concerned", {"keys": keys, "was": {}, **more})
+        concerned = await opa.query("dependents", {"keys": keys, "was": {}, **more})
         found["objects"].update(concerned["objects"], await opa.query("neighbors", {"keys": keys, **more}))
         found["policies"].update(concerned["policies"])
         if describing:
@@ -159,7 +159,7 @@ async def _judged(opa: Opa, keys: Sequence[str], changes: Changes) -> list[str]:
     found = set(keys)
     if names:
         for more in ({}, {"changes": changes}):
-            for objects_of in (await opa.query("audited", {"constraints": names, **more})).values():
+            for objects_of in (await opa.query("audit_keys", {"constraints": names, **more})).values():
                 found.update(objects_of)
     return sorted(found)
 

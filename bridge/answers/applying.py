@@ -54,7 +54,7 @@ async def held_crds(opa: Opa) -> list[Object]:
 
 async def held_keys(opa: Opa) -> list[Key]:
     """The keys of all objects that an OPA holds."""
-    held = await opa.query("held", {})
+    held = await opa.query("resource_versions", {})
     return [
         Key(group, kind, namespace, name)
         for group, kinds in held.items()

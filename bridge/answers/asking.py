@@ -215,7 +215,7 @@ async def refused_policy_kinds(opa: Opa) -> list[tuple[Key, str]]:
 
 async def undiscovered(opa: Opa) -> list[tuple[Key, str]]:
     """The CRDs that are labelled as policy kinds and make none, each with the reason."""
-    found: dict[str, str] = await opa.query("undiscovered", {})
+    found: dict[str, str] = await opa.query("discovery_problems", {})
     return [(parse_key(key), why) for key, why in sorted(found.items())]
 
 

@@ -49,11 +49,11 @@ async def statuses(opa: Opa, *, with_objects: bool, with_affected: bool = True, 
             ledger.report(entry["policyKind"], entry["policy"], entry.get("unreported", ()))
         scopes.update({key: _counted(ledger.tallies(key)) for key in keys})
     affected: list[Entry] = []
-    marked = sorted(ledger.objects().union(await opa.query("marked", {}))) if with_affected else []
+    marked = sorted(ledger.objects().union(await opa.query("marked_objects", {}))) if with_affected else []
     for keys in batches(marked, BATCH):
         acting = {key: ledger.acting(key) for key in keys}
         unreported = {key: ledger.unreported(key) for key in keys}
-        affected += await opa.query("affected", {"objects": keys, "acting": acting, "unreported": unreported})
+        affected += await opa.query("affected", {"objects": keys, "affectedBy": acting, "unreported": unreported})
     found = Statuses(policies, affected, scopes=scopes)
     if with_objects:
         named = [entry["policy"] for entry in policies] + [entry["object"] for entry in affected]

@@ -28,7 +28,7 @@ async def violations_of(engine: Engine, names: Sequence[str], namespace: str | N
             hint = f"; did you mean {near[0]}?" if near else f"; there are: {', '.join(sorted(told)) or 'none'}"
             raise NameNotFoundError(f"there is no Constraint {name}{hint}")
     asked = {"constraints": list(names)} if names else {}
-    audited: dict[str, list[str]] = await engine.opa.query("audited", asked)
+    audited: dict[str, list[str]] = await engine.opa.query("audit_keys", asked)
     keys = sorted({key for held in audited.values() for key in held if namespace in {None, parse_key(key).namespace}})
     rows = await in_batches(engine.opa, "violations", "objects", keys, asked)
     rows.sort(key=lambda row: (row["constraint"], row["object"], row["message"]))

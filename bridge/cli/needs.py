@@ -88,7 +88,7 @@ async def _facts(engine: Engine, settings: Settings, cluster: Asked | None) -> F
 
     kinds = explained_kinds(await engine.opa.query("kinds_in_force", {}), served=cluster is not None)
     replicated = [*replicated_types(settings), *kinds]
-    written = await engine.opa.query("written", {"replicated": replicated})
+    written = await engine.opa.query("writable_types", {"replicated": replicated})
     if cluster is not None:
         served = (await _discover(cluster)).types
     else:

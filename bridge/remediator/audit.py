@@ -165,7 +165,7 @@ class Audit:
         if replicated is not None:
             asked["replicated"] = sorted(replicated)
         wanted = {entry["constraint"]: entry for entry in await self._opa.query("constraints", asked)}
-        shown = await self._opa.query("shown", {"objects": list(keys.values())})
+        shown = await self._opa.query("current_statuses", {"objects": list(keys.values())})
         if filling != self._filling:
             self._queue.add(names)
             return

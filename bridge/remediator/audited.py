@@ -83,7 +83,7 @@ class Audited:
             return
         namespaces = [key.name for key in notice.keys if key.type_id == NAMESPACE]
         if namespaces:
-            for name, keys in (await self._opa.query("audited", {"namespaces": namespaces})).items():
+            for name, keys in (await self._opa.query("audit_keys", {"namespaces": namespaces})).items():
                 self._add(keys, frozenset([name]))
         touched = [key for key in (*notice.keys, *notice.reported) if key.group != EXEMPT]
         self._add(map(str, touched), None)
@@ -114,7 +114,7 @@ class Audited:
 
     async def _judge_whole(self, names: Iterable[str]) -> None:
         names = list(names)
-        audited = await self._opa.query("audited", {"constraints": names})
+        audited = await self._opa.query("audit_keys", {"constraints": names})
         self._in_force.difference_update(names)
         self._in_force.update(audited)
         for name in names:

@@ -19,7 +19,7 @@ TARGETS_BATCH = 1_000  # effective targets a query
 SMALL = 100  # effective targets that the query `remediation` computes together with all that follows from them
 
 Item = tuple[str, str]  # ("policy" or "object", key)
-Report = Mapping[str, Any]  # what an item should show and does show, as the query `reports` gives it; without `wanted`
+Report = Mapping[str, Any]  # what an item should show and does show, as the query `reports` gives it; without `desired`
 # there is nothing to show
 _Scopes = dict[str, set[str]]  # effective targets by policy kind
 Place = tuple[str, str]  # (policy kind, effective target)
@@ -102,7 +102,7 @@ class Computing:
     async def retire(self, names: Iterable[Names], dirty: Dirty) -> None:
         """Take in names of kinds that were, and put what is marked under them into `dirty`."""
         self.former.extend(names)
-        dirty.objects.update(await self._patient.query("marked", {"former": self.former}))
+        dirty.objects.update(await self._patient.query("marked_objects", {"former": self.former}))
 
     async def _kinds_in_force(self) -> dict[str, Any]:
         # The document that queries use, not the rule behind it: an update of it comes with a notice of its own.
@@ -118,7 +118,7 @@ class Computing:
         self._ledger.clear()
         self._recomputing.clear()
         dirty.policies.update(await self._patient.query("policies", {}), await self._patient.query("policykinds", {}))
-        dirty.objects.update(await self._patient.query("marked", {"former": self.former}))
+        dirty.objects.update(await self._patient.query("marked_objects", {"former": self.former}))
         return {kind: set(targets) for kind, targets in (await self._patient.query("scopes", {})).items()}
 
     async def _described_anew(self, kinds: Mapping[str, Any], dirty: Dirty) -> _Scopes:
@@ -127,7 +127,7 @@ class Computing:
         differing = {kind for kind in self._kinds.keys() | kinds.keys() if self._kinds.get(kind) != kinds.get(kind)}
         if differing:
             # What was marked when it was described otherwise.
-            dirty.objects.update(await self._patient.query("marked", {"former": self.former}))
+            dirty.objects.update(await self._patient.query("marked_objects", {"former": self.former}))
             self._recomputing.clear()
         for kind in differing:
             dirty.update(self._ledger.drop(kind))
@@ -192,7 +192,7 @@ class Computing:
             else:
                 return found
         # In parts, so that a target that cannot be computed keeps no other one out.
-        found = await self._opa.query("concerned", change)
+        found = await self._opa.query("dependents", change)
         return found
 
     async def _compute(

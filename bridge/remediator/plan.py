@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 Condition = Mapping[str, Any]
-Shown = Mapping[str, Any]  # {status, annotations}, as the query `shown` gives them
+Shown = Mapping[str, Any]  # {status, annotations}, as the query `current_statuses` gives them
 Patch = dict[str, Any]  # {status: its fields} or {metadata: {annotations}}; a merge patch (RFC 7386)
 _COUNTED = ("totalViolations", "violations", "auditTimestamp")  # of a Constraint
 _SAID = ("status", "reason", "message", "observedGeneration")  # what makes two conditions of one type equal

@@ -257,18 +257,18 @@ class Remediator:
         for what, key in batch:
             if what == "policy" and (what, key) not in slow:
                 report = reports.get((what, key))
-                unreported = report["wanted"].get("unreported", ()) if report and "wanted" in report else ()
+                unreported = report["desired"].get("unreported", ()) if report and "desired" in report else ()
                 again |= {
                     ("object", key) for key in self._ledger.report(parse_key(key).type_id, key, unreported).objects
                 }
         self._add(sorted(again))
         for item, report in reports.items():
-            if "wanted" in report and item not in again:
+            if "desired" in report and item not in again:
                 what, key = item
-                seen = self._sink.overlay(parse_key(key), _mappings(report["shown"]))
-                patch = (plan_policy if what == "policy" else plan_affected)(seen, report["wanted"], now)
+                seen = self._sink.overlay(parse_key(key), _mappings(report["current"]))
+                patch = (plan_policy if what == "policy" else plan_affected)(seen, report["desired"], now)
                 if patch is not None:
-                    planned[item] = (patch, report["shown"]["resourceVersion"])
+                    planned[item] = (patch, report["current"]["resourceVersion"])
         return planned
 
     async def _reports(self, batch: Sequence[Item], slow: set[Item]) -> dict[Item, Report]:
@@ -281,7 +281,7 @@ class Remediator:
         objects = [key for what, key in missing if what == "object"]
         told = {
             "tallies": {key: self._ledger.tallies(key) for what, key in missing if what == "policy"},
-            "acting": {key: self._ledger.acting(key) for key in objects},
+            "affectedBy": {key: self._ledger.acting(key) for key in objects},
             "unreported": {key: self._ledger.unreported(key) for key in objects},
             "former": self._computing.former,
         }

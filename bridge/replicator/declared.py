@@ -20,7 +20,7 @@ _Decoders = dict[str, msgspec.json.Decoder[Any]]  # by field of an object
 
 
 class Reading:
-    """What the query `links` reads, as it says itself (`links_read`), or None for any field.
+    """What the query `links` reads, as it says itself (`link_fields`), or None for any field.
 
     `fields` are JSON Pointers; an object that has a field of `{"with": pointer}` is read whole, without its status
     and the metadata that is not among the fields.

@@ -35,7 +35,7 @@ class Describing:
         await self._tell_undiscovered()
 
     async def _tell_undiscovered(self) -> None:
-        found: dict[str, str] = await self._writer.ask("undiscovered")
+        found: dict[str, str] = await self._writer.ask("discovery_problems")
         for crd, why in found.items():
             if self._undiscovered.get(crd) != why:
                 log.warning("a CRD with the policy label makes no policy kind", crd=crd, why=why)

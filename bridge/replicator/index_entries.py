@@ -56,8 +56,8 @@ def entries_of(key: str, links: Mapping[str, Any]) -> Entries:
         entries |= {(part, end): others for end, others in _by_end(edges, side).items()}
     extended = {(parent, child) for parent, child in links.get("extended", ())}
     entries |= {("extended", child): parents for child, parents in _by_end(extended, 1).items()}
-    for held in links.get("held", ()):
-        entries.setdefault(("held", intern(_namespace(held))), []).append(intern(held))
+    for member in links.get("members", ()):
+        entries.setdefault(("members", intern(_namespace(member))), []).append(intern(member))
     entries |= dict.fromkeys(_served(links), True)
     outer = {_namespace(end) for edge in edges for end in edge}
     if oversized := links.get("oversized"):

@@ -135,7 +135,7 @@ class Linking:
         return asked is not None and asked.obj is obj
 
     async def _ask_what_is_read(self) -> Reading:
-        self._reading = Reading(await self._opa.query("links_read", {}))
+        self._reading = Reading(await self._opa.query("link_fields", {}))
         return self._reading
 
     def _ask(self, objects: Mapping[Key, Object], known: Known, reading: Reading) -> dict[Key, _Asked]:

@@ -64,7 +64,7 @@ class Writer:
         facts: Facts | None = await self._claim.ask(lambda: self._opa.get(FACTS)) if usable else None
         usable = index is not None and facts is not None  # else somebody has removed them
         if index is not None and facts is not None:
-            held = await self.ask("held")
+            held = await self.ask("resource_versions")
             linked = found.linked and not relink
             self.documents.adopt(held, index, facts, linked=linked)
             log.info("goes on with what OPA holds", objects=len(self.documents), linked=linked)
@@ -90,10 +90,10 @@ class Writer:
 
         Returns whether all was the same. Facts that differ are repaired; for other differences it raises Lost.
         """
-        different = self.documents.differences(await self.ask("held"))
+        different = self.documents.differences(await self.ask("resource_versions"))
         for type_id, missing, foreign, other in different:
             log.error("OPA lacks what was written", type=type_id, missing=missing, foreign=foreign, other=other)
-        linked, wanted = await self.ask("linked"), self.documents.linked()
+        linked, wanted = await self.ask("index_sizes"), self.documents.linked()
         astray_facts = await self._audit_facts()
         self._astray = any(linked.get(name, 0) != count for name, count in wanted.items())
         if self._astray:
@@ -114,7 +114,7 @@ class Writer:
         astray = False
         for batch in batches(keys, FACTS_BATCH):
             asked = {"keys": list(map(str, batch))}
-            different = await self._claim.ask(functools.partial(self._opa.query, "differing_facts", asked))
+            different = await self._claim.ask(functools.partial(self._opa.query, "stale_facts", asked))
             if different:
                 astray = True
                 log.error("facts in OPA are not those that were written: repaired", objects=different)

@@ -23,7 +23,7 @@ _EVERYWHERE = ("",)
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What OPA and the API server say: `kinds` are the policy kinds that are replicated, `written` answers the query.
+    """What OPA and the API server say: `kinds` are the replicated policy kinds, `written` answers `writable_types`.
 
     `plural` gives a type's name in URLs, `namespaced` whether its objects are in namespaces.
     """

@@ -149,7 +149,7 @@ class Drawing:
 
     async def _draw_all(self, opa: Opa) -> None:
         drawn: set[str] = set()
-        for part in await opa.query("pictured", {}):
+        for part in await opa.query("picture_roots", {}):
             upcoming = [key for key in part if key not in drawn]
             while upcoming:
                 drawn |= await self._put(opa, upcoming)
@@ -174,7 +174,7 @@ class Drawing:
             # that name it may have been drawn before that.
             drawn = [key for key, time in came.items() if self._since.get(key, time) < time - SHORTLY]
             more = {"was": was, "drawn": drawn}
-            parts = await in_parts(opa, "redrawn", "keys", sorted(came), more)
+            parts = await in_parts(opa, "picture_changes", "keys", sorted(came), more)
             await self._put(opa, sorted({key for _, found in parts for key in found}))
 
     async def _put(self, opa: Opa, objects: Sequence[str]) -> set[str]:

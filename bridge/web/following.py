@@ -225,7 +225,7 @@ class Following:
             return {}
         scopes: dict[str, set[str]] = {}
         objects = set(keys)
-        for _, found in await in_parts(opa, "concerned", "keys", keys, {"was": was}):
+        for _, found in await in_parts(opa, "dependents", "keys", keys, {"was": was}):
             objects |= set(found["objects"])
             for kind, targets in found["scopes"].items():
                 scopes.setdefault(kind, set()).update(targets)
@@ -261,12 +261,12 @@ class Following:
 async def _followed(opa: Opa, kind: str, targets: Sequence[str], asked: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The answer of the query; where evaluation fails, without the targets that it fails of."""
     try:
-        answer: list[dict[str, Any]] = await opa.query("followed", {**asked, "scopes": {kind: targets}})
+        answer: list[dict[str, Any]] = await opa.query("watch_results", {**asked, "scopes": {kind: targets}})
     except OpaRejected as error:
         if not error.in_evaluation:
             raise
         if len(targets) == 1:
-            log.error("cannot be computed", query="followed", key=targets[0], why=str(error))
+            log.error("cannot be computed", query="watch_results", key=targets[0], why=str(error))
             return []
         half = len(targets) // 2
         return [

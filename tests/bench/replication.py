@@ -56,7 +56,7 @@ async def _links(api: aiohttp.ClientSession, opa: Opa, opa_pid: int | None, load
     """The query `links` for all routes, of the fields that it reads, as the bridge asks: the largest part of a fill."""
     routes, _ = await list_raw(api, ROUTES, PAGE)
     kind = {"apiVersion": f"{GATEWAY_API}/v1", "kind": "HTTPRoute"}
-    reading = Reading(await opa.query("links_read", {}))
+    reading = Reading(await opa.query("link_fields", {}))
     objects = [reading.of(prune({**route, **kind})) for route in routes]
     began, before = time.perf_counter(), processor_time(opa_pid)
     for start in range(0, len(objects), LINKS_BATCH):
@@ -124,7 +124,7 @@ async def _changes_of(
     ended = time.perf_counter()
 
     async def all_there() -> bool:
-        held = (await opa.query("held", {}))[GATEWAY_API]["HTTPRoute"]
+        held = (await opa.query("resource_versions", {}))[GATEWAY_API]["HTTPRoute"]
         return all(
             int(held[namespace_of(route)][f"route-{route}"]) >= int(version) for route, version in answered.items()
         )

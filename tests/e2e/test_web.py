@@ -223,7 +223,7 @@ async def test_queries_are_passed_on_and_nothing_else_is(served: Served) -> None
         ("effective", "[" * 20_000, 400, "InvalidInput"),
         ("effective", '{"input":' * 20_000 + "1" + "}" * 20_000, 400, "InvalidInput"),
         ("effective", '{"input": {"changes": {"upsert": ' + "[" * 500 + "]" * 500 + "}}}", 400, "InvalidInput"),
-        ("held", "{}", 404, "UnknownQuery"),
+        ("resource_versions", "{}", 404, "UnknownQuery"),
         ("..%2F..%2Fobjects", "{}", 404, "UnknownQuery"),
     ):
         status, said = await post(f"{url}/{name}", body)

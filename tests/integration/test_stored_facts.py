@@ -62,7 +62,7 @@ async def facts(opa: Opa, key: str) -> Any:
 
 async def assert_current(opa: Opa, source: ScriptedSource) -> None:
     """Each stored fact equals the one that would be made now."""
-    assert await opa.query("differing_facts", {"keys": [str(key) for key in source.objects]}) == []
+    assert await opa.query("stale_facts", {"keys": [str(key) for key in source.objects]}) == []
 
 
 @asynccontextmanager

@@ -37,11 +37,11 @@ WHERE = {
     "The established policy dictates the strategy": ("effective/joins.rego", "joins"),
     "None": ("attachment/conflict.rego", "conflict"),
     "Atomic defaults": ("effective/precedence.rego", "place_upward"),
-    "Patch by RFC 7386": ("merge/patch.rego", "patched"),
+    "Patch by RFC 7386": ("merge/patch.rego", "patch_sides"),
     "Assumed order of strategies": ("merge/strategies.rego", "assumed_order"),
     "`defaults` means atomic": ("kinds/schema_strategies.rego", "_wrapper_strategies"),
     "`<Kind>Affected` and its annotation": ("status/forms.rego", "form"),
-    "Computing the scopes of a declared target": ("scopes/scopes.rego", "at_or_below"),
+    "Computing the scopes of a declared target": ("scopes/scopes.rego", "scopes_at_or_below"),
 }  # sentences of GEP-713, each with the file below rego/bridge and the rule that implements it
 
 _HEAD = """# The Rego

@@ -83,11 +83,11 @@ async def _ask_everything(opa: Opa, world: list[dict[str, Any]]) -> tuple[list[s
         for target in targets[:1]:
             await opa.query("explain", {"target": target, "changes": changes})
     links = await opa.query("links", {"objects": world})
-    reading = Reading(await opa.query("links_read", {}))
+    reading = Reading(await opa.query("link_fields", {}))
     assert await opa.query("links", {"objects": [reading.of(obj) for obj in world], "reads": reading.fields}) == links
     keys = sorted(links)
     await opa.query("affected", {"objects": keys, "changes": changes})
-    await opa.query("concerned", {"keys": keys, "changes": changes})
+    await opa.query("dependents", {"keys": keys, "changes": changes})
     await _draw(opa, keys, changes)
     policies = await opa.query("policies", {"changes": changes})
     for policy in policies[:2]:
@@ -98,8 +98,8 @@ async def _ask_everything(opa: Opa, world: list[dict[str, Any]]) -> tuple[list[s
 async def _draw(opa: Opa, changed: list[str], changes: dict[str, Any]) -> None:
     """Ask for the picture as the page does: what a change concerns is drawn, and then what each edge leads to."""
     drawn: set[str] = set()
-    upcoming = {key for part in await opa.query("pictured", {"changes": changes}) for key in part}
-    upcoming.update(await opa.query("redrawn", {"keys": changed, "changes": changes}))
+    upcoming = {key for part in await opa.query("picture_roots", {"changes": changes}) for key in part}
+    upcoming.update(await opa.query("picture_changes", {"keys": changed, "changes": changes}))
     while upcoming - drawn:
         entries = await opa.query("picture", {"objects": sorted(upcoming - drawn), "changes": changes})
         drawn |= upcoming

@@ -120,7 +120,7 @@ async def _compare(seen: Looking, where: str) -> None:
 
 
 async def _picture(opa: Opa) -> dict[str, Any]:
-    drawn, upcoming = Picture(), {key for part in await opa.query("pictured", {}) for key in part}
+    drawn, upcoming = Picture(), {key for part in await opa.query("picture_roots", {}) for key in part}
     asked: set[str] = set()
     while upcoming:
         found = await opa.query("picture", {"objects": sorted(upcoming)})

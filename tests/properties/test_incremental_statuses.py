@@ -186,7 +186,7 @@ async def _compare(bridge: Bridge, when: str) -> None:
 async def _compare_facts(opa: Opa, source: ScriptedSource, when: str) -> None:
     """Stored facts are those that would be made now, of the objects that exist."""
     keys = [str(key) for key in source.objects]
-    assert await opa.query("differing_facts", {"keys": keys}) == [], when
+    assert await opa.query("stale_facts", {"keys": keys}) == [], when
     stored = _flattened(await opa.get("facts"))
     assert stored <= {str(key) for key in source.objects}, when
 

@@ -30,7 +30,7 @@ test_the_bridge_merges_by_it if {
 			["rule", 2, testing.section_ref("HTTPRoute", "cart", "pay"), {"login": {"rate": 10}, "pay": {"rate": 1}}],
 		]
 	]
-	entries := effective.at("example.com/RatePolicy", testing.cart_pay, "") with input as testing.changed(array.concat(policies, [testing.policykind(kind)]))
+	entries := effective.policies_of("example.com/RatePolicy", testing.cart_pay, "") with input as testing.changed(array.concat(policies, [testing.policykind(kind)]))
 	entries[0].spec == {"limits": {"login": {"rate": 5}, "pay": {"rate": 1}}}
 	{row.policy: row.outcome | some row in entries[0].policies} == {
 		"example.com/RatePolicy/shop/route": "Programmed",

@@ -34,7 +34,7 @@ _findings := findings if {
 #   its refs that are not accepted.
 policy_findings(policy_key) := {"invalid": invalid, "warnings": refused} if {
 	kind := kinds.of_policy(policy_key)
-	verdict := reporting.accepted(policy_key)
+	verdict := reporting.accepted_condition(policy_key)
 	invalid := {[kind.mode, message] |
 		verdict.reason == "Invalid"
 		message := sentence_about(policy_key, sprintf("is Invalid: %s", [verdict.message]))
@@ -48,7 +48,7 @@ policy_findings(policy_key) := {"invalid": invalid, "warnings": refused} if {
 
 _refusal(policy_key, found) := sentence_about(policy_key, text) if {
 	found.reason == "Conflicted"
-	text := sprintf("conflicts with %s: %s", [keys.short(attachment.conflicting(policy_key, found.ref)), found.message])
+	text := sprintf("conflicts with %s: %s", [keys.short(attachment.conflict_winner(policy_key, found.ref)), found.message])
 } else := sentence_about(policy_key, sprintf("is not accepted for one target: %s", [found.message])) if {
 	found.reason != "Accepted"
 }

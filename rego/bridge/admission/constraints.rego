@@ -26,7 +26,7 @@ warnings contains message if {
 	_writes_constraint
 	constraints.problems(input.object.spec) == []
 	action := constraints.action(input.object.spec)
-	not constraints.loaded(input.object.spec.policy)
+	not constraints.is_loaded(input.object.spec.policy)
 	message := constraints.policy_missing(input.object.spec.policy, action)
 }
 
@@ -48,14 +48,14 @@ _judged contains [action, sprintf("[%s] %s", [name, message])] if {
 	some [action, message] in _messages[name]
 }
 
-_messages[name] contains [constraints.action(constraints.in_force[name]), message] if {
+_messages[name] contains [constraints.action(constraints.active_constraints[name]), message] if {
 	some name in _matching
 	some [message, _] in _violations(name)
 }
 
 _messages[name] contains ["warn", constraints.step(name, _reviewed).warning] if {
 	some name in _matching
-	constraints.action(constraints.in_force[name]) != "dryrun"
+	constraints.action(constraints.active_constraints[name]) != "dryrun"
 }
 
 _violations(name) := {[message, {}]} if {
@@ -72,7 +72,7 @@ _violations(name) := {[message, {}]} if {
 # The Constraints that match the object as it was or as it is to be, so that no change of labels leads past one.
 _matching contains name if {
 	_judges
-	some name, spec in constraints.in_force
+	some name, spec in constraints.active_constraints
 	_fits_scale(object.get(spec, "match", {}))
 	some it in _subjects
 	_match(name, object.get(spec, "match", {}), it)
@@ -95,7 +95,7 @@ _judges if {
 	input.operation in {"CREATE", "UPDATE"}
 	object.get(input, "subResource", "") != "status"
 	is_object(input.object)
-	not constraints.exempt(_type)
+	not constraints.is_exempt(_type)
 	not _leaving
 }
 

@@ -11,8 +11,8 @@ sentence_bound := 3
 effect_sentences(after, before) := {sentence_about(after.policy, text) |
 	some text in array.concat(after.empty, _some_of([sentence |
 		some sentence in array.concat(
-			array.concat(_lost(after, "Overridden"), _lost(after, "PartiallyProgrammed")),
-			array.concat(_gained(after, before), _overrides(after, before)),
+			array.concat(_loss_texts(after, "Overridden"), _loss_texts(after, "PartiallyProgrammed")),
+			array.concat(_gain_texts(after, before), _overrides(after, before)),
 		)
 	]))
 }
@@ -20,11 +20,11 @@ effect_sentences(after, before) := {sentence_about(after.policy, text) |
 _some_of(sentences) := array.slice(sentences, 0, 4 * sentence_bound)
 
 # Where all its paths at an object have one outcome, by whom.
-_lost(after, outcome) := array.slice(
+_loss_texts(after, outcome) := array.slice(
 	[sprintf("is %s by %s on %s", [_verbs_of_loss[outcome], by, number]) |
-		some decided in sort({decided | some reached in after.outcomes; decided := _decided(reached, outcome)})
-		objects := {object_key | some object_key, reached in after.outcomes; _decided(reached, outcome) == decided}
-		by := _names(decided)
+		some deciders in sort({deciders | some reached in after.outcomes; deciders := _deciders(reached, outcome)})
+		objects := {object_key | some object_key, reached in after.outcomes; _deciders(reached, outcome) == deciders}
+		by := _names(deciders)
 		number := _share(objects, after)
 	],
 	0, sentence_bound,
@@ -32,20 +32,20 @@ _lost(after, outcome) := array.slice(
 
 _verbs_of_loss := {"Overridden": "overridden", "PartiallyProgrammed": "partly overridden"}
 
-_decided(reached, "Overridden") := sort(by) if {
-	{row[0] | some row in reached} == {"Overridden"}
-	by := {name | some row in reached; some name in row[1]}
+_deciders(reached, "Overridden") := sort(by) if {
+	{outcome[0] | some outcome in reached} == {"Overridden"}
+	by := {name | some outcome in reached; some name in outcome[1]}
 }
 
-_decided(reached, "PartiallyProgrammed") := sort(by) if {
-	outcomes := {row[0] | some row in reached}
+_deciders(reached, "PartiallyProgrammed") := sort(by) if {
+	outcomes := {outcome[0] | some outcome in reached}
 	count(outcomes & {"Programmed", "PartiallyProgrammed"}) > 0
 	count(outcomes & {"Overridden", "PartiallyProgrammed"}) > 0
-	by := {name | some row in reached; row[0] != "Programmed"; some name in row[1]}
+	by := {name | some outcome in reached; outcome[0] != "Programmed"; some name in outcome[1]}
 }
 
 # Where it holds and did not before, by namespace.
-_gained(after, before) := array.concat(
+_gain_texts(after, before) := array.concat(
 	[sprintf("becomes effective on %s%s", [_count(objects, after), where]) |
 		some namespace in array.slice(namespaces, 0, sentence_bound)
 		objects := {object_key | some object_key in gained; keys.namespace(object_key) == namespace}
@@ -61,8 +61,8 @@ _gained(after, before) := array.concat(
 
 _effective_on(found) := {object_key |
 	some object_key, reached in object.get(found, "outcomes", {})
-	some row in reached
-	row[0] in {"Programmed", "PartiallyProgrammed"}
+	some outcome in reached
+	outcome[0] in {"Programmed", "PartiallyProgrammed"}
 }
 
 _of_namespace("") := ""

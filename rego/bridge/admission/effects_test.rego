@@ -21,7 +21,7 @@ _create(obj) := {
 
 _warned(objects, bound, asked) := found if {
 	stored := testing.stored(objects)
-	kinds_there := kinds.in_force with data.objects as stored
+	kinds_there := kinds.active_kinds with data.objects as stored
 	found := admission.warnings with input as asked
 		with data.objects as stored
 		with data.index as testing.stored_index(objects)

@@ -15,7 +15,7 @@ review_scope := {
 }
 
 _constrained := {concat("/", [keys.group_name(group), kind]) |
-	some spec in constraints.in_force
+	some spec in constraints.active_constraints
 	some entry in spec.match.kinds
 	some group in entry.apiGroups
 	some kind in entry.kinds
@@ -23,12 +23,12 @@ _constrained := {concat("/", [keys.group_name(group), kind]) |
 
 # Constraints that do not name both groups and kinds match what nobody can list.
 _open contains name if {
-	some name, spec in constraints.in_force
+	some name, spec in constraints.active_constraints
 	object.get(spec, ["match", "kinds"], []) == []
 }
 
 _open contains name if {
-	some name, spec in constraints.in_force
+	some name, spec in constraints.active_constraints
 	some entry in spec.match.kinds
 	some field in ["apiGroups", "kinds"]
 	_leaves_open(object.get(entry, field, []))

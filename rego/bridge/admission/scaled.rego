@@ -8,20 +8,20 @@ import data.bridge.lookup
 # description: |
 #   The update that a request for the subresource `scale` comes to: the scaled object as it is held, with the new number of
 #   replicas. Undefined for other requests, and where the object is not held.
-scaled := object.union(
+scale_update := object.union(
 	object.remove(input, ["kind", "object", "oldObject"]),
 	{
 		"kind": {"group": input.resource.group, "version": input.resource.version, "kind": target.kind},
 		"object": object_scaled,
-		"oldObject": held,
+		"oldObject": current,
 	},
 ) if {
 	is_scale
 	target := _scale_target
-	held := lookup.get(keys.format(input.resource.group, target.kind, input.namespace, input.name))
+	current := lookup.get(keys.format(input.resource.group, target.kind, input.namespace, input.name))
 	replicas := object.get(input.object, ["spec", "replicas"], 0)
 	object_scaled := json.patch(
-		object.union(held, {target.path[0]: {}}),
+		object.union(current, {target.path[0]: {}}),
 		[{"op": "add", "path": target.path, "value": replicas}],
 	)
 }

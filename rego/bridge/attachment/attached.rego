@@ -8,8 +8,8 @@ import data.bridge.policy as policies
 
 # METADATA
 # description: The policies of a kind (`<group>/<Kind>`) that are attached to a node by an accepted ref.
-attached(policy_kind, node) := {policy |
-	some policy in index.naming(policy_kind, node)
+attached_policies(policy_kind, node) := {policy |
+	some policy in index.policies_naming(policy_kind, node)
 	_accepted_at(policy, node)
 } if {
 	not startswith(node, "core/Service/")
@@ -44,7 +44,7 @@ refs_to(policy_kind, node) := {[policy, ref] |
 	index.selectors_exist
 	not contains(node, "#")
 	object_key := trim_suffix(node, "@frontend")
-	some policy in selecting(object_key)
+	some policy in policies_selecting(object_key)
 	keys.parse(policy).type == policy_kind
 	place(policy_kind, object_key) == node
 	takes_part(policy)
@@ -54,10 +54,10 @@ refs_to(policy_kind, node) := {[policy, ref] |
 # description: |
 #   The node that a policy kind means by a key: the canonical one, or the frontend where it means frontends (semantics
 #   K4). Undefined where there is none.
-place(policy_kind, key) := hierarchy.canonical(key) if {
+place(policy_kind, key) := hierarchy.canonical_key(key) if {
 	not contains(key, "@")
 	not kinds.frontend_role(policy_kind, keys.parse(key).type)
-} else := hierarchy.canonical(concat("", [trim_suffix(key, "@frontend"), "@frontend"])) if {
+} else := hierarchy.canonical_key(concat("", [trim_suffix(key, "@frontend"), "@frontend"])) if {
 	kinds.frontend_role(policy_kind, keys.parse(key).type)
 }
 
@@ -74,14 +74,14 @@ targets(policy_key) := {place(keys.parse(policy_key).type, ref.key) |
 takes_part(policy_key) if not policies.facts(policy_key).deleting
 
 # A Service port has two spellings, its name and its number (semantics K2).
-_naming_node(policy_kind, node) := index.naming(policy_kind, node) if {
+_naming_node(policy_kind, node) := index.policies_naming(policy_kind, node) if {
 	not contains(node, "@")
 	not hierarchy.is_port(node)
-} else := index.naming(policy_kind, trim_suffix(node, "@frontend")) if {
+} else := index.policies_naming(policy_kind, trim_suffix(node, "@frontend")) if {
 	keys.is_frontend(node)
 } else := {policy |
 	parts := keys.parse(node)
 	some spelling, name in hierarchy.section_spellings(parts.object)
 	name == parts.section
-	some policy in index.naming(policy_kind, keys.section(parts.object, spelling))
+	some policy in index.policies_naming(policy_kind, keys.section(parts.object, spelling))
 }

@@ -10,7 +10,7 @@ test_policies_are_attached_to_what_their_accepted_refs_name if {
 	document := testing.changed([_color(refs)])
 	attached := [policies |
 		some node in [testing.cart_route, testing.cart_pay, testing.listener_http]
-		policies := attachment.attached("example.com/ColorPolicy", node) with input as document
+		policies := attachment.attached_policies("example.com/ColorPolicy", node) with input as document
 	]
 	targets := attachment.targets(_warm_key) with input as document
 	attached == [{_warm_key}, {_warm_key}, set()]
@@ -23,7 +23,7 @@ test_a_policy_is_attached_to_a_port_by_its_name_or_number if {
 		some section in ["http", "80"]
 	]
 	every policy in policies {
-		attached := attachment.attached("example.com/TimeoutPolicy", "core/Service/shop/cart#http") with input as testing.changed([policy])
+		attached := attachment.attached_policies("example.com/TimeoutPolicy", "core/Service/shop/cart#http") with input as testing.changed([policy])
 		attached == {"example.com/TimeoutPolicy/shop/slow"}
 	}
 }
@@ -31,7 +31,7 @@ test_a_policy_is_attached_to_a_port_by_its_name_or_number if {
 # T5
 test_a_policy_that_is_being_deleted_is_attached_to_nothing if {
 	leaving := object.union(_color([testing.ref("HTTPRoute", "cart")]), {"metadata": {"deletionTimestamp": "2026-01-01T01:00:00Z"}})
-	attached := attachment.attached("example.com/ColorPolicy", testing.cart_route) with input as testing.changed([leaving])
+	attached := attachment.attached_policies("example.com/ColorPolicy", testing.cart_route) with input as testing.changed([leaving])
 	targets := attachment.targets(_warm_key) with input as testing.changed([leaving])
 	[attached, targets] == [set(), set()]
 }

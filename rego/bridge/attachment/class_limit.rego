@@ -9,8 +9,8 @@ import data.bridge.kinds
 #   The policies of a kind that are attached to a node by refs with a className alone, with these classes: such an attachment
 #   counts only on paths through a GatewayClass of that name (the first form of GEP-713, PolicyTargetReference; semantics T1).
 limits(policy_kind, node) := {policy: classes |
-	some [policy, limited] in refs_to(policy_kind, node)
-	limited.class
+	some [policy, class_ref] in refs_to(policy_kind, node)
+	class_ref.class
 	accepted := [ref |
 		some [other, ref] in refs_to(policy_kind, node)
 		other == policy
@@ -24,19 +24,19 @@ limits(policy_kind, node) := {policy: classes |
 
 # METADATA
 # description: Some policy of a kind has a ref with a className.
-limited(policy_kind) if {
-	count(index.limited(policy_kind)) > 0
+has_class_limits(policy_kind) if {
+	count(index.class_limited_policies(policy_kind)) > 0
 } else := false
 
 # METADATA
 # description: A path of a policy kind runs through one of these classes. A Direct kind's paths are those of its target.
 runs_through(policy_kind, path, classes) if {
-	not kinds.direct(policy_kind)
+	not kinds.is_direct(policy_kind)
 	count(hierarchy.classes(path) & classes) > 0
 }
 
 runs_through(policy_kind, path, classes) if {
-	kinds.direct(policy_kind)
+	kinds.is_direct(policy_kind)
 	some whole in hierarchy.paths(path[count(path) - 1], false)
 	count(hierarchy.classes(whole) & classes) > 0
 }

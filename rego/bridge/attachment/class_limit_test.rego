@@ -25,7 +25,7 @@ _counts_below(refs) := {gateway |
 }
 
 _at(policy) := entries if {
-	entries := effective.at("example.com/ColorPolicy", sprintf("%s#one", [_both]), "") with input as testing.changed([_paid, _route, policy])
+	entries := effective.policies_of("example.com/ColorPolicy", sprintf("%s#one", [_both]), "") with input as testing.changed([_paid, _route, policy])
 }
 
 # T1
@@ -62,7 +62,7 @@ test_a_direct_policy_with_a_class_name_counts_where_its_target_lies_below_that_c
 		some class in ["example", "paid"]
 		ref := object.union(testing.service_ref("cart"), {"className": class})
 		policy := testing.timeout("slow", 1, [ref], {"request": "1s"})
-		found := effective.at("example.com/TimeoutPolicy", "core/Service/shop/cart#http", "") with input as testing.changed([policy])
+		found := effective.policies_of("example.com/TimeoutPolicy", "core/Service/shop/cart#http", "") with input as testing.changed([policy])
 		count(found) == 1
 	]
 	counts == ["example"]
@@ -70,7 +70,7 @@ test_a_direct_policy_with_a_class_name_counts_where_its_target_lies_below_that_c
 
 test_a_limited_attachment_is_told_for_the_paths_that_it_is_off if {
 	policy := testing.color("shop", "warm", 1, [_limited("paid")], {"theme": "dark"})
-	refused := attachment.rejected("example.com/ColorPolicy", sprintf("%s#one", [_both])) with input as testing.changed([_paid, _route, policy])
+	refused := attachment.rejections("example.com/ColorPolicy", sprintf("%s#one", [_both])) with input as testing.changed([_paid, _route, policy])
 	refused == {_told(_warm_key, _both, "OtherClass", "className limits it to paths through GatewayClass paid")}
 }
 
@@ -83,6 +83,6 @@ test_a_policy_with_a_class_name_is_in_the_index_as_such if {
 # P4
 test_an_attachment_with_a_ref_that_is_not_limited_is_told_nowhere if {
 	policy := testing.color("shop", "warm", 1, [_limited("paid"), testing.ref("HTTPRoute", "both")], {"theme": "dark"})
-	refused := attachment.rejected("example.com/ColorPolicy", sprintf("%s#one", [_both])) with input as testing.changed([_paid, _route, policy])
+	refused := attachment.rejections("example.com/ColorPolicy", sprintf("%s#one", [_both])) with input as testing.changed([_paid, _route, policy])
 	refused == set()
 }

@@ -16,7 +16,7 @@ conflict(policy_key, ref) := {"reason": "Conflicted", "message": message} if {
 
 # METADATA
 # description: The policy that a ref conflicts with, of several the oldest; undefined where there is no conflict.
-conflicting(policy_key, ref) := [holder |
+conflict_winner(policy_key, ref) := [holder |
 	some holder in _in_the_way(policy_key, ref)
 	_overlaps_with(kinds.of_policy(policy_key).sameLevel, holder, policy_key)
 ][0] if {
@@ -51,7 +51,7 @@ _contenders(policy_kind, node, source) := [policy |
 # A consumer's policy counts for other requests than a producer's or another consumer's (semantics P6): those from its
 # namespace. Policies of the target's own namespace and cluster-scoped ones count for all requests, "".
 _requests_from(policy_key, node) := namespace if {
-	kinds.for_consumers(keys.parse(policy_key).type)
+	kinds.is_consumer_kind(keys.parse(policy_key).type)
 	namespace := keys.parse(policy_key).namespace
 	not namespace in {"-", keys.parse(node).namespace}
 	keys.parse(node).namespace != "-"
@@ -61,7 +61,7 @@ _holders("Conflict", contenders) := {contenders[0]}
 
 _holders("ConflictOnOverlap", contenders) := {contenders[0]} if count(contenders) == 1
 
-_holders("ConflictOnOverlap", contenders) := disjoint(contenders) if count(contenders) > 1
+_holders("ConflictOnOverlap", contenders) := disjoint_policies(contenders) if count(contenders) > 1
 
 _winner("Conflict", holders, _) := _older(holders[0])
 

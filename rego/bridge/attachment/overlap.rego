@@ -37,7 +37,7 @@ contender_bound := recursion.item_bound
 # description: |
 #   Of policies, the oldest first, those that overlap with no older one among these. One that lost takes no part in
 #   later comparisons (semantics F5). A fold as `bridge.lib.recursion` has it.
-disjoint(policies) := _taken_512(_nothing_taken, policies).policies
+disjoint_policies(policies) := _taken_512(_nothing_taken, policies).policies
 
 _taken_512(taken, policies) := _taken_64(taken, policies) if count(policies) <= 64
 

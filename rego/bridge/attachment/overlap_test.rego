@@ -67,7 +67,7 @@ test_a_policy_that_lost_takes_no_part_in_later_comparisons if {
 # C2
 test_disjoint_specs_on_one_target_are_united if {
 	policies := [_numbered(0, {"a": {"x": 1}}), _numbered(1, {"b": 1, "a": {"x": 2}}), _numbered(2, {"a": {"y": 3}}), _numbered(3, {"c": 4})]
-	[entry] := effective.at("example.com/TimeoutPolicy", "core/Service/shop/cart", "") with input as _world(array.concat([_direct], policies))
+	[entry] := effective.policies_of("example.com/TimeoutPolicy", "core/Service/shop/cart", "") with input as _world(array.concat([_direct], policies))
 	entry.spec == {"a": {"x": 1, "y": 3}, "c": 4}
 	[placed.outcome | some placed in entry.policies] == ["Programmed", "Programmed", "Programmed"]
 }
@@ -75,7 +75,7 @@ test_disjoint_specs_on_one_target_are_united if {
 # C2: no more than that of one target.
 test_disjoint_specs_of_an_object_and_its_section_are_not_united if {
 	section := testing.timeout("section", 5, [object.union(_cart_ref, {"sectionName": "http"})], {"b": 1})
-	[entry] := effective.at("example.com/TimeoutPolicy", "core/Service/shop/cart#http", "") with input as _world([_direct, _numbered(0, {"a": 1}), section])
+	[entry] := effective.policies_of("example.com/TimeoutPolicy", "core/Service/shop/cart#http", "") with input as _world([_direct, _numbered(0, {"a": 1}), section])
 	entry.spec == {"b": 1}
 }
 

@@ -18,7 +18,7 @@ _bounds := {"leaves": 20, "targetRefs": 20}
 # A query of the objects as they are stored, and of the same as a change.
 _both_ways(query, asked, objects) := [stored, changed] if {
 	all_objects := array.concat(testing.world, objects)
-	kinds_there := kinds.in_force with data.objects as testing.stored(all_objects)
+	kinds_there := kinds.active_kinds with data.objects as testing.stored(all_objects)
 	stored_index := testing.stored_index(all_objects) with data.bridge.bounds as _bounds
 	stored := _query(query) with input as asked
 		with data.objects as testing.stored(all_objects)
@@ -35,7 +35,7 @@ _query("explain") := v1.explain
 
 _query("effective") := v1.effective
 
-_query("concerned") := v1.concerned
+_query("concerned") := v1.dependents
 
 _query("problems") := v1.problems
 

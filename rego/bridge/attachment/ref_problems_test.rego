@@ -64,6 +64,6 @@ test_a_policy_without_refs_is_told_under_its_own_name if {
 test_one_ref_twice_is_accepted_twice_and_attached_once if {
 	policy := _color([_good, _good])
 	_verdicts(policy, []) == [_accepted, _accepted]
-	attached := attachment.attached("example.com/ColorPolicy", testing.cart_route) with input as testing.changed([policy])
+	attached := attachment.attached_policies("example.com/ColorPolicy", testing.cart_route) with input as testing.changed([policy])
 	attached == {_warm_key}
 }

@@ -12,10 +12,10 @@ import data.bridge.policy as policies
 #   paths to it: `{policy, target, reason, message}`, with the verdict's reason, or Deleting for a policy that takes no
 #   part, OtherClass for a ref whose className keeps it off one of the paths, or OtherController where the kind's
 #   `controllers` do (semantics T1 to T6, P8). What `explain` adds to an effective policy.
-rejected(policy_kind, node) := {rejection |
+rejections(policy_kind, node) := {rejection |
 	paths := hierarchy.all_kind_paths(policy_kind, node)
 	some object_key in _objects_on(paths)
-	some policy_key in targeting(object_key)
+	some policy_key in policies_targeting(object_key)
 	keys.parse(policy_key).type == policy_kind
 	some ref in policies.declared_refs(policy_key)
 	ref.object == object_key
@@ -23,9 +23,9 @@ rejected(policy_kind, node) := {rejection |
 	rejection := object.union({"policy": policy_key, "target": ref.key}, _refusal(policy_key, ref, paths))
 } | {rejection |
 	some object_key in _objects_on(hierarchy.all_kind_paths(policy_kind, node))
-	some policy_key in index.oversized(object_key)
+	some policy_key in index.oversized_policies(object_key)
 	keys.parse(policy_key).type == policy_kind
-	rejection := {"policy": policy_key, "target": object_key, "reason": "Invalid", "message": policies.oversized(policy_key)}
+	rejection := {"policy": policy_key, "target": object_key, "reason": "Invalid", "message": policies.excess(policy_key)}
 }
 
 _objects_on(paths) := {keys.parse(node).object | some path in paths; some node in path}

@@ -4,7 +4,7 @@ import data.bridge.attachment
 import data.bridge.testing
 
 _refused(policy_kind, node, policies) := refused if {
-	refused := attachment.rejected(policy_kind, node) with input as testing.changed(policies)
+	refused := attachment.rejections(policy_kind, node) with input as testing.changed(policies)
 }
 
 _told(policy, target, reason, message) := {"policy": policy, "target": target, "reason": reason, "message": message}

@@ -32,7 +32,7 @@ _verdicts_on_selector(policy_key, selector, earlier) := [invalid_verdict(policy_
 
 _keys_of(refs_given) := {ref.key | some ref in refs_given}
 
-_selector_problem(policy_key, selector) := invalid(policy_key) if {
+_selector_problem(policy_key, selector) := policy_problem(policy_key) if {
 	true
 } else := selector.flaw if {
 	true

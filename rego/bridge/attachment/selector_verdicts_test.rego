@@ -13,7 +13,7 @@ _blue := _labelled("blue", {"color": "blue", "tier": "front"})
 
 _far := object.union(_labelled("far", {"tier": "front"}), {"metadata": {"namespace": "infra"}})
 
-_stored_kinds := {"example.com/ColorPolicy": kinds.normal("example.com/ColorPolicy", testing.color_kind)}
+_stored_kinds := {"example.com/ColorPolicy": kinds.normal_form("example.com/ColorPolicy", testing.color_kind)}
 
 _selector(fields) := object.union({"group": testing.gateway_group, "kind": "HTTPRoute"}, fields)
 
@@ -29,7 +29,7 @@ _targets(policy, objects) := targets if {
 
 _attached_to(names, policy, objects) := [attached |
 	some name in names
-	attached := attachment.attached("example.com/ColorPolicy", _key(name)) with input as testing.changed(array.concat(objects, [policy]))
+	attached := attachment.attached_policies("example.com/ColorPolicy", _key(name)) with input as testing.changed(array.concat(objects, [policy]))
 ]
 
 # T1
@@ -92,7 +92,7 @@ test_a_cluster_scoped_policy_selects_cluster_scoped_objects_alone if {
 		["Invalid", "spec.targetSelectors[0]: A cluster-scoped policy selects cluster-scoped objects; a HTTPRoute is in a namespace"],
 		_accepted,
 	]
-	attached := attachment.attached("example.com/ColorPolicy", "gateway.networking.k8s.io/GatewayClass/-/paid") with input as testing.changed([class, policy])
+	attached := attachment.attached_policies("example.com/ColorPolicy", "gateway.networking.k8s.io/GatewayClass/-/paid") with input as testing.changed([class, policy])
 	attached == {"example.com/ColorPolicy/-/warm"}
 }
 
@@ -138,12 +138,12 @@ test_a_selector_is_an_entry_of_the_index_by_what_it_selects_by if {
 # T1
 test_stored_and_changed_policies_select_alike if {
 	objects := [_red, _blue, _selecting([], [_front])]
-	stored := attachment.attached("example.com/ColorPolicy", _key("red")) with data.objects as testing.stored(array.concat(testing.world, objects))
+	stored := attachment.attached_policies("example.com/ColorPolicy", _key("red")) with data.objects as testing.stored(array.concat(testing.world, objects))
 		with data.index as testing.stored_index(array.concat(testing.world, objects))
 		with data.kinds as _stored_kinds
 	stored == {_warm_key}
 	change := {"changes": {"upsert": [_selecting([], [_selector({"matchLabels": {"color": "blue"}})])]}}
-	moved := attachment.attached("example.com/ColorPolicy", _key("red")) with data.objects as testing.stored(array.concat(testing.world, objects))
+	moved := attachment.attached_policies("example.com/ColorPolicy", _key("red")) with data.objects as testing.stored(array.concat(testing.world, objects))
 		with data.index as testing.stored_index(array.concat(testing.world, objects))
 		with data.kinds as _stored_kinds
 		with input as change

@@ -14,13 +14,13 @@ import data.bridge.policy as policies
 # description: |
 #   The policies of a kind that select an object, or of all kinds. The cost is that of the selectors for such objects in
 #   their namespace, and nothing where there are none.
-selecting(object_key) := {policy |
+policies_selecting(object_key) := {policy |
 	parts := keys.parse(object_key)
 	labels := policies.labels_of(parts.type, parts.name, object.get(lookup.get(object_key).metadata, "labels", {}))
-	some [policy, text] in index.selecting(parts.namespace, parts.type)
+	some [policy, text] in index.policies_selecting(parts.namespace, parts.type)
 	policies.selects(text, labels)
 }
 
 # METADATA
 # description: The policies of any kind that name an object or a section of it, or select it.
-targeting(object_key) := index.targeting(object_key) | selecting(object_key)
+policies_targeting(object_key) := index.policies_targeting(object_key) | policies_selecting(object_key)

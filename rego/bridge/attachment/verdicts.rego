@@ -11,13 +11,13 @@ import data.bridge.policy
 #   The verdict on each ref of a policy, in its order: `{ref, reason, message}`, reason Accepted, Invalid, TargetNotFound or
 #   Conflicted (GEP-713, "Status conditions"; semantics T2 to T4). Where no object can be named, the ref is the policy itself.
 verdicts(policy_key) := [invalid_verdict(policy_key, message)] if {
-	message := policy.oversized(policy_key)
+	message := policy.excess(policy_key)
 } else := found if {
 	namespace := keys.namespace(policy_key)
-	by_name := [_verdict_on(policy_key, namespace, ref) | some ref in policy.written_refs(policy_key)]
+	by_name := [_verdict_on(policy_key, namespace, ref) | some ref in policy.refs_with_places(policy_key)]
 	found := array.concat(by_name, selector_verdicts(policy_key))
 	count(found) > 0
-} else := [invalid_verdict(policy_key, invalid(policy_key))]
+} else := [invalid_verdict(policy_key, policy_problem(policy_key))]
 
 _verdict_on(policy_key, namespace, written_ref) := object.union({"ref": ref}, verdict(policy_key, ref)) if {
 	ref := index.target_ref(namespace, written_ref.raw)
@@ -39,7 +39,7 @@ verdict(policy_key, ref) := own if {
 # METADATA
 # description: The verdict on one ref by what the policy and the target say, without the other policies.
 own_verdict(policy_key, ref) := {"reason": "Invalid", "message": message} if {
-	message := invalid(policy_key)
+	message := policy_problem(policy_key)
 } else := {"reason": "Invalid", "message": message} if {
 	message := policy.ref_problem(policy_key, ref)
 } else := {"reason": "TargetNotFound", "message": _not_found(policy_key, ref)} if {
@@ -53,7 +53,7 @@ _not_found(policy_key, ref) := sprintf("Target %s is not found, or no ReferenceG
 
 # METADATA
 # description: Why a policy is Invalid as a whole; undefined where it is not.
-invalid(policy_key) := policy.facts(policy_key).invalid
+policy_problem(policy_key) := policy.facts(policy_key).invalid
 
 _reachable(policy_key, ref) if {
 	hierarchy.exists(ref.object)
@@ -63,13 +63,13 @@ _reachable(policy_key, ref) if {
 
 _section_exists(ref) if ref.section == ""
 
-_section_exists(ref) if hierarchy.canonical(ref.key)
+_section_exists(ref) if hierarchy.canonical_key(ref.key)
 
 _permitted(policy_key, ref) if keys.parse(ref.object).namespace in {"-", keys.parse(policy_key).namespace}
 
 _permitted(policy_key, _) if keys.parse(policy_key).namespace == "-"
 
-_permitted(policy_key, ref) if hierarchy.granted(policy_key, ref.object)
+_permitted(policy_key, ref) if hierarchy.is_granted(policy_key, ref.object)
 
 # What counts only for a policy's own namespace needs nobody's leave (semantics P6).
-_permitted(policy_key, _) if kinds.for_consumers(keys.parse(policy_key).type)
+_permitted(policy_key, _) if kinds.is_consumer_kind(keys.parse(policy_key).type)

@@ -127,12 +127,12 @@ test_an_invalid_policy_is_invalid_at_every_ref if {
 
 test_a_policy_without_spec_is_invalid_once if {
 	bare := testing.resource("example.com/v1", "ColorPolicy", "shop", "warm")
-	message := attachment.invalid("example.com/ColorPolicy/shop/warm") with input as testing.changed([bare])
+	message := attachment.policy_problem("example.com/ColorPolicy/shop/warm") with input as testing.changed([bare])
 	message == "Policy has no spec"
 }
 
 test_a_policy_without_refs_is_invalid if {
-	message := attachment.invalid("example.com/ColorPolicy/shop/warm") with input as testing.changed([_color([])])
+	message := attachment.policy_problem("example.com/ColorPolicy/shop/warm") with input as testing.changed([_color([])])
 	message == "Policy names no target: spec.targetRefs is missing or empty"
 }
 

@@ -15,27 +15,27 @@ type := "policybridge.io/Constraint"
 
 # METADATA
 # description: "Every Constraint by its name, in force or not."
-all := lookup.objects_in(type, "-")
+all_constraints := lookup.objects_in(type, "-")
 
 # METADATA
 # description: |
 #   The spec of each Constraint that makes sense, by its name. One whose policy is not loaded is among them: what it
 #   matches is not let through unseen.
-in_force[name] := obj.spec if {
-	some name, obj in all
-	not flawed[name]
+active_constraints[name] := obj.spec if {
+	some name, obj in all_constraints
+	not flawed_constraints[name]
 }
 
 # METADATA
 # description: The names of Constraints that make no sense; they change nothing.
-flawed contains name if {
-	some name, obj in all
+flawed_constraints contains name if {
+	some name, obj in all_constraints
 	count(problems(object.get(obj, "spec", null))) > 0
 }
 
 # METADATA
 # description: The policy of this name is loaded.
-loaded(policy) if policy in dispatch.policies
+is_loaded(policy) if policy in dispatch.policies
 
 # METADATA
 # description: What is done about a violation.

@@ -4,7 +4,7 @@ package bridge.constraints
 # description: |
 #   Parameters laid one over another, the first beneath: maps merge, a list appends what the one beneath it lacks, anything
 #   else replaces what is beneath it.
-laid_over(layers) := json.patch(whole, [{"op": "replace", "path": path, "value": value} |
+merge_parameters(layers) := json.patch(whole, [{"op": "replace", "path": path, "value": value} |
 	some path in _list_paths(layers)
 	is_array(object.get(whole, path, null))
 	value := _appended(_lists(layers, path))

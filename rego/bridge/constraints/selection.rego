@@ -15,7 +15,7 @@ selection(spec, it) := {"parameters": _parameters(spec, chosen)} if {
 # description: What is done where no parameterSelection matches.
 no_match(spec) := object.get(spec, "onParameterSelectionNoMatch", "proceed")
 
-_parameters(spec, chosen) := laid_over(array.concat(
+_parameters(spec, chosen) := merge_parameters(array.concat(
 	[object.get(spec, "parameters", {})],
 	[entry.parameters | some entry in chosen],
 ))

@@ -9,22 +9,22 @@ import data.bridge.status as reporting
 # description: |
 #   The condition Accepted of a Constraint: whether it makes sense and its policy is loaded. `replicated` are the types that
 #   are there to be audited, null for all; of those that it names and that are not, the message tells.
-accepted(name, replicated) := reporting.observed(concat("/", [type, "-", name]), object.union(
+accepted(name, replicated) := reporting.with_generation(concat("/", [type, "-", name]), object.union(
 	{"type": "Accepted"},
 	_accepted(name, replicated),
 ))
 
 _accepted(name, _) := {"status": "False", "reason": "Invalid", "message": concat("; ", wrong)} if {
-	wrong := problems(object.get(all[name], "spec", null))
+	wrong := problems(object.get(all_constraints[name], "spec", null))
 	count(wrong) > 0
 } else := {"status": "False", "reason": "PolicyNotFound", "message": message} if {
-	policy := in_force[name].policy
-	not loaded(policy)
-	message := policy_missing(policy, action(in_force[name]))
+	policy := active_constraints[name].policy
+	not is_loaded(policy)
+	message := policy_missing(policy, action(active_constraints[name]))
 }
 
 _accepted(name, replicated) := {"status": "True", "reason": "Accepted", "message": message} if {
-	loaded(in_force[name].policy)
+	is_loaded(active_constraints[name].policy)
 	message := concat("; ", array.concat(
 		["Constraint is in force"],
 		[sprintf("not audited, because not replicated (setting types): %s", [concat(", ", missing)]) |
@@ -46,37 +46,37 @@ _meanwhile := {
 
 _not_replicated(_, null) := set()
 
-_not_replicated(name, _) := set() if not in_force[name]
+_not_replicated(name, _) := set() if not active_constraints[name]
 
 _not_replicated(name, replicated) := {concat("/", [keys.group_name(group), kind]) |
-	some entry in in_force[name].match.kinds
+	some entry in active_constraints[name].match.kinds
 	some group in entry.apiGroups
 	some kind in entry.kinds
 	group != "*"
 	kind != "*"
 } - (({object_type | some object_type in replicated} | lookup.types) | kinds.names) if {
 	replicated != null
-	in_force[name]
+	active_constraints[name]
 }
 
 # METADATA
 # description: A row of violations as a Constraint's status has it.
-shown(row) := {
+status_entry(violation) := {
 	"group": api_group(parts.group),
 	"kind": parts.kind,
-	"namespace": keys.namespace(row.object),
+	"namespace": keys.namespace(violation.object),
 	"name": parts.name,
-	"enforcementAction": row.enforcementAction,
-	"message": row.message,
+	"enforcementAction": violation.enforcementAction,
+	"message": violation.message,
 } if {
-	parts := keys.parse(row.object)
+	parts := keys.parse(violation.object)
 }
 
 # METADATA
 # description: |
 #   What there is to tell of a Constraint; `unaudited` are the types that it names and that are not replicated. With its
 #   violations where they have been counted: `counted` is `{total, first}`, their number and the first rows, or null.
-about(name, replicated, counted) := object.union(
+report(name, replicated, counted) := object.union(
 	{
 		"constraint": name,
 		"policy": object.get(spec, "policy", ""),
@@ -84,22 +84,22 @@ about(name, replicated, counted) := object.union(
 		"condition": accepted(name, replicated),
 		"unaudited": sort(_not_replicated(name, replicated)),
 	},
-	_violations_shown(name, counted),
+	_violations_part(name, counted),
 ) if {
-	spec := object.get({"": all[name].spec | is_object(all[name].spec)}, "", {})
+	spec := object.get({"": all_constraints[name].spec | is_object(all_constraints[name].spec)}, "", {})
 }
 
-_violations_shown(_, null) := {}
+_violations_part(_, null) := {}
 
 # One that is not in force judges nothing.
-_violations_shown(name, counted) := {} if {
+_violations_part(name, counted) := {} if {
 	counted != null
-	not in_force[name]
+	not active_constraints[name]
 }
 
-_violations_shown(name, counted) := {
+_violations_part(name, counted) := {
 	"totalViolations": counted.total,
-	"violations": [shown(row) | some row in counted.first],
+	"violations": [status_entry(violation) | some violation in counted.first],
 } if {
-	in_force[name]
+	active_constraints[name]
 }

@@ -32,7 +32,7 @@ test_kinds_that_are_not_replicated_are_told if {
 }
 
 test_a_row_as_a_status_has_it if {
-	constraints.shown({"object": "core/Namespace/-/shop", "enforcementAction": "warn", "message": "no", "details": 1}) == {
+	constraints.status_entry({"object": "core/Namespace/-/shop", "enforcementAction": "warn", "message": "no", "details": 1}) == {
 		"group": "",
 		"kind": "Namespace",
 		"namespace": "",
@@ -43,7 +43,7 @@ test_a_row_as_a_status_has_it if {
 }
 
 _about(spec, counted) := found if {
-	found := constraints.about("c", null, counted) with data.objects as testing.stored([constraint("c", spec)])
+	found := constraints.report("c", null, counted) with data.objects as testing.stored([constraint("c", spec)])
 }
 
 test_violations_are_told_once_they_are_counted if {

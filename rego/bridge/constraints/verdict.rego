@@ -8,16 +8,16 @@ import data.bridge.lookup
 #   What is to be done about a subject that a Constraint matches, with parameters for `it`: `{policy, parameters}`, which the
 #   policy is asked with; `{violation}` or `{warning}`, a message without asking; undefined where nothing is to be done.
 step(name, it) := {"violation": sprintf("policy %s is not loaded", [spec.policy])} if {
-	spec := in_force[name]
-	not loaded(spec.policy)
+	spec := active_constraints[name]
+	not is_loaded(spec.policy)
 } else := {"policy": spec.policy, "parameters": parameters} if {
-	spec := in_force[name]
+	spec := active_constraints[name]
 	parameters := selection(spec, it).parameters
-} else := {_unselected[said]: "no entry of parameterSelection matches"} if {
-	said := selection(in_force[name], it).unselected
+} else := {_result_fields[action_name]: "no entry of parameterSelection matches"} if {
+	action_name := selection(active_constraints[name], it).unselected
 }
 
-_unselected := {"deny": "violation", "warn": "warning"}
+_result_fields := {"deny": "violation", "warn": "warning"}
 
 # METADATA
 # description: |
@@ -41,7 +41,7 @@ _violation(policy, violation) := [violation.msg, object.get(violation, "details"
 # METADATA
 # description: |
 #   Objects that no Constraint judges: those of the bridge itself, which must stay mendable whatever a Constraint says.
-exempt(type) if startswith(type, "policybridge.io/")
+is_exempt(type) if startswith(type, "policybridge.io/")
 
 # METADATA
 # description: |
@@ -56,7 +56,7 @@ unknown_namespace(name, it) if {
 # METADATA
 # description: A Constraint goes by labels of namespaces.
 selects_by_namespace(name) if {
-	some match in _matches_of(in_force[name])
+	some match in _matches_of(active_constraints[name])
 	object.get(match, "namespaceSelector", {}) != {}
 }
 

@@ -8,14 +8,14 @@ import data.bridge.lookup
 # description: |
 #   What `names` of Constraints say of the held objects `object_keys`, as rows `{constraint, object, enforcementAction,
 #   message, details}`. `object_keys` null stands for all objects of the kinds that a Constraint names.
-violations(names, object_keys) := {row |
+violations(names, object_keys) := {violation |
 	some name in names
-	spec := in_force[name]
-	some key in _asked(name, object_keys)
+	spec := active_constraints[name]
+	some key in _keys_to_judge(name, object_keys)
 	it := subject_of(key)
 	matches(object.get(spec, "match", {}), it)
-	some [message, details] in _said(step(name, it), key)
-	row := {
+	some [message, details] in _violations_by(step(name, it), key)
+	violation := {
 		"constraint": name,
 		"object": key,
 		"enforcementAction": action(spec),
@@ -26,18 +26,18 @@ violations(names, object_keys) := {row |
 
 # METADATA
 # description: The keys of the held objects whose kind a Constraint names; all that are judged at all where it names none.
-audited(name) := {key |
-	match := object.get(in_force[name], "match", {})
+audit_keys(name) := {key |
+	match := object.get(active_constraints[name], "match", {})
 	some object_type in lookup.types
-	not exempt(object_type)
+	not is_exempt(object_type)
 	matches_type(match, object_type)
 	some key in lookup.keys_of(object_type)
 }
 
 # METADATA
 # description: The same, of objects in these namespaces.
-audited_in(name, namespaces) := {key |
-	some key in audited(name)
+audit_keys_in(name, namespaces) := {key |
+	some key in audit_keys(name)
 	parts := keys.parse(key)
 	_within(parts) in namespaces
 }
@@ -46,21 +46,21 @@ _within(parts) := parts.name if parts.type == "core/Namespace"
 
 _within(parts) := parts.namespace if parts.type != "core/Namespace"
 
-_asked(name, null) := audited(name)
+_keys_to_judge(name, null) := audit_keys(name)
 
-_asked(name, object_keys) := {key |
+_keys_to_judge(name, object_keys) := {key |
 	some key in object_keys
 	parts := keys.parse(key)
-	not exempt(parts.type)
-	matches_type(object.get(in_force[name], "match", {}), parts.type)
+	not is_exempt(parts.type)
+	matches_type(object.get(active_constraints[name], "match", {}), parts.type)
 	lookup.get(key)
 } if {
 	object_keys != null
 }
 
-_said(done, _) := {[done.violation, {}]} if done.violation
+_violations_by(done, _) := {[done.violation, {}]} if done.violation
 
-_said(done, key) := violations_of(done.policy, answer) if {
+_violations_by(done, key) := violations_of(done.policy, answer) if {
 	policy := done.policy
 	answer := dispatch.violations[policy] with input as {"parameters": done.parameters, "review": review(key)}
 }

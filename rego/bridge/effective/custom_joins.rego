@@ -6,46 +6,46 @@ import data.bridge.merge
 # description: |
 #   The order of precedence of joins, also where one of them is Custom: there the two sides are applied, an admin's rule makes one
 #   spec of them, and that is an element of the order like any other (semantics F9). `{error}` where the rule fails.
-joined(found, ranked) := {"elements": order(found), "seams": seams(found)} if {
+precedence(found, ranked) := {"elements": order(found), "seams": seams(found)} if {
 	every join in found {
 		join.place != "Custom"
 	}
-} else := _joined_512(_started(found[0]), [object.union(join, {"ranks": ranked}) | some join in array.slice(found, 1, count(found))])
+} else := _joined_512(_first_element(found[0]), [object.union(join, {"ranks": ranked}) | some join in array.slice(found, 1, count(found))])
 
-_started(join) := {"error": join.error} if {
+_first_element(join) := {"error": join.error} if {
 	join.error
 } else := {"elements": join.elements, "seams": join.seams}
 
-_joined_one(acc, _) := acc if acc.error
+_join(acc, _) := acc if acc.error
 
-_joined_one(acc, join) := {"error": join.error} if {
+_join(acc, join) := {"error": join.error} if {
 	not acc.error
 	join.error
 }
 
-_joined_one(acc, join) := _by_rule(merge.custom(join, established, challenger)) if {
+_join(acc, join) := _custom_element(merge.custom_merge(join, established, challenger)) if {
 	join.place == "Custom"
 	not acc.error
 	not join.error
-	own := applied({"elements": join.elements, "seams": join.seams}, join.ranks)
-	others := applied(acc, join.ranks)
+	own := apply_order({"elements": join.elements, "seams": join.seams}, join.ranks)
+	others := apply_order(acc, join.ranks)
 	[established, challenger] := {true: [own, others], false: [others, own]}[join.upward]
 }
 
-_joined_one(acc, join) := {"elements": order(both), "seams": seams(both)} if {
+_join(acc, join) := {"elements": order(pair), "seams": seams(pair)} if {
 	join.place != "Custom"
 	not acc.error
 	not join.error
-	both := [object.union(acc, {"place": "Alone", "rules": []}), join]
+	pair := [object.union(acc, {"place": "Alone", "rules": []}), join]
 }
 
-_by_rule(made) := {"error": made.error} if {
+_custom_element(made) := {"error": made.error} if {
 	made.error
 } else := {"elements": [made], "seams": []}
 
 _joined_at(acc, found, index) := acc if index >= count(found)
 
-_joined_at(acc, found, index) := _joined_one(acc, found[index]) if index < count(found)
+_joined_at(acc, found, index) := _join(acc, found[index]) if index < count(found)
 
 # A fold as `bridge.lib.recursion` has it.
 _joined_512(acc, found) := _joined_64(acc, found) if count(found) <= 64

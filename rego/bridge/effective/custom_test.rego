@@ -22,7 +22,7 @@ _two := [["low", 1, "route", {"a": 1, "strategy": "own"}], ["rule", 2, "rule", {
 # F9, O3
 test_what_two_made_together_is_in_part_each_ones if {
 	answer := {"result": {"spec": {"a": 2, "b": 1}}}
-	entry := effective.at("example.com/HuePolicy", testing.cart_pay, "")[0] with input as _rates_world(_two)
+	entry := effective.policies_of("example.com/HuePolicy", testing.cart_pay, "")[0] with input as _rates_world(_two)
 		with data.bridge.strategies as {"rates": answer}
 	entry.spec == {"a": 2, "b": 1}
 	entry.origins == {"/a": [_hue("low"), _hue("rule")], "/b": _hue("rule")}
@@ -34,8 +34,8 @@ test_what_two_made_together_is_in_part_each_ones if {
 
 # F9
 test_a_wrong_answer_of_custom_is_an_error_for_its_path if {
-	entries := effective.explained("example.com/HuePolicy", testing.cart_pay, "") with input as _rates_world(_two)
-	rows := outcomes.at_target("example.com/HuePolicy", testing.cart_pay) with input as _rates_world(_two)
+	entries := effective.explanations("example.com/HuePolicy", testing.cart_pay, "") with input as _rates_world(_two)
+	rows := outcomes.outcomes_at("example.com/HuePolicy", testing.cart_pay) with input as _rates_world(_two)
 	message := "data.bridge.strategies.rates.result is undefined for this pair, or there is no such package"
 	[entry.error | some entry in entries] == [{"code": "CustomStrategy", "message": message}]
 	[step.error.code | some step in entries[0].steps] == ["CustomStrategy"]

@@ -32,7 +32,7 @@ test_an_inherited_kind_may_act_at_its_declared_targets_alone if {
 	found := {node: specs |
 		some node in [_gateway, testing.listener_http, testing.cart_route, testing.cart_pay]
 		specs := [entry.spec |
-			some entry in effective.at("example.com/RatePolicy", node, "") with input as testing.changed(_rates)
+			some entry in effective.policies_of("example.com/RatePolicy", node, "") with input as testing.changed(_rates)
 		]
 	}
 	found == {
@@ -47,20 +47,20 @@ test_an_inherited_kind_may_act_at_its_declared_targets_alone if {
 test_its_scopes_are_the_node_and_what_policies_name_below_it if {
 	all := [found |
 		some node in [_gateway, testing.listener_http, testing.cart_route, testing.cart_pay]
-		found := scopes.at_or_below("example.com/RatePolicy", node) with input as testing.changed(_rates)
+		found := scopes.scopes_at_or_below("example.com/RatePolicy", node) with input as testing.changed(_rates)
 	]
 	all == [{_gateway, testing.cart_route}, {testing.listener_http, testing.cart_route}, {testing.cart_route}, {testing.cart_pay}]
 }
 
 # C1, O4
 test_a_policy_reaches_the_declared_targets_below_its_own if {
-	reached := scopes.may_reach("example.com/RatePolicy/shop/gateway") with input as testing.changed(_rates)
+	reached := scopes.candidate_scopes("example.com/RatePolicy/shop/gateway") with input as testing.changed(_rates)
 	reached == {_gateway, testing.cart_route}
 }
 
 # T1: a target that a policy is kept off by its className is none on that path.
 test_a_path_that_the_targets_own_policy_is_kept_off_is_none if {
 	limited := _rate("route", 2, object.union(testing.ref("HTTPRoute", "cart"), {"className": "other"}), {"rate": 3})
-	found := effective.at("example.com/RatePolicy", testing.cart_route, "") with input as testing.changed(array.concat(array.slice(_rates, 0, 3), [limited]))
+	found := effective.policies_of("example.com/RatePolicy", testing.cart_route, "") with input as testing.changed(array.concat(array.slice(_rates, 0, 3), [limited]))
 	found == []
 }

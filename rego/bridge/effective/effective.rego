@@ -11,19 +11,19 @@ import data.bridge.policy as policies
 #   The effective policy of one kind at one effective target, for each path that has a policy and counts for requests from
 #   a namespace ("": from any, see `stacks`): `{path, spec, origins, policies}`; a stack above the bound, or a path above its
 #   own, gives `{path, error, policies}`.
-at(policy_kind, node, source) := [entry |
+policies_of(policy_kind, node, source) := [entry |
 	some [path, attached] in stacks(policy_kind, node, source)
 	entry := entry_of(path, attached)
 ]
 
 # METADATA
-# description: The effective policy of a stack at a path, as `at` has it.
+# description: The effective policy of a stack at a path, as `policies_of` has it.
 entry_of(path, attached) := object.union({"path": path}, _result(attached)) if {
 	within_bounds(attached, path[0])
 } else := {
 	"path": path,
 	"error": {"code": "BoundExceeded", "message": bound_message(attached, path[0])},
-	"policies": _unmerged(attached),
+	"policies": _stack_entries(attached),
 }
 
 # METADATA
@@ -43,50 +43,50 @@ bound_message(attached, root) := sprintf("%d policies meet here; at most %d can 
 	root != hierarchy.path_bound_mark
 } else := "The hierarchy above this target is deeper than paths can be"
 
-_unmerged(attached) := [object.union(entry, {"strategy": policies.strategy_of(entry.policy)}) | some entry in attached]
+_stack_entries(attached) := [object.union(entry, {"strategy": policies.strategy_of(entry.policy)}) | some entry in attached]
 
-_result(attached) := {"error": found.error, "policies": _unmerged(attached)} if {
-	found := merged(attached)
-	found.error
-} else := {"spec": found.spec, "origins": found.origins, "policies": [object.union_n([entry, {"strategy": policies.strategy_of(entry.policy)}, outcome(attached, entry.policy)]) |
-	some entry in _listed_once(attached)
+_result(attached) := {"error": result.error, "policies": _stack_entries(attached)} if {
+	result := merged_stack(attached)
+	result.error
+} else := {"spec": result.spec, "origins": result.origins, "policies": [object.union_n([entry, {"strategy": policies.strategy_of(entry.policy)}, outcome(attached, entry.policy)]) |
+	some entry in _distinct_entries(attached)
 ]} if {
-	found := merged(attached)
+	result := merged_stack(attached)
 }
 
 # METADATA
 # description: |
 #   The policies of a stack as one, `{spec, origins, side}`, or `{error}`. `side` has items of lists by their keys where the kind has
 #   merge rules. A function of the stack alone, so that OPA merges once for all targets that share it.
-merged(attached) := {"spec": plain_side.spec, "origins": plain_side.origins, "side": plain_side} if {
+merged_stack(attached) := {"spec": plain_side.spec, "origins": plain_side.origins, "side": plain_side} if {
 	kinds.traits(kind_of(attached)).plain
 	elements := order(joins(kind_of(attached), attached))
-	plain_side := _without_tombstones(merge.patched([side(element) | some element in elements]), elements)
+	plain_side := _without_tombstones(merge.patch_sides([side(element) | some element in elements]), elements)
 } else := {"error": joined_order.error} if {
-	joined_order := joined(joins(kind_of(attached), attached), ranks(kind_of(attached), attached))
+	joined_order := precedence(joins(kind_of(attached), attached), ranks(kind_of(attached), attached))
 	joined_order.error
-} else := object.union(merge.finished(found), {"side": found}) if {
+} else := object.union(merge.plain_result(result), {"side": result}) if {
 	policy_kind := kind_of(attached)
-	ranked := ranks(policy_kind, attached)
-	found := _by_policies(policy_kind, applied(joined(joins(policy_kind, attached), ranked), ranked))
+	item_ranks := ranks(policy_kind, attached)
+	result := _by_policies(policy_kind, apply_order(precedence(joins(policy_kind, attached), item_ranks), item_ranks))
 }
 
 # Most specs have no null.
-_without_tombstones(found, elements) := merge.finished(found) if {
+_without_tombstones(result, elements) := merge.plain_result(result) if {
 	some element in elements
 	policies.facts(element).tombstones
-} else := found
+} else := result
 
-_by_policies(policy_kind, found) := without_parts(found) if {
-	kinds.both_wrappers(policy_kind)
-} else := found
+_by_policies(policy_kind, result) := without_parts(result) if {
+	kinds.merges_parts(policy_kind)
+} else := result
 
 # METADATA
 # description: The policy kind of a stack.
 kind_of(attached) := keys.type_of(attached[0].policy)
 
 # A policy that is attached at two places of the path is listed at the first (semantics P4).
-_listed_once(attached) := attached if {
+_distinct_entries(attached) := attached if {
 	count({entry.policy | some entry in attached}) == count(attached)
 } else := [entry |
 	some index, entry in attached

@@ -5,7 +5,7 @@ import data.bridge.hierarchy
 import data.bridge.testing
 
 _at(objects) := entries if {
-	entries := effective.at("example.com/ColorPolicy", testing.cart_pay, "") with input as testing.changed(objects)
+	entries := effective.policies_of("example.com/ColorPolicy", testing.cart_pay, "") with input as testing.changed(objects)
 }
 
 _row(name, node, strategy, outcome, by) := {
@@ -53,7 +53,7 @@ test_a_direct_policy_at_a_section_wins_there_and_only_there if {
 	part := testing.timeout("part", 2, [object.union(testing.service_ref("cart"), {"sectionName": "http"})], {"request": "2s"})
 	specs := [spec |
 		some node in ["core/Service/shop/cart", "core/Service/shop/cart#http", "core/Service/shop/cart#admin"]
-		entries := effective.at(kind, node, "") with input as testing.changed([whole, part])
+		entries := effective.policies_of(kind, node, "") with input as testing.changed([whole, part])
 		spec := [entry.spec | some entry in entries]
 	]
 	specs == [[{"request": "1s"}], [{"request": "2s"}], [{"request": "1s"}]]
@@ -65,7 +65,7 @@ _policies_without_outcome := [{"policy": _key("warm"), "target": testing.cart_ro
 test_a_path_above_the_bound_is_an_error_for_that_path if {
 	path := [hierarchy.path_bound_mark, testing.cart_route, testing.cart_pay]
 	policy := testing.color("shop", "warm", 1, [_cart_ref], {"a": 1})
-	entries := effective.at("example.com/ColorPolicy", testing.cart_pay, "") with input as testing.changed([policy])
+	entries := effective.policies_of("example.com/ColorPolicy", testing.cart_pay, "") with input as testing.changed([policy])
 		with hierarchy.paths as {[hierarchy.path_bound_mark]}
 	entries == [{
 		"path": path,
@@ -80,7 +80,7 @@ test_a_path_above_the_bound_is_an_error_for_that_path if {
 test_a_stack_above_the_bound_is_an_error_for_that_path if {
 	attached := [{"policy": _key("warm"), "target": testing.cart_route} | some _ in numbers.range(0, effective.stack_bound)]
 	policy := testing.color("shop", "warm", 1, [_cart_ref], {"a": 1})
-	entries := effective.at("example.com/ColorPolicy", testing.cart_pay, "") with input as testing.changed([policy])
+	entries := effective.policies_of("example.com/ColorPolicy", testing.cart_pay, "") with input as testing.changed([policy])
 		with effective.stacks as [[testing.cart_pay_path, attached]]
 	entries == [{
 		"path": testing.cart_pay_path,

@@ -5,20 +5,20 @@ import data.bridge.merge
 
 # METADATA
 # description: |
-#   The effective policies of a target as `at` has them, with the steps by which each spec was made, in their order:
+#   The effective policies of a target as `policies_of` has them, with the steps by which each spec was made, in their order:
 #   `{established, challenger, strategy, winner, result}`. The sides are named by their policies, the established ones first;
 #   `winner` is Established, Challenger or Both; `result` is the spec after the step, with the nulls that still remove fields
 #   (GEP-713, "Abstract process for calculating effective policies"; semantics F3). One policy alone takes no step.
-explained(policy_kind, node, source) := [object.union(entry_of(path, attached), {"steps": _steps(attached, path[0])}) |
+explanations(policy_kind, node, source) := [object.union(entry_of(path, attached), {"steps": _steps(attached, path[0])}) |
 	some [path, attached] in stacks(policy_kind, node, source)
 ]
 
-_steps(attached, root) := array.flatten([_steps_of(attached, index) | some index, _ in _joins_explained(attached)]) if {
+_steps(attached, root) := array.flatten([_steps_of(attached, index) | some index, _ in _explained_joins(attached)]) if {
 	within_bounds(attached, root)
 } else := []
 
 # The joins of a stack with what each says of itself.
-_joins_explained(attached) := joins(kind_of(attached), attached) if {
+_explained_joins(attached) := joins(kind_of(attached), attached) if {
 	not kinds.traits(kind_of(attached)).plain
 } else := joins_of_sides(kind_of(attached), sides(kind_of(attached), attached), {})
 
@@ -31,19 +31,19 @@ _steps_of(attached, index) := array.concat(
 			[policy | some policy in level[number].policies],
 			[level[other].policies[0] | some other in numbers.range(number - 1, 0)],
 			level[number],
-			joined(array.slice(level, 0, number + 1), ranked),
-			ranked,
+			precedence(array.slice(level, 0, number + 1), item_ranks),
+			item_ranks,
 		)
 		count(level) > 1
 	],
 	[step |
 		index > 0
 		[established, challenger] := _sides_of_join(found, index)
-		step := _step(established, challenger, found[index], joined(array.slice(found, 0, index + 1), ranked), ranked)
+		step := _step(established, challenger, found[index], precedence(array.slice(found, 0, index + 1), item_ranks), item_ranks)
 	],
 ) if {
-	found := _joins_explained(attached)
-	ranked := ranks(kind_of(attached), attached)
+	found := _explained_joins(attached)
+	item_ranks := ranks(kind_of(attached), attached)
 }
 
 # The policies that are joined at a step, the established ones first.
@@ -62,9 +62,9 @@ _in_stack_order(found) := array.concat(
 	[policy | some join in found; not join.upward; some policy in join.policies],
 )
 
-_step(established, challenger, way, ordered, ranked) := object.union(
-	{"established": established, "challenger": challenger, "strategy": way.strategy, "winner": _winner_of[way.strategy]},
-	_outcome_of_step(ordered, ranked),
+_step(established, challenger, join, ordered, item_ranks) := object.union(
+	{"established": established, "challenger": challenger, "strategy": join.strategy, "winner": _winner_of[join.strategy]},
+	_outcome_of_step(ordered, item_ranks),
 )
 
 # Whose values remain where both sides have one. Under None only the more specific of the two has a say (semantics C2).
@@ -79,4 +79,4 @@ _winner_of := {
 
 _outcome_of_step(ordered, _) := {"error": ordered.error} if ordered.error
 
-_outcome_of_step(ordered, ranked) := {"result": merge.listed(applied(ordered, ranked)).spec} if not ordered.error
+_outcome_of_step(ordered, item_ranks) := {"result": merge.plain_side(apply_order(ordered, item_ranks)).spec} if not ordered.error

@@ -11,7 +11,7 @@ _told_steps(fields, policies) := [[_named(step.established), _named(step.challen
 		some policy in policies
 	]
 	grant := testing.grant("infra", "example.com", "HuePolicy", "shop", testing.gateway_group, "Gateway")
-	entry := effective.explained("example.com/HuePolicy", testing.cart_pay, "")[0] with input as testing.changed(array.concat(objects, [grant, kind]))
+	entry := effective.explanations("example.com/HuePolicy", testing.cart_pay, "")[0] with input as testing.changed(array.concat(objects, [grant, kind]))
 }
 
 _three := [
@@ -52,7 +52,7 @@ test_each_step_says_whose_values_stay if {
 		testing.color("shop", "low", 2, [testing.ref("HTTPRoute", "cart")], _patch({"x": 2})),
 		testing.color("shop", "rule", 3, [testing.section_ref("HTTPRoute", "cart", "pay")], {"y": 1}),
 	]
-	entry := effective.explained("example.com/ColorPolicy", testing.cart_pay, "")[0] with input as testing.changed(objects)
+	entry := effective.explanations("example.com/ColorPolicy", testing.cart_pay, "")[0] with input as testing.changed(objects)
 	[[step.strategy, step.winner] | some step in entry.steps] == [
 		["PatchDefaults", "Challenger"],
 		["PatchOverrides", "Established"],
@@ -61,7 +61,7 @@ test_each_step_says_whose_values_stay if {
 
 test_a_path_that_is_an_error_has_no_steps if {
 	attached := [{"policy": _key("low"), "target": testing.cart_route} | some _ in numbers.range(0, effective.stack_bound)]
-	entries := effective.explained("example.com/ColorPolicy", testing.cart_pay, "") with input as testing.changed([testing.color("shop", "low", 1, [_cart_ref], {})])
+	entries := effective.explanations("example.com/ColorPolicy", testing.cart_pay, "") with input as testing.changed([testing.color("shop", "low", 1, [_cart_ref], {})])
 		with effective.stacks as [[testing.cart_pay_path, attached]]
 	[[entry.error.code, entry.steps] | some entry in entries] == [["BoundExceeded", []]]
 }

@@ -20,42 +20,42 @@ joins(policy_kind, attached) := [{
 ] if {
 	kinds.traits(policy_kind).plain
 } else := joins_of_parts(sides(policy_kind, attached), object.get(kinds.get(policy_kind), "rules", [])) if {
-	kinds.both_wrappers(policy_kind)
+	kinds.merges_parts(policy_kind)
 } else := joins_of_sides(policy_kind, sides(policy_kind, attached), ranks(policy_kind, attached))
 
 # METADATA
 # description: The joins of sides, by level where the oldest of a level wins, in the direction that the kind has (semantics F4).
-joins_of_sides(policy_kind, found, ranked) := [join |
-	in_order := _in_join_order(policy_kind, found)
+joins_of_sides(policy_kind, sides_to_join, item_ranks) := [join |
+	in_order := _in_join_order(policy_kind, sides_to_join)
 	some index, policies_of_side in in_order
-	how := _how(policy_kind, in_order, index)
-	level := level_order(policies_of_side, ranked)
-	join := object.union_n([how, level, {
+	join_method := _method_of(policy_kind, in_order, index)
+	level := level_order(policies_of_side, item_ranks)
+	join := object.union_n([join_method, level, {
 		"policies": policies_of_side,
-		"place": _place(how),
+		"place": _place(join_method),
 	}])
 ]
 
-_in_join_order(policy_kind, found) := array.reverse(found) if kinds.upward(policy_kind)
+_in_join_order(policy_kind, sides_to_join) := array.reverse(sides_to_join) if kinds.folds_upward(policy_kind)
 
-_in_join_order(policy_kind, found) := found if not kinds.upward(policy_kind)
+_in_join_order(policy_kind, sides_to_join) := sides_to_join if not kinds.folds_upward(policy_kind)
 
-_place(how) := place_upward[how.strategy] if {
-	how.upward
-} else := place_downward[how.strategy]
+_place(join_method) := place_upward[join_method.strategy] if {
+	join_method.upward
+} else := place_downward[join_method.strategy]
 
 # By the strategy of the oldest policy of the side that decides: the side itself, which is the established one going up and
 # the challenger going down; under Stack the side directly above it (GEP-713, "Abstract process for calculating effective
 # policies").
-_how(policy_kind, in_order, index) := how(in_order[index][0], true) if {
-	kinds.upward(policy_kind)
-} else := how(in_order[index][0], false) if {
+_method_of(policy_kind, in_order, index) := join_method(in_order[index][0], true) if {
+	kinds.folds_upward(policy_kind)
+} else := join_method(in_order[index][0], false) if {
 	kinds.get(policy_kind).strategyFrom == "Challenger"
-} else := how(in_order[max([0, index - 1])][0], false)
+} else := join_method(in_order[max([0, index - 1])][0], false)
 
 # METADATA
 # description: What a policy's pairs are merged by where its strategy decides.
-how(policy, is_upward) := object.union(
+join_method(policy, is_upward) := object.union(
 	{"strategy": known.strategy, "rules": known.rules, "upward": is_upward},
 	{"custom": known.custom | known.custom},
 ) if {
@@ -68,12 +68,12 @@ how(policy, is_upward) := object.union(
 #   them (semantics F5, OldestWins).
 level_order([policy], _) := {"elements": [policy], "seams": []}
 
-level_order(level, ranked) := joined(joins_of_level(level), ranked) if count(level) > 1
+level_order(level, item_ranks) := precedence(joins_of_level(level), item_ranks) if count(level) > 1
 
 # METADATA
 # description: The joins within one level, the youngest policy first.
 joins_of_level(level) := [join |
 	some policy in array.reverse(level)
-	way := object.union(how(policy, true), {"strategy": strategy_within_level(policy)})
-	join := object.union(way, {"policies": [policy], "elements": [policy], "seams": [], "place": place_upward[way.strategy]})
+	method := object.union(join_method(policy, true), {"strategy": strategy_within_level(policy)})
+	join := object.union(method, {"policies": [policy], "elements": [policy], "seams": [], "place": place_upward[method.strategy]})
 ]

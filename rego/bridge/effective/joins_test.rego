@@ -30,8 +30,8 @@ _told_of(fields, policies) := [entry, rows] if {
 		refs := [_levels[level] | some level in split(policy[2], ",")]
 	]
 	grant := testing.grant("infra", "example.com", "HuePolicy", "shop", testing.gateway_group, "Gateway")
-	entry := effective.at("example.com/HuePolicy", testing.cart_pay, "")[0] with input as testing.changed(array.concat(objects, [grant, kind]))
-	rows := outcomes.at_target("example.com/HuePolicy", testing.cart_pay) with input as testing.changed(array.concat(objects, [grant, kind]))
+	entry := effective.policies_of("example.com/HuePolicy", testing.cart_pay, "")[0] with input as testing.changed(array.concat(objects, [grant, kind]))
+	rows := outcomes.outcomes_at("example.com/HuePolicy", testing.cart_pay) with input as testing.changed(array.concat(objects, [grant, kind]))
 }
 
 _named(key) := split(key, "/")[3] if is_string(key)

@@ -11,7 +11,7 @@ test_specs_of_a_thousand_leaves_are_merged_field_by_field if {
 		testing.color("shop", "upper", 1, [_cart_ref], {"defaults": object.union(upper, {"strategy": "patch"})}),
 		testing.color("shop", "lower", 1, [_cart_ref], lower),
 	]
-	merged := effective.merged([{"policy": _key(name), "target": testing.cart_route} | some name in ["upper", "lower"]]) with input as testing.changed(objects)
+	merged := effective.merged_stack([{"policy": _key(name), "target": testing.cart_route} | some name in ["upper", "lower"]]) with input as testing.changed(objects)
 	merged.spec == object.union(upper, lower)
 	counted := {name: count([1 | some origin in merged.origins; origin == _key(name)]) | some name in ["upper", "lower"]}
 	counted == {"upper": 500, "lower": 1000}

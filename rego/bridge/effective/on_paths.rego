@@ -5,10 +5,10 @@ import data.bridge.kinds
 
 # METADATA
 # description: |
-#   What `at` tells, of these paths to an effective target alone: one who asks about a request goes one way, while a Service
+#   What `policies_of` tells, of these paths to an effective target alone: one who asks about a request goes one way, while a Service
 #   may be reached through thousands of routes.
-on_paths(policy_kind, paths_to_node, source) := [entry |
-	some path in hierarchy.counted(policy_kind, paths_to_node)
+policies_on(policy_kind, paths_to_node, source) := [entry |
+	some path in hierarchy.counted_paths(policy_kind, paths_to_node)
 	hierarchy.counts_for(path, source)
 	attached := [placed | some placed in stack(policy_kind, path); _counts_on(policy_kind, placed, source)]
 	count(attached) > 0
@@ -16,9 +16,9 @@ on_paths(policy_kind, paths_to_node, source) := [entry |
 	entry := entry_of(path, attached)
 ]
 
-_counts_on(policy_kind, _, _) if not kinds.for_consumers(policy_kind)
+_counts_on(policy_kind, _, _) if not kinds.is_consumer_kind(policy_kind)
 
 _counts_on(policy_kind, placed, source) if {
-	kinds.for_consumers(policy_kind)
+	kinds.is_consumer_kind(policy_kind)
 	counts_for(policy_kind, placed, source)
 }

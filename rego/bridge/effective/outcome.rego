@@ -15,7 +15,7 @@ outcome(attached, policy) := {"outcome": "Programmed", "overriddenBy": []} if {
 	# Most others lose leaves to policies that have a leaf at the same place.
 	kinds.traits(kind_of(attached)).plain
 	own := policies.facts(policy).origins
-	there := object.filter(merged(attached).origins, object.keys(own))
+	there := object.filter(merged_stack(attached).origins, object.keys(own))
 	count(there) == count(own)
 	owners := {origin | some origin in there}
 	winners := _winners(attached, policy, owners)
@@ -29,12 +29,12 @@ outcome(attached, policy) := {"outcome": "Programmed", "overriddenBy": []} if {
 # keys and not by their places (semantics F8).
 _origins(attached, policy) := _origins_by(attached, policies.facts(policy).rules)
 
-_origins_by(attached, rules) := merged(attached).origins if {
+_origins_by(attached, rules) := merged_stack(attached).origins if {
 	kinds.traits(kind_of(attached)).plain
-} else := merge.under(merged(attached).side, rules).origins
+} else := merge.side_by_rules(merged_stack(attached).side, rules).origins
 
 _kept_whole(policy) := {pointer: policy | some pointer, _ in policies.facts(policy).origins} if {
-	kinds.both_wrappers(policies.kind_of(policy))
+	kinds.merges_parts(policies.kind_of(policy))
 } else := policies.facts(policy).origins
 
 _outcome(_, _, lost) := "Programmed" if count(lost) == 0
@@ -75,7 +75,7 @@ _owners_at(lost, origins) := {owner | some pointer in lost; some owner in merge.
 	some owner in merge.as_list(origin)
 }
 
-_contributors(attached) := {owner | some origin in merged(attached).origins; some owner in merge.as_list(origin)}
+_contributors(attached) := {owner | some origin in merged_stack(attached).origins; some owner in merge.as_list(origin)}
 
 # A leaf that several made together belongs to none of them as a whole, and in part to each (semantics F9).
 _joint_owners(attached, policy) := {owner |

@@ -38,14 +38,14 @@ ranks(policy_kind, attached) := {} if {
 	some part, offset in {"override": 0, "default": count(attached)}
 	rank := index + offset
 } if {
-	kinds.both_wrappers(policy_kind)
+	kinds.merges_parts(policy_kind)
 } else := first_places(attached)
 
 _has_rules(policy_kind) if kinds.get(policy_kind).rules
 
 _has_rules(policy_kind) if kinds.get(policy_kind).strategyRules
 
-_has_rules(policy_kind) if kinds.both_wrappers(policy_kind)
+_has_rules(policy_kind) if kinds.merges_parts(policy_kind)
 
 # METADATA
 # description: By policy of a stack its first place there, from the top.

@@ -24,8 +24,8 @@ object.union(testing.color("shop", policy[0], policy[1], [_levels[policy[2]]], p
 _hue_grant := testing.grant("infra", "example.com", "HuePolicy", "shop", testing.gateway_group, "Gateway")
 
 _both_held(policies) := [entry.spec, origins, fates, by] if {
-	entry := effective.at("example.com/HuePolicy", testing.cart_pay, "")[0] with input as _both_world(policies)
-	rows := outcomes.at_target("example.com/HuePolicy", testing.cart_pay) with input as _both_world(policies)
+	entry := effective.policies_of("example.com/HuePolicy", testing.cart_pay, "")[0] with input as _both_world(policies)
+	rows := outcomes.outcomes_at("example.com/HuePolicy", testing.cart_pay) with input as _both_world(policies)
 	origins := {pointer: _named(origin) | some pointer, origin in entry.origins}
 	fates := {_named(row.policy): row.outcome | some row in entry.policies}
 	by := {_named(row.policy): row.by | some row in rows; count(row.by) > 0}

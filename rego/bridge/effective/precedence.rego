@@ -11,7 +11,7 @@ import data.bridge.merge
 order(joins) := joins[0].elements if {
 	count(joins) == 1
 } else := [element | some join in array.concat(array.concat(below, [base]), above); some element in join.elements] if {
-	[below, base, above] := _placed(joins)
+	[below, base, above] := _parts_of_order(joins)
 }
 
 # METADATA
@@ -21,11 +21,11 @@ seams(joins) := array.concat(
 	[rules | some join in below; some rules in array.concat(join.seams, [join.rules])],
 	array.concat(base.seams, [rules | some join in above; some rules in array.concat([join.rules], join.seams)]),
 ) if {
-	[below, base, above] := _placed(joins)
+	[below, base, above] := _parts_of_order(joins)
 }
 
 # The joins that are left, those below the base with the lowest first.
-_placed(joins) := [
+_parts_of_order(joins) := [
 	array.reverse([join | some join in later; join.place == "Below"]),
 	joins[base],
 	[join | some join in later; join.place == "Above"],
@@ -60,6 +60,6 @@ place_downward := {
 # description: |
 #   The specs of an order `{elements, seams}` applied one after the other, as one side. `ranks` has by policy its place in the order
 #   of appended items, of a kind with merge rules.
-applied(ordered, ranks) := merge.patched([side(element) | some element in ordered.elements]) if {
+apply_order(ordered, ranks) := merge.patch_sides([side(element) | some element in ordered.elements]) if {
 	ranks == {}
-} else := merge.patched_by_rules([side(element) | some element in ordered.elements], ordered.seams, ranks)
+} else := merge.patch_sides_by_rules([side(element) | some element in ordered.elements], ordered.seams, ranks)

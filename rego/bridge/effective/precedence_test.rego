@@ -11,7 +11,7 @@ _cart_ref := testing.ref("HTTPRoute", "cart")
 _folded(policies) := folded if {
 	objects := [testing.color("shop", policy[0], 1, [_cart_ref], policy[1]) | some policy in policies]
 	attached := [{"policy": _key(policy[0]), "target": testing.cart_route} | some policy in policies]
-	merged := effective.merged(attached) with input as testing.changed(objects)
+	merged := effective.merged_stack(attached) with input as testing.changed(objects)
 	folded := {"spec": merged.spec, "origins": merged.origins}
 }
 

@@ -30,13 +30,13 @@ _side_levels(policy_kind, attached) := [levels.of(attached[start].target) | some
 
 # Where in a stack each of `all_sides` starts.
 _side_starts(policy_kind, attached) := [start | some start, _ in attached] if {
-	not kinds.by_level(policy_kind)
+	not kinds.merges_by_level(policy_kind)
 } else := [start | some start, entry in attached; _begins_a_level(attached, start, entry)]
 
 # METADATA
 # description: As `sides`, with those that `mergesWith` leaves out.
 all_sides(policy_kind, attached) := [[entry.policy] | some entry in attached] if {
-	not kinds.by_level(policy_kind)
+	not kinds.merges_by_level(policy_kind)
 } else := [[entry.policy | some entry in array.slice(attached, start, end)] |
 	starts := _side_starts(policy_kind, attached)
 	some number, start in starts
@@ -56,7 +56,7 @@ _begins_a_level(attached, _, entry) if {
 #   granularity of its own, always in its favor (semantics F5). Of a Direct kind's disjoint specs both stay (semantics
 #   C2); else the older one stays whole, over one that conflicts with it only for requests of its namespace (P6).
 strategy_within_level(policy) := replace(policies.strategy_of(policy), "Defaults", "Overrides") if {
-	not kinds.direct(policies.kind_of(policy))
+	not kinds.is_direct(policies.kind_of(policy))
 } else := "PatchOverrides" if {
 	kinds.of_policy(policy).sameLevel == "ConflictOnOverlap"
 } else := "AtomicOverrides"
@@ -70,9 +70,9 @@ side(element) := {"spec": known.spec, "origins": known.origins} if {
 	known.rules == []
 } else := element if {
 	is_object(element)
-} else := merge.keyed(known.spec, {"": element}, known.rules) if {
+} else := merge.keyed_side(known.spec, {"": element}, known.rules) if {
 	known := policies.facts(element)
-} else := merge.keyed(known.parts[part], {"": element}, known.rules) if {
+} else := merge.keyed_side(known.parts[part], {"": element}, known.rules) if {
 	[policy, part] := split(element, " ")
 	known := policies.facts(policy)
 }

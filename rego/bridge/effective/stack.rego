@@ -11,21 +11,21 @@ import data.bridge.policy as policies
 #   then by namespace/name (GEP-713, "Established and challenger policy specs"; semantics F1). A policy that is
 #   attached at two places of the path is listed twice (semantics P4). Each entry is `{policy, target}`.
 stack(policy_kind, path) := counting if {
-	counting := _counting(policy_kind, path)
+	counting := _counted_policies(policy_kind, path)
 	not kinds.acts_where_declared(policy_kind)
 } else := counting if {
 	# No effective target but where a policy of its own counts (semantics C1).
-	counting := _counting(policy_kind, path)
+	counting := _counted_policies(policy_kind, path)
 	some entry in counting
 	entry.target == path[count(path) - 1]
 } else := []
 
 # In two parts, because many paths share their upper one and OPA makes that once for them.
-_counting(policy_kind, path) := array.concat(
+_counted_policies(policy_kind, path) := array.concat(
 	_at_nodes(policy_kind, array.slice(path, 0, count(path) - 2)),
 	_at_nodes(policy_kind, array.slice(path, count(path) - 2, count(path))),
 ) if {
-	not attachment.limited(policy_kind)
+	not attachment.has_class_limits(policy_kind)
 } else := [entry |
 	some entry in _at_nodes(policy_kind, path)
 	_counts(policy_kind, path, entry)
@@ -36,9 +36,9 @@ _at_nodes(policy_kind, nodes) := [entry | some node in nodes; some entry in poli
 # METADATA
 # description: The policies at one node, the older first. The same for all paths through it.
 policies_at(policy_kind, node) := [] if {
-	index.unnamed(policy_kind, node)
+	index.is_untargeted(policy_kind, node)
 } else := [{"policy": policy, "target": node} |
-	some policy in _by_age(attachment.attached(policy_kind, node))
+	some policy in _by_age(attachment.attached_policies(policy_kind, node))
 ]
 
 _by_age(attached) := [policy | some policy in attached] if {

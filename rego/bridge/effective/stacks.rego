@@ -11,21 +11,21 @@ import data.bridge.lib.keys
 #   What counts at an effective target for requests from a namespace ("": from any, so only what is the same for all), each
 #   path that has a policy with its stack, `[path, stack]` (semantics P6).
 stacks(policy_kind, node, source) := [[array.concat(path, [node]), attached] |
-	some [path, above] in _stacked(policy_kind, object_key)
+	some [path, above] in _object_stacks(policy_kind, object_key)
 	attached := array.concat(above, own)
 	attached != []
 ] if {
 	[object_key, _] := split(node, "#")
 	_is_straight(policy_kind)
 	not index.facts(object_key).frontends
-	own := _at_plain(policy_kind, node)
+	own := _policies_at_object(policy_kind, node)
 } else := [[path, attached] |
 	some path in _paths_for(policy_kind, node, source)
 	attached := [entry | some entry in stack(policy_kind, path); counts_for(policy_kind, entry, source)]
 	count(attached) > 0
 	acts_at_end(policy_kind, path, attached)
 ] if {
-	kinds.for_consumers(policy_kind)
+	kinds.is_consumer_kind(policy_kind)
 } else := [[path, attached] |
 	some path in _paths_for(policy_kind, node, source)
 	attached := stack(policy_kind, path)
@@ -45,29 +45,29 @@ acts_at_end(_, path, attached) if {
 # What counts at a node of this kind is the same for all sources, by its path alone.
 _is_straight(policy_kind) if {
 	kinds.traits(policy_kind).sourceless
-	not attachment.limited(policy_kind)
-	not index.extended_exist
+	not attachment.has_class_limits(policy_kind)
+	not index.has_extension_links
 } else := false
 
 # The paths to an object, sorted, each with the policies on it. For paths without frontends and extensions.
-_stacked(policy_kind, object_key) := sort([[array.concat(above, step), array.concat(_plainly(policy_kind, above), own)] |
+_object_stacks(policy_kind, object_key) := sort([[array.concat(above, step), array.concat(_policies_at_nodes(policy_kind, above), own)] |
 	some parent in parents
-	some above in hierarchy.counted(policy_kind, hierarchy.paths(parent, held))
+	some above in hierarchy.counted_paths(policy_kind, hierarchy.paths(parent, with_namespaces))
 ]) if {
 	parents := hierarchy.parents(object_key)
 	parents != set()
-	held := kinds.traits(policy_kind).namespaces
-	step := hierarchy.step(object_key, held)
-	own := _plainly(policy_kind, step)
-} else := [[step, _plainly(policy_kind, step)]] if {
+	with_namespaces := kinds.traits(policy_kind).namespaces
+	step := hierarchy.step(object_key, with_namespaces)
+	own := _policies_at_nodes(policy_kind, step)
+} else := [[step, _policies_at_nodes(policy_kind, step)]] if {
 	step := hierarchy.step(object_key, kinds.traits(policy_kind).namespaces)
 }
 
-_plainly(policy_kind, nodes) := [entry | some node in nodes; some entry in _at_plain(policy_kind, node)]
+_policies_at_nodes(policy_kind, nodes) := [entry | some node in nodes; some entry in _policies_at_object(policy_kind, node)]
 
 # As `policies_at`, of a node that is no port and no frontend.
-_at_plain(policy_kind, node) := [] if {
-	index.unnamed_plainly(policy_kind, node)
+_policies_at_object(policy_kind, node) := [] if {
+	index.is_untargeted_key(policy_kind, node)
 } else := policies_at(policy_kind, node)
 
 # Most paths have no frontend, and then they are the same for every source.
@@ -75,10 +75,10 @@ _paths_for(policy_kind, node, source) := {path |
 	some path in hierarchy.kind_paths(policy_kind, node)
 	hierarchy.counts_for(path, source)
 } if {
-	_meshed(policy_kind, node)
+	_has_frontends(policy_kind, node)
 } else := hierarchy.kind_paths(policy_kind, node)
 
-_meshed(policy_kind, node) if {
+_has_frontends(policy_kind, node) if {
 	some path in hierarchy.kind_paths(policy_kind, node)
 	contains(concat("", path), "@frontend")
 } else := false
@@ -102,14 +102,14 @@ sources(policy_kind, node) := [""] if {
 } else := [""]
 
 _by_source(policy_kind, node) if {
-	kinds.for_consumers(policy_kind)
-} else := _meshed(policy_kind, node)
+	kinds.is_consumer_kind(policy_kind)
+} else := _has_frontends(policy_kind, node)
 
 _consumers(policy_kind, node) := {namespace |
 	some path in hierarchy.kind_paths(policy_kind, node)
 	some namespace in hierarchy.consumers(path)
 } | {namespace |
-	kinds.for_consumers(policy_kind)
+	kinds.is_consumer_kind(policy_kind)
 	some path in hierarchy.kind_paths(policy_kind, node)
 	some entry in stack(policy_kind, path)
 	not counts_for(policy_kind, entry, "")

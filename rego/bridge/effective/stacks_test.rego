@@ -38,7 +38,7 @@ _mesh_service := testing.service("cart", [{"name": "http", "port": 80}])
 _mesh_rule(namespace) := sprintf("gateway.networking.k8s.io/HTTPRoute/%s/mesh#all", [namespace])
 
 _specs(objects, namespace, source) := [path.spec | some path in entries] if {
-	entries := effective.at("example.com/RetryPolicy", _mesh_rule(namespace), source) with input as _mesh_input(objects)
+	entries := effective.policies_of("example.com/RetryPolicy", _mesh_rule(namespace), source) with input as _mesh_input(objects)
 }
 
 _mesh_input(objects) := {"changes": {"upsert": array.concat([_mesh_kind({}), _mesh_service, _mesh_route("shop")], objects)}}
@@ -72,7 +72,7 @@ test_a_consumers_route_takes_the_place_of_the_producers if {
 }
 
 _rows(objects, namespace) := [[row.policy, row.outcome, row.scope] | some row in rows] if {
-	rows := outcomes.at_target("example.com/RetryPolicy", _mesh_rule(namespace)) with input as _mesh_input(objects)
+	rows := outcomes.outcomes_at("example.com/RetryPolicy", _mesh_rule(namespace)) with input as _mesh_input(objects)
 }
 
 _own_key := "example.com/RetryPolicy/shop/own"
@@ -98,7 +98,7 @@ test_statuses_count_what_each_source_sees_and_the_same_once if {
 test_a_policy_for_its_own_namespace_counts_for_every_source if {
 	policy := _retry("app", "mine", [testing.ref("HTTPRoute", "mesh")])
 	_specs([policy, _mesh_route("app")], "app", "app") == [{"from": "app"}]
-	found := scopes.reached(_mine_key) with input as _mesh_input([policy, _mesh_route("app")])
+	found := scopes.reachable_scopes(_mine_key) with input as _mesh_input([policy, _mesh_route("app")])
 	found == {_mesh_rule("app")}
 }
 
@@ -106,9 +106,9 @@ test_a_policy_for_its_own_namespace_counts_for_every_source if {
 test_a_direct_kind_may_act_on_a_frontend if {
 	kind := _mesh_kind({"class": "Direct", "targets": [{"kind": "Service", "role": "Frontend"}]})
 	document := {"changes": {"upsert": [kind, _mesh_service, _retry("shop", "own", [_cart_frontend_ref])]}}
-	found := scopes.at_or_below("example.com/RetryPolicy", "core/Service/shop/cart") with input as document
+	found := scopes.scopes_at_or_below("example.com/RetryPolicy", "core/Service/shop/cart") with input as document
 	found == {"core/Service/shop/cart@frontend"}
-	entries := effective.at("example.com/RetryPolicy", "core/Service/shop/cart@frontend", "") with input as document
+	entries := effective.policies_of("example.com/RetryPolicy", "core/Service/shop/cart@frontend", "") with input as document
 	[[entry.path, entry.spec] | some entry in entries] == [[["core/Service/shop/cart@frontend"], {"from": "shop"}]]
 	scopes.acts_at("example.com/RetryPolicy", "core/Service/shop/cart@frontend") with input as document
 	not scopes.acts_at("example.com/RetryPolicy", "core/Service/shop/cart") with input as document
@@ -121,7 +121,7 @@ test_a_consumers_policy_and_a_producers_are_in_no_conflict if {
 	document := {"changes": {"upsert": array.concat([kind, _mesh_service], policies)}}
 	attached := {policy |
 		some policy in [_own_key, _mine_key, "example.com/RetryPolicy/app/second"]
-		nodes := scopes.reached(policy) with input as document
+		nodes := scopes.reachable_scopes(policy) with input as document
 		count(nodes) > 0
 	}
 	attached == {_own_key, _mine_key}
@@ -137,7 +137,7 @@ test_a_consumers_policy_makes_its_target_effective_for_its_own_namespace_alone i
 	policies := [_retry("shop", "own", [_cart_frontend_ref]), _retry("app", "mine", refs)]
 	objects := array.concat([at_target, _mesh_service, _mesh_route("shop")], policies)
 	every row in [["", []], ["app", [{"from": "app"}]], ["blog", []]] {
-		paths := effective.at("example.com/RetryPolicy", _mesh_rule("shop"), row[0]) with input as {"changes": {"upsert": objects}}
+		paths := effective.policies_of("example.com/RetryPolicy", _mesh_rule("shop"), row[0]) with input as {"changes": {"upsert": objects}}
 		[path.spec | some path in paths] == row[1]
 	}
 }
@@ -155,7 +155,7 @@ test_of_a_direct_kind_the_older_of_a_consumers_and_a_producers_policy_holds_for_
 		]
 		every asked in [["", for_all], ["app", for_app]] {
 			[source, holder] := asked
-			entries := effective.at("example.com/RetryPolicy", "core/Service/shop/cart", source) with input as {"changes": {"upsert": objects}}
+			entries := effective.policies_of("example.com/RetryPolicy", "core/Service/shop/cart", source) with input as {"changes": {"upsert": objects}}
 			[path.spec | some path in entries] == [{"from": holder}]
 		}
 	}

@@ -33,9 +33,9 @@ _general_winning_strategy(attached, winner, loser) := _closeness(kind_of(attache
 	not loser in _joined_policies(attached)
 	winner in _joined_policies(attached)
 } else := _strategy_of_parts(attached, winner, loser) if {
-	kinds.both_wrappers(kind_of(attached))
+	kinds.merges_parts(kind_of(attached))
 } else := _strategy_of_policies(attached, winner, loser) if {
-	not kinds.both_wrappers(kind_of(attached))
+	not kinds.merges_parts(kind_of(attached))
 }
 
 _closeness(policy_kind) := "Closest" if {
@@ -76,7 +76,7 @@ _strategy_of_pair(attached, upper, lower) := strategy_within_level(found[upper[0
 	found := sides(kind_of(attached), attached)
 }
 
-_deciding(policy_kind, upper, _) := upper if kinds.upward(policy_kind)
+_deciding(policy_kind, upper, _) := upper if kinds.folds_upward(policy_kind)
 
 _deciding(policy_kind, _, lower) := lower if kinds.get(policy_kind).strategyFrom == "Challenger"
 

@@ -7,7 +7,7 @@ import data.bridge.testing
 test_policy_of_a_section_wins_over_that_of_its_object_under_none if {
 	whole := testing.timeout("whole", 1, [testing.service_ref("cart")], {"request": "1s"})
 	part := testing.timeout("part", 2, [object.union(testing.service_ref("cart"), {"sectionName": "http"})], {"request": "2s"})
-	[entry] := effective.at("example.com/TimeoutPolicy", "core/Service/shop/cart#http", "") with input as testing.changed([whole, part])
+	[entry] := effective.policies_of("example.com/TimeoutPolicy", "core/Service/shop/cart#http", "") with input as testing.changed([whole, part])
 	[[row.outcome, row.overriddenBy] | some row in entry.policies] == [
 		["Overridden", ["example.com/TimeoutPolicy/shop/part"]],
 		["Programmed", []],

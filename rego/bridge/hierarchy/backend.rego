@@ -40,7 +40,7 @@ rule_backends(route_key) := {node: backends |
 # description: A route may name a backend of its own namespace, or one that a ReferenceGrant lets it name.
 backend_permitted(route_key, backend) if keys.parse(route_key).namespace == keys.parse(backend).namespace
 
-backend_permitted(route_key, backend) if granted(route_key, backend)
+backend_permitted(route_key, backend) if is_granted(route_key, backend)
 
 # METADATA
 # description: |
@@ -71,7 +71,7 @@ is_port(node) if {
 
 # What an extension module links to a Service leads to all its ports.
 reaches_port(above, node) if {
-	index.extended_exist
+	index.has_extension_links
 	some parent in array.slice(above, count(above) - 3, count(above))
 	parent in extension_parents(keys.parse(node).object)
 }

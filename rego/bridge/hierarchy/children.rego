@@ -25,7 +25,7 @@ _backends_below(node) := {backend | some backend, _ in rule_backends(keys.parse(
 # What names an object as standing above it, by the node of the object that it stands below: judged once for all of them.
 _linked_below(object_key) := {} if {
 	levels.of(object_key) == "Route"
-	not index.extended_exist
+	not index.has_extension_links
 } else := {parent: below |
 	parents_of := {child: _parents_within(object_key, child) |
 		some declared in index.declared_children(object_key)
@@ -50,6 +50,6 @@ members(namespace) := {key |
 
 # METADATA
 # description: Nodes and all nodes below them by links that count, at most `depth` links down.
-within(nodes, depth) := reach("below", nodes, depth)
+nodes_within(nodes, depth) := reach("below", nodes, depth)
 
 next_step("below", nodes) := {child | some node in nodes; some child in children(node)}

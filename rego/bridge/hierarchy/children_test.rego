@@ -36,6 +36,6 @@ test_a_namespace_has_members if {
 }
 
 test_within_goes_as_deep_as_told if {
-	found := [count(hierarchy.within({_gateway}, depth)) | some depth in [0, 1, 2, 3, 4, 5, 15]] with input as testing.changed([])
+	found := [count(hierarchy.nodes_within({_gateway}, depth)) | some depth in [0, 1, 2, 3, 4, 5, 15]] with input as testing.changed([])
 	found == [1, 3, 4, 6, 7, 9, 9]
 }

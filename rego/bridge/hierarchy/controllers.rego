@@ -7,7 +7,7 @@ import data.bridge.lookup
 # description: |
 #   The paths among these that count for a policy kind: where the kind names `controllers`, those that are not below a
 #   GatewayClass of another controller. A class that does not exist has no other controller (semantics P8).
-counted(policy_kind, all_paths) := all_paths if {
+counted_paths(policy_kind, all_paths) := all_paths if {
 	not kinds.get(policy_kind).controllers
 } else := {path | some path in all_paths; not other_controller(policy_kind, path)}
 
@@ -24,8 +24,8 @@ other_controller(policy_kind, path) := path[0] if {
 #   The GatewayClass that keeps a policy kind off one of its `all_kind_paths`. Of a Direct kind, whose path is its target alone,
 #   the first one above the target, where no path to the target counts.
 kept_off_by(policy_kind, path) := other_controller(policy_kind, path) if {
-	not kinds.direct(policy_kind)
+	not kinds.is_direct(policy_kind)
 } else := sort({other_controller(policy_kind, whole) | some whole in paths(node, false)})[0] if {
 	node := path[count(path) - 1]
-	count(counted(policy_kind, paths(node, false))) == 0
+	count(counted_paths(policy_kind, paths(node, false))) == 0
 }

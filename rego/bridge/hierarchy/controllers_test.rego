@@ -37,18 +37,18 @@ test_a_path_does_not_count_below_a_class_of_another_controller if {
 
 # P8
 test_a_policy_reaches_nothing_below_another_controllers_class if {
-	reached := scopes.reached(_policy) with input as _controlled("example.com/gw", {})
+	reached := scopes.reachable_scopes(_policy) with input as _controlled("example.com/gw", {})
 	testing.cart_pay in reached
-	others := scopes.reached(_policy) with input as _controlled("example.com/other", {})
+	others := scopes.reachable_scopes(_policy) with input as _controlled("example.com/other", {})
 	others == set()
-	in_part := scopes.reached_in_part(_policy, 10) with input as _controlled("example.com/other", {})
+	in_part := scopes.sample_scopes(_policy, 10) with input as _controlled("example.com/other", {})
 	in_part.scopes == set()
 }
 
 # P8
 test_an_attachment_that_a_controller_keeps_off_is_explained if {
 	every fields in [{}, {"class": "Direct"}] {
-		found := attachment.rejected("example.com/ColorPolicy", "gateway.networking.k8s.io/Gateway/infra/public") with input as _controlled("example.com/other", fields)
+		found := attachment.rejections("example.com/ColorPolicy", "gateway.networking.k8s.io/Gateway/infra/public") with input as _controlled("example.com/other", fields)
 		{rejection.reason | some rejection in found} == {"OtherController"}
 	}
 }

@@ -49,7 +49,7 @@ objects_of_namespace(namespace) := {key |
 	not at.object in {"GatewayClass", "Namespace"}
 	some name, _ in lookup.objects_in(type, namespace)
 	some key in roles(concat("/", [type, namespace, name]))
-} | {key | some object_key in index.held(namespace); some key in roles(object_key)}
+} | {key | some object_key in index.members(namespace); some key in roles(object_key)}
 
 # METADATA
 # description: |
@@ -58,20 +58,20 @@ objects_of_namespace(namespace) := {key |
 objects_above(key) := (above | objects) | {keys.format("", "Namespace", "", namespace) |
 	some object_key in objects
 	namespace := keys.parse(object_key).namespace
-	_is_held(object_key, namespace)
+	_is_member(object_key, namespace)
 } if {
 	above := declared_upward(key)
 	objects := {trim_suffix(found, "@frontend") | some found in above}
 }
 
 # What `objects_of_namespace` names, asked for one object.
-_is_held(object_key, _) if {
+_is_member(object_key, _) if {
 	not levels.by_type[keys.parse(object_key).type].object in {"GatewayClass", "Namespace"}
 	levels.by_type[keys.parse(object_key).type]
 	lookup.get(object_key)
 }
 
-_is_held(object_key, namespace) if object_key in index.held(namespace)
+_is_member(object_key, namespace) if object_key in index.members(namespace)
 
 # METADATA
 # description: What stands directly below an object by declared links, and below a ListenerSet among that; see `objects_below`.
@@ -84,8 +84,8 @@ step_below(object_key) := next | _directly_below({key | some key in next; levels
 #   The same, of at most `bound` objects a step, the first by key: `{objects, whole}`. `whole` is false where there are more.
 some_below(object_key, bound) := {"objects": union({frontier | some frontier in found}), "whole": whole} if {
 	found := frontiers(["declared below", bound], roles(object_key), _declared_depth)
-	cut := [frontier | some frontier in array.slice(found, 0, _declared_depth); count(_directly_below(frontier)) > bound]
-	whole := cut == []
+	cut_node := [frontier | some frontier in array.slice(found, 0, _declared_depth); count(_directly_below(frontier)) > bound]
+	whole := cut_node == []
 }
 
 _first(object_keys, bound) := object_keys if {

@@ -10,18 +10,18 @@ import data.bridge.lookup
 #   An object exists (semantics P2, T2): it is held, or it is of a virtual type, of which any name exists. Takes the key
 #   of an object, without a section or role.
 exists(object_key) if {
-	lookup.holds(object_key)
+	lookup.has_object(object_key)
 } else if {
-	virtual(keys.parse(object_key).type)
+	is_virtual(keys.parse(object_key).type)
 }
 
 # METADATA
 # description: |
-#   Types of objects that no API server knows, as an extension module says, or a PolicyKind by `virtual` of a target
+#   Types of objects that no API server knows, as an extension module says, or a PolicyKind by `is_virtual` of a target
 #   (semantics T2).
-virtual(type) if type in _virtual_types
+is_virtual(type) if type in _virtual_types
 
-_virtual_types contains type if some type in levels.virtual
+_virtual_types contains type if some type in levels.virtual_types
 
 _virtual_types contains concat("/", [target.group, target.kind]) if {
 	some name in kinds.names

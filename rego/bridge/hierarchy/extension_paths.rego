@@ -26,13 +26,13 @@ _ends(paths_so_far) := {path |
 
 _nothing_new_above(path) if count(parents(path[0])) == 0
 
-_nothing_new_above(path) if cut(path)
+_nothing_new_above(path) if cut_node(path)
 
 # METADATA
 # description: |
 #   The node at which a path was cut because extension modules make a cycle: it stands above the path's start, and on the
 #   path. Undefined where the path is whole.
-cut(path) := repeated[0] if {
+cut_node(path) := repeated[0] if {
 	start := [node | some node in array.slice(path, 0, 2); levels.of(node) != "Namespace"][0]
 	repeated := sort([parent | some parent in parents(start); parent in path])
 	count(repeated) > 0

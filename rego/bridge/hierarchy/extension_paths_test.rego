@@ -81,7 +81,7 @@ test_the_name_of_a_path_that_was_cut_says_so if {
 		testing.resource("acme.io/v1", "Fence", "infra", "f"),
 		{"targetRefs": [{"group": "acme.io", "kind": "Zone", "name": "a"}], "high": 3},
 	)
-	rows := outcomes.at_target("acme.io/Fence", _zone("b")) with data.bridge.extensions.hierarchy as modules
+	rows := outcomes.outcomes_at("acme.io/Fence", _zone("b")) with data.bridge.extensions.hierarchy as modules
 		with input as {"changes": {"upsert": array.concat(_zones(["a", "b"]), [kind, policy])}}
 	[[row.outcome, row.scope] | some row in rows] == [[
 		"Programmed",

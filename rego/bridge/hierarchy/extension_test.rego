@@ -53,8 +53,8 @@ test_a_stored_link_of_a_module_counts if {
 		with data.index as object.union(testing.stored_index(objects), extended)
 		with data.bridge.extensions.hierarchy as _module({})
 	paths == {[_class_key, _gateway_key, testing.listener_http], [_edge_key, _gateway_key, testing.listener_http]}
-	index.extended_exist with data.index as extended
-	not index.extended_exist
+	index.has_extension_links with data.index as extended
+	not index.has_extension_links
 }
 
 # P3
@@ -87,11 +87,11 @@ test_below_an_object_of_a_further_kind_is_what_it_is_linked_to if {
 test_of_a_virtual_kind_any_name_and_any_section_exists if {
 	modules := _module({"virtual": {"acme.io/Bucket"}})
 	every key in ["acme.io/Bucket/shop/any", "acme.io/Bucket/shop/any#part", "acme.io/Bucket/shop/any@frontend"] {
-		found := hierarchy.canonical(key) with data.bridge.extensions.hierarchy as modules
+		found := hierarchy.canonical_key(key) with data.bridge.extensions.hierarchy as modules
 		found == key
 	}
-	not hierarchy.canonical("acme.io/Other/shop/any") with data.bridge.extensions.hierarchy as modules
-	not hierarchy.canonical("acme.io/Bucket/shop/any#part")
+	not hierarchy.canonical_key("acme.io/Other/shop/any") with data.bridge.extensions.hierarchy as modules
+	not hierarchy.canonical_key("acme.io/Bucket/shop/any#part")
 }
 
 # T2
@@ -155,7 +155,7 @@ test_the_problems_of_no_modules_are_none_and_of_no_objects_an_error if {
 test_a_backend_of_another_kind_is_below_its_namespace if {
 	files := testing.resource("acme.io/v1", "Bucket", "shop", "files")
 	route := testing.route("files", [], [{"backendRefs": [{"group": "acme.io", "kind": "Bucket", "name": "files", "namespace": "far"}]}])
-	{"path": ["held", "far"], "value": ["acme.io/Bucket/far/files"]} in index.entries(route)
+	{"path": ["members", "far"], "value": ["acme.io/Bucket/far/files"]} in index.entries(route)
 	below := hierarchy.objects_below("core/Namespace/-/far") with input as testing.changed([files, route])
 	"acme.io/Bucket/far/files" in below
 }

@@ -113,7 +113,7 @@ test_a_frontend_is_canonical_where_its_object_exists_and_can_be_one if {
 }
 
 _is_canonical(key) if {
-	hierarchy.canonical(key) == key
+	hierarchy.canonical_key(key) == key
 } else := false
 
 # K4

@@ -5,7 +5,7 @@ import data.bridge.lookup
 
 # METADATA
 # description: A ReferenceGrant in the target's namespace lets objects of the referrer's kind and namespace name it.
-granted(referrer, target) if {
+is_granted(referrer, target) if {
 	from := keys.parse(referrer)
 	to := keys.parse(target)
 	some grant in lookup.objects_in("gateway.networking.k8s.io/ReferenceGrant", to.namespace)

@@ -4,7 +4,7 @@ import data.bridge.hierarchy
 import data.bridge.testing
 
 _granted(grant, target) if {
-	hierarchy.granted("example.com/ColorPolicy/shop/warm", target) with input as {"changes": {"upsert": [grant]}}
+	hierarchy.is_granted("example.com/ColorPolicy/shop/warm", target) with input as {"changes": {"upsert": [grant]}}
 } else := false
 
 # Gateway API, ReferenceGrant.

@@ -8,17 +8,17 @@ import data.bridge.lib.keys
 #   The paths to an effective target as a policy kind sees them: through the hierarchy for an Inherited kind, the
 #   target alone, below its object, for a Direct one (semantics C2, P3). Those below Gateways of controllers that the
 #   kind does not name are left out (P8).
-kind_paths(policy_kind, node) := counted(policy_kind, all_kind_paths(policy_kind, node)) if {
-	not kinds.direct(policy_kind)
+kind_paths(policy_kind, node) := counted_paths(policy_kind, all_kind_paths(policy_kind, node)) if {
+	not kinds.is_direct(policy_kind)
 } else := all_kind_paths(policy_kind, node) if {
 	not kinds.get(policy_kind).controllers
-} else := {whole | some whole in all_kind_paths(policy_kind, node); count(counted(policy_kind, paths(node, false))) > 0}
+} else := {whole | some whole in all_kind_paths(policy_kind, node); count(counted_paths(policy_kind, paths(node, false))) > 0}
 
 # METADATA
 # description: As `kind_paths`, with the paths below Gateways of any controller.
 all_kind_paths(policy_kind, node) := {[node]} if {
-	kinds.direct(policy_kind)
+	kinds.is_direct(policy_kind)
 	not contains(node, "#")
 } else := {[keys.parse(node).object, node]} if {
-	kinds.direct(policy_kind)
+	kinds.is_direct(policy_kind)
 } else := paths(node, kinds.names_namespaces(policy_kind))

@@ -10,7 +10,7 @@ import data.bridge.lookup
 #   The listeners of a Gateway or ListenerSet that a parentRef with this sectionName ("": none) and port (0: none) selects and that admit
 #   routes of a type from a namespace, name > hostname in lower case. The same for all such routes, so OPA computes it
 #   once for them.
-admitting(object_key, type, namespace, section_name, port) := {listener.name: lower(object.get(listener, "hostname", "")) |
+admitting_listeners(object_key, type, namespace, section_name, port) := {listener.name: lower(object.get(listener, "hostname", "")) |
 	levels.of_type(keys.parse(object_key).type) in {"Gateway", "ListenerSet"}
 	some listener in listeners(object_key)
 	section_name in {"", listener.name}
@@ -75,15 +75,15 @@ _by_protocol(listener, type) if {
 # METADATA
 # description: |
 #   What a Gateway or listener says of namespaces (`from`, `selector`) admits an object of a namespace; `own` is the
-#   namespace of what says it, `unsaid` is `from` where it says none (Gateway API, RouteNamespaces, ListenerNamespaces).
-namespaces_admit(said, unsaid, own, namespace) if {
-	object.get(said, "from", unsaid) == "Same"
+#   namespace of what says it, `default_from` is `from` where it says none (Gateway API, RouteNamespaces, ListenerNamespaces).
+namespaces_admit(allowed, default_from, own, namespace) if {
+	object.get(allowed, "from", default_from) == "Same"
 	namespace == own
 }
 
-namespaces_admit(said, unsaid, _, _) if object.get(said, "from", unsaid) == "All"
+namespaces_admit(allowed, default_from, _, _) if object.get(allowed, "from", default_from) == "All"
 
-namespaces_admit(said, unsaid, _, namespace) if {
-	object.get(said, "from", unsaid) == "Selector"
-	labels.selects(said.selector, lookup.namespace_labels(namespace))
+namespaces_admit(allowed, default_from, _, namespace) if {
+	object.get(allowed, "from", default_from) == "Selector"
+	labels.selects(allowed.selector, lookup.namespace_labels(namespace))
 }

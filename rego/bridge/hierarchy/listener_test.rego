@@ -70,7 +70,7 @@ test_admitting_listeners_come_by_name_with_their_hostname_in_lower_case if {
 		["closed", 0, {}],
 	] {
 		[section, port, wanted] := row
-		found := hierarchy.admitting(_gateway_key, _http_route, "shop", section, port) with input as {"changes": {"upsert": [gateway]}}
+		found := hierarchy.admitting_listeners(_gateway_key, _http_route, "shop", section, port) with input as {"changes": {"upsert": [gateway]}}
 		found == wanted
 	}
 }

@@ -127,6 +127,6 @@ test_sections_of_a_listener_set_are_its_listeners if {
 	levels.has_sections("gateway.networking.k8s.io/ListenerSet")
 	levels.of(_set_key) == "ListenerSet"
 	levels.of(_set_listener) == "Listener"
-	node := hierarchy.canonical(_set_listener) with input as _around([_listener_set("infra")])
+	node := hierarchy.canonical_key(_set_listener) with input as _around([_listener_set("infra")])
 	node == _set_listener
 }

@@ -38,13 +38,13 @@ rejections(child) := {link |
 }
 
 _refused_extended(child) := {rejected_link(parent, child, _extended_refusal(parent, child)) |
-	some parent in index.extended(child)
+	some parent in index.declared_extension_parents(child)
 }
 
 _extended_refusal(parent, child) := "ParentNotFound" if {
-	not canonical(parent)
+	not canonical_key(parent)
 } else := "ChildNotFound" if {
-	not canonical(child)
+	not canonical_key(child)
 } else := "Cycle" if {
 	child in declared_upward(keys.whole(parent))
 } else := ""

@@ -20,7 +20,7 @@ section_names(object_key) := index.facts(object_key).sections if {
 # description: |
 #   The node that a key means: `#[n]` for a named rule and a port's number become their names (semantics K2, K3).
 #   Undefined where the object or the section does not exist.
-canonical(key) := key if {
+canonical_key(key) := key if {
 	[object_key, section] := split(key, "#")
 	section in index.facts(object_key).sections
 } else := key if {
@@ -42,7 +42,7 @@ canonical(key) := key if {
 	parts := keys.parse(key)
 	parts.role == ""
 	levels.has_sections(parts.type)
-	virtual(parts.type)
+	is_virtual(parts.type)
 }
 
 # METADATA

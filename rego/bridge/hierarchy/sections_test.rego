@@ -31,7 +31,7 @@ test_a_section_has_one_canonical_key_whatever_its_spelling if {
 		["core/Service/shop/dns#53", "core/Service/shop/dns#tcp"],
 		["core/Service/shop/dns#udp", "core/Service/shop/dns#udp"],
 	] {
-		canonical := hierarchy.canonical(row[0]) with input as testing.changed([_dns])
+		canonical := hierarchy.canonical_key(row[0]) with input as testing.changed([_dns])
 		canonical == row[1]
 	}
 }
@@ -45,14 +45,14 @@ test_what_does_not_exist_has_no_canonical_key if {
 		"gateway.networking.k8s.io/HTTPRoute/shop/cart#[2]",
 		"gateway.networking.k8s.io/Gateway/infra/public#[0]",
 	] {
-		not hierarchy.canonical(key) with input as testing.changed([])
+		not hierarchy.canonical_key(key) with input as testing.changed([])
 	}
 }
 
 # K2: a port may be called like another's number.
 test_a_name_wins_over_a_number if {
 	service := testing.service("odd", [{"name": "81", "port": 80}, {"name": "web", "port": 81}])
-	canonical := hierarchy.canonical("core/Service/shop/odd#81") with input as testing.changed([service])
+	canonical := hierarchy.canonical_key("core/Service/shop/odd#81") with input as testing.changed([service])
 	canonical == "core/Service/shop/odd#81"
 }
 

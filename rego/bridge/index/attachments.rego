@@ -4,48 +4,48 @@ import data.bridge.lookup
 
 # METADATA
 # description: The policies of a kind (`<group>/<Kind>`) that name exactly this key as a target.
-naming(policy_kind, key) := {policy | some policy, _ in data.index.attached[policy_kind][key]} if {
-	lookup.unchanged
+policies_naming(policy_kind, key) := {policy | some policy, _ in data.index.attached[policy_kind][key]} if {
+	lookup.has_no_changes
 } else := {policy |
 	some policy, _ in data.index.attached[policy_kind][key]
-	not policy in lookup.touched
-} | object.get(changed, ["attached", policy_kind, key], set())
+	not policy in lookup.changed_keys
+} | object.get(changed_entries, ["attached", policy_kind, key], set())
 
 # METADATA
 # description: No policy of a kind names a node, whatever the spelling. Most nodes have none.
-unnamed(policy_kind, node) if {
-	unnamed_plainly(policy_kind, node)
+is_untargeted(policy_kind, node) if {
+	is_untargeted_key(policy_kind, node)
 	not startswith(node, "core/Service/")
 	not contains(node, "@")
 } else := false
 
 # METADATA
 # description: The same of a node that is no port and no frontend, so that it has one spelling.
-unnamed_plainly(policy_kind, node) if {
+is_untargeted_key(policy_kind, node) if {
 	not data.index.attached[policy_kind][node]
-	_by_name_alone
+	_has_names_only
 } else := false
 
 # Policies are attached by what the index says of names, and nothing else.
-_by_name_alone if {
-	lookup.unchanged
+_has_names_only if {
+	lookup.has_no_changes
 	not selectors_exist
 }
 
 # METADATA
 # description: The policies of any kind that name an object, or a section of it, as a target.
-targeting(object_key) := {policy |
+policies_targeting(object_key) := {policy |
 	some policy, _ in data.index.targeted[object_key]
-	not policy in lookup.touched
-} | object.get(changed, ["targeted", object_key, ""], set())
+	not policy in lookup.changed_keys
+} | object.get(changed_entries, ["targeted", object_key, ""], set())
 
 # METADATA
 # description: The objects that policies of any kind name, whether they exist or not.
-targeted := {object_key |
+targeted_objects := {object_key |
 	some object_key, policies in data.index.targeted
 	some policy, _ in policies
-	not policy in lookup.touched
-} | {joined | some joined, _ in changed.targeted}
+	not policy in lookup.changed_keys
+} | {joined | some joined, _ in changed_entries.targeted}
 
 # METADATA
 # description: Some policy selects its targets by labels. Made once a query, so that where none does nobody looks for them.
@@ -53,18 +53,18 @@ selectors_exist if {
 	some _ in data.index.selectors
 }
 
-selectors_exist if changed.selectors
+selectors_exist if changed_entries.selectors
 
 # METADATA
 # description: |
 #   The policies that select objects of a type in a namespace (`-` for cluster-scoped ones), as [policy, what it selects
 #   by] (see `bridge.attachment.selectors`), whatever they select.
-selecting(namespace, type) := {[policy, text] |
+policies_selecting(namespace, type) := {[policy, text] |
 	some text, policies in data.index.selectors[namespace][type]
 	some policy, _ in policies
-	not policy in lookup.touched
+	not policy in lookup.changed_keys
 } | {[policy, text] |
-	some joined, policies in changed.selectors[namespace]
+	some joined, policies in changed_entries.selectors[namespace]
 	startswith(joined, concat("", [type, "\n"]))
 	text := trim_prefix(joined, concat("", [type, "\n"]))
 	some policy in policies
@@ -72,17 +72,17 @@ selecting(namespace, type) := {[policy, text] |
 
 # METADATA
 # description: The policies of a kind that have a ref with a className.
-limited(policy_kind) := {policy |
+class_limited_policies(policy_kind) := {policy |
 	some policy, _ in data.index.limited[policy_kind]
-	not policy in lookup.touched
-} | object.get(changed, ["limited", policy_kind, ""], set())
+	not policy in lookup.changed_keys
+} | object.get(changed_entries, ["limited", policy_kind, ""], set())
 
 # METADATA
 # description: The policies above a bound that name an object; a policy above a bound names itself (semantics T6).
-oversized(object_key) := {policy |
+oversized_policies(object_key) := {policy |
 	some policy, _ in data.index.oversized[object_key]
-	not policy in lookup.touched
-} | object.get(changed, ["oversized", object_key, ""], set())
+	not policy in lookup.changed_keys
+} | object.get(changed_entries, ["oversized", object_key, ""], set())
 
 # METADATA
 # description: |

@@ -6,9 +6,9 @@ import data.bridge.lookup
 # description: |
 #   What the objects that `changes` creates or replaces declare, by part of the index, first key, and the further keys joined by newlines: a
 #   set. A complete rule, so that OPA makes it once a query.
-changed := _changed_entries
+changed_entries := _entries_of_changes
 
-_changed_entries[path[0]][path[1]][concat("\n", array.slice(path, 2, 4))] contains value if {
+_entries_of_changes[path[0]][path[1]][concat("\n", array.slice(path, 2, 4))] contains value if {
 	some declarer, obj in lookup.upserts
 	some entry in entries(obj)
 	path := entry.path

@@ -12,7 +12,7 @@ _entries(self, declared) := _target_entries(self, declared) | union({
 	{{"path": ["children", parent], "value": children} | some parent, children in _ends_by(edges, 0)},
 	{{"path": ["parents", child], "value": parents} | some child, parents in _ends_by(edges, 1)},
 	{{"path": ["extended", child], "value": parents} | some child, parents in _ends_by(object.get(declared, "extended", set()), 1)},
-	{{"path": ["held", namespace], "value": held_there} | some namespace, held_there in _by_namespace(object.get(declared, "held", set()))},
+	{{"path": ["members", namespace], "value": objects} | some namespace, objects in _by_namespace(object.get(declared, "members", set()))},
 	_served_entries(declared),
 	{{"path": ["referrers", namespace], "value": true} |
 		some namespace in ({split(end, "/")[2] | some edge in edges; some end in edge} - {"-", split(self, "/")[2]})

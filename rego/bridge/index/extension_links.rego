@@ -22,7 +22,7 @@ link_modules := {name | data.bridge.extensions.hierarchy[name].links}
 
 # METADATA
 # description: Some extension module makes links.
-modules_link if {
+has_link_modules if {
 	count(link_modules) > 0
 }
 

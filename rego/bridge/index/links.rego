@@ -15,15 +15,15 @@ links(obj) := links_of_type(keys.type(obj.apiVersion, obj.kind), obj)
 # METADATA
 # description: The same of an object of a known type.
 links_of_type(type, obj) := of_level(levels.of_type(type), type, obj) if {
-	not modules_link
+	not has_link_modules
 	object.filter(obj.spec, target_fields) == {}
 } else := of_level(levels.of_type(type), type, obj) if {
-	not modules_link
+	not has_link_modules
 	not is_object(obj.spec)
 } else := object.union_n([
 	of_level(levels.of_type(type), type, obj),
 	target_links(obj),
-	_extended(of_level(levels.of_type(type), type, obj), extension_links(obj)),
+	_extension_fields(of_level(levels.of_type(type), type, obj), extension_links(obj)),
 ])
 
 # METADATA
@@ -47,13 +47,13 @@ of_level("Route", type, obj) := {"above": above, "below": below, "served": found
 	below := backends_named([rule.backendRefs | some rule in obj.spec.rules], namespace)
 	below != set()
 	_unleveled(above | below) == set()
-	found := served(type, obj.spec)
+	found := served_requests(type, obj.spec)
 	facts_of_route := facts_at("Rule", type, obj)
 } else := _present({
 	"above": above,
 	"below": below,
-	"served": {name: values | count(above) > 0; some name, values in served(type, obj.spec)},
-	"held": _unleveled(above | below),
+	"served": {name: values | count(above) > 0; some name, values in served_requests(type, obj.spec)},
+	"members": _unleveled(above | below),
 	"facts": {field: value | some field, value in facts_at("Rule", type, obj)},
 }) if {
 	above := named_above("Route", obj)
@@ -63,11 +63,11 @@ of_level("Route", type, obj) := {"above": above, "below": below, "served": found
 _present(fields) := {field: values | some field, values in fields; count(values) > 0}
 
 # The links that extension modules make, with the objects among their ends that an index entry must hold.
-_extended(_, extended) := {} if count(extended) == 0
+_extension_fields(_, extension_pairs) := {} if count(extension_pairs) == 0
 
-_extended(own, extended) := object.union({"extended": extended}, {"held": ends | count(ends) > 0}) if {
-	count(extended) > 0
-	ends := object.get(own, "held", set()) | _unleveled({keys.whole(node) | some link in extended; some node in link})
+_extension_fields(own, extension_pairs) := object.union({"extended": extension_pairs}, {"members": ends | count(ends) > 0}) if {
+	count(extension_pairs) > 0
+	ends := object.get(own, "members", set()) | _unleveled({keys.whole(node) | some link in extension_pairs; some node in link})
 }
 
 # The objects among the ends of links whose kinds have no level: only a link places them in the hierarchy, below their

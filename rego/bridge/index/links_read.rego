@@ -8,10 +8,10 @@ import data.bridge.lib.levels
 #   read whole, except its status and the rest of its metadata: a policy is measured (semantics T6). A change of other fields
 #   changes no links, and whoever asks for an object's links may leave them out. Null while extension modules make links or
 #   place kinds: nobody knows what theirs read, nor when they change.
-links_read := null if {
+link_fields := null if {
 	count(link_modules) > 0
 } else := null if {
-	count(levels.extended) > 0
+	count(levels.extensions) > 0
 } else := array.flatten([
 	_fields_read, [concat("/", [place, field]) |
 		some place in ["/spec/parentRef", "/spec/rules/*/backendRefs/*"]

@@ -92,7 +92,7 @@ test_links_name_each_declared_object_once if {
 		"above": {_gw},
 		"below": {"acme.io/Bucket/shop/files", "core/Service/shop/cart"},
 		"served": {"hostnames": {"*"}, "paths": {"/"}},
-		"held": {"acme.io/Bucket/shop/files"},
+		"members": {"acme.io/Bucket/shop/files"},
 	}
 }
 

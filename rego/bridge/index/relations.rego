@@ -5,50 +5,50 @@ import data.bridge.lookup
 
 # METADATA
 # description: The objects that stand above this one by any object's declaration, whether that counts or not.
-declared_parents(key) := _linked("parents", key)
+declared_parents(key) := _declared_neighbors("parents", key)
 
 # METADATA
 # description: The objects that stand below this one by any object's declaration, whether that counts or not.
-declared_children(key) := _linked("children", key)
+declared_children(key) := _declared_neighbors("children", key)
 
 # METADATA
 # description: |
 #   Some extension module makes links. Made once a query, so that where none does nobody looks for them.
-extended_exist if {
+has_extension_links if {
 	some _ in data.index.extended
 }
 
-extended_exist if changed.extended
+has_extension_links if changed_entries.extended
 
 # METADATA
 # description: The nodes that an extension module puts above an object or frontend, whether they exist or not.
-extended(node) := _declared("extended", node)
+declared_extension_parents(node) := _declared_ends("extended", node)
 
 # METADATA
 # description: The objects of a namespace, of kinds that have no level, which some link names.
-held(namespace) := _declared("held", namespace)
+members(namespace) := _declared_ends("members", namespace)
 
 # METADATA
 # description: The objects that refer into a namespace from another one.
 referrers(namespace) := {key |
 	some declarers in data.index.referrers[namespace]
 	some key, _ in declarers
-	not key in lookup.touched
-} | object.get(changed, ["referrers", namespace, ""], set())
+	not key in lookup.changed_keys
+} | object.get(changed_entries, ["referrers", namespace, ""], set())
 
 # What an object declares of itself stands apart from what others declare of it (docs/reference/documents.md).
-_linked(direction, key) := ({other |
-	not key in lookup.touched
+_declared_neighbors(direction, key) := ({other |
+	not key in lookup.changed_keys
 	some other in data.index.own[direction][keys.home(key)][key]
 } | {other |
 	some declarers in data.index[direction][keys.home(key)][key]
 	some declarer, others in declarers
-	not declarer in lookup.touched
+	not declarer in lookup.changed_keys
 	some other in others
-}) | object.get(changed, [direction, key, ""], set())
+}) | object.get(changed_entries, [direction, key, ""], set())
 
-_declared(direction, key) := {other |
+_declared_ends(direction, key) := {other |
 	some declarer, others in data.index[direction][key]
-	not declarer in lookup.touched
+	not declarer in lookup.changed_keys
 	some other in others
-} | object.get(changed, [direction, key, ""], set())
+} | object.get(changed_entries, [direction, key, ""], set())

@@ -8,9 +8,9 @@ section_name(part, fallback) := part.name if {
 
 # METADATA
 # description: The listeners of a spec that have a section name; of two with one name the first (the API refuses such an object).
-named_listeners(listeners) := named if {
-	named := [listener | some listener in listeners; section_name(listener, "") == listener.name]
-	count({listener.name | some listener in named}) == count(named)
+named_listeners(listeners) := listeners_with_names if {
+	listeners_with_names := [listener | some listener in listeners; section_name(listener, "") == listener.name]
+	count({listener.name | some listener in listeners_with_names}) == count(listeners_with_names)
 } else := [listener |
 	some place, listener in listeners
 	section_name(listener, "") == listener.name
@@ -32,12 +32,12 @@ _rule_names(number, {}) := [sprintf("[%d]", [place]) | some place in numbers.ran
 
 _rule_names(0, {}) := []
 
-_rule_names(number, written) := [name |
-	given := [section_name({"name": object.get(written, place, "")}, sprintf("[%d]", [place])) | some place in numbers.range(0, number - 1)]
-	some place, own in given
-	name := _unless_earlier(own, array.slice(given, 0, place), place)
+_rule_names(number, names_by_place) := [name |
+	proposed := [section_name({"name": object.get(names_by_place, place, "")}, sprintf("[%d]", [place])) | some place in numbers.range(0, number - 1)]
+	some place, own in proposed
+	name := _unless_earlier(own, array.slice(proposed, 0, place), place)
 ] if {
-	written != {}
+	names_by_place != {}
 }
 
 _unless_earlier(name, earlier, place) := sprintf("[%d]", [place]) if {

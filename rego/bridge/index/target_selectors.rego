@@ -17,10 +17,10 @@ target_selectors(policy) := [entry |
 _selector_entry(place, raw) := {"place": place, "flaw": message} if {
 	message := selector_flaw(place, raw)
 } else := {"place": place, "type": type, "text": text} if {
-	said := {field: value | some field, value in raw; value != null}
-	type := concat("/", [keys.group_name(object.get(said, "group", "")), said.kind])
+	fields := {field: value | some field, value in raw; value != null}
+	type := concat("/", [keys.group_name(object.get(fields, "group", "")), fields.kind])
 	text := json.marshal({
-		"matchLabels": object.get(said, "matchLabels", {}),
-		"matchExpressions": object.get(said, "matchExpressions", []),
+		"matchLabels": object.get(fields, "matchLabels", {}),
+		"matchExpressions": object.get(fields, "matchExpressions", []),
 	})
 }

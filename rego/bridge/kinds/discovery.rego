@@ -14,7 +14,7 @@ policy_label := "gateway.networking.k8s.io/policy"
 # description: |
 #   What the CRD of a type says of it as a policy kind (semantics K1): the class from its label, the rest from its schema.
 #   `class` is what an admin's PolicyKind says, which turns what else is read; empty where none says anything.
-discovered(type, class) := object.union_n([
+discovered_fields(type, class) := object.union_n([
 	{"class": labelled | labelled := labelled_class(type)},
 	{"effectiveTarget": level |
 		labelled_class(type)
@@ -108,10 +108,10 @@ _stages := {"": 0, "beta": 1, "alpha": 2}
 # description: |
 #   Why a CRD with the label makes no policy kind, by its key; a label whose value is none of those that there are is told,
 #   not guessed. Where a preset or a PolicyKind makes it one, there is nothing to tell.
-undiscovered[crd.key] := message if {
+discovery_problems[crd.key] := message if {
 	some type, crd in crds
 	crd.label != ""
-	not in_force[type]
+	not active_kinds[type]
 	message := _undiscovered(type)
 }
 
@@ -119,4 +119,4 @@ _undiscovered(type) := "no version of it is served" if {
 	crds[type].version == ""
 } else := sprintf("label %s: %s is none of Direct, Inherited, true", [policy_label, crds[type].label]) if {
 	not labelled_class(type)
-} else := problem(merged(layers_of(type, {})))
+} else := problem(merge_layers(layers_of(type, {})))

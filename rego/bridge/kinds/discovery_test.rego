@@ -25,13 +25,13 @@ _crd_with(label, versions) := object.union(
 _crd(label, schema) := _crd_with(label, [_version("v1", schema)])
 
 _found(objects) := found if {
-	found := kinds.in_force[_type] with input as {"changes": {"upsert": objects}}
+	found := kinds.active_kinds[_type] with input as {"changes": {"upsert": objects}}
 }
 
 _crd_key := "apiextensions.k8s.io/CustomResourceDefinition/-/ratepolicies.acme.io"
 
 _undiscovered(objects) := found if {
-	found := kinds.undiscovered with input as {"changes": {"upsert": objects}}
+	found := kinds.discovery_problems with input as {"changes": {"upsert": objects}}
 }
 
 _list_of_refs(fields) := {"type": "array", "items": {"type": "object", "properties": object.union(_ref_fields, fields)}}
@@ -116,7 +116,7 @@ test_a_policykind_says_otherwise_than_the_crd if {
 # K1
 test_the_crd_says_otherwise_than_the_preset if {
 	preset := {"rates": {"group": "acme.io", "kind": "RatePolicy", "class": "Direct", "fanout": "None"}}
-	found := kinds.in_force[_type] with data.bridge.presets as preset
+	found := kinds.active_kinds[_type] with data.bridge.presets as preset
 		with input as {"changes": {"upsert": [_crd("Inherited", _plain)]}}
 	object.filter(found, ["class", "fanout", "layers"]) == {
 		"class": "Inherited",

@@ -3,10 +3,10 @@ package bridge.kinds
 # METADATA
 # description: |
 #   What layers say together, field by field, later over earlier (semantics K1). A layer is `{name, fields}`.
-merged(layers) := {field: said[count(said) - 1] |
+merge_layers(layers) := {field: values[count(values) - 1] |
 	some layer in layers
 	some field, _ in layer.fields
-	said := [other.fields[field] | some other in layers; field in object.keys(other.fields)]
+	values := [other.fields[field] | some other in layers; field in object.keys(other.fields)]
 }
 
 # METADATA
@@ -49,14 +49,14 @@ _preset_layer(type) := {"name": "Preset", "fields": object.get(presets, type, {}
 presets := {type_of_spec(spec): spec | some spec in data.bridge.presets}
 
 # What the CRD of a type says. A PolicyKind that says where the spec proper stands says all about how policies merge.
-_read(type, declared) := object.remove(found, _settled[said]) if {
+_read(type, declared) := object.remove(found, _fields_of_merging[says_all]) if {
 	[group, kind] := split(type, "/")
 	crds[type].version != ""
-	found := object.union({"group": group, "kind": kind}, discovered(type, _other_class(type, declared)))
-	said := "specPaths" in object.keys(declared)
+	found := object.union({"group": group, "kind": kind}, discovered_fields(type, _other_class(type, declared)))
+	says_all := "specPaths" in object.keys(declared)
 } else := {}
 
-_settled := {
+_fields_of_merging := {
 	true: ["specPaths", "strategies", "wrappers", "defaultStrategy", "strategyFrom", "mergesWith", "parentLevels"],
 	false: [],
 }

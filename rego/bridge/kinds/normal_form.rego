@@ -6,7 +6,7 @@ import data.bridge.merge
 
 # METADATA
 # description: A policy kind's description with every default filled in (design, "Policy kinds"; semantics P5, C2).
-normal(type, spec) := object.union_n([
+normal_form(type, spec) := object.union_n([
 	_defaults,
 	_class_defaults[object.get(spec, "class", "Inherited")],
 	{"defaultStrategy": _default_strategy(spec)},
@@ -68,7 +68,7 @@ _default_strategy(spec) := "None" if spec.class == "Direct"
 _default_strategy(spec) := assumed if {
 	object.get(spec, "class", "Inherited") == "Inherited"
 	not spec.wrappers == "Both"
-	assumed := [name | some name in merge.assumed_order; name in supported(spec)][0]
+	assumed := [name | some name in merge.assumed_order; name in supported_strategies(spec)][0]
 } else := "PatchDefaults" if {
 	spec.wrappers == "Both"
 } else := "AtomicDefaults" if {
@@ -77,7 +77,7 @@ _default_strategy(spec) := assumed if {
 
 # METADATA
 # description: The strategies that a policy of the kind can name, or come to by its wrapper.
-supported(spec) := ({place.strategy | some place in spec.specPaths} | {name |
+supported_strategies(spec) := ({place.strategy | some place in spec.specPaths} | {name |
 	some meaning in spec.strategies
 	some name in _names(strategy_of(meaning))
 }) | {"Custom" | spec.custom}

@@ -5,7 +5,7 @@ import data.bridge.kinds
 _least := {"group": "acme.io", "kind": "RatePolicy", "effectiveTarget": "Route"}
 
 test_an_inherited_kind_gets_every_default if {
-	object.remove(kinds.normal("acme.io/RatePolicy", _least), ["places"]) == {
+	object.remove(kinds.normal_form("acme.io/RatePolicy", _least), ["places"]) == {
 		"group": "acme.io",
 		"kind": "RatePolicy",
 		"class": "Inherited",
@@ -29,7 +29,7 @@ test_an_inherited_kind_gets_every_default if {
 
 # C2
 test_a_direct_kind_acts_at_its_target_without_merging if {
-	normal := kinds.normal("acme.io/RatePolicy", {"kind": "RatePolicy", "class": "Direct"})
+	normal := kinds.normal_form("acme.io/RatePolicy", {"kind": "RatePolicy", "class": "Direct"})
 	object.filter(normal, ["class", "sameLevel", "effectiveTarget", "defaultStrategy"]) == {
 		"class": "Direct",
 		"sameLevel": "Conflict",
@@ -40,7 +40,7 @@ test_a_direct_kind_acts_at_its_target_without_merging if {
 
 test_the_core_group_of_targets_gets_its_name if {
 	targets := [{"kind": "Service"}, {"group": "", "kind": "Service", "sections": true}, {"group": "acme.io/v1", "kind": "X"}]
-	kinds.normal("acme.io/RatePolicy", object.union(_least, {"targets": targets})).targets == [
+	kinds.normal_form("acme.io/RatePolicy", object.union(_least, {"targets": targets})).targets == [
 		{"group": "core", "kind": "Service", "sections": false},
 		{"group": "core", "kind": "Service", "sections": true},
 		{"group": "acme.io", "kind": "X", "sections": false},
@@ -65,7 +65,7 @@ test_the_target_kinds_of_the_effective_level_are_those_that_count if {
 		[{}, null],
 	] {
 		[spec, wanted] := row
-		object.get(kinds.normal("acme.io/RatePolicy", object.union(_least, spec)), "effectiveKinds", null) == wanted
+		object.get(kinds.normal_form("acme.io/RatePolicy", object.union(_least, spec)), "effectiveKinds", null) == wanted
 	}
 }
 
@@ -82,12 +82,12 @@ test_the_assumed_strategy_is_the_first_of_gep_713s_order_that_the_kind_supports 
 		[{}, "AtomicDefaults"],
 	] {
 		[spec, wanted] := row
-		kinds.normal("acme.io/RatePolicy", object.union(_least, spec)).defaultStrategy == wanted
+		kinds.normal_form("acme.io/RatePolicy", object.union(_least, spec)).defaultStrategy == wanted
 	}
 }
 
 # F6
 test_both_wrappers_bring_their_own_defaults if {
-	normal := kinds.normal("acme.io/RatePolicy", object.union(_least, {"wrappers": "Both"}))
+	normal := kinds.normal_form("acme.io/RatePolicy", object.union(_least, {"wrappers": "Both"}))
 	[normal.sameLevel, normal.defaultStrategy] == ["OldestWins", "PatchDefaults"]
 }

@@ -73,11 +73,11 @@ _both_atomic(spec) if {
 
 _both_named(spec) if {
 	spec.wrappers == "Both"
-	some said in array.concat(
+	some value in array.concat(
 		[value | some field in ["strategies", "defaultStrategy", "custom"]; value := spec[field]],
 		[place.strategyPath | some place in spec.specPaths],
 	)
-	not said in {{}, "PatchDefaults"}
+	not value in {{}, "PatchDefaults"}
 } else := false
 
 _both_level(spec) if {
@@ -111,4 +111,4 @@ _controller_name := `^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9
 
 _class(spec) := object.get(spec, "class", "Inherited")
 
-_strategies(spec) := supported(spec) | {spec.defaultStrategy | spec.defaultStrategy}
+_strategies(spec) := supported_strategies(spec) | {spec.defaultStrategy | spec.defaultStrategy}

@@ -7,8 +7,8 @@ import data.bridge.lib.levels
 #   What the facts of a kind's policies are made from besides the policy: a hash of the kind's description (`by`), and one of the
 #   levels that extension modules add. Stored facts with another stamp do not count.
 stamp(type) := _described(type) if {
-	count(levels.extended) == 0
-} else := concat(" ", [_described(type), crypto.md5(json.marshal(levels.extended))])
+	count(levels.extensions) == 0
+} else := concat(" ", [_described(type), crypto.md5(json.marshal(levels.extensions))])
 
 _described(type) := get(type).by if {
 	true

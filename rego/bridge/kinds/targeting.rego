@@ -43,7 +43,7 @@ _role(policy_kind, type) := _target_entry(policy_kind, type).role if {
 
 # METADATA
 # description: Policies of a kind that name another namespace count only for requests from their own (semantics P6).
-for_consumers(policy_kind) if {
+is_consumer_kind(policy_kind) if {
 	get(policy_kind).crossNamespace == "Consumer"
 } else := false
 
@@ -76,7 +76,7 @@ backend_types(policy_kind) := {type |
 
 # METADATA
 # description: A policy kind is of class Direct (semantics C2).
-direct(policy_kind) if {
+is_direct(policy_kind) if {
 	get(policy_kind).class == "Direct"
 } else := false
 
@@ -86,13 +86,13 @@ direct(policy_kind) if {
 #   names is none (semantics C1, effectiveTarget Target).
 acts_where_declared(policy_kind) if {
 	get(policy_kind).effectiveTarget == "Target"
-	not direct(policy_kind)
+	not is_direct(policy_kind)
 } else := false
 
 # METADATA
 # description: A policy kind acts at its declared targets, of class Direct or as `acts_where_declared`.
 acts_at_targets(policy_kind) if {
-	direct(policy_kind)
+	is_direct(policy_kind)
 } else := acts_where_declared(policy_kind)
 
 # METADATA

@@ -4,9 +4,9 @@ import data.bridge.kinds
 import data.bridge.testing
 
 _kinds := {
-	"example.com/ColorPolicy": kinds.normal("example.com/ColorPolicy", testing.color_kind),
-	"example.com/TimeoutPolicy": kinds.normal("example.com/TimeoutPolicy", testing.timeout_kind),
-	"acme.io/RatePolicy": kinds.normal("acme.io/RatePolicy", _least),
+	"example.com/ColorPolicy": kinds.normal_form("example.com/ColorPolicy", testing.color_kind),
+	"example.com/TimeoutPolicy": kinds.normal_form("example.com/TimeoutPolicy", testing.timeout_kind),
+	"acme.io/RatePolicy": kinds.normal_form("acme.io/RatePolicy", _least),
 }
 
 _route := "gateway.networking.k8s.io/HTTPRoute"
@@ -40,7 +40,7 @@ test_a_kind_means_a_backend_as_a_frontend_by_its_role_or_by_the_level_that_it_ac
 		[{"effectiveTarget": "Backend", "targets": [{"kind": "Service", "role": "Frontend"}]}, true],
 	] {
 		[spec, wanted] := row
-		described := {"acme.io/P": kinds.normal("acme.io/P", object.union({"kind": "P"}, spec))}
+		described := {"acme.io/P": kinds.normal_form("acme.io/P", object.union({"kind": "P"}, spec))}
 		role := _frontend_role("acme.io/P", "core/Service") with data.kinds as described
 		role == wanted
 	}
@@ -71,6 +71,6 @@ test_a_kind_acts_on_its_effective_kinds_or_on_all if {
 
 # C2
 test_a_kind_is_direct_or_not if {
-	kinds.direct("example.com/TimeoutPolicy") with data.kinds as _kinds
-	not kinds.direct("example.com/ColorPolicy") with data.kinds as _kinds
+	kinds.is_direct("example.com/TimeoutPolicy") with data.kinds as _kinds
+	not kinds.is_direct("example.com/ColorPolicy") with data.kinds as _kinds
 }

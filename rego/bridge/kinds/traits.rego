@@ -62,7 +62,7 @@ _acts_on_type(kind, type) if {
 # description: |
 #   The policies of one level, or of one target, are one side of a fold: where the oldest of a level wins (semantics F5), and
 #   where the specs of a Direct kind at one target are united (C2) or meet for the requests of one consumer (P6).
-by_level(policy_kind) if {
+merges_by_level(policy_kind) if {
 	_is_by_level(get(policy_kind))
 } else := false
 
@@ -78,13 +78,13 @@ _is_by_level(kind) if {
 
 # METADATA
 # description: A fold goes from the bottom up (semantics F2), and not from the top down (F4, strategyFrom and Stack).
-upward(policy_kind) if {
+folds_upward(policy_kind) if {
 	get(policy_kind).strategyFrom == "Established"
 	get(policy_kind).fold == "BottomUp"
 } else := false
 
 # METADATA
 # description: Every wrapper of a policy counts in its direction (`wrappers` Both; semantics F6).
-both_wrappers(policy_kind) if {
+merges_parts(policy_kind) if {
 	get(policy_kind).wrappers == "Both"
 } else := false

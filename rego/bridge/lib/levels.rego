@@ -11,8 +11,8 @@ import data.bridge.lib.keys
 # description: |
 #   The level of a type's objects, and that of their sections, `{object, section?}`. A type that is not listed is a backend.
 by_type := shipped if {
-	count(extended) == 0
-} else := object.union(object.remove(extended, object.keys(shipped)), shipped)
+	count(extensions) == 0
+} else := object.union(object.remove(extensions, object.keys(shipped)), shipped)
 
 # METADATA
 # description: The same of the types that the bridge knows itself.
@@ -33,7 +33,7 @@ shipped := {
 # description: |
 #   The same of the types to which extension modules give a level. Of two modules that list one type the first by name
 #   decides; the levels of shipped types cannot change.
-extended := {type: _claims(type)[0] |
+extensions := {type: _claims(type)[0] |
 	some levels in by_module
 	some type, _ in levels
 	is_type(type)
@@ -55,7 +55,7 @@ by_module := {name: levels |
 
 # METADATA
 # description: The types of which every name exists, by extension modules.
-virtual := {type |
+virtual_types := {type |
 	some type in data.bridge.extensions.hierarchy[_].virtual
 	is_type(type)
 }

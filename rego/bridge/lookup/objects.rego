@@ -10,29 +10,29 @@ import data.bridge.lib.keys
 # METADATA
 # description: An object by its key; undefined where there is none.
 get(key) := data.objects[group][kind][namespace][name] if {
-	unchanged
+	has_no_changes
 	[group, kind, namespace, name] := split(key, "/")
 } else := data.objects[group][kind][namespace][name] if {
-	not unchanged
-	not key in touched
+	not has_no_changes
+	not key in changed_keys
 	[group, kind, namespace, name] := split(key, "/")
 } else := upserts[key]
 
 # METADATA
 # description: What the replicator stored of an object that the query does not change; see `bridge.hierarchy.facts`.
-stored(key) := data.facts[group][kind][namespace][name] if {
-	unchanged
+stored_facts(key) := data.facts[group][kind][namespace][name] if {
+	has_no_changes
 	[group, kind, namespace, name] := split(key, "/")
 } else := data.facts[group][kind][namespace][name] if {
-	not unchanged
-	not key in touched
+	not has_no_changes
+	not key in changed_keys
 	[group, kind, namespace, name] := split(key, "/")
 }
 
 # METADATA
 # description: There is an object. Reads one field of it, because OPA makes a term of all that is read.
-holds(key) if {
-	unchanged
+has_object(key) if {
+	has_no_changes
 	[group, kind, namespace, name] := split(key, "/")
 	data.objects[group][kind][namespace][name].kind
 } else if {
@@ -41,17 +41,17 @@ holds(key) if {
 
 # METADATA
 # description: The query changes nothing. A complete rule, so that OPA makes it once a query.
-unchanged if not input.changes
+has_no_changes if not input.changes
 
-unchanged if count(touched) == 0
+has_no_changes if count(changed_keys) == 0
 
 # METADATA
 # description: All objects of one type in one namespace (`-` for cluster-scoped ones), by name.
-objects_in(type, namespace) := object.union(stored, changed) if {
+objects_in(type, namespace) := object.union(replicated, changed) if {
 	[group, kind] := split(type, "/")
-	stored := {name: obj |
+	replicated := {name: obj |
 		some name, obj in data.objects[group][kind][namespace]
-		not concat("/", [type, namespace, name]) in touched
+		not concat("/", [type, namespace, name]) in changed_keys
 	}
 	changed := {parts.name: obj |
 		some key, obj in upserts
@@ -76,12 +76,12 @@ namespaces_of(type) := {namespace | some namespace, _ in data.objects[group][kin
 upserts := {key: obj |
 	some obj in input.changes.upsert
 	key := keys.of(obj)
-	not key in twice
+	not key in duplicate_keys
 }
 
 # METADATA
 # description: Keys of more than one object in `input.changes.upsert`, which is an error.
-twice := {key |
+duplicate_keys := {key |
 	ordered := sort([keys.of(obj) | some obj in input.changes.upsert])
 	some index, key in ordered
 	key == ordered[index + 1]
@@ -89,7 +89,7 @@ twice := {key |
 
 # METADATA
 # description: The keys of all objects that `input.changes` creates, replaces or deletes.
-touched := {key | some key, _ in upserts} | {key | some key in input.changes.delete}
+changed_keys := {key | some key, _ in upserts} | {key | some key in input.changes.delete}
 
 # METADATA
 # description: Every type (`<group>/<Kind>`) of which there may be an object.
@@ -100,7 +100,7 @@ types := {concat("/", [group, kind]) | data.objects[group][kind]} | {keys.parse(
 keys_of(type) := {key |
 	data.objects[group][kind][namespace][name]
 	key := concat("/", [type, namespace, name])
-	not key in touched
+	not key in changed_keys
 } | {key | some key, _ in upserts; keys.parse(key).type == type} if {
 	[group, kind] := split(type, "/")
 }

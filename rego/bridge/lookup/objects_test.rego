@@ -50,7 +50,7 @@ test_namespaces_of_a_kind_are_stored_ones_and_changed_ones if {
 
 test_an_object_that_a_change_holds_twice_is_found_out if {
 	changes := {"upsert": [_old, _new, _catalog]}
-	twice := lookup.twice with input as {"changes": changes}
+	twice := lookup.duplicate_keys with input as {"changes": changes}
 	upserts := lookup.upserts with input as {"changes": changes}
 	twice == {_cart}
 	upserts == {"core/Service/shop/catalog": _catalog}

@@ -8,15 +8,15 @@ _rules := merge.rules({
 	"append": ["/audit", "/rules/*/log"],
 })
 
-_keyed(name, spec) := merge.keyed(spec, {"": name}, _rules)
+_keyed(name, spec) := merge.keyed_side(spec, {"": name}, _rules)
 
-_applied(lower, upper, rules, ranks) := merge.patched_by_rules([lower, upper], [rules], ranks)
+_applied(lower, upper, rules, ranks) := merge.patch_sides_by_rules([lower, upper], [rules], ranks)
 
 _ranks := {"e": 0, "c": 1}
 
-_defaults(established, challenger) := merge.listed(_applied(_keyed("e", established), _keyed("c", challenger), _rules, _ranks))
+_defaults(established, challenger) := merge.plain_side(_applied(_keyed("e", established), _keyed("c", challenger), _rules, _ranks))
 
-_overrides(established, challenger) := merge.listed(_applied(_keyed("c", challenger), _keyed("e", established), _rules, _ranks))
+_overrides(established, challenger) := merge.plain_side(_applied(_keyed("c", challenger), _keyed("e", established), _rules, _ranks))
 
 # F8
 test_a_unit_is_taken_whole_from_one if {
@@ -92,7 +92,7 @@ test_appended_lists_have_the_established_ones_items_first_under_both_directions 
 # F8: a policy at two places of a path (P4).
 test_a_policys_appended_items_are_there_once if {
 	sides := [_keyed("c", {"audit": [2]}), _keyed("e", {"audit": [1, 1]}), _keyed("c", {"audit": [2]})]
-	merge.listed(merge.patched_by_rules(sides, [_rules, _rules], {"c": 0, "e": 1})).spec == {"audit": [2, 1, 1]}
+	merge.plain_side(merge.patch_sides_by_rules(sides, [_rules, _rules], {"c": 0, "e": 1})).spec == {"audit": [2, 1, 1]}
 }
 
 # F8
@@ -119,8 +119,8 @@ test_a_list_without_items_takes_none_away if {
 # F7, F8: what was merged by other rules.
 test_sides_of_other_rules_are_read_anew if {
 	acc := _applied(_keyed("e", _high), _keyed("c", _low), _rules, _ranks)
-	merge.under(acc, []).origins == {"/rules": ["c", "e"]}
-	back := merge.under(merge.under(acc, []), _rules)
+	merge.side_by_rules(acc, []).origins == {"/rules": ["c", "e"]}
+	back := merge.side_by_rules(merge.side_by_rules(acc, []), _rules)
 	back.spec == acc.spec
 	back.lists == acc.lists
 	back.origins["/rules/\"x\"/rate"] == ["c", "e"]
@@ -136,7 +136,7 @@ test_what_is_keyed_and_listed_again_is_as_it_was if {
 		{"rules": [], "audit": [1, null, {"a": null}], "limits": {"x/~": {"a": {}}, "y": [1], "z": 1}},
 		{"a": {"rules": [{"id": 1}]}, "rules": {"id": {"to": [{"name": 1}]}}},
 	] {
-		merge.listed(_keyed("p", spec)).spec == spec
+		merge.plain_side(_keyed("p", spec)).spec == spec
 	}
 }
 
@@ -159,7 +159,7 @@ test_items_that_a_null_removed_stay_removed if {
 		_keyed("b", {"rules": null, "audit": 5}),
 		_keyed("c", {"rules": [{"id": 2}], "audit": [3]}),
 	]
-	merge.listed(merge.patched_by_rules(sides, [_rules, _rules], {"a": 0, "b": 1, "c": 2})) == {
+	merge.plain_side(merge.patch_sides_by_rules(sides, [_rules, _rules], {"a": 0, "b": 1, "c": 2})) == {
 		"spec": {"rules": [{"id": 2}], "audit": [3]},
 		"origins": {"/rules/0/id": "c", "/audit/0": "c"},
 	}
@@ -168,17 +168,17 @@ test_items_that_a_null_removed_stay_removed if {
 # F8: appended items go by rank, whatever the precedence.
 test_appended_items_of_three_stand_by_rank if {
 	sides := [_keyed(name, {"audit": [name]}) | some name in ["b", "c", "a"]]
-	merge.listed(merge.patched_by_rules(sides, [_rules, _rules], {"a": 0, "b": 1, "c": 2})).spec == {"audit": ["a", "b", "c"]}
+	merge.plain_side(merge.patch_sides_by_rules(sides, [_rules, _rules], {"a": 0, "b": 1, "c": 2})).spec == {"audit": ["a", "b", "c"]}
 }
 
 # RFC 6901
 test_rules_apply_below_empty_and_odd_keys if {
 	odd := merge.rules({"listKeys": {"/*/a": "n"}, "append": ["//log", "/~1 ~0/log"]})
 	sides := [
-		merge.keyed({"": {"a": [{"n": 1, "": 1}], "log": [1]}, "/ ~": {"log": [1]}}, {"": "e"}, odd),
-		merge.keyed({"": {"a": [{"n": 1, "x/y": 2}], "log": [2]}, "/ ~": {"log": [2]}}, {"": "c"}, odd),
+		merge.keyed_side({"": {"a": [{"n": 1, "": 1}], "log": [1]}, "/ ~": {"log": [1]}}, {"": "e"}, odd),
+		merge.keyed_side({"": {"a": [{"n": 1, "x/y": 2}], "log": [2]}, "/ ~": {"log": [2]}}, {"": "c"}, odd),
 	]
-	merge.listed(merge.patched_by_rules(sides, [odd], _ranks)) == {
+	merge.plain_side(merge.patch_sides_by_rules(sides, [odd], _ranks)) == {
 		"spec": {"": {"a": [{"n": 1, "": 1, "x/y": 2}], "log": [1, 2]}, "/ ~": {"log": [1, 2]}},
 		"origins": {
 			"//a/0/n": "c", "//a/0/": "e", "//a/0/x~1y": "c", "//log/0": "e", "//log/1": "c",

@@ -7,53 +7,53 @@ import data.bridge.lib.leaves
 #   GEP-713, "Custom merge strategies" (semantics F9): the rule `result` of the package bridge.strategies.<name> merges the
 #   pair. Its input is `{established, challenger, policyKind}`, each side `{spec, policies, origins}` as plain specs, with the
 #   nulls that still take fields away; it gives `{spec, origins?}`. What is wrong with that is an error for the path, `{error}`.
-custom(how, established, challenger) := {"error": {"code": "CustomStrategy", "message": message}} if {
-	message := _custom_problem(how, _custom_answer(how, established, challenger), established, challenger)
+custom_merge(method, established, challenger) := {"error": {"code": "CustomStrategy", "message": message}} if {
+	message := _custom_problem(method, _custom_answer(method, established, challenger), established, challenger)
 } else := {"error": {"code": "CustomStrategy", "message": message}} if {
-	not _custom_answer(how, established, challenger)
-	message := sprintf("data.bridge.strategies.%s.result is undefined for this pair, or there is no such package", [how.custom[0]])
-} else := object.union(object.remove(made, ["origins"]), {"origins": {pointer: _maker(pointer, origin, made, sides) |
-	some pointer, origin in made.origins
+	not _custom_answer(method, established, challenger)
+	message := sprintf("data.bridge.strategies.%s.result is undefined for this pair, or there is no such package", [method.custom[0]])
+} else := object.union(object.remove(custom_side, ["origins"]), {"origins": {pointer: _maker(pointer, origin, custom_side, sides) |
+	some pointer, origin in custom_side.origins
 }}) if {
-	answer := _custom_answer(how, established, challenger)
-	made := keyed(answer.spec, object.union({"": ""}, object.get(answer, "origins", {})), _custom_rules(how))
-	sides := [under(challenger, _custom_rules(how)), under(established, _custom_rules(how))]
+	answer := _custom_answer(method, established, challenger)
+	custom_side := keyed_side(answer.spec, object.union({"": ""}, object.get(answer, "origins", {})), _custom_rules(method))
+	sides := [side_by_rules(challenger, _custom_rules(method)), side_by_rules(established, _custom_rules(method))]
 }
 
 # Custom appends nothing, so a list to append is a leaf to it.
-_custom_rules(how) := [rule | some rule in how.rules; rule.how != "append"]
+_custom_rules(method) := [rule | some rule in method.rules; rule.how != "append"]
 
-_custom_answer(how, established, challenger) := answer if {
-	[name, policy_kind] := how.custom
-	asked := {"established": _shown(established), "challenger": _shown(challenger), "policyKind": policy_kind}
-	answer := data.bridge.strategies[name].result with input as asked
+_custom_answer(method, established, challenger) := answer if {
+	[name, policy_kind] := method.custom
+	strategy_input := {"established": _strategy_side(established), "challenger": _strategy_side(challenger), "policyKind": policy_kind}
+	answer := data.bridge.strategies[name].result with input as strategy_input
 }
 
-_shown(side) := {"spec": plain.spec, "origins": plain.origins, "policies": sort(_makers(side))} if {
-	plain := listed(side)
+_strategy_side(side) := {"spec": plain.spec, "origins": plain.origins, "policies": sort(_makers(side))} if {
+	plain := plain_side(side)
 }
 
 _makers(side) := {policy | some origin in side.origins; some policy in as_list(origin)}
 
-_custom_problem(how, answer, established, challenger) := _custom_message(how, "is no object {spec, origins}") if {
+_custom_problem(method, answer, established, challenger) := _custom_message(method, "is no object {spec, origins}") if {
 	not is_object(answer)
-} else := _custom_message(how, "has no object as its spec") if {
+} else := _custom_message(method, "has no object as its spec") if {
 	not is_object(object.get(answer, "spec", null))
-} else := _custom_message(how, "has origins that are no object") if {
+} else := _custom_message(method, "has origins that are no object") if {
 	not is_object(object.get(answer, "origins", {}))
-} else := _custom_message(how, sprintf("has an origin at %q, which is no leaf of its spec", [pointer])) if {
-	made := listed(keyed(answer.spec, {"": ""}, _custom_rules(how)))
-	pointer := sort(object.keys(answer.origins) - object.keys(made.origins))[0]
-} else := _custom_message(how, sprintf("has an origin at %q that is none of the policies of either side", [pointer])) if {
+} else := _custom_message(method, sprintf("has an origin at %q, which is no leaf of its spec", [pointer])) if {
+	custom_side := plain_side(keyed_side(answer.spec, {"": ""}, _custom_rules(method)))
+	pointer := sort(object.keys(answer.origins) - object.keys(custom_side.origins))[0]
+} else := _custom_message(method, sprintf("has an origin at %q that is none of the policies of either side", [pointer])) if {
 	makers := _makers(established) | _makers(challenger)
-	pointer := sort({pointer | some pointer, origin in answer.origins; not _made_by(origin, makers)})[0]
+	pointer := sort({pointer | some pointer, origin in answer.origins; not _is_maker(origin, makers)})[0]
 }
 
-_custom_message(how, fault) := sprintf("data.bridge.strategies.%s.result %s", [how.custom[0], fault])
+_custom_message(method, fault) := sprintf("data.bridge.strategies.%s.result %s", [method.custom[0], fault])
 
-_made_by(origin, makers) if origin in makers
+_is_maker(origin, makers) if origin in makers
 
-_made_by(origin, makers) if {
+_is_maker(origin, makers) if {
 	is_array(origin)
 	count(origin) > 0
 	every policy in origin {
@@ -64,18 +64,18 @@ _made_by(origin, makers) if {
 # Who made a leaf: whom the answer names, else the side that holds an equal value there, the challenger first, else both.
 _maker(_, origin, _, _) := one_or_all({policy | some policy in as_list(origin)}) if origin != ""
 
-_maker(pointer, "", made, sides) := [side.origins[pointer] |
+_maker(pointer, "", custom_side, sides) := [side.origins[pointer] |
 	some side in sides
 	segments := leaves.segments(pointer)
-	object.get(side.spec, segments, null) == object.get(made.spec, segments, null)
+	object.get(side.spec, segments, null) == object.get(custom_side.spec, segments, null)
 ][0] if {
 	true
 } else := one_or_all({policy |
 	some side in sides
-	some policy in _concerned(pointer, side)
+	some policy in _makers_near(pointer, side)
 })
 
 # The policies of a side that have leaves at, above or below a pointer, else all of them.
-_concerned(pointer, side) := as_list(origin_of(pointer, side.origins)) if {
+_makers_near(pointer, side) := as_list(origin_of(pointer, side.origins)) if {
 	count(as_list(origin_of(pointer, side.origins))) > 0
 } else := _makers(side)

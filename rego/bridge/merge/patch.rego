@@ -9,13 +9,13 @@ import data.bridge.lib.leaves
 #   replaces what earlier specs have there, and an object that follows replaces it in turn.
 #   A leaf of the result belongs to the last side that has a leaf there, with an equal value too (semantics O2). A side
 #   without fields sets nothing; of sides that all have none the first remains (semantics O3).
-patched(sides) := _patched([side | some side in sides; side.spec != {}], sides)
+patch_sides(sides) := _patch_nonempty([side | some side in sides; side.spec != {}], sides)
 
-_patched([], sides) := sides[0]
+_patch_nonempty([], sides) := sides[0]
 
-_patched([side], _) := side
+_patch_nonempty([side], _) := side
 
-_patched(sides, _) := {"spec": spec, "origins": _leaf_origins(spec, object.union_n([side.origins | some side in sides]))} if {
+_patch_nonempty(sides, _) := {"spec": spec, "origins": _leaf_origins(spec, object.union_n([side.origins | some side in sides]))} if {
 	count(sides) > 1
 	spec := object.union_n([side.spec | some side in sides])
 }
@@ -34,8 +34,8 @@ _no_leaf_within_another(pointers) if {
 
 # METADATA
 # description: A merged side as answers have it, without tombstones, which stay in its origins (semantics F3).
-finished(side) := {"spec": leaves.without_nulls(side.spec), "origins": side.origins} if {
+plain_result(side) := {"spec": leaves.without_nulls(side.spec), "origins": side.origins} if {
 	not side.rules
 } else := {"spec": plain.spec, "origins": plain.origins} if {
-	plain := listed(object.union(object.remove(side, ["spec"]), {"spec": leaves.without_nulls(side.spec)}))
+	plain := plain_side(object.union(object.remove(side, ["spec"]), {"spec": leaves.without_nulls(side.spec)}))
 }

@@ -4,11 +4,11 @@ import data.bridge.lib.leaves
 
 # METADATA
 # description: |
-#   As `patched`, of sides that merge rules apply to (semantics F7, F8). `seams` has the rules by which each side but the first
+#   As `patch_sides`, of sides that merge rules apply to (semantics F7, F8). `seams` has the rules by which each side but the first
 #   is applied to those before it. `ranks` has by origin its place in the order of appended items.
-patched_by_rules(sides, seams, ranks) := sides[0] if {
+patch_sides_by_rules(sides, seams, ranks) := sides[0] if {
 	count(sides) == 1
-} else := patched([under(side, []) | some side in sides]) if {
+} else := patch_sides([side_by_rules(side, []) | some side in sides]) if {
 	every rules in seams {
 		rules == []
 	}
@@ -18,21 +18,21 @@ patched_by_rules(sides, seams, ranks) := sides[0] if {
 
 # METADATA
 # description: A side in the form in which these rules merge it; without rules every list is a leaf.
-under(side, merge_rules) := side if {
+side_by_rules(side, merge_rules) := side if {
 	object.get(side, "rules", []) == merge_rules
-} else := keyed(plain.spec, plain.origins, merge_rules) if {
-	plain := listed(side)
+} else := keyed_side(plain.spec, plain.origins, merge_rules) if {
+	plain := plain_side(side)
 }
 
-_applied(target, step) := patched([under(target, []), under(step.side, [])]) if {
+_apply_step(target, step) := patch_sides([side_by_rules(target, []), side_by_rules(step.side, [])]) if {
 	step.rules == []
-} else := _applied_by_key(under(target, step.rules), under(step.side, step.rules), step.ranks)
+} else := _apply_by_key(side_by_rules(target, step.rules), side_by_rules(step.side, step.rules), step.ranks)
 
 # A list merged by key has the patch's items first, an appended one those of the first rank. Where one side has such a
 # list and the other an object, the patch's value stays. A patch without fields sets nothing.
-_applied_by_key(target, patch, _) := target if patch.spec == {}
+_apply_by_key(target, patch, _) := target if patch.spec == {}
 
-_applied_by_key(target, patch, ranks) := {
+_apply_by_key(target, patch, ranks) := {
 	"spec": spec,
 	"origins": {pointer: object.get(patch.origins, pointer, object.get(target.origins, pointer, null)) |
 		some pointer in leaves.pointers(spec)
@@ -42,7 +42,7 @@ _applied_by_key(target, patch, ranks) := {
 		not pointer in replaced
 		items := object.get(spec, leaves.segments(pointer), null)
 		is_object(items)
-		list := _list_of(_joined(pointer, target.lists, patch.lists), object.keys(items), ranks)
+		list := _list_of(_joint_list(pointer, target.lists, patch.lists), object.keys(items), ranks)
 	},
 	"units": (target.units | patch.units),
 	"rules": patch.rules,
@@ -61,13 +61,13 @@ _applied_by_key(target, patch, ranks) := {
 	spec := object.union(json.remove(target.spec, mixed), patch.spec)
 }
 
-_joined(pointer, target, patch) := {"order": _followed(patch[pointer].order, target[pointer].order), "append": patch[pointer].append}
+_joint_list(pointer, target, patch) := {"order": _names_in_order(patch[pointer].order, target[pointer].order), "append": patch[pointer].append}
 
-_joined(pointer, target, patch) := patch[pointer] if not target[pointer]
+_joint_list(pointer, target, patch) := patch[pointer] if not target[pointer]
 
-_joined(pointer, target, patch) := target[pointer] if not patch[pointer]
+_joint_list(pointer, target, patch) := target[pointer] if not patch[pointer]
 
-_followed(names, others) := array.concat(names, [name | some name in others; not name in first]) if {
+_names_in_order(names, others) := array.concat(names, [name | some name in others; not name in first]) if {
 	first := {name | some name in names}
 }
 
@@ -132,4 +132,4 @@ _applied_8(side, steps) := h if {
 
 _applied_at(side, steps, index) := side if index >= count(steps)
 
-_applied_at(side, steps, index) := _applied(side, steps[index]) if index < count(steps)
+_applied_at(side, steps, index) := _apply_step(side, steps[index]) if index < count(steps)

@@ -6,14 +6,14 @@ import data.bridge.lib.leaves
 # description: |
 #   A PolicyKind's `merge` as a list of rules `{segments, how, field}`, how being unit, key or append; of several that match
 #   one pointer the first counts, so a unit is a unit whatever else is said of it (semantics F8). Kept in `data.kinds`.
-rules(said) := array.concat(
-	[{"segments": leaves.segments(pointer), "how": "unit", "field": ""} | some pointer in object.get(said, "units", [])],
+rules(settings) := array.concat(
+	[{"segments": leaves.segments(pointer), "how": "unit", "field": ""} | some pointer in object.get(settings, "units", [])],
 	array.concat(
 		[{"segments": leaves.segments(pointer), "how": "key", "field": field} |
-			some pointer, field in object.get(said, "listKeys", {})
+			some pointer, field in object.get(settings, "listKeys", {})
 		],
 		[{"segments": leaves.segments(pointer), "how": "append", "field": ""} |
-			some pointer in object.get(said, "append", [])
+			some pointer in object.get(settings, "append", [])
 		],
 	),
 )
@@ -22,10 +22,10 @@ rules(said) := array.concat(
 # description: |
 #   Where a spec has values that rules treat otherwise than RFC 7386, by path. Items of a list merged by key are entered,
 #   units and appended items are not.
-governed(spec, merge_rules) := {path: rule |
+rules_by_path(spec, merge_rules) := {path: rule |
 	some path, rule in candidates
 	every index, segment in path {
-		_entered(candidates, array.slice(path, 0, index), segment)
+		_is_entered(candidates, array.slice(path, 0, index), segment)
 	}
 } if {
 	candidates := _candidates(spec, merge_rules)
@@ -50,12 +50,12 @@ _matches(segments, path) if {
 	}
 }
 
-_entered(candidates, list, segment) if {
+_is_entered(candidates, list, segment) if {
 	is_number(segment)
 	candidates[list].how == "key"
 }
 
-_entered(candidates, list, segment) if {
+_is_entered(candidates, list, segment) if {
 	not is_number(segment)
 	object.get(candidates, [list, "how"], "") != "unit"
 }

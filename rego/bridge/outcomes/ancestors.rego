@@ -20,7 +20,7 @@ ancestors(policy_kind, path, targets) := {""} if {
 } else := {""} if {
 	_foreign(policy_kind, path)
 } else := found if {
-	kept_above(policy_kind)
+	keeps_status_above(policy_kind)
 
 	# A port that nothing leads to has the ancestors of its Service.
 	found := [above |
@@ -36,8 +36,8 @@ _has_ancestors(policy_kind) if {
 
 # METADATA
 # description: A Direct kind keeps its statuses for objects above its targets, so what happens there concerns it.
-kept_above(policy_kind) if {
-	kinds.direct(policy_kind)
+keeps_status_above(policy_kind) if {
+	kinds.is_direct(policy_kind)
 	kind := kinds.get(policy_kind)
 	kind.statusShape == "Ancestors"
 	kind.ancestorLevel != "Target"
@@ -46,7 +46,7 @@ kept_above(policy_kind) if {
 _is_ancestor(policy_kind, node) if levels.of(node) == kinds.get(policy_kind).ancestorLevel
 
 _ancestors_above(policy_kind, node) := {above |
-	some path in hierarchy.counted(policy_kind, hierarchy.paths(node, false))
+	some path in hierarchy.counted_paths(policy_kind, hierarchy.paths(node, false))
 	not _foreign(policy_kind, path)
 	some above in path
 	_is_ancestor(policy_kind, above)

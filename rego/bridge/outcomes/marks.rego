@@ -8,19 +8,19 @@ import data.bridge.lib.levels
 # METADATA
 # description: |
 #   The places that report that a policy affects them, by what became of it on a path: `[object, place]` each. Its
-#   declared `targets` on the path and `held`, the places that hold the effective target (GEP-713, "Target object status";
+#   declared `targets` on the path and `marks_of_target`, the places that hold the effective target (GEP-713, "Target object status";
 #   semantics S4). An Overridden policy affects nothing.
-marks(fanout, above, held, fate) := [] if {
+marks(fanout, above, marks_of_target, fate) := [] if {
 	not fate.outcome in {"Programmed", "PartiallyProgrammed"}
 } else := [] if {
 	fanout == "None"
-} else := sort(held | {mark | some target in fate.targets; some mark in places(target, above)})
+} else := sort(marks_of_target | {mark | some target in fate.targets; some mark in places(target, above)})
 
 # METADATA
 # description: The places that report on an effective target, for a kind with this `fanout`.
-held_at("EffectiveTargets", node, above) := places(node, above)
+target_marks("EffectiveTargets", node, above) := places(node, above)
 
-held_at(fanout, _, _) := set() if fanout != "EffectiveTargets"
+target_marks(fanout, _, _) := set() if fanout != "EffectiveTargets"
 
 # METADATA
 # description: |

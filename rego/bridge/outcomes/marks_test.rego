@@ -5,7 +5,7 @@ import data.bridge.testing
 
 _fanned(fanout, outcome) := marks if {
 	told := {"outcome": outcome, "targets": [testing.listener_http, "core/Namespace/-/shop"]}
-	held := outcomes.held_at(fanout, testing.cart_pay, testing.listener_http) with input as testing.changed([])
+	held := outcomes.target_marks(fanout, testing.cart_pay, testing.listener_http) with input as testing.changed([])
 	marks := outcomes.marks(fanout, testing.listener_http, held, told)
 }
 

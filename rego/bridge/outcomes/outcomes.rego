@@ -16,29 +16,29 @@ import data.bridge.kinds
 #   `{policy, targets, ancestor, outcome, by, scope, marks}`. `targets` are its declared targets on the path, `by` names the
 #   policies that override it with the strategy that decided, `scope` names the path, and the source that it is for where that is
 #   not any, `marks` are the places that report that the policy affects them.
-at_target(policy_kind, node) := [object.union(fate, {"ancestor": ancestor, "scope": scope, "marks": marks(fanout, above, held, fate)}) |
+outcomes_at(policy_kind, node) := [object.union(fate, {"ancestor": ancestor, "scope": scope, "marks": marks(fanout, above, marks_of_target, fate)}) |
 	fanout := kinds.get(policy_kind).fanout
 	some source in effective.sources(policy_kind, node)
 	some [path, attached] in effective.distinct_stacks(policy_kind, node, source)
-	scope := concat("", [scope_name(path), _cut(path), _from(source)])
+	scope := concat("", [scope_name(path), _cut_text(path), _source_text(source)])
 	above := above_route(node, path)
-	held := held_at(fanout, node, above)
-	some fate in _of_stack(attached, path[0])
+	marks_of_target := target_marks(fanout, node, above)
+	some fate in _outcomes_of_stack(attached, path[0])
 	some ancestor in ancestors(policy_kind, path, fate.targets)
 ]
 
 # A path that was cut says so (semantics P7).
-_cut(path) := sprintf(" (cut: links of an extension lead back to %s)", [node]) if {
-	index.extended_exist
-	node := hierarchy.cut(path)
+_cut_text(path) := sprintf(" (cut: links of an extension lead back to %s)", [node]) if {
+	index.has_extension_links
+	node := hierarchy.cut_node(path)
 } else := ""
 
-_from("") := ""
+_source_text("") := ""
 
-_from(source) := sprintf(" from namespace %s", [source]) if source != ""
+_source_text(source) := sprintf(" from namespace %s", [source]) if source != ""
 
 # What became of each policy of a stack, whatever path it is on. `root` is the first node of the path.
-_of_stack(attached, root) := [{
+_outcomes_of_stack(attached, root) := [{
 	"policy": policy,
 	"targets": targets,
 	"outcome": fate.outcome,
@@ -48,7 +48,7 @@ _of_stack(attached, root) := [{
 	fate := effective.outcome(attached, policy)
 ] if {
 	effective.within_bounds(attached, root)
-	not effective.merged(attached).error
+	not effective.merged_stack(attached).error
 } else := [{"policy": policy, "targets": targets, "outcome": "Failed", "by": [_failure(attached, root)]} |
 	some policy, targets in _targets_by_policy(attached)
 ]
@@ -60,6 +60,6 @@ _targets_by_policy(attached) := {entry.policy: [entry.target] | some entry in at
 	some policy in {entry.policy | some entry in attached}
 }
 
-_failure(attached, root) := effective.merged(attached).error.message if {
+_failure(attached, root) := effective.merged_stack(attached).error.message if {
 	effective.within_bounds(attached, root)
 } else := effective.bound_message(attached, root)

@@ -21,7 +21,7 @@ _cart_mark := [testing.cart_route, json.marshal({"name": "public", "namespace": 
 _scope(rule) := sprintf("Gateway infra/public#http > HTTPRoute shop/cart#%s", [rule])
 
 test_rows_tell_what_became_of_each_policy_and_who_decided if {
-	rows := outcomes.at_target("example.com/ColorPolicy", testing.cart_pay) with input as testing.changed([_high, _low, _infra_grant])
+	rows := outcomes.outcomes_at("example.com/ColorPolicy", testing.cart_pay) with input as testing.changed([_high, _low, _infra_grant])
 	rows == [
 		{
 			"policy": _key("high"),
@@ -46,7 +46,7 @@ test_rows_tell_what_became_of_each_policy_and_who_decided if {
 
 test_a_policy_whose_path_is_an_error_failed_there if {
 	attached := [{"policy": _key("low"), "target": testing.cart_route} | some _ in numbers.range(0, effective.stack_bound)]
-	rows := outcomes.at_target("example.com/ColorPolicy", testing.cart_pay) with input as testing.changed([_low])
+	rows := outcomes.outcomes_at("example.com/ColorPolicy", testing.cart_pay) with input as testing.changed([_low])
 		with effective.stacks as [[testing.cart_pay_path, attached]]
 	{row | some row in rows} == {{
 		"policy": _key("low"),

@@ -8,8 +8,8 @@ import data.bridge.scopes
 #   The outcomes of a policy over all that it reaches, counted, `{ancestor, targets, outcome, by, count, examples}`; three
 #   examples are enough for a message.
 tallies(policy_key) := _counted([entry |
-	some node in scopes.reached(policy_key)
-	some entry in at_target(keys.parse(policy_key).type, node)
+	some node in scopes.reachable_scopes(policy_key)
+	some entry in outcomes_at(keys.parse(policy_key).type, node)
 	entry.policy == policy_key
 ])
 

@@ -8,8 +8,8 @@ import data.bridge.lookup
 
 # METADATA
 # description: The bound that the policy of a key is above, as a message; undefined where it is above none.
-oversized(policy_key) := index.excess(lookup.get(policy_key)) if {
-	policy_key in lookup.touched
+excess(policy_key) := index.excess(lookup.get(policy_key)) if {
+	policy_key in lookup.changed_keys
 } else := index.stored_excess(policy_key) if {
-	not policy_key in lookup.touched
+	not policy_key in lookup.changed_keys
 }

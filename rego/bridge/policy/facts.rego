@@ -11,10 +11,10 @@ import data.bridge.lookup
 #   policy. Those count while `by` is what facts of the kind are made from now; else they are made in the query, as they are
 #   for a policy that `changes` touch. Undefined for an object of no policy kind.
 facts(key) := stored if {
-	stored := lookup.stored(key)
+	stored := lookup.stored_facts(key)
 	stored.by == kinds.stamp(keys.type_of(key))
 } else := _facts_above_bound(lookup.get(key), message) if {
-	message := oversized(key)
+	message := excess(key)
 } else := _facts_within_bounds(lookup.get(key))
 
 # METADATA
@@ -24,7 +24,7 @@ facts(key) := stored if {
 #   `order` `[age, namespace/name, key]`, by which policies of one level are ordered (semantics F1);
 #   `refs`, the targets that it names; `near`, those of them that are accepted wherever the target exists;
 #   `deleting`, whether it has a deletionTimestamp (T5); `invalid`, why it is Invalid as a whole (T2);
-#   of a policy whose spec is valid what `proper` gives, `tombstones` where its spec has a null, and `custom`, what its
+#   of a policy whose spec is valid what `spec_proper` gives, `tombstones` where its spec has a null, and `custom`, what its
 #   Custom strategy goes by. A policy above a bound is not read any further (T6).
 facts_of(obj) := _facts_above_bound(obj, message) if {
 	message := index.excess(obj)
@@ -46,8 +46,8 @@ _facts_within_bounds(obj) := object.union_n([
 	},
 	{"deleting": true | obj.metadata.deletionTimestamp},
 	{"near": {ref.key: true | some ref in refs; is_near(key, ref)} | _may_be_near(type, obj)},
-	{"invalid": message | message := invalid(type, obj)},
-	_spec_facts(type, proper(type, obj)),
+	{"invalid": message | message := problem(type, obj)},
+	_spec_facts(type, spec_proper(type, obj)),
 ]) if {
 	type := keys.type(obj.apiVersion, obj.kind)
 	kinds.get(type)
@@ -57,17 +57,17 @@ _facts_within_bounds(obj) := object.union_n([
 
 _order(obj) := [lookup.age_of(obj), keys.alphabetical(key), key] if key := object_key(obj)
 
-_spec_facts(type, said) := object.union_n([
-	said,
-	{"tombstones": true | _has_null(said.spec)},
-	{"custom": [kinds.get(type).custom, type] | said.strategy == "Custom"},
+_spec_facts(type, spec_facts) := object.union_n([
+	spec_facts,
+	{"tombstones": true | _has_null(spec_facts.spec)},
+	{"custom": [kinds.get(type).custom, type] | spec_facts.strategy == "Custom"},
 ]) if {
-	not said.error
+	not spec_facts.error
 } else := {}
 
 # METADATA
 # description: Why a policy is Invalid as a whole; undefined where it is not.
-invalid(type, obj) := proper(type, obj).error if {
+problem(type, obj) := spec_proper(type, obj).error if {
 	true
 } else := stanza_problem(obj)
 
@@ -75,7 +75,7 @@ invalid(type, obj) := proper(type, obj).error if {
 _may_be_near(type, obj) if {
 	not obj.metadata.deletionTimestamp
 	not kinds.get(type).sameLevel in {"Conflict", "ConflictOnOverlap"}
-	not invalid(type, obj)
+	not problem(type, obj)
 }
 
 _has_null(spec) if walk(spec, [_, null])

@@ -7,7 +7,7 @@ import data.bridge.testing
 _stored_facts(by) := {"example.com": {"ColorPolicy": {"shop": {"warm": {"by": by, "strategy": "Stored"}}}}}
 
 _stored_kinds := found if {
-	found := kinds.in_force with input as testing.changed([])
+	found := kinds.active_kinds with input as testing.changed([])
 }
 
 _warm_policy := testing.color("shop", "warm", 1, [_cart_ref], {"a": 1})

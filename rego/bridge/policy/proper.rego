@@ -8,9 +8,9 @@ import data.bridge.merge
 # description: |
 #   A policy's spec proper (its spec without targets and strategy), `{spec, strategy, rules, origins}`: `rules` are the merge
 #   rules of its strategy, `origins` has a key for each leaf. `{error}` where the policy is Invalid (semantics F6, F7, T2).
-proper(type, obj) := {"error": message} if {
+spec_proper(type, obj) := {"error": message} if {
 	message := _problem(type, obj)
-} else := proper_of_wrappers(type, obj) if {
+} else := spec_proper_of_wrappers(type, obj) if {
 	kinds.get(type).wrappers == "Both"
 } else := {
 	"spec": spec,
@@ -60,7 +60,7 @@ spec_at(found, obj) := json.remove(object.remove(value_at(obj, found.segments), 
 # description: The origin of each leaf of a policy's own spec proper, by pointer; merge rules say what is a leaf (semantics O1, F8).
 leaf_origins(spec, key, []) := {pointer: key | some pointer in leaves.pointers(spec)}
 
-leaf_origins(spec, key, merge_rules) := merge.keyed(spec, {"": key}, merge_rules).origins if merge_rules != []
+leaf_origins(spec, key, merge_rules) := merge.keyed_side(spec, {"": key}, merge_rules).origins if merge_rules != []
 
 # METADATA
 # description: The first place where a policy has a value. A null is not set, as the API server takes it.

@@ -10,13 +10,13 @@ import data.bridge.lookup
 named_refs(policy_key) := facts(policy_key).refs if {
 	true
 } else := [] if {
-	oversized(policy_key)
+	excess(policy_key)
 } else := index.target_refs(lookup.get(policy_key))
 
 # METADATA
 # description: All targets of a replicated policy as refs, those that it names and those that it selects.
 declared_refs(policy_key) := [] if {
-	oversized(policy_key)
+	excess(policy_key)
 } else := named_refs(policy_key) if {
 	not lookup.get(policy_key).spec.targetSelectors
 } else := array.concat(named_refs(policy_key), [ref |
@@ -44,14 +44,14 @@ object_ref(object_key) := {"object": object_key, "section": "", "key": object_ke
 # METADATA
 # description: |
 #   A selector, as its text, selects objects with these labels. Many objects share their labels, so that OPA decides once for them.
-selects(text, labels_of_object) if labels.selects(_parsed(text), labels_of_object)
+selects(text, labels_of_object) if labels.selects(_selector_of(text), labels_of_object)
 
-_parsed(text) := json.unmarshal(text)
+_selector_of(text) := json.unmarshal(text)
 
 # METADATA
 # description: The labels of an object of a type, with those that the API server gives.
-labels_of(type, name, written) := lookup.namespace_labels(name) if {
+labels_of(type, name, labels_in_metadata) := lookup.namespace_labels(name) if {
 	type == "core/Namespace"
-} else := written if {
-	is_object(written)
+} else := labels_in_metadata if {
+	is_object(labels_in_metadata)
 } else := {}

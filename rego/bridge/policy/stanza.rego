@@ -35,7 +35,7 @@ stanza_flaw(obj) := sprintf("%s is no list", [lists[0]]) if {
 
 # METADATA
 # description: Each ref as the policy has it, with its place there, `{place, raw}`, in order.
-written_refs(policy_key) := [{"place": place, "raw": raw} |
+refs_with_places(policy_key) := [{"place": place, "raw": raw} |
 	some number, raw in index.raw_refs(lookup.get(policy_key))
 	place := _ref_place(_plural(policy_key), number)
 ]

@@ -25,7 +25,7 @@ _meant(policy_kind, wrapper, value) := object.union(
 _named(policy_kind, wrapper, value) := {"strategy": concat("", [meaning, _direction(policy_kind, wrapper)])} if {
 	meaning := _meaning(policy_kind, value)
 	meaning in {"Atomic", "Patch"}
-	not kinds.direct(policy_kind)
+	not kinds.is_direct(policy_kind)
 } else := {"strategy": named[0]} if {
 	meaning := _meaning(policy_kind, value)
 	named := [name |
@@ -41,10 +41,10 @@ _named(policy_kind, wrapper, value) := {"strategy": concat("", [meaning, _direct
 _meaning(policy_kind, value) := kinds.strategy_of(object.get(kinds.get(policy_kind).strategies, [value], value))
 
 # None is exclusive: a Direct kind has no other strategy, an Inherited kind does not have it (semantics C2, C3).
-_suits(policy_kind, "None") if kinds.direct(policy_kind)
+_suits(policy_kind, "None") if kinds.is_direct(policy_kind)
 
 _suits(policy_kind, name) if {
-	not kinds.direct(policy_kind)
+	not kinds.is_direct(policy_kind)
 	not name in {"None", "Custom"}
 }
 

@@ -8,8 +8,8 @@ import data.bridge.merge
 #   The spec proper of a policy whose wrappers all count (`wrappers: Both`; semantics F6; GEP-713, first version,
 #   "Hierarchy"), `{spec, strategy, rules, origins, parts}`: `parts` has the spec of its `override` and its `default`, a bare
 #   spec being a default; `spec` is its default patched by its override, so a pointer that both set is one leaf.
-proper_of_wrappers(type, obj) := {
-	"spec": merge.listed(whole).spec,
+spec_proper_of_wrappers(type, obj) := {
+	"spec": merge.plain_side(whole).spec,
 	"strategy": _strongest(parts),
 	"rules": merge_rules,
 	"origins": whole.origins,
@@ -24,8 +24,8 @@ _strongest(parts) := "PatchOverrides" if {
 	parts.override
 } else := "PatchDefaults"
 
-_whole(key, parts, merge_rules) := merge.patched_by_rules(found, seams, {part_origin(key, "override"): 0, part_origin(key, "default"): 1}) if {
-	found := [merge.keyed(parts[part], {"": part_origin(key, part)}, merge_rules) | some part in ["default", "override"]]
+_whole(key, parts, merge_rules) := merge.patch_sides_by_rules(found, seams, {part_origin(key, "override"): 0, part_origin(key, "default"): 1}) if {
+	found := [merge.keyed_side(parts[part], {"": part_origin(key, part)}, merge_rules) | some part in ["default", "override"]]
 	seams := [merge_rules | count(found) == 2]
 }
 

@@ -33,7 +33,7 @@ _refs(key) := {_problem(key, ref.key, verdict.reason, verdict.message) |
 } | {_problem(key, key, verdict.reason, verdict.message) |
 	kinds.of_policy(key)
 	count(policy.declared_refs(key)) == 0
-	verdict := reporting.accepted(key)
+	verdict := reporting.accepted_condition(key)
 	verdict.status == "False"
 }
 
@@ -58,6 +58,6 @@ _kinds(key) := {_problem(key, key, verdict.reason, verdict.message) |
 	keys.parse(key).type == kinds.policykind_type
 	verdict := kinds.verdict(key)
 	verdict.status == "False"
-} | {_problem(key, key, "Undiscovered", kinds.undiscovered[key]) | kinds.undiscovered[key]}
+} | {_problem(key, key, "Undiscovered", kinds.discovery_problems[key]) | kinds.discovery_problems[key]}
 
 _problem(key, about, reason, message) := {"subject": key, "about": about, "reason": reason, "message": message}

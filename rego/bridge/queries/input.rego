@@ -34,8 +34,8 @@ _changes_problem := error("InvalidInput", "changes.upsert must be a list of obje
 } else := error("InvalidInput", "changes.upsert must be a list of objects with apiVersion, kind and metadata.name") if {
 	some obj in object.get(input, ["changes", "upsert"], [])
 	not keys.of(obj)
-} else := error("InvalidInput", sprintf("changes.upsert holds %s twice", [sort(lookup.twice)[0]])) if {
-	count(lookup.twice) > 0
+} else := error("InvalidInput", sprintf("changes.upsert holds %s twice", [sort(lookup.duplicate_keys)[0]])) if {
+	count(lookup.duplicate_keys) > 0
 } else := error("InvalidInput", "changes.delete must be a list of keys") if {
 	not is_array(object.get(input, ["changes", "delete"], []))
 } else := error("InvalidInput", "changes.delete must be a list of keys") if {
@@ -49,7 +49,7 @@ _changes_problem := error("InvalidInput", "changes.upsert must be a list of obje
 targets_problem := error("InvalidInput", "targets must be a list of keys, <group>/<Kind>/<namespace>/<name>[#<section>]") if {
 	not is_list("targets")
 } else := _wrong_target(wrong) if {
-	wrong := [target | some target in input.targets; not hierarchy.canonical(target)]
+	wrong := [target | some target in input.targets; not hierarchy.canonical_key(target)]
 	wrong != []
 }
 
@@ -76,4 +76,4 @@ policy_kinds := kinds.names if not input.policyKind
 
 # METADATA
 # description: The policy kinds that were in force before, as the input names them.
-former := object.get(input, "former", [])
+former_kinds := object.get(input, "former", [])

@@ -31,14 +31,14 @@ _destination(route_key, ref, place) := {
 	message := sprintf("backendRefs[%d] names an object that cannot exist", [place])
 }
 
-_target(key, port) := hierarchy.canonical(keys.section(key, sprintf("%d", [port]))) if {
+_target(key, port) := hierarchy.canonical_key(keys.section(key, sprintf("%d", [port]))) if {
 	hierarchy.is_port(keys.section(key, sprintf("%d", [port])))
 } else := key
 
 # METADATA
 # description: |
 #   The nodes that requests may reach behind a rule, each backend that is there and its port.
-behind(candidate) := [node |
+reachable_backends(candidate) := [node |
 	some position, backend in candidate
 	backend.problem == null
 	some place, node in [backend.backend, backend.target]

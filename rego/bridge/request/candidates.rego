@@ -24,7 +24,7 @@ types := [sprintf("%s/%s", [_group, kind]) | some kind in kinds] if {
 candidates(entry, type) := {[name, route_key] |
 	some name in _names(entry)
 	some path in _paths_above
-	some route_key in index.serving(entry_parent(entry), name, path)
+	some route_key in index.routes_serving(entry_parent(entry), name, path)
 	startswith(route_key, concat("", [type, "/"]))
 }
 
@@ -32,10 +32,10 @@ candidates(entry, type) := {[name, route_key] |
 # description: |
 #   Routes of a type at an entry point whose hostnames cover the host, some of those with the paths that are most like the
 #   request's: with the same first segments, then with the same first one, then any.
-hosted(entry, type) := {route_key |
+routes_of_host(entry, type) := {route_key |
 	some name in _names(entry)
 	some path in _paths_near(entry, name)
-	some route_key in index.serving(entry_parent(entry), name, path)
+	some route_key in index.routes_serving(entry_parent(entry), name, path)
 	startswith(route_key, concat("", [type, "/"]))
 }
 
@@ -70,7 +70,7 @@ entry_parent(entry) := entry if {
 # In a mesh a request is for a Service, so that hostnames of routes say nothing (GAMMA). Streams have none.
 _names(entry) := index.served_names(entry_parent(entry)) if {
 	any_host(entry)
-} else := {name | some name in covering(request.host)}
+} else := {name | some name in covering_hostnames(request.host)}
 
 # METADATA
 # description: The host of a request says nothing at an entry point.

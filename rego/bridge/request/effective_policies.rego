@@ -9,14 +9,14 @@ import data.bridge.scopes
 # METADATA
 # description: |
 #   The effective policies of all kinds on the way of a request, as `effective` tells them, from the top down: at what the
-#   path to the rule runs through, at the rule, and at the backends `behind` it and their ports. Only the path through the
+#   path to the rule runs through, at the rule, and at the backends `reachable_backends` it and their ports. Only the path through the
 #   entry point counts.
-policies(entry, rule, behind) := [{"target": node, "policyKind": kind, "paths": paths} |
-	some node in array.concat(_nodes_to(entry, rule), behind)
+policies(entry, rule, reachable_backends) := [{"target": node, "policyKind": kind, "paths": paths} |
+	some node in array.concat(_nodes_to(entry, rule), reachable_backends)
 	some kind in sort(kinds.names)
 	scopes.acts_at(kind, node)
-	not _by_its_section(kind, node, entry, rule, behind)
-	paths := effective.on_paths(kind, _paths(kind, entry, rule, node), object.get(input, "sourceNamespace", ""))
+	not _by_its_section(kind, node, entry, rule, reachable_backends)
+	paths := effective.policies_on(kind, _paths(kind, entry, rule, node), object.get(input, "sourceNamespace", ""))
 	count(paths) > 0
 ]
 
@@ -28,33 +28,33 @@ _nodes_to(entry, rule) := [node |
 	})
 ]
 
-_ways(entry, rule, held) := {path |
-	some path in hierarchy.paths(rule, held)
+_ways(entry, rule, with_namespaces) := {path |
+	some path in hierarchy.paths(rule, with_namespaces)
 	entry in path
 }
 
 # Where a Direct kind acts at sections, its policies for the whole object act there (semantics C2).
-_by_its_section(kind, node, entry, rule, behind) if {
-	kinds.direct(kind)
-	some other in array.concat(_nodes_to(entry, rule), behind)
+_by_its_section(kind, node, entry, rule, reachable_backends) if {
+	kinds.is_direct(kind)
+	some other in array.concat(_nodes_to(entry, rule), reachable_backends)
 	other != node
 	keys.parse(other).object == node
 	scopes.acts_at(kind, other)
 }
 
-_paths(kind, _, _, node) := hierarchy.kind_paths(kind, node) if kinds.direct(kind)
+_paths(kind, _, _, node) := hierarchy.kind_paths(kind, node) if kinds.is_direct(kind)
 
 _paths(kind, entry, rule, node) := {array.slice(path, 0, index + 1) |
 	some path in _ways(entry, rule, kinds.names_namespaces(kind))
 	some index, other in path
 	other == node
 } if {
-	not kinds.direct(kind)
+	not kinds.is_direct(kind)
 	node in _nodes_to(entry, rule)
 }
 
-_paths(kind, entry, rule, node) := hierarchy.paths_below(_ways(entry, rule, held), node, held) if {
-	not kinds.direct(kind)
+_paths(kind, entry, rule, node) := hierarchy.paths_below(_ways(entry, rule, with_namespaces), node, with_namespaces) if {
+	not kinds.is_direct(kind)
 	not node in _nodes_to(entry, rule)
-	held := kinds.names_namespaces(kind)
+	with_namespaces := kinds.names_namespaces(kind)
 }

@@ -8,31 +8,31 @@ possible_rules("gateway.networking.k8s.io/GRPCRoute", route_key) := {[rank, inde
 	some match in matches(rule)
 	count(plain_misses("gateway.networking.k8s.io/GRPCRoute", match)) == 0
 	rank := [
-		0 - count(object.get(match, ["method", "service"], "")), 0 - count(object.get(match, ["method", "method"], "")), 0 - count(distinct(object.get(match, "headers", []), true)),
+		0 - count(object.get(match, ["method", "service"], "")), 0 - count(object.get(match, ["method", "method"], "")), 0 - count(distinct_values(object.get(match, "headers", []), true)),
 	]
 }
 
 plain_misses("gateway.networking.k8s.io/GRPCRoute", match) := union({
 	_grpc_miss("service", object.get(match, "method", {}), request.service),
 	_grpc_miss("method", object.get(match, "method", {}), request.rpc),
-	value_misses("header", distinct(object.get(match, "headers", []), true), request.headers),
+	value_misses("header", distinct_values(object.get(match, "headers", []), true), request.headers),
 })
 
 patterns("gateway.networking.k8s.io/GRPCRoute", match) := union({
 	_grpc_patterns("service", object.get(match, "method", {}), request.service),
 	_grpc_patterns("method", object.get(match, "method", {}), request.rpc),
-	value_patterns("header", distinct(object.get(match, "headers", []), true), request.headers),
+	value_patterns("header", distinct_values(object.get(match, "headers", []), true), request.headers),
 })
 
-_grpc_patterns(part, method, value) := {{"part": "path", "pattern": wanted, "text": value, "says": sprintf("%s is %s, which", [part, value])} |
+_grpc_patterns(part, method, value) := {{"part": "path", "pattern": expected, "text": value, "says": sprintf("%s is %s, which", [part, value])} |
 	method.type == "RegularExpression"
-	wanted := object.get(method, part, "")
-	wanted != ""
+	expected := object.get(method, part, "")
+	expected != ""
 }
 
-_grpc_miss(part, method, value) := {["path", sprintf("%s is %s, not %s", [part, value, wanted])] |
-	wanted := object.get(method, part, "")
-	wanted != ""
+_grpc_miss(part, method, value) := {["path", sprintf("%s is %s, not %s", [part, value, expected])] |
+	expected := object.get(method, part, "")
+	expected != ""
 	object.get(method, "type", "Exact") == "Exact"
-	value != wanted
+	value != expected
 }

@@ -4,7 +4,7 @@ package bridge.request
 # description: |
 #   The hostnames that cover a host, the most specific first: itself, the wildcards above it, and `*`, which stands for
 #   no hostname. A wildcard covers one label or more (Gateway API, Hostname).
-covering(host) := ["*"] if {
+covering_hostnames(host) := ["*"] if {
 	host == ""
 } else := array.concat(array.concat([host], wildcards), ["*"]) if {
 	labels := split(host, ".")
@@ -27,6 +27,6 @@ specificity(hostname) := [0, 0] if {
 # METADATA
 # description: |
 #   The hostname that a listener and a route have in common, of two that both cover one host: the more specific one.
-intersected(one, other) := one if {
+common_hostname(one, other) := one if {
 	specificity(one) <= specificity(other)
 } else := other

@@ -3,9 +3,9 @@ package bridge.request_test
 import data.bridge.request
 
 test_a_host_is_covered_by_its_name_the_wildcards_above_it_and_by_any if {
-	request.covering("a.shop.example.com") == ["a.shop.example.com", "*.shop.example.com", "*.example.com", "*.com", "*"]
-	request.covering("localhost") == ["localhost", "*"]
-	request.covering("") == ["*"]
+	request.covering_hostnames("a.shop.example.com") == ["a.shop.example.com", "*.shop.example.com", "*.example.com", "*.com", "*"]
+	request.covering_hostnames("localhost") == ["localhost", "*"]
+	request.covering_hostnames("") == ["*"]
 }
 
 test_a_name_is_more_specific_than_a_wildcard_and_the_longer_of_two if {
@@ -20,7 +20,7 @@ test_a_name_is_more_specific_than_a_wildcard_and_the_longer_of_two if {
 }
 
 test_what_a_route_and_a_listener_have_in_common_is_the_more_specific_one if {
-	request.intersected("*", "*.example.com") == "*.example.com"
-	request.intersected("www.example.com", "*.example.com") == "www.example.com"
-	request.intersected("*.com", "*.example.com") == "*.example.com"
+	request.common_hostname("*", "*.example.com") == "*.example.com"
+	request.common_hostname("www.example.com", "*.example.com") == "www.example.com"
+	request.common_hostname("*.com", "*.example.com") == "*.example.com"
 }

@@ -13,7 +13,7 @@ possible_rules("gateway.networking.k8s.io/HTTPRoute", route_key) := {[rank, inde
 	count(plain_misses("gateway.networking.k8s.io/HTTPRoute", match)) == 0
 	path := path_of(match)
 	rank := [
-		_path_ranks[path.type], 0 - count(trim_right(path.value, "/")), count({1 | not match.method}), 0 - count(distinct(object.get(match, "headers", []), true)), 0 - count(distinct(object.get(match, "queryParams", []), false)),
+		_path_ranks[path.type], 0 - count(trim_right(path.value, "/")), count({1 | not match.method}), 0 - count(distinct_values(object.get(match, "headers", []), true)), 0 - count(distinct_values(object.get(match, "queryParams", []), false)),
 	]
 }
 
@@ -38,8 +38,8 @@ path_of(match) := {
 plain_misses("gateway.networking.k8s.io/HTTPRoute", match) := union({
 	_path_misses(path_of(match)),
 	{["method", sprintf("method is %s, not %s", [request.method, match.method])] | match.method != request.method},
-	value_misses("header", distinct(object.get(match, "headers", []), true), request.headers),
-	value_misses("query parameter", distinct(object.get(match, "queryParams", []), false), request.query),
+	value_misses("header", distinct_values(object.get(match, "headers", []), true), request.headers),
+	value_misses("query parameter", distinct_values(object.get(match, "queryParams", []), false), request.query),
 })
 
 # METADATA
@@ -49,8 +49,8 @@ patterns("gateway.networking.k8s.io/HTTPRoute", match) := union({
 		path := path_of(match)
 		path.type == "RegularExpression"
 	},
-	value_patterns("header", distinct(object.get(match, "headers", []), true), request.headers),
-	value_patterns("query parameter", distinct(object.get(match, "queryParams", []), false), request.query),
+	value_patterns("header", distinct_values(object.get(match, "headers", []), true), request.headers),
+	value_patterns("query parameter", distinct_values(object.get(match, "queryParams", []), false), request.query),
 })
 
 _path_misses(path) := {["path", sprintf("path %s is not exactly %s", [request.path, path.value])] |

@@ -10,7 +10,7 @@ _http := "gateway.networking.k8s.io/HTTPRoute"
 
 _misses(match) := request.plain_misses(_http, match) | {[one.part, one.says] |
 	some one in request.patterns(_http, match)
-	not request.wholly(one.pattern, one.text)
+	not request.matches_whole(one.pattern, one.text)
 }
 
 test_an_exact_path_a_prefix_and_a_pattern if {

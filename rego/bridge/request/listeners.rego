@@ -68,7 +68,7 @@ listener_refusal(node) := "ProtocolDiffers" if {
 # Streams name no host.
 _covers(_) if request.protocol in {"TCP", "UDP"}
 
-_covers(node) if hostname(node) in covering(request.host)
+_covers(node) if hostname(node) in covering_hostnames(request.host)
 
 # METADATA
 # description: |

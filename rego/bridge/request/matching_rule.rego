@@ -24,7 +24,7 @@ rule_node(route_key, index) := keys.section(route_key, hierarchy.section_names(r
 # description: |
 #   The rules that would serve the request instead of the matching_rule one if their patterns match, which are not compiled (see
 #   `patterns.rego`): `{node, message}`, those that come first in front. While there are any, nobody can tell what serves it.
-undecided(entry) := [candidate | some [_, candidate] in array.slice(sort(best), 0, 5)] if {
+undecided_rules(entry) := [candidate | some [_, candidate] in array.slice(sort(best), 0, 5)] if {
 	open := {[number, rank, route_key, index, message] |
 		some number, type in types
 		not _taken_before(entry, number)
@@ -73,18 +73,18 @@ is_attached(entry, route_key) if {
 _ranked(entry, type) := sort({[rank, route_key, index] |
 	some [rank, route_key, index, found] in _regarded_rules(entry, type)
 	every one in found {
-		not too_heavy(one.pattern)
-		wholly(one.pattern, one.text)
+		not is_too_heavy(one.pattern)
+		matches_whole(one.pattern, one.text)
 	}
 })
 
 # Those of which a pattern is not compiled, and the others match, each with the reason.
 _open_rules(entry, type) := {[rank, route_key, index, message] |
 	some [rank, route_key, index, found] in _regarded_rules(entry, type)
-	heavy := {one | some one in found; too_heavy(one.pattern)}
+	heavy := {one | some one in found; is_too_heavy(one.pattern)}
 	count(heavy) > 0
 	every one in found - heavy {
-		wholly(one.pattern, one.text)
+		matches_whole(one.pattern, one.text)
 	}
 	message := sort({heavy_message(one) | some one in heavy})[0]
 } | {[rank, route_key, index, "the patterns of the routes for this request are too many to compile, and those of this route weigh most"] |
@@ -104,12 +104,12 @@ _regarded_rules(entry, type) := _possible(entry, type) if {
 # Routes that are not attached take nothing of the bound.
 _left_out(entry, type) := set() if {
 	count(_overweight(entry, type)) == 0
-} else := overweight({route_key: found |
+} else := overweight_routes({route_key: found |
 	some route_key, found in _patterns_by_route(entry, type)
 	is_attached(entry, route_key)
 })
 
-_overweight(entry, type) := overweight(_patterns_by_route(entry, type))
+_overweight(entry, type) := overweight_routes(_patterns_by_route(entry, type))
 
 _patterns_by_route(entry, type) := {route_key: found |
 	some route_key in {route_key | some [_, route_key, _, found] in _possible(entry, type); count(found) > 0}
@@ -131,6 +131,6 @@ _possible(entry, type) := {[rank, route_key, index, found] |
 	])
 }
 
-_host_rank(entry, name) := specificity(intersected(name, hostname(entry))) if {
+_host_rank(entry, name) := specificity(common_hostname(name, hostname(entry))) if {
 	not any_host(entry)
 } else := [0, 0]

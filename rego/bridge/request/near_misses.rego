@@ -14,7 +14,7 @@ no_matching_rule(entry) := {
 } if {
 	misses := {[[count(parts), rank], candidate] |
 		some type in types
-		some route_key in hosted(entry, type)
+		some route_key in routes_of_host(entry, type)
 		is_attached(entry, route_key)
 		some index, rule in lookup.get(route_key).spec.rules
 		[parts, rank] := _best_miss(type, rule, route_key in _not_compared(entry, type))
@@ -37,16 +37,16 @@ _best_miss(type, rule, uncompared) := [sort(parts), rank] if {
 }
 
 _pattern_miss(one, uncompared) := heavy_message(one) if {
-	too_heavy(one.pattern)
-} else := sprintf("%s is not compared with %s: the patterns of the routes for this host are too many", [one.part, shortened(one.pattern)]) if {
+	is_too_heavy(one.pattern)
+} else := sprintf("%s is not compared with %s: the patterns of the routes for this host are too many", [one.part, shorten(one.pattern)]) if {
 	uncompared
 } else := sprintf("%s does not match %s", [one.says, one.pattern]) if {
-	not wholly(one.pattern, one.text)
+	not matches_whole(one.pattern, one.text)
 }
 
 # Routes whose patterns are too many to be compiled together with those of the others.
-_not_compared(entry, type) := overweight({route_key: found |
-	some route_key in hosted(entry, type)
+_not_compared(entry, type) := overweight_routes({route_key: found |
+	some route_key in routes_of_host(entry, type)
 	found := {one.pattern |
 		some rule in lookup.get(route_key).spec.rules
 		some match in matches(rule)

@@ -22,7 +22,7 @@ nearest := {"reached": "Nothing", "reason": "NoGateway", "message": "There is no
 
 # METADATA
 # description: The same where rules are undecided, so that nobody can tell what serves the request.
-cannot_tell(rules) := {
+undecided_answer(rules) := {
 	"reached": "Route",
 	"reason": "CannotTell",
 	"message": sprintf("Cannot tell: %s may serve it, and its pattern is not compiled", [_short(rules[0].node)]),
@@ -84,7 +84,7 @@ _refused_at(entry) := array.concat(
 
 _hosted_at(entry) := [{"node": route_key, "reason": candidate[0], "message": candidate[1]} |
 	some type in types
-	some route_key in array.slice(sort(hosted(entry, type)), 0, candidate_bound)
+	some route_key in array.slice(sort(routes_of_host(entry, type)), 0, candidate_bound)
 	candidate := _why_not(entry, route_key)
 ]
 
@@ -101,7 +101,7 @@ _of_other_hosts(entry) := [{"node": route_key, "reason": "HostnameDiffers", "mes
 	not any_host(entry)
 	some name in _similar_names(entry)
 	some path in index.some_served_paths(entry_parent(entry), name, "", 1)
-	route_key := sort(index.serving(entry_parent(entry), name, path))[0]
+	route_key := sort(index.routes_serving(entry_parent(entry), name, path))[0]
 	message := sprintf("serves %s", [_host_named(name)])
 ]
 

@@ -46,7 +46,7 @@ _table_factor(pattern) := 20 if {
 
 # METADATA
 # description: A pattern is compiled by nobody, however few others there are.
-too_heavy(pattern) if {
+is_too_heavy(pattern) if {
 	count(pattern) > pattern_bounds.length
 } else if {
 	pattern_weight(pattern) > pattern_bounds.weight
@@ -55,16 +55,16 @@ too_heavy(pattern) if {
 # METADATA
 # description: What a message says of a pattern that is too heavy to be compiled.
 heavy_message(one) := sprintf("%s is not compared with %s: the pattern has %d characters, at most %d are compiled", [
-	one.part, shortened(one.pattern), count(one.pattern), pattern_bounds.length,
+	one.part, shorten(one.pattern), count(one.pattern), pattern_bounds.length,
 ]) if {
 	count(one.pattern) > pattern_bounds.length
 } else := sprintf("%s is not compared with %s: the pattern weighs %d, at most %d is compiled", [
-	one.part, shortened(one.pattern), pattern_weight(one.pattern), pattern_bounds.weight,
+	one.part, shorten(one.pattern), pattern_weight(one.pattern), pattern_bounds.weight,
 ])
 
 # METADATA
 # description: A pattern as messages have it.
-shortened(pattern) := pattern if {
+shorten(pattern) := pattern if {
 	count(pattern) <= 80
 } else := concat("", [substring(pattern, 0, 80), "…"])
 
@@ -72,13 +72,13 @@ shortened(pattern) := pattern if {
 # description: |
 #   Of routes with the patterns that are to be compiled for each (`{route: {patterns}}`), those whose patterns are too many. The
 #   routes whose patterns weigh least are kept, so that one route cannot take the bound from all others.
-overweight(patterns_by_route) := set() if {
+overweight_routes(patterns_by_route) := set() if {
 	sum([weight | some weight in _weights(patterns_by_route)]) <= query_bound
 } else := {route | some route, weight in _weights(patterns_by_route); weight > _limit(_weights(patterns_by_route))}
 
 _weights(patterns_by_route) := {route: weight |
 	some route, patterns in patterns_by_route
-	weight := sum([pattern_weight(pattern) | some pattern in patterns; not too_heavy(pattern)])
+	weight := sum([pattern_weight(pattern) | some pattern in patterns; not is_too_heavy(pattern)])
 }
 
 _limit(weights) := max({0} | {limit |
@@ -90,4 +90,4 @@ _limit(weights) := max({0} | {limit |
 # METADATA
 # description: |
 #   A regular expression matches a whole text. Gateway API leaves its dialect to implementations; here it is RE2's.
-wholly(pattern, text) if regex.match(sprintf("^(?:%s)$", [pattern]), text)
+matches_whole(pattern, text) if regex.match(sprintf("^(?:%s)$", [pattern]), text)

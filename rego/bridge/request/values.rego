@@ -4,24 +4,24 @@ package bridge.request
 # description: |
 #   What a match says of headers or query parameters that the request (name > value) does not have, `[part, message]`, without
 #   the patterns among them.
-value_misses(part, wanted, given) := {[part, message] |
-	some one in wanted
-	message := _value_miss(part, one, object.get(given, one.name, null))
+value_misses(part, conditions, values) := {[part, message] |
+	some one in conditions
+	message := _value_miss(part, one, object.get(values, one.name, null))
 }
 
 # METADATA
 # description: |
 #   The patterns among what a match says of headers or query parameters that the request has, each as `{part, pattern, text,
 #   says}`: `says` is what a message says before the pattern.
-value_patterns(part, wanted, given) := {{
+value_patterns(part, conditions, values) := {{
 	"part": part,
 	"pattern": one.value,
-	"text": given[one.name],
-	"says": sprintf("%s %s is %s, which", [part, one.name, given[one.name]]),
+	"text": values[one.name],
+	"says": sprintf("%s %s is %s, which", [part, one.name, values[one.name]]),
 } |
-	some one in wanted
+	some one in conditions
 	one.type == "RegularExpression"
-	given[one.name]
+	values[one.name]
 }
 
 _value_miss(part, one, null) := sprintf("%s %s is missing", [part, one.name])
@@ -34,11 +34,11 @@ _value_miss(part, one, value) := sprintf("%s %s is %s, not %s", [part, one.name,
 
 # METADATA
 # description: Of several with one name the first counts; names of headers have no letter case (HTTPHeaderMatch, HTTPQueryParamMatch).
-distinct(list, fold) := [object.union(one, {"name": _named(one, fold)}) |
+distinct_values(list, fold) := [object.union(one, {"name": _name_of(one, fold)}) |
 	some index, one in list
-	not _named(one, fold) in {_named(earlier, fold) | some earlier in array.slice(list, 0, index)}
+	not _name_of(one, fold) in {_name_of(earlier, fold) | some earlier in array.slice(list, 0, index)}
 ]
 
-_named(one, true) := lower(one.name)
+_name_of(one, true) := lower(one.name)
 
-_named(one, false) := one.name
+_name_of(one, false) := one.name

@@ -47,7 +47,7 @@ is_of_acting_type(policy_kind, node) if {
 # description: A node that a kind acts at is the only effective target at it, unless an extension module links objects of one level.
 is_only_target(policy_kind, node) if {
 	acts_at(policy_kind, node)
-	not index.extended_exist
+	not index.has_extension_links
 }
 
 _has_place(_, object_key) if hierarchy.has_place(object_key)
@@ -57,7 +57,7 @@ _has_place(policy_kind, object_key) if {
 	hierarchy.exists(object_key)
 }
 
-_may_act_on(policy_kind, _) if kinds.direct(policy_kind)
+_may_act_on(policy_kind, _) if kinds.is_direct(policy_kind)
 
 _may_act_on(policy_kind, type) if {
 	kinds.acts_where_declared(policy_kind)

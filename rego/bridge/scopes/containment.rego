@@ -6,10 +6,10 @@ import data.bridge.lib.keys
 
 # METADATA
 # description: |
-#   An effective target of a policy kind is one of those that `at_or_below` has for a node. The cost is that of the nodes above the
+#   An effective target of a policy kind is one of those that `scopes_at_or_below` has for a node. The cost is that of the nodes above the
 #   target, and not of those below the node.
 is_within(policy_kind, node, scope) if {
-	kinds.direct(policy_kind)
+	kinds.is_direct(policy_kind)
 	scope in direct_scopes(policy_kind, node)
 }
 

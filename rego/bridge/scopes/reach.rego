@@ -9,7 +9,7 @@ import data.bridge.lib.keys
 # description: |
 #   The effective targets that a policy may reach, from at most `bound` of its accepted refs and through at most `bound`
 #   objects a step: `{scopes, whole}`. `whole` is false where there may be more. For who must not wait for all of them.
-reached_in_part(policy_key, bound) := {"scopes": scopes_found, "whole": whole} if {
+sample_scopes(policy_key, bound) := {"scopes": scopes_found, "whole": whole} if {
 	policy_kind := keys.parse(policy_key).type
 	all_targets := attachment.targets(policy_key)
 	targets := array.slice(sort(all_targets), 0, bound)
@@ -22,8 +22,8 @@ reached_in_part(policy_key, bound) := {"scopes": scopes_found, "whole": whole} i
 	whole := ({part.whole | some part in parts} | {count(targets) == count(all_targets)}) == {true}
 }
 
-_scopes_in_part(policy_kind, node, bound) := {"scopes": at_or_below(policy_kind, node), "whole": true} if {
-	kinds.direct(policy_kind)
+_scopes_in_part(policy_kind, node, bound) := {"scopes": scopes_at_or_below(policy_kind, node), "whole": true} if {
+	kinds.is_direct(policy_kind)
 } else := {"scopes": {node}, "whole": true} if {
 	is_only_target(policy_kind, node)
 	not kinds.acts_where_declared(policy_kind)

@@ -15,11 +15,11 @@ import data.bridge.lib.keys
 # description: |
 #   The effective targets of a policy kind that are a node or are below it, by declared links: those to compute again when
 #   the node's object changes, and those that a user means who names a Gateway or a route.
-at_or_below(policy_kind, node) := {node} if {
-	not index.extended_exist
+scopes_at_or_below(policy_kind, node) := {node} if {
+	not index.has_extension_links
 	is_of_acting_type(policy_kind, node)
 } else := direct_scopes(policy_kind, node) if {
-	kinds.direct(policy_kind)
+	kinds.is_direct(policy_kind)
 } else := _declared_scopes(policy_kind, node) if {
 	kinds.acts_where_declared(policy_kind)
 } else := {node} if {
@@ -53,7 +53,7 @@ is_declared_below(_, node, node)
 
 is_declared_below(policy_kind, node, scope) if {
 	scope != node
-	count(attachment.attached(policy_kind, scope)) > 0
+	count(attachment.attached_policies(policy_kind, scope)) > 0
 	is_at_or_below(scope, node)
 }
 
@@ -90,10 +90,10 @@ _within(scope, node) if {
 
 # METADATA
 # description: The effective targets that a policy may reach, from its accepted refs.
-reached(policy_key) := {scope |
+reachable_scopes(policy_key) := {scope |
 	policy_kind := keys.parse(policy_key).type
 	some node in attachment.targets(policy_key)
-	some scope in at_or_below(policy_kind, node)
+	some scope in scopes_at_or_below(policy_kind, node)
 	has_counted_path(policy_kind, node, scope)
 }
 
@@ -113,7 +113,7 @@ has_counted_path(policy_kind, node, scope) if {
 # description: |
 #   The effective targets below the objects that a policy is attached to, or to a section of which. No less than what it
 #   reaches, and cheaper where many policies share an object, because no path is walked.
-may_reach(policy_key) := reached(policy_key) if {
+candidate_scopes(policy_key) := reachable_scopes(policy_key) if {
 	kinds.acts_at_targets(keys.parse(policy_key).type)
 } else := {scope |
 	some object_key in {keys.parse(node).object | some node in attachment.targets(policy_key)}

@@ -9,7 +9,7 @@ _rule_one := "gateway.networking.k8s.io/HTTPRoute/shop/cart#[1]"
 
 _scopes(kind, nodes, objects) := [found |
 	some node in nodes
-	found := scopes.at_or_below(kind, node) with input as testing.changed(objects)
+	found := scopes.scopes_at_or_below(kind, node) with input as testing.changed(objects)
 ]
 
 test_an_inherited_kinds_scopes_lie_at_its_level_at_or_below_a_node if {
@@ -60,6 +60,6 @@ test_only_effective_kinds_count_at_the_effective_level if {
 # C1
 test_a_policy_reaches_the_scopes_below_its_accepted_refs if {
 	policy := testing.color("shop", "warm", 1, [testing.section_ref("HTTPRoute", "cart", "pay"), testing.ref("HTTPRoute", "gone")], {})
-	reached := scopes.reached(_key("warm")) with input as testing.changed([policy])
+	reached := scopes.reachable_scopes(_key("warm")) with input as testing.changed([policy])
 	reached == {testing.cart_pay}
 }

@@ -9,10 +9,10 @@ import data.bridge.attachment
 # description: |
 #   The Accepted condition of a policy from the verdicts on its refs. False only if no ref is accepted, with the reason
 #   of the first; otherwise the message names the refs that are not (semantics T4).
-accepted(policy_key) := {"type": "Accepted", "status": "True", "reason": "Accepted", "message": message} if {
-	heard := attachment.verdicts(policy_key)
-	refused := [verdict | some verdict in heard; verdict.reason != "Accepted"]
-	count(refused) < count(heard)
+accepted_condition(policy_key) := {"type": "Accepted", "status": "True", "reason": "Accepted", "message": message} if {
+	verdicts := attachment.verdicts(policy_key)
+	refused := [verdict | some verdict in verdicts; verdict.reason != "Accepted"]
+	count(refused) < count(verdicts)
 	message := _accepted_message(refused)
 } else := {"type": "Accepted", "status": "False", "reason": first.reason, "message": first.message} if {
 	first := attachment.verdicts(policy_key)[0]
@@ -20,7 +20,7 @@ accepted(policy_key) := {"type": "Accepted", "status": "True", "reason": "Accept
 
 _accepted_message(refused) := "Policy has been accepted" if count(refused) == 0
 
-_accepted_message(refused) := fitted(sprintf("Policy has been accepted, but not for %d of its targets: %s%s", [
+_accepted_message(refused) := fit(sprintf("Policy has been accepted, but not for %d of its targets: %s%s", [
 	count(refused),
 	concat("; ", [verdict.message | some verdict in array.slice(refused, 0, _refusal_bound)]),
 	rest_text(count(refused) - _refusal_bound),

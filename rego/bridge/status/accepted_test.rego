@@ -11,7 +11,7 @@ _gone := testing.ref("HTTPRoute", "gone")
 
 _accepted(refs) := condition if {
 	policy := testing.color("shop", "warm", 1, refs, {"theme": "dark"})
-	condition := status.accepted(_warm) with input as testing.changed([policy])
+	condition := status.accepted_condition(_warm) with input as testing.changed([policy])
 }
 
 _condition(state, reason, message) := {"type": "Accepted", "status": state, "reason": reason, "message": message}
@@ -39,6 +39,6 @@ test_a_policy_without_refs_is_invalid if {
 
 test_a_policy_without_spec_is_invalid if {
 	bare := testing.resource("example.com/v1", "ColorPolicy", "shop", "warm")
-	condition := status.accepted(_warm) with input as testing.changed([bare])
+	condition := status.accepted_condition(_warm) with input as testing.changed([bare])
 	condition == _condition("False", "Invalid", "Policy has no spec")
 }

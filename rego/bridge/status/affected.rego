@@ -10,35 +10,35 @@ import data.bridge.lib.levels
 #   status"; semantics S4): `conditions` for status.conditions, `listeners` by name, `parents` as entries of a route's
 #   status.parents, `annotations` by name. `types` are the condition types and annotations that are ours to set and to take
 #   away, `controllers` the names under which entries of status.parents may be ours.
-#   `acting` holds by policy kind and place the policies that act there, `unreported` those in whose status there is no room
+#   `affecting` holds by policy kind and place the policies that act there, `unreported` those in whose status there is no room
 #   for the object, and `former` are policy kinds, `{controllerName, kind}`, that were in force before.
-affected(object_key, acting, unreported, former) := object.union_n([
+affected_status(object_key, affecting, unreported, former) := object.union_n([
 	{"object": object_key, "types": sort(our_types(former)), "controllers": sort(controllers(former))},
-	_conditions_part(form(type), object_key, told),
-	_listeners_part(object_key, told),
-	_parents_part(form(type), object_key, told),
-	_annotations_part(form(type), told),
+	_conditions_part(form(type), object_key, reports),
+	_listeners_part(object_key, reports),
+	_parents_part(form(type), object_key, reports),
+	_annotations_part(form(type), reports),
 ]) if {
 	type := keys.parse(object_key).type
-	told := array.concat(_affecting(object_key, acting), _leaving_out(object_key, unreported))
+	reports := array.concat(_affected_reports(object_key, affecting), _not_reported_reports(object_key, unreported))
 }
 
 # What is to be said, each with its place and in whose name: `{place, controllerName, condition}`.
-_affecting(object_key, acting) := [_told(object_key, place, kinds.get(name), {
+_affected_reports(object_key, affecting) := [_report(object_key, place, kinds.get(name), {
 	"type": affected_type(kinds.get(name)),
 	"reason": "Affected",
-	"message": fitted(sprintf("Affected by %s %s", [kinds.get(name).kind, named(policies)])),
+	"message": fit(sprintf("Affected by %s %s", [kinds.get(name).kind, name_list(policies)])),
 }) |
-	some name in sort(object.keys(acting))
-	name in marking
-	some place, policies in acting[name]
+	some name in sort(object.keys(affecting))
+	name in marking_kinds
+	some place, policies in affecting[name]
 	count(policies) > 0
 ]
 
-_leaving_out(object_key, unreported) := [_told(object_key, place, kind, {
+_not_reported_reports(object_key, unreported) := [_report(object_key, place, kind, {
 	"type": not_reported_type(kind),
 	"reason": "AncestorsFull",
-	"message": fitted(sprintf("Left out of its status, which is full, by %s %s", [kind.kind, named(policies)])),
+	"message": fit(sprintf("Left out of its status, which is full, by %s %s", [kind.kind, name_list(policies)])),
 }) |
 	some name in sort(object.keys(unreported))
 	kind := kinds.get(name)
@@ -47,30 +47,30 @@ _leaving_out(object_key, unreported) := [_told(object_key, place, kind, {
 	count(policies) > 0
 ]
 
-_told(object_key, place, kind, condition) := {
+_report(object_key, place, kind, condition) := {
 	"place": place,
 	"controllerName": kind.controllerName,
-	"condition": observed(object_key, object.union(condition, {"status": "True"})),
+	"condition": with_generation(object_key, object.union(condition, {"status": "True"})),
 }
 
-_at(told, place) := [each.condition | some each in told; each.place == place]
+_conditions_at(reports, place) := [report.condition | some report in reports; report.place == place]
 
-_conditions_part("conditions", object_key, told) := {"conditions": within_bound(object_key, ["status"], _at(told, ""))}
+_conditions_part("conditions", object_key, reports) := {"conditions": within_bound(object_key, ["status"], _conditions_at(reports, ""))}
 
 _conditions_part(form, _, _) := {} if form != "conditions"
 
 # A listener's status is its controller's to begin; until it is there, nothing can be said in it.
-_listeners_part(object_key, told) := {"listeners": {listener.name: conditions |
+_listeners_part(object_key, reports) := {"listeners": {listener.name: conditions |
 	some index, listener in list_at(object_key, ["status", "listeners"])
-	conditions := within_bound(object_key, ["status", "listeners", index], _at(told, listener.name))
+	conditions := within_bound(object_key, ["status", "listeners", index], _conditions_at(reports, listener.name))
 }} if {
 	levels.by_type[keys.parse(object_key).type].section == "Listener"
 } else := {}
 
-_parents_part("parents", object_key, told) := {"parents": array.slice(entries, 0, max([0, parent_bound - others]))} if {
+_parents_part("parents", object_key, reports) := {"parents": array.slice(entries, 0, max([0, parent_bound - others]))} if {
 	entries := [{"parentRef": json.unmarshal(place), "controllerName": controller, "conditions": conditions} |
-		some [place, controller] in sort({[each.place, each.controllerName] | some each in told})
-		conditions := [each.condition | some each in told; [each.place, each.controllerName] == [place, controller]]
+		some [place, controller] in sort({[report.place, report.controllerName] | some report in reports})
+		conditions := [report.condition | some report in reports; [report.place, report.controllerName] == [place, controller]]
 	]
 	ours := {entry.controllerName | some entry in entries}
 	others := count([entry |
@@ -85,9 +85,9 @@ _parents_part(form, _, _) := {} if form != "parents"
 # description: How many entries status.parents of a route holds, of all controllers (Gateway API, RouteStatus).
 parent_bound := 32
 
-_annotations_part("annotations", told) := {"annotations": {each.condition.type: "true" |
-	some each in told
-	each.condition.reason == "Affected"
+_annotations_part("annotations", reports) := {"annotations": {report.condition.type: "true" |
+	some report in reports
+	report.condition.reason == "Affected"
 }}
 
 _annotations_part(form, _) := {} if form != "annotations"

@@ -11,7 +11,7 @@ _timeout_kind := "example.com/TimeoutPolicy"
 _affecting := {_timeout_kind: {"": [_slow]}}
 
 _affected(object_key, acting, objects) := found if {
-	found := status.affected(object_key, acting, {}, []) with input as testing.changed(objects)
+	found := status.affected_status(object_key, acting, {}, []) with input as testing.changed(objects)
 }
 
 _replaced(objects) := {"changes": {"upsert": array.concat(others, objects)}} if {
@@ -47,7 +47,7 @@ test_an_object_shows_which_policies_affect_it if {
 # S4
 test_an_affected_condition_has_the_objects_generation if {
 	service := object.union(testing.service("cart", []), {"metadata": {"generation": 3}})
-	found := status.affected(_cart, _affecting, {}, []) with input as _replaced([service])
+	found := status.affected_status(_cart, _affecting, {}, []) with input as _replaced([service])
 	found.conditions == [object.union(_by_slow, {"observedGeneration": 3})]
 }
 
@@ -97,7 +97,7 @@ _reporting_gateway := object.union(
 # S4
 test_a_listener_tells_in_its_own_status_once_its_controller_has_begun_that if {
 	acting := {_timeout_kind: {"http": [_slow], "alt": [_slow]}}
-	found := status.affected(_gateway_key, acting, {}, []) with input as _replaced([_reporting_gateway])
+	found := status.affected_status(_gateway_key, acting, {}, []) with input as _replaced([_reporting_gateway])
 	[found.conditions, found.listeners] == [[], {"http": [_by_slow]}]
 }
 
@@ -119,7 +119,7 @@ test_a_full_list_of_parents_does_not_grow if {
 		testing.route("cart", [_http_ref], [{}]),
 		{"status": {"parents": [{"controllerName": sprintf("acme.io/%d", [n])} | some n in numbers.range(1, 32)]}},
 	)
-	found := status.affected(testing.cart_route, _via(_http_ref), {}, []) with input as _replaced([route])
+	found := status.affected_status(testing.cart_route, _via(_http_ref), {}, []) with input as _replaced([route])
 	found.parents == []
 }
 
@@ -157,8 +157,8 @@ test_a_kind_whose_crd_has_conditions_shows_them_as_far_as_there_is_room if {
 # S3
 test_an_ancestor_tells_that_there_is_no_room_for_it_and_is_not_annotated if {
 	left_out := {_timeout_kind: {"": [_slow]}}
-	on_service := status.affected(_cart, {}, left_out, []) with input as testing.changed([])
-	on_bucket := status.affected("acme.io/Bucket/shop/files", {}, left_out, []) with input as testing.changed([_bucket])
+	on_service := status.affected_status(_cart, {}, left_out, []) with input as testing.changed([])
+	on_bucket := status.affected_status("acme.io/Bucket/shop/files", {}, left_out, []) with input as testing.changed([_bucket])
 	on_service.conditions == [{
 		"type": "example.com/TimeoutPolicyNotReported",
 		"status": "True",

@@ -14,55 +14,55 @@ ancestor_bound := 16
 # description: |
 #   The entries of status.ancestors that are ours, `{ancestors, unreported}`: one for each ancestor through which the policy
 #   reaches something, by key, and then one for each target ref that reaches none or is refused. With those of other
-#   controllers they are at most 16; the last one shown says how many are not, and `unreported` are the places of those
+#   controllers they are at most 16; the last one shown says how many are not, and `unreported_policies` are the places of those
 #   (semantics S3; GEP-713, "Using upstream PolicyAncestorStatus struct").
 ancestors(policy_key, tallies) := {
-	"ancestors": [_entry(policy_key, entry) | some entry in _with_count(shown, count(all) - room)],
+	"ancestors": [_entry(policy_key, entry) | some entry in _with_count(entries_shown, count(all_entries) - room)],
 	"unreported": sort({place |
-		some entry in array.slice(all, room, count(all))
+		some entry in array.slice(all_entries, room, count(all_entries))
 		some place in outcomes.places(entry.ancestor, "")
 	}),
 } if {
-	all := array.concat(_reached(policy_key, tallies), _idle(policy_key, tallies))
-	room := max([0, ancestor_bound - _others(policy_key)])
-	shown := array.slice(all, 0, room)
+	all_entries := array.concat(_reachable_entries(policy_key, tallies), _ref_entries(policy_key, tallies))
+	room := max([0, ancestor_bound - _foreign_count(policy_key)])
+	entries_shown := array.slice(all_entries, 0, room)
 }
 
-_reached(policy_key, tallies) := [{"ancestor": key, "conditions": conditions(policy_key, own)} |
-	some key in sort(_reached_keys(tallies))
+_reachable_entries(policy_key, tallies) := [{"ancestor": key, "conditions": conditions(policy_key, own)} |
+	some key in sort(_ancestor_keys(tallies))
 	own := [tally | some tally in tallies; tally.ancestor == key]
 ]
 
-_reached_keys(tallies) := {tally.ancestor | some tally in tallies} - {""}
+_ancestor_keys(tallies) := {tally.ancestor | some tally in tallies} - {""}
 
 # Each ref with what it comes to by itself, once for each target.
-_idle(policy_key, tallies) := [{"ancestor": key, "conditions": _joined(entries[key])} |
+_ref_entries(policy_key, tallies) := [{"ancestor": key, "conditions": _joint_conditions(entries[key])} |
 	some key in [found | some index, found in order; not found in array.slice(order, 0, index)]
 ] if {
-	idle := [entry |
+	ref_entries := [entry |
 		some verdict in attachment.verdicts(policy_key)
-		entry := _idle_entry(policy_key, verdict, tallies)
-		not entry.key in _reached_keys(tallies)
+		entry := _ref_entry(policy_key, verdict, tallies)
+		not entry.key in _ancestor_keys(tallies)
 	]
-	order := [entry.key | some entry in idle]
-	entries := {key: same | some key in order; same := [entry | some entry in idle; entry.key == key]}
+	order := [entry.key | some entry in ref_entries]
+	entries := {key: same | some key in order; same := [entry | some entry in ref_entries; entry.key == key]}
 }
 
 # Of an accepted ref all paths lead to no ancestor, if it has any.
-_idle_entry(policy_key, verdict, tallies) := {"key": node, "conditions": conditions(policy_key, own)} if {
+_ref_entry(policy_key, verdict, tallies) := {"key": node, "conditions": conditions(policy_key, own)} if {
 	verdict.reason == "Accepted"
 	node := attachment.place(keys.parse(policy_key).type, verdict.ref.key)
 	own := [tally | some tally in tallies; node in tally.targets]
-	count(_reached_keys(own)) == 0
+	count(_ancestor_keys(own)) == 0
 }
 
-_idle_entry(policy_key, verdict, _) := {"key": verdict.ref.key, "conditions": [observed(policy_key, condition)]} if {
+_ref_entry(policy_key, verdict, _) := {"key": verdict.ref.key, "conditions": [with_generation(policy_key, condition)]} if {
 	verdict.reason != "Accepted"
 	condition := {"type": "Accepted", "status": "False", "reason": verdict.reason, "message": verdict.message}
 }
 
 # What no object can be named for stands under the policy's own name, and an entry has one Accepted: it says all of them.
-_joined(entries) := [object.union(condition, {"message": fitted(concat("; ", messages))}) |
+_joint_conditions(entries) := [object.union(condition, {"message": fit(concat("; ", messages))}) |
 	some condition in entries[0].conditions
 ] if {
 	messages := [entry.conditions[0].message | some entry in entries; count(entry.conditions) == 1]
@@ -70,22 +70,22 @@ _joined(entries) := [object.union(condition, {"message": fitted(concat("; ", mes
 	count({message | some message in messages}) > 1
 } else := entries[0].conditions
 
-_with_count(shown, left_out) := shown if left_out <= 0
+_with_count(entries_shown, left_out) := entries_shown if left_out <= 0
 
-_with_count(shown, left_out) := array.concat(
-	array.slice(shown, 0, count(shown) - 1),
-	[object.union(entry, {"conditions": [_counting(condition, left_out) | some condition in entry.conditions]}) |
-		some entry in array.slice(shown, count(shown) - 1, count(shown))
+_with_count(entries_shown, left_out) := array.concat(
+	array.slice(entries_shown, 0, count(entries_shown) - 1),
+	[object.union(entry, {"conditions": [_condition_with_count(condition, left_out) | some condition in entry.conditions]}) |
+		some entry in array.slice(entries_shown, count(entries_shown) - 1, count(entries_shown))
 	],
 ) if {
 	left_out > 0
 }
 
-_counting(condition, _) := condition if condition.type != "Accepted"
+_condition_with_count(condition, _) := condition if condition.type != "Accepted"
 
-_counting(condition, left_out) := object.union(condition, {"message": message}) if {
+_condition_with_count(condition, left_out) := object.union(condition, {"message": message}) if {
 	condition.type == "Accepted"
-	message := fitted(sprintf("%d more ancestors are not shown, for a status has room for %d. %s", [
+	message := fit(sprintf("%d more ancestors are not shown, for a status has room for %d. %s", [
 		left_out,
 		ancestor_bound,
 		condition.message,
@@ -110,12 +110,12 @@ _reference(key) := object.union_n([
 }
 
 # Whoever wrote an entry that is not ours.
-_others(policy_key) := count([entry |
-	some entry in _shown_ancestors(policy_key)
+_foreign_count(policy_key) := count([entry |
+	some entry in _current_ancestors(policy_key)
 	not _is_ours(policy_key, entry)
 ])
 
-_shown_ancestors(policy_key) := entries if {
+_current_ancestors(policy_key) := entries if {
 	entries := lookup.get(policy_key).status.ancestors
 	is_array(entries)
 } else := []

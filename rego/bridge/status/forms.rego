@@ -45,9 +45,9 @@ _bound(type) := 8 if {
 # description: Conditions as far as the list at a place of an object has room for them.
 within_bound(object_key, place, conditions) := array.slice(conditions, 0, max([0, _bound(keys.parse(object_key).type) - others])) if {
 	types := {condition.type | some condition in conditions}
-	others := count([shown |
-		some shown in list_at(object_key, array.concat(place, ["conditions"]))
-		not object.get(shown, "type", "") in types
+	others := count([condition_shown |
+		some condition_shown in list_at(object_key, array.concat(place, ["conditions"]))
+		not object.get(condition_shown, "type", "") in types
 	])
 }
 

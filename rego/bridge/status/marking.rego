@@ -31,7 +31,7 @@ _kinds(former) := {{"controllerName": kind.controllerName, "kind": kind.kind} |
 
 # METADATA
 # description: The names of the policy kinds that mark what they affect.
-marking := {name |
+marking_kinds := {name |
 	some name in kinds.names
 	kind := kinds.get(name)
 	kind.mode == "Manage"

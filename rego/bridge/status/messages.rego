@@ -18,12 +18,12 @@ _message(policy_key, _, _, []) := sprintf("Policy reaches nothing: what is at or
 ]) if {
 	controllers := kinds.of_policy(policy_key).controllers
 	some node in attachment.targets(policy_key)
-	count(scopes.at_or_below(keys.parse(policy_key).type, node)) > 0
+	count(scopes.scopes_at_or_below(keys.parse(policy_key).type, node)) > 0
 } else := sprintf("Policy reaches nothing: there is no %s at or below its targets", [
 	lower(kinds.of_policy(policy_key).effectiveTarget),
 ])
 
-_message(_, _, by_target, groups) := joined(array.concat(by_target, groups), count(by_target) + group_bound) if count(groups) > 0
+_message(_, _, by_target, groups) := join_sentences(array.concat(by_target, groups), count(by_target) + group_bound) if count(groups) > 0
 
 # METADATA
 # description: How many explanations a message gives before it only counts.
@@ -31,17 +31,17 @@ group_bound := 8
 
 # What became of each accepted target: its paths are those that name it (semantics O4). What is told of an ancestor says
 # nothing of targets that have no path through it, for they have entries of their own (semantics S3).
-_by_target(policy_key, set, tallies) := [sprintf("Of its targets %s", [concat(", ", told)])] if {
-	nodes := sort({node | some node in attachment.targets(policy_key); _is_told_of(policy_key, node, tallies)})
+_by_target(policy_key, set, tallies) := [sprintf("Of its targets %s", [concat(", ", parts)])] if {
+	nodes := sort({node | some node in attachment.targets(policy_key); _is_reported_on(policy_key, node, tallies)})
 	count(nodes) > 1
 	by_node := {node: overall([tally | some tally in tallies; node in tally.targets]) | some node in nodes}
 	texts := [sprintf("%s is %s", [outcomes.node_name(node), _outcome_names[set][by_node[node]]]) | some node in nodes]
-	told := array.concat(array.slice(texts, 0, 10), and_more(count(texts) - 10))
+	parts := array.concat(array.slice(texts, 0, 10), and_more(count(texts) - 10))
 } else := []
 
-_is_told_of(policy_key, _, _) if kinds.of_policy(policy_key).statusShape != "Ancestors"
+_is_reported_on(policy_key, _, _) if kinds.of_policy(policy_key).statusShape != "Ancestors"
 
-_is_told_of(_, node, tallies) if node in tallies[_].targets
+_is_reported_on(_, node, tallies) if node in tallies[_].targets
 
 _outcome_names := {
 	"Programmed": {

@@ -66,16 +66,16 @@ _long(letters) := sprintf(sprintf("%%0%dd", [letters]), [0])
 
 # S1
 test_a_message_fits_into_a_condition if {
-	fitted := status.fitted(_long(32769))
+	fitted := status.fit(_long(32769))
 	count(fitted) == 32768
 	endswith(fitted, "0…")
-	status.fitted("short") == "short"
+	status.fit("short") == "short"
 }
 
 # S1
 test_what_does_not_fit_into_a_message_is_counted if {
 	sentence := _long(10000)
-	message := status.joined([sentence | some _ in numbers.range(1, 5)], 8)
+	message := status.join_sentences([sentence | some _ in numbers.range(1, 5)], 8)
 	message == concat(". ", [sentence, sentence, sentence, "And 2 more explanations"])
-	count(status.joined([_long(40000), "short"], 8)) == 32768
+	count(status.join_sentences([_long(40000), "short"], 8)) == 32768
 }

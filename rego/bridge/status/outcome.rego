@@ -14,7 +14,7 @@ outcome_conditions(policy_key, tallies) := [{"type": type, "status": status, "re
 
 # METADATA
 # description: The condition types that are ours to set on a policy and to take away, of whichever set.
-policy_types := {"Accepted"} | {row[0] | some rows in _sets; some row in rows}
+policy_types := {"Accepted"} | {condition[0] | some conditions_by_outcome in _sets; some condition in conditions_by_outcome}
 
 _set(policy_key) := kinds.of_policy(policy_key).conditions
 

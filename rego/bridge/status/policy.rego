@@ -29,8 +29,8 @@ _about(policy_key) := object.union(
 
 # METADATA
 # description: The conditions of a policy from its tallies, each with the generation that it was computed from.
-conditions(policy_key, tallies) := [observed(policy_key, condition) |
-	some condition in _conditions(policy_key, accepted(policy_key), tallies)
+conditions(policy_key, tallies) := [with_generation(policy_key, condition) |
+	some condition in _conditions(policy_key, accepted_condition(policy_key), tallies)
 ]
 
 _conditions(_, verdict, _) := [verdict] if verdict.status == "False"
@@ -41,6 +41,6 @@ _conditions(policy_key, verdict, tallies) := array.concat([verdict], outcome_con
 
 # METADATA
 # description: A condition with observedGeneration, where the object has a generation.
-observed(key, condition) := object.union(condition, {"observedGeneration": generation}) if {
+with_generation(key, condition) := object.union(condition, {"observedGeneration": generation}) if {
 	generation := lookup.get(key).metadata.generation
 } else := condition

@@ -9,10 +9,10 @@ message_bound := 32768
 # METADATA
 # description: |
 #   Sentences as one message: at most `bound` of them and no more than fit, and how many are left out (semantics S1).
-joined(sentences, bound) := concat(". ", array.concat(array.slice(sentences, 0, shown), _rest(count(sentences) - shown))) if {
-	shown := min([_fitting(sentences), bound])
-	shown > 0
-} else := fitted(sentences[0])
+join_sentences(sentences, bound) := concat(". ", array.concat(array.slice(sentences, 0, number_shown), _rest_sentence(count(sentences) - number_shown))) if {
+	number_shown := min([_fitting(sentences), bound])
+	number_shown > 0
+} else := fit(sentences[0])
 
 # How many sentences fit, each with the mark after it.
 _fitting(sentences) := count([number |
@@ -23,19 +23,19 @@ _fitting(sentences) := count([number |
 # For ". And <number> more explanations".
 _room_for_rest := 48
 
-_rest(0) := []
+_rest_sentence(0) := []
 
-_rest(number) := [sprintf("And %d more explanations", [number])] if number > 0
+_rest_sentence(number) := [sprintf("And %d more explanations", [number])] if number > 0
 
 # METADATA
 # description: A text within the characters that a message may have.
-fitted(text) := text if count(text) <= message_bound
+fit(text) := text if count(text) <= message_bound
 
-fitted(text) := concat("", [substring(text, 0, message_bound - 1), "…"]) if count(text) > message_bound
+fit(text) := concat("", [substring(text, 0, message_bound - 1), "…"]) if count(text) > message_bound
 
 # METADATA
 # description: The names of policies, twenty of them, and how many there are more.
-named(policies) := concat(", ", array.concat(array.slice(names, 0, 20), and_more(count(names) - 20))) if {
+name_list(policies) := concat(", ", array.concat(array.slice(names, 0, 20), and_more(count(names) - 20))) if {
 	names := sort([keys.short(policy) | some policy in policies])
 }
 

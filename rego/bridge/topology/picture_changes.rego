@@ -13,44 +13,44 @@ import data.bridge.policy as policies
 #   paths that they had before, `appeared` are those of `changed` that it did not tell of before, or that are gone.
 changed_entries(changed, was, appeared) := union({
 	changed,
-	{key | some object_key in changed; some key in _told_by(object_key, was)},
-	{key | some object_key in appeared; some key in _naming(object_key)},
-	{key | some object_key in changed; some key in _judged_by(object_key)},
+	{key | some object_key in changed; some key in _entries_led_to(object_key, was)},
+	{key | some object_key in appeared; some key in _declared_parents(object_key)},
+	{key | some object_key in changed; some key in _dependent_objects(object_key)},
 })
 
 # What the object declares, or declared, that others' entries tell: its children by extension modules, frontends, its targets.
-_told_by(object_key, was) := {key |
+_entries_led_to(object_key, was) := {key |
 	some path in (_paths_of(object_key) | {path | some path in was[object_key]})
-	some key in _led_to(object_key, path)
+	some key in _objects_of_path(object_key, path)
 }
 
 _paths_of(object_key) := {entry.path | some entry in index.entries(lookup.get(object_key))}
 
-_led_to(_, ["extended", child]) := {trim_suffix(child, "@frontend")}
+_objects_of_path(_, ["extended", child]) := {trim_suffix(child, "@frontend")}
 
-_led_to(_, ["children", parent]) := {trim_suffix(parent, "@frontend")} if keys.is_frontend(parent)
+_objects_of_path(_, ["children", parent]) := {trim_suffix(parent, "@frontend")} if keys.is_frontend(parent)
 
-_led_to(_, ["targeted", target]) := {target}
+_objects_of_path(_, ["targeted", target]) := {target}
 
-_led_to(policy, ["selectors", _, type, text]) := {ref.object | some ref in policies.selected_refs(policy, type, text)}
+_objects_of_path(policy, ["selectors", _, type, text]) := {ref.object | some ref in policies.selected_refs(policy, type, text)}
 
-_naming(object_key) := index.declared_parents(object_key)
+_declared_parents(object_key) := index.declared_parents(object_key)
 
 # Whose links and refs the object decides on: what stands directly below it, what is in a Namespace, what needs a grant.
-_judged_by(object_key) := (_directly_judged(object_key) | {key |
-	some policy in _directly_judged(object_key)
+_dependent_objects(object_key) := (_direct_dependents(object_key) | {key |
+	some policy in _direct_dependents(object_key)
 	kinds.of_policy(policy)
 	some ref in policies.declared_refs(policy)
 	key := ref.object
 }) | {ref.object |
 	some policy_kind in kinds.names
-	some policy in index.limited(policy_kind)
+	some policy in index.class_limited_policies(policy_kind)
 	some ref in policies.named_refs(policy)
 	ref.class
 	ref.object in hierarchy.objects_below(object_key)
 }
 
-_directly_judged(object_key) := {trim_suffix(key, "@frontend") | some key in hierarchy.step_below(object_key)} | {key |
+_direct_dependents(object_key) := {trim_suffix(key, "@frontend") | some key in hierarchy.step_below(object_key)} | {key |
 	keys.parse(object_key).type == "gateway.networking.k8s.io/ReferenceGrant"
 	some key in index.referrers(keys.parse(object_key).namespace)
 }

@@ -16,23 +16,23 @@ import data.bridge.lib.levels
 entry(object_key) := {
 	"nodes": {node: {"level": levels.of(node), "policies": policies_at(node, kinds.names)} | some node in nodes},
 	"edges": sort(_edges(nodes)),
-	"refused": sort(_refused(object_key)),
+	"refused": sort(_refused_links(object_key)),
 	"alone": _alone(object_key),
 } if {
 	hierarchy.exists(object_key)
-	_pictured(object_key)
+	_is_in_picture(object_key)
 	nodes := _nodes(object_key)
 }
 
-_pictured(object_key) if {
+_is_in_picture(object_key) if {
 	hierarchy.has_place(object_key)
 } else if {
-	count(attachment.targeting(object_key)) > 0
+	count(attachment.policies_targeting(object_key)) > 0
 } else if {
-	_stands_as_frontend(object_key)
+	_is_frontend_there(object_key)
 }
 
-_stands_as_frontend(object_key) if {
+_is_frontend_there(object_key) if {
 	node := keys.frontend(object_key)
 	is_placed(node)
 }
@@ -54,23 +54,23 @@ _edges(nodes) := {[parent, node] | some node in nodes; some parent in _above(nod
 _above(node) := hierarchy.parents(node) if {
 	levels.of(node) != "Backend"
 } else := hierarchy.extension_parents(node) if {
-	index.extended_exist
+	index.has_extension_links
 } else := set()
 
-_refused(object_key) := {link |
+_refused_links(object_key) := {link |
 	some link in hierarchy.rejections_by(object_key)
-	_tells_refused(object_key, link)
+	_reports_refused(object_key, link)
 } if {
-	_asks_refused(object_key)
+	_has_refused(object_key)
 } else := set()
 
-_asks_refused(object_key) if levels.of(object_key) != "Backend"
+_has_refused(object_key) if levels.of(object_key) != "Backend"
 
-_asks_refused(_) if index.extended_exist
+_has_refused(_) if index.has_extension_links
 
-_tells_refused(object_key, _) if levels.of(object_key) != "Backend"
+_reports_refused(object_key, _) if levels.of(object_key) != "Backend"
 
-_tells_refused(_, link) if levels.of(link.parent) != "Route"
+_reports_refused(_, link) if levels.of(link.parent) != "Route"
 
 _alone(object_key) if {
 	levels.of(object_key) in {"GatewayClass", "Gateway", "Route", "ListenerSet"}

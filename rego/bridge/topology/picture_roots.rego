@@ -23,7 +23,7 @@ _of_further_levels := {key |
 	some key in lookup.keys_of(type)
 }
 
-_targets := index.targeted | {ref.object |
+_targets := index.targeted_objects | {ref.object |
 	index.selectors_exist
 	some policy_kind in kinds.names
 	some policy in lookup.keys_of(policy_kind)

@@ -36,7 +36,7 @@ _namespace(key, policy_kinds) := namespace if {
 # METADATA
 # description: The policies that name or select a node.
 policies_at(key, policy_kinds) := sort({entry |
-	some policy in attachment.targeting(keys.parse(key).object)
+	some policy in attachment.policies_targeting(keys.parse(key).object)
 	policy_kind := keys.parse(policy).type
 	policy_kind in policy_kinds
 	some ref in policies.declared_refs(policy)
@@ -56,12 +56,12 @@ _counts(policy, ref) := {"accepted": true} if {
 #   Where the whole picture starts: the objects and frontends above which nothing stands that counts, and below which, or
 #   at which, is something. An object that no policy and no link names is no part of it.
 roots(policy_kinds) := {key |
-	some key in _placed
+	some key in _placed_nodes
 	count(hierarchy.parents(key)) == 0
-	_tells(key, policy_kinds)
+	_is_root(key, policy_kinds)
 }
 
-_placed contains key if {
+_placed_nodes contains key if {
 	some type, at in levels.by_type
 	not at.object == "Namespace"
 	some object_key in lookup.keys_of(type)
@@ -70,7 +70,7 @@ _placed contains key if {
 }
 
 # What policies name without being of a type of the hierarchy stands there too.
-_placed contains key if {
+_placed_nodes contains key if {
 	some policy_kind in kinds.names
 	some policy in lookup.keys_of(policy_kind)
 	some target in attachment.targets(policy)
@@ -87,13 +87,13 @@ is_placed(key) if {
 	count(index.declared_children(key)) > 0
 }
 
-_tells(key, _) if levels.of(key) in {"GatewayClass", "Gateway", "Route", "ListenerSet"}
+_is_root(key, _) if levels.of(key) in {"GatewayClass", "Gateway", "Route", "ListenerSet"}
 
-_tells(key, _) if count(hierarchy.children(key) - hierarchy.sections(key)) > 0
+_is_root(key, _) if count(hierarchy.children(key) - hierarchy.sections(key)) > 0
 
-_tells(key, policy_kinds) if {
+_is_root(key, policy_kinds) if {
 	some at in ({key} | hierarchy.sections(key))
 	count(policies_at(at, policy_kinds)) > 0
 }
 
-_tells(key, policy_kinds) if _namespace(key, policy_kinds)
+_is_root(key, policy_kinds) if _namespace(key, policy_kinds)

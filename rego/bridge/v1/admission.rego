@@ -17,7 +17,7 @@ admission := queries.error("InvalidInput", "the input must be an AdmissionReques
 
 # A request that scales an object is an update of that object too.
 _judged_as_update := {"denied": denied, "warnings": warnings} if {
-	update := deciding.scaled
+	update := deciding.scale_update
 	denied := deciding.denied with input as update
 	warnings := deciding.warnings with input as update
 }

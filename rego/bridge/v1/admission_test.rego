@@ -15,7 +15,7 @@ _asks(operation, obj) := {
 # What is said of a request when the world and these objects are stored.
 _told_in(objects, asked) := found if {
 	all_objects := array.concat(testing.world, objects)
-	kinds_there := kinds.in_force with data.objects as testing.stored(all_objects)
+	kinds_there := kinds.active_kinds with data.objects as testing.stored(all_objects)
 	found := v1.admission with input as asked
 		with data.objects as testing.stored(all_objects)
 		with data.index as testing.stored_index(all_objects)

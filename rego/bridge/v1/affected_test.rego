@@ -11,7 +11,7 @@ test_affected_computes_who_acts_or_is_told if {
 	objects := ["core/Service/shop/cart", "core/Service/shop/gone"]
 	computed := v1.affected with input as _asked([_slow], {"objects": objects})
 	acting := {"core/Service/shop/cart": {"example.com/TimeoutPolicy": {"": ["example.com/TimeoutPolicy/shop/other"]}}}
-	told := v1.affected with input as _asked([_slow], {"objects": objects, "acting": acting})
+	told := v1.affected with input as _asked([_slow], {"objects": objects, "affectedBy": acting})
 	[_affected_by(computed), _affected_by(told)] == [
 		["Affected by TimeoutPolicy shop/slow"],
 		["Affected by TimeoutPolicy shop/other"],
@@ -22,7 +22,7 @@ test_affected_computes_who_acts_or_is_told if {
 test_affected_is_told_what_full_statuses_leave_out_and_which_kinds_there_were if {
 	found := v1.affected with input as _asked([], {
 		"objects": ["core/Service/shop/cart"],
-		"acting": {},
+		"affectedBy": {},
 		"unreported": {"core/Service/shop/cart": {"example.com/TimeoutPolicy": {"": ["example.com/TimeoutPolicy/shop/slow"]}}},
 		"former": [{"controllerName": "old.io/ctl", "kind": "OldPolicy"}],
 	})

@@ -24,8 +24,8 @@ effective := queries.input_problem if {
 	some [node, kind] in sort({[scope, kind] |
 		some kind in queries.policy_kinds
 		some target in input.targets
-		some scope in scopes.at_or_below(kind, hierarchy.canonical(target))
+		some scope in scopes.scopes_at_or_below(kind, hierarchy.canonical_key(target))
 	})
-	paths := engine.at(kind, node, object.get(input, "sourceNamespace", ""))
+	paths := engine.policies_of(kind, node, object.get(input, "sourceNamespace", ""))
 	paths != []
 ]

@@ -17,19 +17,19 @@ explain := queries.input_problem if {
 	queries.input_problem
 } else := _target_problem if {
 	_target_problem
-} else := [told |
+} else := [entry |
 	some [node, kind] in sort({[scope, kind] |
 		some kind in queries.policy_kinds
-		some scope in scopes.at_or_below(kind, hierarchy.canonical(input.target))
+		some scope in scopes.scopes_at_or_below(kind, hierarchy.canonical_key(input.target))
 	})
-	told := {
+	entry := {
 		"target": node,
 		"policyKind": kind,
-		"paths": engine.explained(kind, node, object.get(input, "sourceNamespace", "")),
-		"attachments": sort(attachment.rejected(kind, node)),
+		"paths": engine.explanations(kind, node, object.get(input, "sourceNamespace", "")),
+		"attachments": sort(attachment.rejections(kind, node)),
 		"links": hierarchy.rejected_links(node),
 	}
-	(count(told.paths) + count(told.attachments)) + count(told.links) > 0
+	(count(entry.paths) + count(entry.attachments)) + count(entry.links) > 0
 ]
 
 _target_problem := queries.error("InvalidInput", "target must be a key, <group>/<Kind>/<namespace>/<name>[#<section>]") if {
@@ -37,5 +37,5 @@ _target_problem := queries.error("InvalidInput", "target must be a key, <group>/
 } else := queries.error("InvalidInput", "target must be a key, <group>/<Kind>/<namespace>/<name>[#<section>]") if {
 	not keys.parse(input.target)
 } else := queries.error("TargetNotFound", sprintf("%s does not exist", [input.target])) if {
-	not hierarchy.canonical(input.target)
+	not hierarchy.canonical_key(input.target)
 }

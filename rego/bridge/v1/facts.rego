@@ -18,9 +18,9 @@ stamps := object.union(
 
 # METADATA
 # description: |
-#   `differing_facts`: those of `keys` whose stored facts are not the ones that follow from the stored object now.
+#   `stale_facts`: those of `keys` whose stored facts are not the ones that follow from the stored object now.
 # entrypoint: true
-differing_facts := {"error": {"code": "InvalidInput", "message": "keys must be a list of keys"}} if {
+stale_facts := {"error": {"code": "InvalidInput", "message": "keys must be a list of keys"}} if {
 	not is_array(input.keys)
 } else := [key |
 	some key in input.keys

@@ -22,20 +22,20 @@ impact := queries.input_problem if {
 	"policyKind": _impact_kind,
 	"scopes": _impact_scopes,
 	"counts": {"scopes": count(_impact_scopes), "compared": count(_compared), "outcomes": _impact_outcomes},
-	"ifDeleted": [object.remove(told, ["policyKind"]) | some told in queries.differences(_impact_before, _impact_after)],
+	"ifDeleted": [object.remove(difference, ["policyKind"]) | some difference in queries.differences(_impact_before, _impact_after)],
 }
 
 _impact_kind := keys.parse(input.policy).type
 
-_impact_scopes := sort(scopes.reached(input.policy))
+_impact_scopes := sort(scopes.reachable_scopes(input.policy))
 
 _compared := array.slice(_impact_scopes, 0, object.get(input, "limit", 1000))
 
 _impact_outcomes := {outcome: count(paths) |
 	some outcome in ["Programmed", "PartiallyProgrammed", "Overridden"]
 	paths := [true |
-		some told in _impact_before[_impact_kind]
-		some path in told
+		some difference in _impact_before[_impact_kind]
+		some path in difference
 		some policy in path.policies
 		policy.policy == input.policy
 		policy.outcome == outcome

@@ -9,16 +9,16 @@ import data.bridge.queries
 
 # METADATA
 # description: |
-#   `links`: what each of `objects` declares, by key, `{above?, below?, served?, extended?, held?, targets?, classes?, selectors?,
+#   `links`: what each of `objects` declares, by key, `{above?, below?, served?, extended?, members?, targets?, classes?, selectors?,
 #   oversized?, facts?}` (see [documents](documents.md#dataindex)): what the replicator stores in the index and as facts. An object
 #   that declares nothing is absent. With `keys` instead, the same of stored objects. A client that gives objects with the
-#   fields of `links_read` alone says with `reads` which these were.
+#   fields of `link_fields` alone says with `reads` which these were.
 # entrypoint: true
 links := queries.error("InvalidInput", "objects must be a list of objects with apiVersion, kind and metadata.name") if {
 	not queries.is_list("objects")
 	not queries.is_list("keys")
 } else := queries.error("OtherFields", "links reads other fields now than reads has: ask links_read again") if {
-	object.get(input, "reads", links_read) != links_read
+	object.get(input, "reads", link_fields) != link_fields
 } else := {key: declared |
 	some obj in _linked_objects
 	type := keys.type(obj.apiVersion, obj.kind)
@@ -39,8 +39,8 @@ declared_by(type, obj) := index.links_of_type(type, obj) if {
 
 # METADATA
 # description: |
-#   `links_read`: the fields of which `links` is made, as JSON Pointers (`*`: each item of a list); an object that has a field
+#   `link_fields`: the fields of which `links` is made, as JSON Pointers (`*`: each item of a list); an object that has a field
 #   of `{"with": pointer}` is read whole, without its status and other metadata. Null while modules of admins make links or
 #   place kinds.
 # entrypoint: true
-links_read := index.links_read
+link_fields := index.link_fields

@@ -17,19 +17,19 @@ test_links_of_objects_with_other_fields_than_links_reads_are_an_error if {
 	objects := [testing.resource("v1", "Namespace", "", "shop")]
 	found := v1.links with input as {"objects": objects, "reads": ["/spec/targetRefs"]}
 	found.error.code == "OtherFields"
-	same := v1.links with input as {"objects": objects, "reads": v1.links_read}
+	same := v1.links with input as {"objects": objects, "reads": v1.link_fields}
 	same == {}
 }
 
 test_while_modules_make_links_they_may_read_any_field if {
-	read := v1.links_read with data.bridge.extensions.hierarchy as {"acme": {"links": set()}}
+	read := v1.link_fields with data.bridge.extensions.hierarchy as {"acme": {"links": set()}}
 	read == null
-	{"with": "/spec/targetRefs"} in v1.links_read
+	{"with": "/spec/targetRefs"} in v1.link_fields
 }
 
 test_while_modules_place_kinds_links_may_depend_on_them if {
 	levels := {"acme.io/Path": {"object": "Route"}}
-	read := v1.links_read with data.bridge.extensions.hierarchy as {"acme": {"levels": levels}}
+	read := v1.link_fields with data.bridge.extensions.hierarchy as {"acme": {"levels": levels}}
 	read == null
 }
 

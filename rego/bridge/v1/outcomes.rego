@@ -16,13 +16,13 @@ outcomes := queries.input_problem if {
 	not input.policyKind
 } else := queries.keys_problem("targets") if {
 	queries.keys_problem("targets")
-} else := rows_at(input.policyKind, input.targets)
+} else := outcomes_at(input.policyKind, input.targets)
 
 # METADATA
 # description: The rows of a policy kind at each of these targets that is an effective target of it now.
-rows_at(policy_kind, targets) := {target: rows |
+outcomes_at(policy_kind, targets) := {target: entries |
 	some target in targets
-	hierarchy.canonical(target) == target
+	hierarchy.canonical_key(target) == target
 	scopes.acts_at(policy_kind, target)
-	rows := outcomes.at_target(policy_kind, target)
+	entries := outcomes.outcomes_at(policy_kind, target)
 }

@@ -6,10 +6,10 @@ import data.bridge.topology
 
 # METADATA
 # description: |
-#   `pictured`: the keys of the objects that a picture of the hierarchy begins with, from the top down, in lists that may be asked for one
+#   `picture_roots`: the keys of the objects that a picture of the hierarchy begins with, from the top down, in lists that may be asked for one
 #   after the other.
 # entrypoint: true
-pictured := queries.input_problem if {
+picture_roots := queries.input_problem if {
 	queries.input_problem
 } else := topology.picture_roots
 
@@ -26,10 +26,10 @@ picture := queries.input_problem if {
 
 # METADATA
 # description: |
-#   `redrawn`: the objects of which `picture` may tell something else after the objects `keys` have changed. `was` holds by key the
+#   `picture_changes`: the objects of which `picture` may tell something else after the objects `keys` have changed. `was` holds by key the
 #   index paths that an object had before, `drawn` names those of `keys` that were told of before.
 # entrypoint: true
-redrawn := queries.input_problem if {
+picture_changes := queries.input_problem if {
 	queries.input_problem
 } else := queries.keys_problem("keys") if {
 	queries.keys_problem("keys")

@@ -10,7 +10,7 @@ _picture(objects, keys) := found if {
 }
 
 test_a_picture_begins_at_the_top if {
-	found := v1.pictured with input as _asked([], {})
+	found := v1.picture_roots with input as _asked([], {})
 	found[0] == ["gateway.networking.k8s.io/GatewayClass/-/example"]
 	_gateway in found[1]
 	testing.cart_route in found[3]
@@ -18,7 +18,7 @@ test_a_picture_begins_at_the_top if {
 
 test_a_picture_begins_with_what_policies_name_too if {
 	slow := testing.timeout("slow", 1, [testing.service_ref("lonely")], {"request": "1s"})
-	found := v1.pictured with input as _asked([slow], {})
+	found := v1.picture_roots with input as _asked([slow], {})
 	"core/Service/shop/lonely" in found[4]
 }
 
@@ -58,7 +58,7 @@ test_links_that_do_not_count_are_told_with_their_reason if {
 }
 
 _redrawn(objects, fields) := found if {
-	found := v1.redrawn with input as _asked(objects, fields)
+	found := v1.picture_changes with input as _asked(objects, fields)
 }
 
 test_a_policy_redraws_its_targets_of_now_and_before if {
@@ -84,6 +84,6 @@ test_a_service_redraws_the_routes_that_name_it_when_it_appears_only if {
 test_the_queries_of_a_picture_refuse_what_is_no_key if {
 	bad := v1.picture with input as {"objects": ["x"]}
 	bad.error.code == "InvalidInput"
-	worse := v1.redrawn with input as {"keys": 3}
+	worse := v1.picture_changes with input as {"keys": 3}
 	worse.error.code == "InvalidInput"
 }

@@ -10,24 +10,24 @@ import data.bridge.status as reporting
 # METADATA
 # description: |
 #   `remediation`: what the remediator needs after a small change of the objects `keys`, in one query: the result of
-#   `concerned` with `outcomes`, `{policyKind: {target: rows}}` for its scopes and for `targets` (`{policyKind: [targets]}`,
+#   `dependents` with `outcomes`, `{policyKind: {target: rows}}` for its scopes and for `targets` (`{policyKind: [targets]}`,
 #   computed before at `keys`), and with `reports`, as in the query `reports`. Targets without rows are left out, and policy
 #   kinds in mode Observe unless `observed`. A change of more than `most` targets has neither outcomes nor reports.
 #   `kept` holds tallies by policy without the rows at `targets`; the new rows are added to these. Any other policy has a
 #   report if the change covers all that it targets, and an object if that is so for each policy that targets it. An item
-#   of `keys` that has nothing to show, such as one that is gone, has a report without `wanted`.
+#   of `keys` that has nothing to show, such as one that is gone, has a report without `desired`.
 # entrypoint: true
-remediation := concerned if {
-	concerned.error
-} else := concerned if {
+remediation := dependents if {
+	dependents.error
+} else := dependents if {
 	sum([count(targets) | some targets in _remediated]) > object.get(input, "most", 1000)
-} else := object.union(concerned, {
+} else := object.union(dependents, {
 	"outcomes": _outcomes,
 	"reports": array.flatten([_reports_of_policies, _reports_of_objects, _empty_reports]),
 })
 
 _remediated[kind] contains target if {
-	some scopes in [concerned.scopes, object.get(input, "targets", {})]
+	some scopes in [dependents.scopes, object.get(input, "targets", {})]
 	some kind, targets in scopes
 	_is_counted(kind)
 	some target in targets
@@ -40,35 +40,35 @@ _is_counted(kind) if {
 	input.observed
 }
 
-_outcomes[kind][target] := rows if {
+_outcomes[kind][target] := entries if {
 	some kind, targets in _remediated
-	some target, rows in rows_at(kind, targets)
-	count(rows) > 0
+	some target, entries in outcomes_at(kind, targets)
+	count(entries) > 0
 }
 
-_rows contains row if {
+_all_outcomes contains entry if {
 	some by_target in _outcomes
-	some rows in by_target
-	some row in rows
+	some entries in by_target
+	some entry in entries
 }
 
-_reports_of_policies := [made |
-	some policy in sort({policy | some policy in concerned.policies} | object.keys(_kept))
-	made := report(["policy", policy], managed(status_of(policy, _tallies_of(policy))))
+_reports_of_policies := [item_report |
+	some policy in sort({policy | some policy in dependents.policies} | object.keys(_kept))
+	item_report := report(["policy", policy], status_to_write(status_of(policy, _tallies_of(policy))))
 ]
 
 _kept := object.get(input, "kept", {})
 
 _tallies_of(policy) := array.concat(_kept[policy], [{
-	"ancestor": row.ancestor,
-	"targets": row.targets,
-	"outcome": row.outcome,
-	"by": row.by,
+	"ancestor": entry.ancestor,
+	"targets": entry.targets,
+	"outcome": entry.outcome,
+	"by": entry.by,
 	"count": 1,
-	"examples": [row.scope],
+	"examples": [entry.scope],
 } |
-	some row in _rows
-	row.policy == policy
+	some entry in _all_outcomes
+	entry.policy == policy
 ])
 
 _tallies_of(policy) := outcomes.tallies(policy) if {
@@ -82,7 +82,7 @@ _is_covered(policy) if {
 	}
 }
 
-_is_covered_ref(ref) if ref.object in concerned.objects
+_is_covered_ref(ref) if ref.object in dependents.objects
 
 _is_covered_ref(ref) if ref.key in _declared_keys
 
@@ -93,12 +93,12 @@ _declared_keys := {ref.key | some policy in _changed_policies; some ref in polic
 _changed_policies := {key | some key in input.keys; kinds.of_policy(key)}
 
 # Places that a policy has no room for are left out here: the caller knows them.
-_reports_of_objects := [made |
+_reports_of_objects := [item_report |
 	some key in sort(_marked_objects)
-	every policy in attachment.targeting(key) {
+	every policy in attachment.policies_targeting(key) {
 		_is_covered(policy)
 	}
-	made := report(["object", key], wanted_of_object(key, reporting.acting(key), {}))
+	item_report := report(["object", key], affected_status_of(key, reporting.affecting_policies(key), {}))
 ]
 
 _marked_objects contains key if some key in input.keys
@@ -110,18 +110,18 @@ _marked_objects contains key if {
 
 # A new policy marks objects that it did not mark before.
 _marked_objects contains key if {
-	some row in _rows
-	row.policy in _changed_policies
-	not input.was[row.policy]
-	some [key, _] in row.marks
+	some entry in _all_outcomes
+	entry.policy in _changed_policies
+	not input.was[entry.policy]
+	some [key, _] in entry.marks
 }
 
 _empty_reports := [{"item": [what, key]} |
 	some key in input.keys
 	some what in ["policy", "object"]
-	not _shows(what, key)
+	not _has_report(what, key)
 ]
 
-_shows("policy", key) if managed(status_of(key, []))
+_has_report("policy", key) if status_to_write(status_of(key, []))
 
-_shows("object", key) if lookup.get(key)
+_has_report("object", key) if lookup.get(key)

@@ -7,7 +7,7 @@ _remediation(objects, keys, fields) := found if {
 	found := v1.remediation with input as _asked(objects, object.union({"keys": keys, "was": {}}, fields))
 }
 
-_reported(found) := {report.item | some report in found.reports; report.wanted}
+_reported(found) := {report.item | some report in found.reports; report.desired}
 
 test_remediation_of_a_policy_gives_what_separate_queries_give if {
 	found := _remediation([_warm], [_warm_key], {})
@@ -16,8 +16,8 @@ test_remediation_of_a_policy_gives_what_separate_queries_give if {
 	found.outcomes == {_color: rows}
 	policies := v1.reports with input as _asked([_warm], {"items": [["policy", _warm_key]]})
 	objects := v1.reports with input as _asked([_warm], {"items": [["object", testing.cart_route], ["object", _warm_key]]})
-	{report | some report in found.reports; report.wanted} == {report | some report in array.concat(policies, objects)}
-	concerned := v1.concerned with input as _asked([_warm], {"keys": [_warm_key], "was": {}})
+	{report | some report in found.reports; report.desired} == {report | some report in array.concat(policies, objects)}
+	concerned := v1.dependents with input as _asked([_warm], {"keys": [_warm_key], "was": {}})
 	concerned == object.remove(found, ["outcomes", "reports"])
 }
 
@@ -29,7 +29,7 @@ test_remediation_adds_new_rows_to_kept_tallies if {
 	found := _remediation([wide], [testing.cart_route], fields)
 	some report in found.reports
 	report.item == ["policy", key]
-	some condition in report.wanted.conditions
+	some condition in report.desired.conditions
 	startswith(condition.message, "Programmed on 11 scopes")
 }
 

@@ -7,17 +7,17 @@ import data.bridge.status as reporting
 
 # METADATA
 # description: |
-#   `reports`: what the objects of `items`, `[what, key]` pairs, should show and do show, a list of `{item, wanted, shown}`.
-#   `what` is `policy` for a status as in `status`, or `object` for marks as in `affected`; `shown` is as in `shown`. The other
+#   `reports`: what the objects of `items`, `[what, key]` pairs, should show and do show, a list of `{item, desired, current}`.
+#   `what` is `policy` for a status as in `status`, or `object` for marks as in `affected`; `current_statuses` is as in `current_statuses`. The other
 #   inputs are those of these queries. An object that is gone, a policy that is being deleted and a policy of a kind in mode
 #   Observe have no report.
 # entrypoint: true
 reports := {"error": {"code": "InvalidInput", "message": message}} if {
 	not _are_items(object.get(input, "items", null))
 	message := "items must be a list of pairs, [policy, <key>] or [object, <key>]"
-} else := [made |
+} else := [entry |
 	some item in input.items
-	made := report(item, _reported(item))
+	entry := report(item, _desired_status(item))
 ]
 
 _are_items(items) if {
@@ -29,24 +29,24 @@ _are_items(items) if {
 	}
 }
 
-_reported(["policy", key]) := managed(status_of(key, object.get(input.tallies, key, []))) if input.tallies
+_desired_status(["policy", key]) := status_to_write(status_of(key, object.get(input.tallies, key, []))) if input.tallies
 
-_reported(["policy", key]) := managed(status_of(key, outcomes.tallies(key))) if not input.tallies
+_desired_status(["policy", key]) := status_to_write(status_of(key, outcomes.tallies(key))) if not input.tallies
 
-_reported(["object", key]) := wanted_of_object(key, object.get(input.acting, key, {}), unreported) if {
-	input.acting
+_desired_status(["object", key]) := affected_status_of(key, object.get(input.affectedBy, key, {}), unreported) if {
+	input.affectedBy
 	unreported := object.get(input, ["unreported", key], {})
 }
 
-_reported(["object", key]) := wanted_of_object(key, reporting.acting(key), reporting.unreported(key)) if not input.acting
+_desired_status(["object", key]) := affected_status_of(key, reporting.affecting_policies(key), reporting.unreported_policies(key)) if not input.affectedBy
 
 # METADATA
 # description: What an object should show, with what it shows. Undefined for an object that is gone.
-report(item, wanted) := {"item": item, "wanted": wanted, "shown": seen(lookup.get(item[1]))}
+report(item, desired) := {"item": item, "desired": desired, "current": current_status(lookup.get(item[1]))}
 
 # METADATA
 # description: What an object shows, in the parts that the bridge may write.
-seen(obj) := {
+current_status(obj) := {
 	"status": object.get(obj, "status", {}),
 	"annotations": object.get(obj.metadata, "annotations", {}),
 	"resourceVersion": object.get(obj.metadata, "resourceVersion", ""),
@@ -54,8 +54,8 @@ seen(obj) := {
 
 # METADATA
 # description: A status that the bridge writes. Undefined for a policy kind in mode Observe.
-managed(wanted) := wanted if wanted.mode == "Manage"
+status_to_write(desired) := desired if desired.mode == "Manage"
 
 # METADATA
 # description: The marks of an object, from the policies that act there.
-wanted_of_object(key, acting, unreported) := reporting.affected(key, acting, unreported, object.get(input, "former", []))
+affected_status_of(key, affecting, unreported) := reporting.affected_status(key, affecting, unreported, object.get(input, "former", []))

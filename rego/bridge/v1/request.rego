@@ -27,12 +27,12 @@ request := queries.input_problem if {
 	"undecided": _undecided,
 })
 
-_nearest := requests.cannot_tell(_undecided) if {
+_nearest := requests.undecided_answer(_undecided) if {
 	count(_undecided) > 0
 } else := requests.nearest
 
 # The rules that might serve the request at the first entry point where one does.
-_undecided := requests.undecided(_first_entry) if {
+_undecided := requests.undecided_rules(_first_entry) if {
 	_first_entry
 } else := []
 
@@ -52,19 +52,19 @@ _ways_in := array.concat(
 
 _may_serve(entry) if requests.matching_rule(entry)
 
-_may_serve(entry) if count(requests.undecided(entry)) > 0
+_may_serve(entry) if count(requests.undecided_rules(entry)) > 0
 
 _at(entry) := object.union({"gateway": requests.gateway_of(entry), "listener": _listener_or_null(entry)}, _by_rule(entry))
 
 _by_rule(entry) := {"route": route, "rule": rule} if {
-	count(requests.undecided(entry)) == 0
+	count(requests.undecided_rules(entry)) == 0
 	[route, rule, _] := requests.matching_rule(entry)
 } else := {"route": null, "rule": null}
 
 _served := object.union(_entered[0], {
 	"backends": backends,
 	"filters": requests.filters(route, index),
-	"policies": requests.policies(entry, rule, requests.behind(backends)),
+	"policies": requests.policies(entry, rule, requests.reachable_backends(backends)),
 	"also": array.slice(_entered, 1, count(_entered)),
 	"nearest": null,
 	"undecided": [],
@@ -83,5 +83,5 @@ _request_problem := queries.error("InvalidInput", requests.input_problem) if {
 	requests.input_problem
 } else := queries.error("TargetNotFound", sprintf("%s does not exist", [input.gateway])) if {
 	input.gateway
-	not hierarchy.canonical(input.gateway)
+	not hierarchy.canonical_key(input.gateway)
 }

@@ -13,7 +13,7 @@ scopes := queries.input_problem if {
 	queries.input_problem
 } else := {kind: sort(nodes) |
 	some kind in queries.policy_kinds
-	nodes := {node | some policy in lookup.keys_of(kind); some node in scopes.may_reach(policy)}
+	nodes := {node | some policy in lookup.keys_of(kind); some node in scopes.candidate_scopes(policy)}
 }
 
 # METADATA
@@ -26,9 +26,9 @@ policies := queries.input_problem if {
 
 # METADATA
 # description: |
-#   `kinds`: the policy kinds in force, as the replicator stores them in `data.kinds`.
+#   `kinds_in_force`: the policy kinds in force, as the replicator stores them in `data.kinds`.
 # entrypoint: true
-kinds_in_force := kinds.in_force
+kinds_in_force := kinds.active_kinds
 
 # METADATA
 # description: |
@@ -40,8 +40,8 @@ policykinds := sort({concat("/", [kinds.policykind_type, "-", name]) |
 
 # METADATA
 # description: |
-#   `undiscovered`: by the CRD's key, why a CRD with the label of policies makes no policy kind by itself.
+#   `discovery_problems`: by the CRD's key, why a CRD with the label of policies makes no policy kind by itself.
 # entrypoint: true
-undiscovered := queries.input_problem if {
+discovery_problems := queries.input_problem if {
 	queries.input_problem
-} else := kinds.undiscovered
+} else := kinds.discovery_problems

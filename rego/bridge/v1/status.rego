@@ -17,9 +17,9 @@ status := queries.input_problem if {
 	queries.input_problem
 } else := queries.keys_problem("policies") if {
 	queries.keys_problem("policies")
-} else := [wanted |
+} else := [entry |
 	some policy in input.policies
-	wanted := status_of(policy, _tallies(policy))
+	entry := status_of(policy, _tallies(policy))
 ]
 
 _tallies(policy) := object.get(input.tallies, policy, []) if input.tallies
@@ -34,7 +34,7 @@ status_of(policy, tallies) := reporting.of_policy(policy, tallies) if {
 } else := {"policy": policy, "policyKind": kinds.policykind_type, "mode": "Manage", "conditions": [condition], "types": ["Accepted"]} if {
 	keys.parse(policy).type == kinds.policykind_type
 	_alive(policy)
-	condition := reporting.observed(policy, object.union(kinds.verdict(policy), {"type": "Accepted"}))
+	condition := reporting.with_generation(policy, object.union(kinds.verdict(policy), {"type": "Accepted"}))
 }
 
 _alive(key) if {

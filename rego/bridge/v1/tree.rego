@@ -17,15 +17,15 @@ tree := queries.input_problem if {
 } else := _tree_problem if {
 	_tree_problem
 } else := object.union(
-	{"roots": sort(roots), "nodes": {key: topology.node(key, queries.policy_kinds) | some key in (shown | namespaces)}},
-	{"refused": links | input.refused; links := topology.rejected_links(shown)},
+	{"roots": sort(roots), "nodes": {key: topology.node(key, queries.policy_kinds) | some key in (current_statuses | namespaces)}},
+	{"refused": links | input.refused; links := topology.rejected_links(current_statuses)},
 ) if {
 	roots := _tree_roots
-	shown := hierarchy.within(roots, object.get(input, "depth", 15))
-	namespaces := {namespace | some key in shown; namespace := topology.node(key, queries.policy_kinds).namespace}
+	current_statuses := hierarchy.nodes_within(roots, object.get(input, "depth", 15))
+	namespaces := {namespace | some key in current_statuses; namespace := topology.node(key, queries.policy_kinds).namespace}
 }
 
-_tree_roots := {hierarchy.canonical(input.root)} if input.root
+_tree_roots := {hierarchy.canonical_key(input.root)} if input.root
 
 _tree_roots := topology.roots(queries.policy_kinds) if not input.root
 
@@ -36,7 +36,7 @@ _tree_problem := queries.error("InvalidInput", "root must be a key, <group>/<Kin
 	not keys.parse(input.root)
 } else := queries.error("TargetNotFound", sprintf("%s does not exist", [input.root])) if {
 	input.root
-	not hierarchy.canonical(input.root)
+	not hierarchy.canonical_key(input.root)
 } else := queries.error("InvalidInput", "depth must be a number from 0 to 15") if {
 	not _is_depth(object.get(input, "depth", 15))
 }

@@ -11,22 +11,22 @@ import data.bridge.queries
 # entrypoint: true
 violations := queries.input_problem if {
 	queries.input_problem
-} else := _asked_problem if {
-	_asked_problem
+} else := _names_problem if {
+	_names_problem
 } else := sort(judging.violations(_constraints, object.get(input, "objects", null)))
 
 # METADATA
 # description: |
-#   `audited`: the keys of the objects that Constraints judge by their kind, by the Constraint's name. With `namespaces`
+#   `audit_keys`: the keys of the objects that Constraints judge by their kind, by the Constraint's name. With `namespaces`
 #   only those in them, of Constraints that go by labels of namespaces.
 # entrypoint: true
-audited := queries.input_problem if {
+audit_keys := queries.input_problem if {
 	queries.input_problem
-} else := _asked_problem if {
-	_asked_problem
-} else := {name: sort(judging.audited_in(name, input.namespaces)) | some name in _constraints; judging.selects_by_namespace(name)} if {
+} else := _names_problem if {
+	_names_problem
+} else := {name: sort(judging.audit_keys_in(name, input.namespaces)) | some name in _constraints; judging.selects_by_namespace(name)} if {
 	input.namespaces
-} else := {name: sort(judging.audited(name)) | some name in _constraints; judging.in_force[name]}
+} else := {name: sort(judging.audit_keys(name)) | some name in _constraints; judging.active_constraints[name]}
 
 # METADATA
 # description: |
@@ -36,15 +36,15 @@ audited := queries.input_problem if {
 # entrypoint: true
 constraints := queries.input_problem if {
 	queries.input_problem
-} else := _asked_problem if {
-	_asked_problem
-} else := [told |
+} else := _names_problem if {
+	_names_problem
+} else := [entry |
 	some name in sort(_constraints)
-	judging.all[name]
-	told := judging.about(name, object.get(input, "replicated", null), object.get(input, ["counted", name], null))
+	judging.all_constraints[name]
+	entry := judging.report(name, object.get(input, "replicated", null), object.get(input, ["counted", name], null))
 ]
 
-_asked_problem := queries.error("InvalidInput", "constraints must be a list of names of Constraints") if {
+_names_problem := queries.error("InvalidInput", "constraints must be a list of names of Constraints") if {
 	not _is_names("constraints")
 } else := queries.error("InvalidInput", "replicated must be a list of types, <group>/<Kind>") if {
 	not _is_names("replicated")
@@ -66,4 +66,4 @@ _is_names(field) if {
 
 _constraints := {name | some name in input.constraints} if {
 	object.get(input, "constraints", null) != null
-} else := object.keys(judging.all)
+} else := object.keys(judging.all_constraints)

@@ -28,7 +28,7 @@ test_violations_of_objects_or_constraints_that_are_named if {
 }
 
 test_audited_are_the_objects_of_the_kinds_that_a_constraint_names if {
-	found := v1.audited with input as {} with data.objects as _judged
+	found := v1.audit_keys with input as {} with data.objects as _judged
 	found == {"seen": ["core/Service/shop/cart", "core/Service/shop/stock"]}
 }
 
@@ -42,7 +42,7 @@ test_audited_in_a_namespace_is_what_goes_by_its_labels if {
 		testing.resource("v1", "Namespace", "", "shop"),
 		testing.resource("v1", "Namespace", "", "blog"),
 	]))
-	found := v1.audited with input as {"namespaces": ["shop"]} with data.objects as object.union(held, _judged)
+	found := v1.audit_keys with input as {"namespaces": ["shop"]} with data.objects as object.union(held, _judged)
 	found == {"by-namespace": ["core/Namespace/-/shop", "core/Service/shop/cart", "core/Service/shop/stock"]}
 }
 

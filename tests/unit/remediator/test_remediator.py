@@ -55,7 +55,7 @@ class Answers(Opa):
         if error := self.failing(name, input_document):
             raise error
         match name:
-            case "concerned" | "remediation":
+            case "dependents" | "remediation":
                 return {"scopes": {KIND: ["g/R/n/a", "g/R/n/b"]}, "objects": [], "policies": []}
             case "outcomes":
                 return {target: [ROW] for target in input_document["targets"]}
@@ -67,7 +67,7 @@ class Answers(Opa):
                 seen = {"status": {}, "annotations": {}, "resourceVersion": "1"}
                 wanted = {entry["policy"]: entry for entry in self.status}
                 items = [item for item in input_document["items"] if item[0] == "policy" and item[1] in wanted]
-                return [{"item": item, "wanted": wanted[item[1]], "shown": seen} for item in items]
+                return [{"item": item, "desired": wanted[item[1]], "current": seen} for item in items]
             case _:
                 return []
 
@@ -269,7 +269,7 @@ class SlowToSayWhatIsMarked(Answers):
 
     async def query(self, name: str, input_document: Any) -> Any:
         """As Answers."""
-        if name == "marked":
+        if name == "marked_objects":
             await asyncio.sleep(0.5)
         return await super().query(name, input_document)
 

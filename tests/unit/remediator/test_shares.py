@@ -30,13 +30,13 @@ class Costly(Answers):
     async def query(self, name: str, input_document: Any) -> Any:
         """Concerned targets are those of the changed objects' namespaces."""
         about = input_document.get("keys") or input_document.get("targets")
-        if name in {"concerned", "remediation", "outcomes"}:
+        if name in {"dependents", "remediation", "outcomes"}:
             self.queries.append((name, sorted({key.split("/")[2] for key in about})))
         needed = self.seconds(name, about)
         await asyncio.sleep(min(needed, 5.0))
         if needed > 5:
             raise OpaTimeout("no answer within 5 s")
-        if name in {"concerned", "remediation"}:
+        if name in {"dependents", "remediation"}:
             spaces = {key.split("/")[2] for key in about}
             targets = [f"g/R/{space}/r{number}" for space in spaces for number in range(self.targets.get(space, 1))]
             return {"scopes": {KIND: targets}, "objects": [], "policies": []}
@@ -106,7 +106,7 @@ def test_small_changes_of_many_namespaces_are_computed_together() -> None:
 def test_change_that_takes_too_long_is_found_by_halves_and_waits_alone() -> None:
     async def main() -> list[float]:
         def seconds(name: str, about: list[str]) -> float:
-            return 60.0 if name in {"concerned", "remediation"} and "g/R/a/x7" in about else 0.0
+            return 60.0 if name in {"dependents", "remediation"} and "g/R/a/x7" in about else 0.0
 
         opa = Costly({}, seconds)
         shares = await shares_of(opa)

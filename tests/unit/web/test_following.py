@@ -35,7 +35,7 @@ class Answers(Opa):
         await asyncio.sleep(0)
         if error := self.failing.get(name):
             raise error
-        if name == "concerned":
+        if name == "dependents":
             return {"scopes": {KIND: sorted(self.paths)}, "objects": [], "policies": []}
         if name == "effective":
             return [{"target": target, "policyKind": KIND, "paths": paths} for target, paths in self.paths.items()]
@@ -86,7 +86,7 @@ async def test_any_number_of_readers_cost_one_query() -> None:
             opa.paths = {RULE: [{"spec": 2}]}
             following.note(CHANGE)
             await until(lambda: first.wake.is_set() and following.settled == following.revision)
-            assert opa.asked == ["effective", "concerned", "followed"]
+            assert opa.asked == ["effective", "dependents", "watch_results"]
             assert list(first.differing) == list(second.differing) == [(RULE, KIND)]
             assert followed[0].entries[RULE, KIND]["paths"] == [{"spec": 2}]
         assert not following.knows([ROUTE], None, None)

@@ -11,7 +11,7 @@ _replicated := {"core/Namespace", "core/Service", "apiextensions.k8s.io/CustomRe
 }
 
 _written(described, more) := found if {
-	found := status.written(_replicated | more) with input as {"changes": {"upsert": described}}
+	found := status.writable_types(_replicated | more) with input as {"changes": {"upsert": described}}
 }
 
 _acme(fields) := testing.policykind(object.union(

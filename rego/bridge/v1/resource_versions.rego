@@ -2,10 +2,10 @@ package bridge.v1
 
 # METADATA
 # description: |
-#   `held`: the resourceVersion of every object that OPA holds (empty where it has none), by group, Kind, namespace and
+#   `resource_versions`: the resourceVersion of every object that OPA holds (empty where it has none), by group, Kind, namespace and
 #   name. The replicator compares it with what it wrote. Written so that OPA looks into no object as a whole.
 # entrypoint: true
-held := {group: {kind: {namespace: {name: version |
+resource_versions := {group: {kind: {namespace: {name: version |
 	version := object.get(data.objects[group][kind][namespace][name].metadata, "resourceVersion", "")
 } |
 	data.objects[group][kind][namespace]
@@ -16,9 +16,9 @@ held := {group: {kind: {namespace: {name: version |
 }
 
 # METADATA
-# description: "`linked`: the number of entries in each part of `data.index`, to compare with what was written."
+# description: "`index_sizes`: the number of entries in each part of `data.index`, to compare with what was written."
 # entrypoint: true
-linked := {part: _entries(part) | data.index[part]}
+index_sizes := {part: _entries(part) | data.index[part]}
 
 # How deep the parts are: docs/reference/documents.md, `data.index`.
 _entries(part) := count([1 | _ = data.index[part][_][_][_][_]]) if part in {"children", "parents"}
@@ -29,4 +29,4 @@ _entries("selectors") := count([1 | _ = data.index.selectors[_][_][_][_]])
 
 _entries(part) := count([1 | _ = data.index[part][_][_][_]]) if part in {"attached", "own", "referrers"}
 
-_entries(part) := count([1 | _ = data.index[part][_][_]]) if part in {"extended", "held", "limited", "oversized", "targeted"}
+_entries(part) := count([1 | _ = data.index[part][_][_]]) if part in {"extended", "members", "limited", "oversized", "targeted"}

@@ -8,9 +8,9 @@ import data.bridge.lib.leaves
 #   that no pointer depends on a place; a unit, and an appended item, is a list of one, so that nothing enters it
 #   (`units`). An appended item's key is its policy and its place among that policy's items. `origins` may be given for
 #   leaves of other rules: a leaf has the origin at its pointer, else that above it, else all those below it.
-keyed(spec, origins, merge_rules) := {
-	"spec": shaped,
-	"origins": _origins_in(leaves.pointers(shaped), {_in_keyed(pointer, names): origin | some pointer, origin in origins}),
+keyed_side(spec, origins, merge_rules) := {
+	"spec": keyed_spec,
+	"origins": _origins_in(leaves.pointers(keyed_spec), {_in_keyed(pointer, names): origin | some pointer, origin in origins}),
 	"lists": {pointer: {"order": names[path], "append": rule.how == "append"} |
 		some path, rule in places
 		rule.how != "unit"
@@ -19,11 +19,11 @@ keyed(spec, origins, merge_rules) := {
 	"units": {_pointer_in(path, names) | some path, rule in places; rule.how == "unit"},
 	"rules": merge_rules,
 } if {
-	places := governed(spec, merge_rules)
+	places := rules_by_path(spec, merge_rules)
 	names := {path: _names(object.get(spec, path, []), path, rule, origins) | some path, rule in places; rule.how != "unit"}
-	shaped := json.patch(spec, [op |
+	keyed_spec := json.patch(spec, [operation |
 		some [_, path] in sort([[count(path), path] | some path, _ in places])
-		op := {
+		operation := {
 			"op": "replace",
 			"path": _path_in(path, names),
 			"value": _shaped(object.get(spec, path, null), places[path], object.get(names, [path], [])),

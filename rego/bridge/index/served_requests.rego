@@ -12,7 +12,7 @@ _entry_bound := 512
 #   By what a route may be found from a request, `{hostnames, paths}`: at each of its parents, for each hostname (`*`: any), by
 #   the paths that it matches or that are above these (`/`: any, `*`: unknown). A gRPC method is the path
 #   `/<service>/<method>`. Other routes than those at the paths above its own do not serve a request.
-served(type, spec) := {
+served_requests(type, spec) := {
 	"hostnames": names,
 	"paths": _paths_served(type, [object.get(rule, "matches", []) | some rule in spec.rules], most),
 } if {

@@ -25,16 +25,16 @@ _added := {
 }
 
 test_routes_are_found_by_parent_hostname_and_path if {
-	found := index.serving(_parent, "shop.example.com", "/cart") with data.index.served as _served
+	found := index.routes_serving(_parent, "shop.example.com", "/cart") with data.index.served as _served
 	found == {_route("b")}
-	nothing := index.serving("core/Service/shop/cart@frontend", "*", "*") with data.index.served as _served
+	nothing := index.routes_serving("core/Service/shop/cart@frontend", "*", "*") with data.index.served as _served
 	nothing == set()
 }
 
 test_a_changed_route_is_found_where_it_would_be if {
-	was := index.serving(_parent, "shop.example.com", "/cart") with data.index.served as _served
+	was := index.routes_serving(_parent, "shop.example.com", "/cart") with data.index.served as _served
 		with input as {"changes": {"upsert": [_added]}}
-	is := index.serving(_parent, "blog.example.com", "/posts") with data.index.served as _served
+	is := index.routes_serving(_parent, "blog.example.com", "/posts") with data.index.served as _served
 		with input as {"changes": {"upsert": [_added]}}
 	[was, is] == [set(), {_route("b")}]
 	names := index.served_names(_parent) with data.index.served as _served with input as {"changes": {"upsert": [_added]}}

@@ -8,7 +8,7 @@ import data.bridge.policy as policies
 # METADATA
 # description: |
 #   What a changed policy selected by what it selected by before, as `[policy, object]`.
-selected_before contains [policy, ref.object] if {
+former_selections contains [policy, ref.object] if {
 	some policy in input.keys
 	some ["selectors", _, type, text] in input.was[policy]
 	some ref in policies.selected_refs(policy, type, text)
@@ -22,11 +22,11 @@ old_paths := {path | some key in input.keys; some path in input.was[key]}
 # description: |
 #   The objects whose change reaches down the hierarchy: the changed objects, those that they were above before, and
 #   those that refer into a namespace whose grants changed.
-concerned_objects contains key if some key in input.keys
+dependent_objects contains key if some key in input.keys
 
-concerned_objects contains child if some ["parents", child] in old_paths
+dependent_objects contains child if some ["parents", child] in old_paths
 
-concerned_objects contains referrer if {
+dependent_objects contains referrer if {
 	some key in input.keys
 	keys.parse(key).type == "gateway.networking.k8s.io/ReferenceGrant"
 	some referrer in index.referrers(keys.parse(key).namespace)
@@ -34,4 +34,4 @@ concerned_objects contains referrer if {
 
 # METADATA
 # description: The policies among the concerned objects.
-changed_policies := {key | some key in concerned_objects; kinds.of_policy(key)}
+changed_policies := {key | some key in dependent_objects; kinds.of_policy(key)}

@@ -6,15 +6,15 @@ import data.bridge.lookup
 # description: |
 #   The routes that declare a parent (a Gateway, ListenerSet or frontend) for a hostname (`*`: any) and a path (see
 #   `served_entries`), whether they count or not.
-serving(parent, name, path) := {route |
+routes_serving(parent, name, path) := {route |
 	data.index.served[parent][_][name][path][route]
-	not route in lookup.touched
-} | object.get(changed, ["served", parent, concat("\n", [name, path])], set())
+	not route in lookup.changed_keys
+} | object.get(changed_entries, ["served", parent, concat("\n", [name, path])], set())
 
 # METADATA
 # description: All hostnames for which routes declare a parent.
 served_names(parent) := union({object.keys(data.index.served[parent][home]) | some home, _ in data.index.served[parent]}) | {name |
-	some joined, _ in changed.served[parent]
+	some joined, _ in changed_entries.served[parent]
 	name := split(joined, "\n")[0]
 }
 
@@ -37,7 +37,7 @@ some_served_paths(parent, name, beginning, most) := regex.find_n(
 _paths_text(parent, name) := concat("\n", array.concat(
 	[concat("\n", object.keys(by_path)) | by_path := data.index.served[parent][_][name]],
 	[path |
-		some joined, _ in changed.served[parent]
+		some joined, _ in changed_entries.served[parent]
 		[named, path] := split(joined, "\n")
 		named == name
 	],

@@ -7,7 +7,7 @@ import data.bridge.testing
 import data.bridge.v1
 
 _followed(objects, scopes, watched) := found if {
-	found := v1.followed with input as _asked(objects, {"scopes": scopes, "watched": watched})
+	found := v1.watch_results with input as _asked(objects, {"scopes": scopes, "watched": watched})
 }
 
 _held := testing.color("shop", "one", 2, [testing.ref("HTTPRoute", "cart")], {"theme": "dark"})
@@ -50,7 +50,7 @@ test_under_agrees_with_scopes if {
 	}
 }
 
-_compared := [[kind, node, scopes.at_or_below(kind, node), found] |
+_compared := [[kind, node, scopes.scopes_at_or_below(kind, node), found] |
 	nodes := _all_nodes
 	some kind in kinds.names
 	some node in nodes

@@ -9,34 +9,34 @@ import data.bridge.scopes
 
 # METADATA
 # description: |
-#   `followed`: of `scopes` (`{policyKind: [targets]}`, as `concerned` gives them) what `effective` would tell at each that is
+#   `watch_results`: of `scopes` (`{policyKind: [targets]}`, as `dependents` gives them) what `effective` would tell at each that is
 #   one of the targets `watched` or below it: `[{target, policyKind, paths, watched}]`, with an empty list of paths where no
 #   policy is left. What is gone is absent.
 # entrypoint: true
-followed := queries.input_problem if {
+watch_results := queries.input_problem if {
 	queries.input_problem
 } else := queries.scopes_problem if {
 	queries.scopes_problem
 } else := queries.keys_problem("watched") if {
 	queries.keys_problem("watched")
-} else := [told |
+} else := [entry |
 	some kind, targets in input.scopes
 	kinds.get(kind)
 	some scope in targets
-	hierarchy.canonical(scope) == scope
+	hierarchy.canonical_key(scope) == scope
 	scopes.acts_at(kind, scope)
 	nodes := {watched |
 		some object_key in scopes.objects_above(scope)
-		some watched in _watched_at[object_key]
-		scopes.is_within(kind, hierarchy.canonical(watched), scope)
+		some watched in _watched_by_object[object_key]
+		scopes.is_within(kind, hierarchy.canonical_key(watched), scope)
 	}
 	count(nodes) > 0
-	told := {
+	entry := {
 		"target": scope,
 		"policyKind": kind,
-		"paths": engine.at(kind, scope, object.get(input, "sourceNamespace", "")),
+		"paths": engine.policies_of(kind, scope, object.get(input, "sourceNamespace", "")),
 		"watched": sort(nodes),
 	}
 ]
 
-_watched_at[keys.parse(watched).object] contains watched if some watched in input.watched
+_watched_by_object[keys.parse(watched).object] contains watched if some watched in input.watched

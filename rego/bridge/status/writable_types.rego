@@ -8,7 +8,7 @@ import data.bridge.lib.levels
 # description: |
 #   The types of objects that anything may ever be written to by the policy kinds in force, of the `replicated` types and
 #   the policies themselves: those where it is their status, and those where it is annotations. What RBAC has to allow.
-written(replicated) := {
+writable_types(replicated) := {
 	"status": sort(types - annotated),
 	"annotations": sort(annotated),
 } if {
@@ -19,7 +19,7 @@ written(replicated) := {
 _managed := {name | some name in kinds.names; kinds.get(name).mode == "Manage"}
 
 _marked(replicated) := {type |
-	some name in marking
+	some name in marking_kinds
 	kind := kinds.get(name)
 	some type in (_declared(kind, replicated) | {type | kind.fanout == "EffectiveTargets"; some type in _acted_on(kind, replicated)})
 } | {type |

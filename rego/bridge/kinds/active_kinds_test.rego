@@ -13,10 +13,10 @@ _type := "acme.io/RatePolicy"
 _preset := {"rates": {"group": "acme.io", "kind": "RatePolicy", "effectiveTarget": "Gateway", "fanout": "None"}}
 
 _in_force(objects, presets) := {type: object.remove(kind, ["by", "traits"]) | some type, kind in found} if {
-	found := kinds.in_force with input as {"changes": {"upsert": objects}} with data.bridge.presets as presets
+	found := kinds.active_kinds with input as {"changes": {"upsert": objects}} with data.bridge.presets as presets
 }
 
-_normal(spec, layers) := object.union(kinds.normal(_type, spec), {"layers": layers})
+_normal(spec, layers) := object.union(kinds.normal_form(_type, spec), {"layers": layers})
 
 # K1
 test_a_preset_is_in_force if {

@@ -11,43 +11,43 @@ import data.bridge.policy as policies
 # description: |
 #   The policies and PolicyKinds whose acceptance may differ: the changed ones, those that share a target with one,
 #   those whose target changed.
-concerned_policies contains policy if some policy in changed_policies
+dependent_policies contains policy if some policy in changed_policies
 
-concerned_policies contains policy if {
-	some object_key in concerned_objects
-	some policy in attachment.targeting(object_key)
+dependent_policies contains policy if {
+	some object_key in dependent_objects
+	some policy in attachment.policies_targeting(object_key)
 	kinds.of_policy(policy)
 }
 
-concerned_policies contains policy if {
+dependent_policies contains policy if {
 	some concerned_policy in changed_policies
 	some ref in policies.declared_refs(concerned_policy)
-	some policy in attachment.targeting(ref.object)
+	some policy in attachment.policies_targeting(ref.object)
 	kinds.of_policy(policy)
 }
 
-concerned_policies contains policy if {
-	some [_, object_key] in selected_before
-	some policy in attachment.targeting(object_key)
+dependent_policies contains policy if {
+	some [_, object_key] in former_selections
+	some policy in attachment.policies_targeting(object_key)
 	kinds.of_policy(policy)
 }
 
 # Whatever labels an object had, what selected it then is among those that select such objects there.
-concerned_policies contains policy if {
+dependent_policies contains policy if {
 	some key in input.keys
 	parts := keys.parse(key)
-	some [policy, _] in index.selecting(parts.namespace, parts.type)
+	some [policy, _] in index.policies_selecting(parts.namespace, parts.type)
 	kinds.of_policy(policy)
 }
 
-concerned_policies contains policy if {
+dependent_policies contains policy if {
 	some ["targeted", target] in old_paths
-	some policy in attachment.targeting(target)
+	some policy in attachment.policies_targeting(target)
 	kinds.of_policy(policy)
 }
 
 # PolicyKinds may conflict with each other.
-concerned_policies contains key if {
+dependent_policies contains key if {
 	some changed in input.keys
 	keys.parse(changed).type == kinds.policykind_type
 	some name, _ in lookup.objects_in(kinds.policykind_type, "-")

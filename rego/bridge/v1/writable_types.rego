@@ -5,11 +5,11 @@ import data.bridge.status as reporting
 
 # METADATA
 # description: |
-#   `written`: the types of objects that the policy kinds in force may ever make the bridge write to, `{status, annotations}`,
+#   `writable_types`: the types of objects that the policy kinds in force may ever make the bridge write to, `{status, annotations}`,
 #   of those in `replicated` and of the policies themselves. From it follow the rights that a bridge needs.
 # entrypoint: true
-written := queries.input_problem if {
+writable_types := queries.input_problem if {
 	queries.input_problem
 } else := queries.error("InvalidInput", "replicated must be a list of <group>/<Kind>") if {
 	not queries.is_list("replicated")
-} else := reporting.written({type | some type in input.replicated})
+} else := reporting.writable_types({type | some type in input.replicated})

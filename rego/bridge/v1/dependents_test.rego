@@ -6,7 +6,7 @@ import data.bridge.v1
 _both := [_rule_one, testing.cart_pay]
 
 _concerned(objects, key, paths) := [found.scopes, found.policies] if {
-	found := v1.concerned with input as _asked(objects, {"keys": [key], "was": {key: paths}})
+	found := v1.dependents with input as _asked(objects, {"keys": [key], "was": {key: paths}})
 }
 
 test_a_route_concerns_its_rules_and_the_policies_that_name_it if {
@@ -68,7 +68,7 @@ test_a_gateway_concerns_what_keeps_its_status_for_gateways_above_it if {
 		testing.resource("acme.io/v1", "TlsPolicy", "shop", "tls"),
 		{"targetRefs": [testing.service_ref("cart")]},
 	)
-	found := v1.concerned with data.objects as testing.stored([policy])
+	found := v1.dependents with data.objects as testing.stored([policy])
 		with data.index as testing.stored_index([policy])
 		with input as _asked([kind], {"keys": ["gateway.networking.k8s.io/Gateway/infra/public"], "was": {}})
 	found.scopes["acme.io/TlsPolicy"] == ["core/Service/shop/cart"]

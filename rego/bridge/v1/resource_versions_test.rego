@@ -10,18 +10,18 @@ _held_objects := {"core": {
 }}
 
 test_held_gives_the_version_of_every_object if {
-	v1.held == {"core": {
+	v1.resource_versions == {"core": {
 		"Service": {"shop": {"a": "1", "b": "2"}, "infra": {"c": ""}},
 		"Namespace": {"-": {"shop": "3"}},
 	}} with data.objects as _held_objects
 }
 
 test_nothing_is_held_before_a_fill if {
-	v1.held == {} with data.objects as {}
+	v1.resource_versions == {} with data.objects as {}
 }
 
 test_linked_counts_the_entries_of_each_part if {
-	v1.linked == {"parents": 3, "children": 0, "own": 2, "extended": 3, "referrers": 3, "served": 2} with data.index as {
+	v1.index_sizes == {"parents": 3, "children": 0, "own": 2, "extended": 3, "referrers": 3, "served": 2} with data.index as {
 		"parents": {"g/X/n": {"x": {"g/A/n": {"a": [], "b": false}}, "y": {"g/A/n": {"a": []}}}},
 		"children": {},
 		"own": {"parents": {"g/X/n": {"x": []}}, "children": {"g/X/n": {"x": []}}},
@@ -32,7 +32,7 @@ test_linked_counts_the_entries_of_each_part if {
 }
 
 test_linked_counts_each_policy_at_a_target_and_by_a_selector if {
-	v1.linked == {"attached": 3, "selectors": 2, "limited": 1} with data.index as {
+	v1.index_sizes == {"attached": 3, "selectors": 2, "limited": 1} with data.index as {
 		"attached": {"example.com/P": {"x": {"p": true, "q": true}, "y": {"p": true}}},
 		"selectors": {"shop": {"core/Service": {"{}": {"p": true, "q": true}}}},
 		"limited": {"example.com/P": {"p": true}},

@@ -5,47 +5,47 @@ import data.bridge.lib.leaves
 # METADATA
 # description: |
 #   A keyed side as it was written, `{spec, origins}`. Its lists are lists again, and its pointers have places.
-listed(side) := side if {
+plain_side(side) := side if {
 	not side.rules
 } else := {"spec": spec, "origins": origins} if {
 	names := {leaves.segments(pointer): {name: place | some place, name in list.order} | some pointer, list in side.lists}
-	spec := json.patch(side.spec, [op |
+	spec := json.patch(side.spec, [operation |
 		some [_, pointer] in sort([[count(split(pointer, "/")), pointer] |
 			some pointer in (object.keys(side.lists) | side.units)
 		])
 		segments := leaves.segments(pointer)
 		value := object.get(side.spec, segments, null)
-		op := {
+		operation := {
 			"op": "replace",
-			"path": _path_placed(segments, names),
-			"value": _written(value, object.get(side.lists, pointer, null)),
+			"path": _plain_path(segments, names),
+			"value": _plain_value(value, object.get(side.lists, pointer, null)),
 		}
-		_still_there(value, pointer, side)
+		_is_still_keyed(value, pointer, side)
 	])
-	origins := {_placed(leaves.segments(pointer), names): origin | some pointer, origin in side.origins}
+	origins := {_plain_pointer(leaves.segments(pointer), names): origin | some pointer, origin in side.origins}
 }
 
 # What stood in the keyed form may have given way to a value of another shape.
-_still_there(value, pointer, side) if {
+_is_still_keyed(value, pointer, side) if {
 	side.lists[pointer]
 	is_object(value)
 }
 
-_still_there(value, pointer, side) if {
+_is_still_keyed(value, pointer, side) if {
 	pointer in side.units
 	is_array(value)
 }
 
-_written(value, null) := value[0]
+_plain_value(value, null) := value[0]
 
-_written(value, list) := [value[name] | some name in list.order] if list.append == false
+_plain_value(value, list) := [value[name] | some name in list.order] if list.append == false
 
-_written(value, list) := [value[name][0] | some name in list.order] if list.append
+_plain_value(value, list) := [value[name][0] | some name in list.order] if list.append
 
-_placed(segments, names) := leaves.pointer(_path_placed(segments, names))
+_plain_pointer(segments, names) := leaves.pointer(_plain_path(segments, names))
 
 # As an array of keys, which json.patch needs for an empty key.
-_path_placed(segments, names) := [segment |
+_plain_path(segments, names) := [segment |
 	some index, raw in segments
 	segment := _place(raw, object.get(names, [array.slice(segments, 0, index)], null))
 ]

@@ -10,7 +10,7 @@ _marked_service := object.union(testing.service("cart", []), {
 
 test_shown_is_each_objects_status_annotations_and_version if {
 	asked := {"objects": ["core/Service/shop/cart", "core/Namespace/-/shop", "core/Service/shop/gone"]}
-	found := v1.shown with input as asked
+	found := v1.current_statuses with input as asked
 		with data.objects as testing.stored([_marked_service, testing.resource("v1", "Namespace", "", "shop")])
 	found == {
 		"core/Service/shop/cart": {"status": _marked_service.status, "annotations": {"a": "b"}, "resourceVersion": "7"},
@@ -29,7 +29,7 @@ _marked(former) := found if {
 		object.union(testing.service("stock", []), {"metadata": {"annotations": {"old.io/OldPolicyAffected": "true"}}}),
 	]
 	kinds := v1.kinds_in_force with data.objects as testing.stored(objects)
-	found := v1.marked with data.objects as testing.stored(objects) with data.kinds as kinds with input as {"former": former}
+	found := v1.marked_objects with data.objects as testing.stored(objects) with data.kinds as kinds with input as {"former": former}
 }
 
 # S4

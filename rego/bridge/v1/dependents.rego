@@ -13,73 +13,73 @@ import data.bridge.scopes
 
 # METADATA
 # description: |
-#   `concerned`: what a change of the objects `keys` may concern, `{scopes: {policyKind: [targets]}, objects, policies}`:
+#   `dependents`: what a change of the objects `keys` may concern, `{scopes: {policyKind: [targets]}, objects, policies}`:
 #   the effective targets to compute anew, with those that were computed before at `objects`, and the policies and
 #   PolicyKinds whose acceptance may differ. `was` holds by key the index paths that the object had before. A policy
 #   kind that is described otherwise concerns all its policies: that is not said here.
 # entrypoint: true
-concerned := queries.keys_problem("keys") if {
+dependents := queries.keys_problem("keys") if {
 	queries.keys_problem("keys")
 } else := {
 	"scopes": {kind: sort(nodes) | some kind, nodes in _concerned_scopes},
-	"objects": sort(queries.concerned_objects),
-	"policies": sort(queries.concerned_policies),
+	"objects": sort(queries.dependent_objects),
+	"policies": sort(queries.dependent_policies),
 }
 
 _concerned_scopes[kind] contains scope if {
 	some kind in kinds.names
-	some object_key in queries.concerned_objects
-	some scope in scopes.at_or_below(kind, object_key)
+	some object_key in queries.dependent_objects
+	some scope in scopes.scopes_at_or_below(kind, object_key)
 }
 
 _concerned_scopes[kind] contains scope if {
 	some kind in kinds.names
 	some frontend in _concerned_frontends
-	some scope in scopes.at_or_below(kind, frontend)
+	some scope in scopes.scopes_at_or_below(kind, frontend)
 }
 
 _concerned_scopes[kind] contains scope if {
 	some policy in queries.changed_policies
 	kind := keys.parse(policy).type
 	some ref in policies.declared_refs(policy)
-	some scope in scopes.at_or_below(kind, _node(kind, ref.key))
+	some scope in scopes.scopes_at_or_below(kind, _node(kind, ref.key))
 }
 
 _concerned_scopes[kind] contains scope if {
 	some ["attached", kind, target] in queries.old_paths
 	kinds.get(kind)
-	some scope in scopes.at_or_below(kind, _node(kind, target))
+	some scope in scopes.scopes_at_or_below(kind, _node(kind, target))
 }
 
 _concerned_scopes[kind] contains scope if {
-	some [policy, object_key] in queries.selected_before
+	some [policy, object_key] in queries.former_selections
 	kind := keys.parse(policy).type
 	kinds.get(kind)
-	some scope in scopes.at_or_below(kind, _node(kind, object_key))
+	some scope in scopes.scopes_at_or_below(kind, _node(kind, object_key))
 }
 
 # A Direct kind's statuses that are kept for what stands above its targets (semantics S3).
 _concerned_scopes[kind] contains scope if {
 	some kind in kinds.names
-	outcomes.kept_above(kind)
+	outcomes.keeps_status_above(kind)
 	count(lookup.namespaces_of(kind)) > 0
-	some object_key in queries.concerned_objects
+	some object_key in queries.dependent_objects
 	some below in hierarchy.objects_below(object_key)
-	some policy in attachment.targeting(below)
+	some policy in attachment.policies_targeting(below)
 	keys.parse(policy).type == kind
-	some scope in scopes.at_or_below(kind, below)
+	some scope in scopes.scopes_at_or_below(kind, below)
 }
 
 # A Direct kind's refs that count only below a GatewayClass (semantics T1).
 _concerned_scopes[kind] contains scope if {
 	some kind in kinds.names
-	kinds.direct(kind)
-	some policy in index.limited(kind)
+	kinds.is_direct(kind)
+	some policy in index.class_limited_policies(kind)
 	some ref in policies.named_refs(policy)
 	ref.class
-	some object_key in queries.concerned_objects
+	some object_key in queries.dependent_objects
 	ref.object in hierarchy.objects_below(object_key)
-	some scope in scopes.at_or_below(kind, _node(kind, ref.key))
+	some scope in scopes.scopes_at_or_below(kind, _node(kind, ref.key))
 }
 
 # A ref may name a section that is gone; then its object is asked.
@@ -92,13 +92,13 @@ _node(kind, key) := attachment.place(kind, key) if {
 # Frontends whose object changed, and those of a consumer route that changed or is gone: it replaces the others' routes
 # for its namespace (semantics P6).
 _concerned_frontends contains frontend if {
-	some key in queries.concerned_objects
+	some key in queries.dependent_objects
 	frontend := keys.frontend(key)
 	count(index.declared_children(frontend)) > 0
 }
 
 _concerned_frontends contains frontend if {
-	some key in queries.concerned_objects
+	some key in queries.dependent_objects
 	some frontend in index.declared_parents(key)
 	keys.is_frontend(frontend)
 	keys.parse(frontend).namespace != keys.parse(key).namespace

@@ -10,13 +10,13 @@ import data.bridge.scopes
 
 # METADATA
 # description: |
-#   The policies that affect an object, by policy kind and place; what `affected` is told. From what lies in the object, and
+#   The policies that affect an object, by policy kind and place; what `affected_status` is told. From what lies in the object, and
 #   from all that the policies reach that name it as a target.
-acting(object_key) := {name: places |
-	some name in marking
-	marks := {[mark[1], row.policy] |
-		some row in (_rows_in(name, object_key) | _rows_of_targeting(name, object_key))
-		some mark in row.marks
+affecting_policies(object_key) := {name: places |
+	some name in marking_kinds
+	marks := {[mark[1], outcome.policy] |
+		some outcome in (_outcomes_in(name, object_key) | _outcomes_of_targeting(name, object_key))
+		some mark in outcome.marks
 		mark[0] == object_key
 	}
 	count(marks) > 0
@@ -26,21 +26,21 @@ acting(object_key) := {name: places |
 	}
 }
 
-_rows_in(policy_kind, object_key) := {row |
+_outcomes_in(policy_kind, object_key) := {outcome |
 	some node in ({object_key} | hierarchy.sections(object_key))
 	scopes.acts_at(policy_kind, node)
-	some row in outcomes.at_target(policy_kind, node)
+	some outcome in outcomes.outcomes_at(policy_kind, node)
 }
 
-_rows_of_targeting(policy_kind, object_key) := {row |
+_outcomes_of_targeting(policy_kind, object_key) := {outcome |
 	some policy in _targeting(policy_kind, object_key)
-	some scope in scopes.reached(policy)
-	some row in outcomes.at_target(policy_kind, scope)
-	row.policy == policy
+	some scope in scopes.reachable_scopes(policy)
+	some outcome in outcomes.outcomes_at(policy_kind, scope)
+	outcome.policy == policy
 }
 
 _targeting(policy_kind, object_key) := {policy |
-	some policy in attachment.targeting(object_key)
+	some policy in attachment.policies_targeting(object_key)
 	keys.parse(policy).type == policy_kind
 }
 
@@ -48,7 +48,7 @@ _targeting(policy_kind, object_key) := {policy |
 # description: |
 #   The policies in whose status there is no room for an object, by policy kind and place (semantics S3). From all policies
 #   that the object may be an ancestor of.
-unreported(object_key) := {name: places |
+unreported_policies(object_key) := {name: places |
 	some name in kinds.names
 	kinds.get(name).mode == "Manage"
 	kinds.get(name).statusShape == "Ancestors"
@@ -66,12 +66,12 @@ unreported(object_key) := {name: places |
 }
 
 _below_or_at(policy_kind, object_key) := ({policy |
-	not kinds.direct(policy_kind)
-	some scope in scopes.at_or_below(policy_kind, object_key)
-	some row in outcomes.at_target(policy_kind, scope)
-	policy := row.policy
+	not kinds.is_direct(policy_kind)
+	some scope in scopes.scopes_at_or_below(policy_kind, object_key)
+	some outcome in outcomes.outcomes_at(policy_kind, scope)
+	policy := outcome.policy
 } | {policy |
-	kinds.direct(policy_kind)
+	kinds.is_direct(policy_kind)
 	some below in hierarchy.objects_below(object_key)
 	some policy in _targeting(policy_kind, below)
 }) | _targeting(policy_kind, object_key)

@@ -15,7 +15,7 @@ test_policies_that_are_not_overridden_on_some_path_affect_target_and_effective_t
 	]
 	acting := [found |
 		some key in [_cart, testing.cart_route, _gateway_key, "core/Namespace/-/shop"]
-		found := status.acting(key) with input as testing.changed(policies)
+		found := status.affecting_policies(key) with input as testing.changed(policies)
 	]
 	wide := {"example.com/ColorPolicy/infra/wide"}
 	acting == [
@@ -32,7 +32,7 @@ test_an_object_that_a_full_status_leaves_out_is_found_from_it if {
 	full := object.union(_timeout([testing.service_ref("cart")]), {"status": {"ancestors": others}})
 	found := [unreported |
 		some key in [_cart, "core/Service/shop/other"]
-		unreported := status.unreported(key) with input as testing.changed([full, testing.service("other", [])])
+		unreported := status.unreported_policies(key) with input as testing.changed([full, testing.service("other", [])])
 	]
 	found == [{"example.com/TimeoutPolicy": {"": {_slow}}}, {}]
 }
@@ -49,6 +49,6 @@ test_a_gateway_that_a_full_status_leaves_out_is_found_from_what_lies_below_it if
 		object.union(testing.color("shop", "warm", 1, [_cart_ref], {"theme": "dark"}), filled),
 		object.union(_timeout([testing.service_ref("cart")]), filled),
 	]
-	found := status.unreported(_gateway_key) with input as {"changes": {"upsert": array.concat(others, array.concat(kinds, policies))}}
+	found := status.unreported_policies(_gateway_key) with input as {"changes": {"upsert": array.concat(others, array.concat(kinds, policies))}}
 	found == {"example.com/ColorPolicy": {"": {_warm}}, "example.com/TimeoutPolicy": {"": {_slow}}}
 }

@@ -5,12 +5,12 @@ import data.bridge.v1
 
 test_written_types_are_told_for_what_is_replicated if {
 	described := testing.policykind(object.union(testing.timeout_kind, {"fanout": "None"}))
-	v1.written == {"status": ["core/Service", "example.com/TimeoutPolicy"], "annotations": []} with input as {
+	v1.writable_types == {"status": ["core/Service", "example.com/TimeoutPolicy"], "annotations": []} with input as {
 		"replicated": ["core/Service"],
 		"changes": {"upsert": [described]},
 	}
 }
 
 test_what_is_replicated_has_to_be_a_list if {
-	v1.written.error.code == "InvalidInput" with input as {"replicated": "core/Service"}
+	v1.writable_types.error.code == "InvalidInput" with input as {"replicated": "core/Service"}
 }

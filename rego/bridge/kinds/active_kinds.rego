@@ -15,10 +15,10 @@ policykind_type := "policybridge.io/PolicyKind"
 # METADATA
 # description: |
 #   A policy kind in force by its `<group>/<Kind>`, with all defaults. `data.kinds` is what the replicator stored of
-#   `in_force`; a query that changes a PolicyKind asks the rule itself.
-get(type) := data.kinds[type] if not changed
+#   `active_kinds`; a query that changes a PolicyKind asks the rule itself.
+get(type) := data.kinds[type] if not has_changes
 
-get(type) := in_force[type] if changed
+get(type) := active_kinds[type] if has_changes
 
 # METADATA
 # description: The policy kind of a policy; undefined where its kind is none.
@@ -26,14 +26,14 @@ of_policy(policy_key) := get(keys.type_of(policy_key))
 
 # METADATA
 # description: The names of all policy kinds in force.
-names := {name | some name, _ in data.kinds} if not changed
+names := {name | some name, _ in data.kinds} if not has_changes
 
-names := object.keys(in_force) if changed
+names := object.keys(active_kinds) if has_changes
 
 # METADATA
 # description: The query changes what describes policy kinds.
-changed if {
-	some key in lookup.touched
+has_changes if {
+	some key in lookup.changed_keys
 	keys.parse(key).type in {policykind_type, crd_type}
 }
 
@@ -42,14 +42,14 @@ changed if {
 #   All policy kinds in force, by `<group>/<Kind>`. One that makes no sense with its PolicyKind is what it is without it, or
 #   without what its CRD says: a layer that makes no sense changes nothing. `layers` names those that count, `by` is a hash of
 #   the description (see `stamp`), `traits` what follows from it (see `traits_of`).
-in_force[type] := object.union(description, {
+active_kinds[type] := object.union(description, {
 	"layers": [layer.name | some layer in layers],
 	"by": description_hash(description),
 	"traits": traits_of(description),
 }) if {
 	some type in described_types
-	layers := [candidate | some candidate in candidate_layers(type); not problem(merged(candidate))][0]
-	description := normal(type, merged(layers))
+	layers := [candidate | some candidate in candidate_layers(type); not problem(merge_layers(candidate))][0]
+	description := normal_form(type, merge_layers(layers))
 }
 
 # METADATA
@@ -84,5 +84,5 @@ verdict(policykind_key) := {"status": "False", "reason": "Invalid", "message": m
 	message := sprintf("%s is described by the older PolicyKind %s", [type, keys.parse(winner).name])
 } else := {"status": "False", "reason": "Invalid", "message": message} if {
 	type := type_of_spec(lookup.get(policykind_key).spec)
-	message := problem(merged(layers_of(type, declared_specs[type])))
+	message := problem(merge_layers(layers_of(type, declared_specs[type])))
 } else := {"status": "True", "reason": "Accepted", "message": "PolicyKind is in force"}
