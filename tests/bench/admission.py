@@ -1,4 +1,4 @@
-"""Figures of the webhook: its answers over TLS against the same decision asked of OPA itself."""
+"""Figures of the webhook: its answers over TLS against OPA as a webhook, and against OPA's data API."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ import aiohttp
 from bridge.admission.endpoint import MUTATING_PATH
 from bridge.admission.issuing import new_authority, new_server
 from tests.bench.figures import figure, percentile, processor_time, progress, spread_of
+from tests.bench.opa_webhook import opa_webhook
 
 BRIDGE = Path(sys.executable).parent / "bridge"
 CLIENTS = (1, 16, 64)
@@ -78,13 +79,24 @@ REVIEW = {
 }
 
 
+# A Constraint on a type that nothing here has, without which the shipped rules are not queried for a Deployment.
+EVERY_TYPE = {
+    "apiVersion": "policybridge.io/v1alpha1",
+    "kind": "Constraint",
+    "metadata": {"name": "every-type"},
+    "spec": {"policy": "bench.nothing", "match": {}},
+}
+NOTHING = 'package bench.nothing\n\nviolation contains {"msg": "no name"} if not input.review.name\n'
+
+
 @dataclass(frozen=True, slots=True)
 class Served:
-    """A bridge with a webhook: its process, where it serves, and its OPA."""
+    """A bridge with a webhook: its process, where it serves, its OPA, and a folder with the certificate."""
 
     pid: int
     url: str
     opa_url: str
+    folder: Path
     context: ssl.SSLContext
 
     def connector(self) -> aiohttp.TCPConnector:
@@ -93,14 +105,22 @@ class Served:
 
 
 async def measure(_: int) -> None:
-    """Measure latencies at 1, 16 and 64 clients, and how many requests a second of one processor answers."""
-    async with webhook() as served, aiohttp.ClientSession(connector=served.connector()) as session:
-        await _compare(session, served)
+    """Measure latencies at 1, 16 and 64 clients, and how many requests a second of one processor answers.
+
+    Once of a type that no shipped rule is about, and once of one that a Constraint matches.
+    """
+    for judged in (False, True):
+        async with (
+            webhook(judged=judged) as served,
+            opa_webhook(served.folder, POLICY, served.context) as alone,
+            aiohttp.ClientSession(connector=served.connector()) as session,
+        ):
+            await _compare(session, served, alone, judged=judged)
 
 
 @asynccontextmanager
-async def webhook() -> AsyncIterator[Served]:
-    """A bridge whose webhook decides by POLICY."""
+async def webhook(*, judged: bool = False) -> AsyncIterator[Served]:
+    """A bridge whose webhook decides by POLICY, and with `judged` by a Constraint too."""
     now = dt.datetime.now(dt.UTC)
     authority = new_authority(now)
     context = ssl.create_default_context(cadata=authority.certificate.decode())
@@ -110,6 +130,8 @@ async def webhook() -> AsyncIterator[Served]:
         Path(folder, "tls.key").write_bytes(pair.key)
         Path(folder, "objects").mkdir()
         Path(folder, "objects", "policy.json").write_text(json.dumps(_config_map()))
+        if judged:
+            Path(folder, "objects", "constraint.json").write_text(json.dumps(EVERY_TYPE))
         async with _serving(Path(folder), context) as served:
             async with aiohttp.ClientSession(connector=served.connector()) as session:
                 await _in_force(session, served)
@@ -120,7 +142,12 @@ def _config_map() -> dict[str, Any]:
     """The policy as its author hands it in."""
     labels = {"openpolicyagent.org/policy": "rego"}
     metadata = {"name": "placement", "namespace": "opa-policies", "labels": labels}
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"placement.rego": POLICY}}
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": metadata,
+        "data": {"placement.rego": POLICY, "nothing.rego": NOTHING},
+    }
 
 
 async def _in_force(session: aiohttp.ClientSession, served: Served) -> None:
@@ -133,9 +160,10 @@ async def _in_force(session: aiohttp.ClientSession, served: Served) -> None:
             await asyncio.sleep(0.1)
 
 
-async def _compare(session: aiohttp.ClientSession, served: Served) -> None:
+async def _compare(session: aiohttp.ClientSession, served: Served, alone: str, *, judged: bool) -> None:
     sides: dict[str, Callable[[int], Any]] = {
         "opa": lambda clients: _ask(session, f"{served.opa_url}/v1/data/{DECISION}", {"input": OBJECT}, clients),
+        "opa_webhook": lambda clients: _ask(session, f"{alone}/", REVIEW, clients),
         "webhook": lambda clients: _ask(session, f"{served.url}{MUTATING_PATH}?timeout=10s", REVIEW, clients),
     }
     for clients in CLIENTS:
@@ -149,13 +177,18 @@ async def _compare(session: aiohttp.ClientSession, served: Served) -> None:
                 after = processor_time(served.pid)
                 used += (after or 0) - (before or 0) if name == "webhook" else 0
         for name, took in found.items():
-            figure(f"admission_{name}", percentile(took, 0.5), "ms", clients=clients, **spread_of(took))
+            figure(f"admission_{name}", percentile(took, 0.5), "ms", clients=clients, judged=judged, **spread_of(took))
         for share, named in ((0.5, "p50"), (0.99, "p99")):
-            ratio = percentile(found["webhook"], share) / percentile(found["opa"], share)
-            figure(f"admission_ratio_{named}", ratio, "ratio", clients=clients)
+            for other, figure_name in (("opa", "admission_ratio"), ("opa_webhook", "admission_to_opa_webhook")):
+                ratio = percentile(found["webhook"], share) / percentile(found[other], share)
+                figure(f"{figure_name}_{named}", ratio, "ratio", clients=clients, judged=judged)
         if used:
             figure(
-                "admission_requests_a_second_of_processor", len(found["webhook"]) / used, "requests/s", clients=clients
+                "admission_requests_a_second_of_processor",
+                len(found["webhook"]) / used,
+                "requests/s",
+                clients=clients,
+                judged=judged,
             )
 
 
@@ -199,7 +232,7 @@ async def _serving(folder: Path, context: ssl.SSLContext) -> AsyncIterator[Serve
     drained: asyncio.Task[None] | None = None
     try:
         async with asyncio.timeout(120):
-            served = await _address(process, context)
+            served = await _address(process, folder, context)
         drained = asyncio.create_task(_drain(process))
         yield served
     finally:
@@ -209,7 +242,7 @@ async def _serving(folder: Path, context: ssl.SSLContext) -> AsyncIterator[Serve
             await asyncio.gather(drained, return_exceptions=True)
 
 
-async def _address(process: asyncio.subprocess.Process, context: ssl.SSLContext) -> Served:
+async def _address(process: asyncio.subprocess.Process, folder: Path, context: ssl.SSLContext) -> Served:
     told: dict[str, dict[str, Any]] = {}
     if process.stderr is None:
         raise RuntimeError("the bridge's log cannot be read")
@@ -217,7 +250,7 @@ async def _address(process: asyncio.subprocess.Process, context: ssl.SSLContext)
         event = json.loads(line)
         told[event["event"]] = event
         if told.keys() >= {"running", "OPA is filled", "admission is served"}:
-            return Served(process.pid, told["admission is served"]["at"], told["running"]["opa"], context)
+            return Served(process.pid, told["admission is served"]["at"], told["running"]["opa"], folder, context)
     raise RuntimeError(f"the bridge ended: {told}")
 
 

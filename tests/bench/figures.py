@@ -11,10 +11,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+FIGURES: list[dict[str, Any]] = []  # all that were printed
+
 
 def figure(name: str, value: float, unit: str, **more: Any) -> None:
     """Print one figure. `more` says what it was measured with."""
-    print(json.dumps({"figure": name, "value": _short(value), "unit": unit, **_shortened(more)}), flush=True)
+    found = {"figure": name, "value": _short(value), "unit": unit, **_shortened(more)}
+    FIGURES.append(found)
+    print(json.dumps(found), flush=True)
 
 
 def progress(text: str) -> None:

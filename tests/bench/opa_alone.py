@@ -22,7 +22,7 @@ from bridge.resources import rego_root
 from bridge.tools import ensure
 from tests.bench.figures import figure, opa_below, progress
 from tests.bench.load import Load, as_created, custom_resources, policy_kind
-from tests.bench.queries import all_rules, one_target
+from tests.bench.queries import all_rules, links_of_all, one_target
 
 WHERE = "opa_alone"
 SMALL = 10  # the small load has this fraction of the routes
@@ -97,6 +97,7 @@ async def measure(routes: int) -> None:
             medians[count] = await one_target(session, url, opa_below(os.getpid()), load, WHERE)
             for query in ("effective", "outcomes"):
                 await all_rules(session, url, opa_below(os.getpid()), load, WHERE, query)
+            await links_of_all(session, url, opa_below(os.getpid()), load, WHERE)
     small, large = medians
     ratio = medians[large] / medians[small]
     figure("effective_one_rule_size_ratio", ratio, "ratio", small=small, large=large, where=WHERE)

@@ -7,18 +7,24 @@ import time
 from typing import Any
 
 import aiohttp
+import msgspec
 
+from bridge.replicator.declared import Reading
+from bridge.replicator.pruning import prune
 from tests.bench.figures import figure, percentile, processor_time, spread_of
-from tests.bench.load import POLICY_KIND, Load
+from tests.bench.load import POLICY_KIND, Load, as_created
 
 ONE_TARGET = 300  # queries of one rule
 BATCH = 1_000
+_JSON = {"Content-Type": "application/json"}
+LINKS_BATCH = 500  # objects in one query, as the bridge sends it
 
 
 async def ask(session: aiohttp.ClientSession, url: str, name: str, asked: dict[str, Any]) -> tuple[Any, float, float]:
     """A query's result, what OPA needed for it and what it took from here, both in seconds."""
     began = time.perf_counter()
-    async with session.post(f"{url}/v1/data/bridge/v1/{name}?metrics=true", json={"input": asked}) as response:
+    document = f"{url}/v1/data/bridge/v1/{name}?metrics=true"
+    async with session.post(document, data=msgspec.json.encode({"input": asked}), headers=_JSON) as response:
         answer = await response.json()
     took = time.perf_counter() - began
     if response.status != 200 or "error" in answer.get("result", {"error": ""}):
@@ -61,6 +67,23 @@ async def all_rules(
     figure(f"{query}_all_rules_opa", inside / len(rules) * 1e6, "us/target", seconds=inside, **more)
     figure(f"{query}_all_rules_wall", outside / len(rules) * 1e6, "us/target", seconds=outside, **more)
     _processor(f"{query}_all_rules_cpu", before, processor_time(pid), len(rules), **more)
+
+
+async def links_of_all(session: aiohttp.ClientSession, url: str, pid: int | None, load: Load, where: str) -> None:
+    """Measure `links`, which makes links and facts, for all objects of the load in batches."""
+    reads, _, _ = await ask(session, url, "links_read", {})
+    reading = Reading(reads)
+    objects = [reading.of(prune(as_created(obj))) for obj in load.objects()]
+    inside = 0.0
+    before = processor_time(pid)
+    for start in range(0, len(objects), LINKS_BATCH):
+        batch = objects[start : start + LINKS_BATCH]
+        _, opa, _ = await ask(session, url, "links", {"objects": batch, "reads": reading.fields})
+        inside += opa
+    more = {"objects": len(objects), "batch": LINKS_BATCH, "routes": load.routes, "where": where}
+    figure("links_opa", inside / len(objects) * 1e6, "us/object", seconds=inside, **more)
+    if before is not None and (after := processor_time(pid)) is not None:
+        figure("links_cpu", (after - before) / len(objects) * 1e6, "us/object", **more)
 
 
 def _processor(name: str, before: float | None, after: float | None, count: int, **more: Any) -> None:

@@ -20,6 +20,7 @@ from tests.bench.api import ROUTES, list_raw, patch, session_of
 from tests.bench.cluster import PAGE, cluster_of, fill_floor, fill_of, memory_of
 from tests.bench.figures import figure, opa_below, percentile, processor_time, progress, spread_of, step
 from tests.bench.load import GATEWAY_API, Load, namespace_of
+from tests.bench.queries import LINKS_BATCH
 from tests.bench.sidecar import Sidecar, running_bridge
 from tests.controlplane.plane import ControlPlane
 
@@ -27,7 +28,6 @@ WHERE = "replication"
 CHANGES = 600
 BURST = 2_000
 AT_ONCE = 16  # changes of a burst under way at once
-LINKS_BATCH = 500  # as the bridge asks
 IDLE = 20.0  # seconds
 _LOOK = 0.0005  # seconds between two looks at OPA
 _SELDOM = 0.02  # the same where much is under way, which looks would slow down
