@@ -71,7 +71,7 @@ async def all_rules(
 
 async def links_of_all(session: aiohttp.ClientSession, url: str, pid: int | None, load: Load, where: str) -> None:
     """Measure `links`, which makes links and facts, for all objects of the load in batches."""
-    reads, _, _ = await ask(session, url, "links_read", {})
+    reads, _, _ = await ask(session, url, "link_fields", {})
     reading = Reading(reads)
     objects = [reading.of(prune(as_created(obj))) for obj in load.objects()]
     inside = 0.0
