@@ -99,7 +99,7 @@ class Walk:
             await self.replicator.filled.wait()
         await self.notices.until_written(DEADLINE)
         keys = [str(key) for key in self.source.objects]
-        differing = await self._opa.query("differing_facts", {"keys": keys})
+        differing = await self._opa.query("stale_facts", {"keys": keys})
         assert differing == [], after
         assert set(_keys(await self._opa.get("facts") or {})) <= set(keys), after
 

@@ -17,8 +17,11 @@ served_requests(type, spec) := {
 	"paths": _paths_served(type, [object.get(rule, "matches", []) | some rule in spec.rules], most),
 } if {
 	names := _names_served(object.get(spec, "hostnames", []))
-	most := min([_path_bound, floor(_entry_bound / (count(names) * max([count(spec.parentRefs), 1])))])
+	most := _most_paths(count(names), count(spec.parentRefs))
 }
+
+# Many routes have as many hostnames and parents.
+_most_paths(hostnames, parents) := min([_path_bound, floor(_entry_bound / (hostnames * max([parents, 1])))])
 
 _names_served(hostnames) := {lower(name) | some name in hostnames} if {
 	count(hostnames) > 0

@@ -17,7 +17,7 @@ import data.bridge.queries
 links := queries.error("InvalidInput", "objects must be a list of objects with apiVersion, kind and metadata.name") if {
 	not queries.is_list("objects")
 	not queries.is_list("keys")
-} else := queries.error("OtherFields", "links reads other fields now than reads has: ask links_read again") if {
+} else := queries.error("OtherFields", "links reads other fields now than reads has: query link_fields again") if {
 	object.get(input, "reads", link_fields) != link_fields
 } else := {key: declared |
 	some obj in _linked_objects
