@@ -1,6 +1,6 @@
 """What README.md and docs/ show of commands is what the commands say.
 
-A console block's commands are run by bash, at a terminal of 120 columns, in a folder that has `examples`, `deploy` and
+A console block's commands are run by bash, at a terminal of 120 columns, in a folder that has `examples`, `deploy`, `rego` and
 the files that the page shows (a yaml block whose first line is `# name.yaml`). `…` stands for what the page leaves out:
 a line of its own for lines, within a line for text. After a command with `# cut` more lines may stand between and
 around those that are shown. Commands of which nothing is shown, and those that need more than a folder, are not run.
@@ -114,14 +114,14 @@ def _fits(shown: list[str], said: list[str], *, cut: bool) -> bool:
     "command", COMMANDS, ids=[f"{command.page.relative_to(ROOT)}: {command.line[:60]}" for command in COMMANDS]
 )
 def test_a_command_says_what_the_page_shows(
-    command: Command, served: str, bridge_path: Path, environment: dict[str, str], tmp_path: Path
+    command: Command, served: str, bridge_path: Path, opa_path: Path, environment: dict[str, str], tmp_path: Path
 ) -> None:
-    for name in ("examples", "deploy"):
+    for name in ("examples", "deploy", "rego"):
         (tmp_path / name).symlink_to(ROOT / name)
     for name, text in FILE.findall(command.page.read_text()):
         (tmp_path / name).write_text(text)
     more = {
-        "PATH": f"{bridge_path.parent}:{environment['PATH']}",
+        "PATH": f"{bridge_path.parent}:{opa_path.parent}:{environment['PATH']}",
         "BRIDGE_OPA_URL": "" if "--manifests" in command.line else served,
     }
     line = ["bash", "-c", ADDRESS.sub(served, command.line)]
