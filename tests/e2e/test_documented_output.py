@@ -1,9 +1,9 @@
-"""What README.md and docs/ show of commands is what the commands say.
+"""The output of commands in README.md and docs/ is their real output.
 
-A console block's commands are run by bash, at a terminal of 120 columns, in a folder that has `examples`, `deploy`, `rego` and
-the files that the page shows (a yaml block whose first line is `# name.yaml`). `…` stands for what the page leaves out:
-a line of its own for lines, within a line for text. After a command with `# cut` more lines may stand between and
-around those that are shown. Commands of which nothing is shown, and those that need more than a folder, are not run.
+bash runs the commands of each console block at a terminal of 120 columns, in a folder with `examples`, `deploy`, `rego`
+and the files on the page (a yaml block whose first line is `# name.yaml`). `…` stands for text that the page leaves
+out: on a line of its own for lines, within a line for text. After a command with `# cut`, more lines can be between and
+around the lines on the page. The test skips commands without output, and commands that need more than a folder.
 """
 
 from __future__ import annotations
