@@ -9,7 +9,7 @@ import pytest
 from bridge.model.keys import Key
 from bridge.modules import joint_decision
 from bridge.modules.assembling import HIERARCHY, STRATEGIES, assemble, digest
-from bridge.modules.generating import generated
+from bridge.modules.generating import Generating, generated, no_view
 from bridge.modules.places import Places
 from bridge.modules.shipped import Shipped
 from bridge.modules.submissions import Submission
@@ -47,6 +47,21 @@ def test_placement_decision_of_a_module_gets_its_joint_decision(path: tuple[str,
     modules = generated([submission("a", "package team.placement\n")], decision=path)
     assert (joint_decision.FILE in modules) == made
     assert not made or "".join(f'["{part}"]' for part in path) in modules[joint_decision.FILE]
+
+
+async def test_joint_decision_follows_the_settings() -> None:
+    paths = [("team", "placement")]
+
+    async def nothing(_: object) -> tuple[()]:
+        return ()
+
+    generating = Generating(no_view, nothing, lambda: paths[-1])
+    submissions = [submission("a", "package team\n")]
+    assert (await generating.look(), await generating.look()) == (True, False)
+    assert '"team/placement"' in generating.modules(submissions)[joint_decision.FILE]
+    paths.append(("team", "other"))
+    assert await generating.look()
+    assert '"team/other"' in generating.modules(submissions)[joint_decision.FILE]
 
 
 def test_names_are_paths_of_their_own() -> None:
