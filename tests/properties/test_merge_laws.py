@@ -140,8 +140,9 @@ def test_outcomes_agree_with_origins(engine: Engine, stack: list[Entry], options
         kept = {pointer for pointer in own if origins.get(pointer) == entry["policy"]}
         outcome = "Programmed" if kept == own else "PartiallyProgrammed" if kept else "Overridden"
         assert entry["outcome"] == outcome
-        assert set(entry["overriddenBy"]) <= set(origins.values()) - {entry["policy"]}
-        # A policy that an empty one keeps out is overridden by nothing that has an origin.
+        # An empty policy that keeps others out has no origin.
+        empty = {key_of(other) for other, member in enumerate(stack) if not member.spec}
+        assert set(entry["overriddenBy"]) <= {*origins.values(), *empty} - {entry["policy"]}
         if all(other.spec for other in stack) and any(
             value_at(spec, names_in(pointer)) != {} for pointer in own - kept
         ):

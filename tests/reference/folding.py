@@ -12,7 +12,7 @@ from itertools import groupby
 
 from tests.reference import custom
 from tests.reference.kinds import PolicyKind, age
-from tests.reference.merging import Owner, Tree, apply
+from tests.reference.merging import Owner, Tree, apply, leaves
 from tests.reference.objects import Node
 from tests.reference.policies import Policy
 
@@ -31,7 +31,11 @@ class Side:
 
 
 class Winners(dict[Node, set[Node]]):
-    """For each policy those that can win over it."""
+    """For each policy those that can win over it; `atomic` has those that can by keeping it out as a whole."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.atomic: dict[Node, set[Node]] = {}
 
     def note(self, losers: Iterable[Side], winners: Iterable[Side]) -> None:
         """Each of these winners can win over each of these losers."""
@@ -51,17 +55,24 @@ class Winners(dict[Node, set[Node]]):
             for upper, established in enumerate(sides[:lower]):
                 strategy = strategy_of(upper, lower)
                 if not strategy.endswith("Overrides"):
-                    self.note([established], [challenger])
+                    self._note_pair(strategy, established, challenger)
                 if not strategy.endswith("Defaults"):
-                    self.note([challenger], [established])
+                    self._note_pair(strategy, challenger, established)
+
+    def _note_pair(self, strategy: str, loser: Side, winner: Side) -> None:
+        self.note([loser], [winner])
+        if strategy.startswith("Atomic"):
+            for node in loser.policies:
+                self.atomic[node] = self.atomic.get(node, set()) | set(winner.policies) - {node}
 
 
 @dataclass(frozen=True)
 class Fold:
-    """The effective spec, and for each policy those that can win over it (O3)."""
+    """The effective spec, for each policy those that can win over it (O3), and the policies that the order has."""
 
     tree: Tree
     winners: Winners
+    ordered: frozenset[Node] = frozenset()
 
 
 def ordered(places: list[Place]) -> list[Place]:
@@ -102,7 +113,8 @@ def _inherited(kind: PolicyKind, sides: list[Side], levels: list[str]) -> Fold:
             order = join(strategy_of(lower - 1, lower), order, sides[lower].order, merge)
     else:
         order = _bottom_up(sides, merge)
-    return Fold(applied(order), winners)
+    there = {node for tree in order for nodes in leaves(tree).values() for node in nodes}
+    return Fold(applied(order), winners, frozenset(there))
 
 
 def _may_be_parent(kind: PolicyKind, level: str) -> bool:

@@ -23,6 +23,7 @@ def outcome_of(policy: Policy, fold: Fold) -> tuple[str, list[Node]]:
     lost = own - kept
     there = {node for pointer, nodes in origins.items() if lost & at_and_above(pointer) for node in nodes}
     by = there & can_win or {node for nodes in origins.values() for node in nodes} & can_win
+    by = by or fold.ordered & fold.winners.atomic.get(policy.node, set())
     return (PARTIALLY if kept or shared else OVERRIDDEN), sorted(by | shared, key=str)
 
 

@@ -13,14 +13,12 @@ explanations(policy_kind, node, source) := [object.union(entry_of(path, attached
 	some [path, attached] in stacks(policy_kind, node, source)
 ]
 
-_steps(attached, root) := array.flatten([_steps_of(attached, index) | some index, _ in _explained_joins(attached)]) if {
+_steps(attached, root) := plain_steps(attached) if {
+	within_bounds(attached, root)
+	kinds.traits(kind_of(attached)).plain
+} else := array.flatten([_steps_of(attached, index) | some index, _ in joins(kind_of(attached), attached)]) if {
 	within_bounds(attached, root)
 } else := []
-
-# The joins of a stack with what each says of itself.
-_explained_joins(attached) := joins(kind_of(attached), attached) if {
-	not kinds.traits(kind_of(attached)).plain
-} else := joins_of_sides(kind_of(attached), sides(kind_of(attached), attached), {})
 
 # The steps within a side, then the one that joins it to those before it.
 _steps_of(attached, index) := array.concat(
@@ -42,7 +40,7 @@ _steps_of(attached, index) := array.concat(
 		step := _step(established, challenger, found[index], precedence(array.slice(found, 0, index + 1), item_ranks), item_ranks)
 	],
 ) if {
-	found := _explained_joins(attached)
+	found := joins(kind_of(attached), attached)
 	item_ranks := ranks(kind_of(attached), attached)
 }
 
@@ -63,19 +61,9 @@ _in_stack_order(found) := array.concat(
 )
 
 _step(established, challenger, join, ordered, item_ranks) := object.union(
-	{"established": established, "challenger": challenger, "strategy": join.strategy, "winner": _winner_of[join.strategy]},
+	{"established": established, "challenger": challenger, "strategy": join.strategy, "winner": winner_of[join.strategy]},
 	_outcome_of_step(ordered, item_ranks),
 )
-
-# Whose values remain where both sides have one. Under None only the more specific of the two has a say (semantics C2).
-_winner_of := {
-	"None": "Challenger",
-	"AtomicDefaults": "Challenger",
-	"PatchDefaults": "Challenger",
-	"AtomicOverrides": "Established",
-	"PatchOverrides": "Established",
-	"Custom": "Both",
-}
 
 _outcome_of_step(ordered, _) := {"error": ordered.error} if ordered.error
 

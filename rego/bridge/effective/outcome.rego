@@ -52,15 +52,19 @@ _has_a_part(attached, policy, lost) if {
 	count(_joint_owners(attached, policy)) > 0
 }
 
-# The origins at and below the lost pointers; where there are none, all that contributed; of both those that can win
-# (semantics O3).
+# The policies that set the lost pointers or what is below them; else all that set something; of both those that can win. Else the
+# policies that kept this one out as a whole, though they set nothing themselves (semantics O3).
 _overriding(_, _, lost) := set() if count(lost) == 0
 
 _overriding(attached, policy, lost) := winners if {
 	count(lost) > 0
 	winners := _winners(attached, policy, _owners_at(lost, _origins(attached, policy))) | _joint_owners(attached, policy)
 	count(winners) > 0
-} else := _winners(attached, policy, _contributors(attached)) if {
+} else := winners if {
+	count(lost) > 0
+	winners := _winners(attached, policy, _contributors(attached))
+	count(winners) > 0
+} else := {winner | some winner in _owners_in_order(attached); wins_atomically(attached, winner, policy)} if {
 	count(lost) > 0
 }
 
@@ -76,6 +80,13 @@ _owners_at(lost, origins) := {owner | some pointer in lost; some owner in merge.
 }
 
 _contributors(attached) := {owner | some origin in merged_stack(attached).origins; some owner in merge.as_list(origin)}
+
+# The policies in the order of precedence, whether they set something or not.
+_owners_in_order(attached) := {owner |
+	some element in precedence(joins(kind_of(attached), attached), ranks(kind_of(attached), attached)).elements
+	some origin in side(element).origins
+	some owner in merge.as_list(origin)
+}
 
 # A leaf that several made together belongs to none of them as a whole, and in part to each (semantics F9).
 _joint_owners(attached, policy) := {owner |

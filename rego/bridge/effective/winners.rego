@@ -42,21 +42,33 @@ _closeness(policy_kind) := "Closest" if {
 	not kinds.get(policy_kind).parentLevels
 } else := "Parents"
 
-_strategy_of_policies(attached, winner, loser) := [strategy |
-	some upper in _places(attached)[winner]
-	some lower in _places(attached)[loser]
-	upper < lower
-	strategy := _strategy_of_pair(attached, upper, lower)
-	strategy in {"AtomicOverrides", "PatchOverrides", "Custom"}
-][0] if {
-	true
-} else := [strategy |
-	some lower in _places(attached)[winner]
-	some upper in _places(attached)[loser]
-	upper < lower
-	strategy := _strategy_of_pair(attached, upper, lower)
-	strategy in {"AtomicDefaults", "PatchDefaults", "Custom", "None"}
-][0]
+_strategy_of_policies(attached, winner, loser) := _winning_strategies(attached, winner, loser)[0]
+
+# The strategies of the pairs that the two make, each at its places: first those where the winner is the established one.
+_winning_strategies(attached, winner, loser) := array.concat(
+	[strategy |
+		some upper in _places(attached)[winner]
+		some lower in _places(attached)[loser]
+		upper < lower
+		strategy := _strategy_of_pair(attached, upper, lower)
+		strategy in {"AtomicOverrides", "PatchOverrides", "Custom"}
+	],
+	[strategy |
+		some lower in _places(attached)[winner]
+		some upper in _places(attached)[loser]
+		upper < lower
+		strategy := _strategy_of_pair(attached, upper, lower)
+		strategy in {"AtomicDefaults", "PatchDefaults", "Custom", "None"}
+	],
+)
+
+# METADATA
+# description: One policy of a stack can keep another one out as a whole, also where it sets nothing (semantics O3).
+wins_atomically(attached, winner, loser) if {
+	winner != loser
+	some strategy in _winning_strategies(attached, winner, loser)
+	startswith(strategy, "Atomic")
+}
 
 # By policy its places among the sides that are joined, `[side, place within]`, from the top.
 _places(attached) := {policy: [[number, within]] | some number, side_policies in found; some within, policy in side_policies} if {
