@@ -42,7 +42,7 @@ def exceeds(text: bytes, most: int) -> bool:
     # Where an item of a list follows another, a level ends before the next begins. Within a text both counts cancel.
     if opened <= most or opened - text.count(b"},{") - text.count(b"],[") <= most:
         return False
-    brackets = _brackets(text)
+    brackets = _outside_texts(text, _NO_MARKS)
     # Wide values without depth vanish in a few cheap rounds, each of which takes one level off every branch.
     left = brackets
     for _ in range(_ROUNDS):
@@ -52,10 +52,11 @@ def exceeds(text: bytes, most: int) -> bool:
     return _depth(brackets) > most
 
 
-def _brackets(text: bytes) -> bytes:
-    """The brackets of JSON text, without those inside its texts."""
-    marks = _without_escapes(text).translate(None, _NO_MARKS).replace(b'""', b"")
-    return b"".join(marks.split(b'"')[::2])
+def _outside_texts(text: bytes, ignored: bytes) -> bytes:
+    """JSON text without its texts, their quotes and the `ignored` signs."""
+    # Two quotes without a sign between them change nothing, and each part of a split takes memory.
+    kept = _without_escapes(text).translate(None, ignored).replace(b'""', b"")
+    return b"".join(kept.split(b'"')[::2])
 
 
 def _depth(brackets: bytes) -> int:
@@ -66,7 +67,7 @@ def has_more_values(text: bytes, most: int) -> bool:
     """Whether JSON text has more than so many fields and items. Costs little for a text with few commas."""
     if _separators(text) <= most:  # those within texts included
         return False
-    return _separators(_without_texts(text)) > most
+    return _separators(_outside_texts(text, _PLAIN)) > most
 
 
 def _separators(text: bytes) -> int:
@@ -86,13 +87,6 @@ def cut(text: bytes, most: int) -> bytes:
         start = value.end() + 1  # behind the bracket that ends it
     kept.append(text[start:])
     return b"".join(kept)
-
-
-def _without_texts(text: bytes) -> bytes:
-    """The brackets and commas of JSON text that are not within its texts."""
-    # Two quotes without a sign between them change nothing, and each part of a split takes memory.
-    kept = _without_escapes(text).translate(None, _PLAIN).replace(b'""', b"")
-    return b"".join(kept.split(b'"')[::2])
 
 
 def _without_escapes(text: bytes) -> bytes:
