@@ -213,10 +213,10 @@ async def refused_policy_kinds(opa: Opa) -> list[tuple[Key, str]]:
     ]
 
 
-async def undiscovered(opa: Opa) -> list[tuple[Key, str]]:
-    """The CRDs that are labelled as policy kinds and make none, each with the reason."""
-    found: dict[str, str] = await opa.query("discovery_problems", {})
-    return [(parse_key(key), why) for key, why in sorted(found.items())]
+async def undescribed(opa: Opa) -> dict[str, Entry]:
+    """The types of policies that no policy kind in force describes, `{message, crd?, near?}` by `<group>/<Kind>`."""
+    found: dict[str, Entry] = await opa.query("undescribed", {})
+    return {type_id: found[type_id] for type_id in sorted(found)}
 
 
 async def explain_missing(opa: Opa, targets: Iterable[Key], error: QueryError) -> None:

@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Literal
 
 from bridge import __version__
+from bridge.answers.targets import first_of
 from bridge.cli.options import Input, kubectl_has_a_cluster
 
 _ENOUGH = 1 << 30  # bytes free; a build of kube-apiserver by Go needs several times as much, the rest far less
 _PATIENCE = 5.0  # seconds for an OPA or an API server to answer
+_NAMED = 5  # policy kinds that a check names
 _OLDEST_PYTHON = (3, 11)
 
 State = Literal["ok", "missing", "optional", "unchecked"]
@@ -94,14 +96,18 @@ async def _opa(source: Input) -> Check:
     try:
         async with Opa(url, token=source.token, timeout=_PATIENCE, tls=TlsFiles(*source.tls)) as opa:
             kinds = await opa.query("types", {})
+            undescribed = sorted(await opa.query("undescribed", {}))
             revision = (await opa.answer(f"{QUERIES}/types", {})).revision
     except OpaError as error:
         mend = "start it with the configuration that `bridge opa-config` prints, and `bridge run --opa` beside it"
         return Check("opa server", "missing", str(error), why, mend)
     policies = sum(about["policy"] for about in kinds.values())
-    return Check(
-        "opa server", "ok", f"{url}: modules {revision or 'of no bundle'}, {policies} policy kinds in force", why
-    )
+    found = f"{url}: modules {revision or 'of no bundle'}, {policies} policy kinds in force"
+    if undescribed:
+        found += f"; not described: {first_of(undescribed, _NAMED)}"
+        mend = "`bridge init policykind --from-crd NAME` prints a PolicyKind to complete; a typo in a manifest is fixed there"
+        return Check("opa server", "missing", found, why, mend)
+    return Check("opa server", "ok", found, why)
 
 
 async def _api_server(kubeconfig: Path | None, kube_context: str | None) -> Check:

@@ -115,8 +115,11 @@ async def listed_policies(opa: Opa, kind: str | None, namespace: str | None, sel
 
 
 async def listed_kinds(opa: Opa, kind: str | None) -> list[Entry]:
-    """Every policy kind: `{policyKind, class, mode, effectiveTarget, strategies, source, accepted, message}`."""
-    from bridge.answers.asking import refused_policy_kinds
+    """Every policy kind: `{policyKind, class, mode, effectiveTarget, strategies, source, accepted, message}`.
+
+    Types of policies that no policy kind describes are `not described` in `accepted`.
+    """
+    from bridge.answers.asking import refused_policy_kinds, undescribed
 
     in_force = await opa.query("kinds_in_force", {})
     listed = [
@@ -137,6 +140,11 @@ async def listed_kinds(opa: Opa, kind: str | None) -> list[Entry]:
         for key, message in await refused_policy_kinds(opa):
             refused = {"policyKind": key.name, "class": "", "mode": "", "effectiveTarget": "", "strategies": []}
             listed.append({**refused, "source": ["PolicyKind"], "accepted": "False", "message": message})
+    for name, about in (await undescribed(opa)).items():
+        if kind in {None, name}:
+            unknown = {"policyKind": name, "class": "", "mode": "", "effectiveTarget": "", "strategies": []}
+            source = ["CRD"] if "crd" in about else []
+            listed.append({**unknown, "source": source, "accepted": "not described", "message": about["message"]})
     return listed
 
 

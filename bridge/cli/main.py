@@ -25,6 +25,7 @@ from bridge.cli.get import get
 from bridge.cli.graph import graph
 from bridge.cli.help_text import ExampleCommand, debug_option
 from bridge.cli.impact import impact
+from bridge.cli.init import init
 from bridge.cli.opa_config import opa_config
 from bridge.cli.placement import placement
 from bridge.cli.plain import tell
@@ -42,7 +43,7 @@ from bridge.cli.webhook_config import webhook_config
 
 _INTERRUPTED = 130  # as a shell reports a program that SIGINT ended
 _BROKEN_PIPE = 141  # as a shell reports a program that SIGPIPE ended
-_COMMANDS: tuple[ExampleCommand, ...] = (
+_COMMANDS: tuple[click.Command, ...] = (
     effective,
     explain,
     request,
@@ -64,6 +65,7 @@ _COMMANDS: tuple[ExampleCommand, ...] = (
     webhook_config,
     rbac,
     crds,
+    init,
     uninstall_status,
     doctor,
     completion,

@@ -83,10 +83,12 @@ async def _read(settings: Settings, asked: Asked, *, in_cluster: bool) -> tuple[
 
 
 async def _facts(engine: Engine, settings: Settings, cluster: Asked | None) -> Facts:
+    from bridge.answers.asking import undescribed
     from bridge.runtime.access import Facts, explained_kinds, replicated_types
     from bridge.runtime.world import plural_by_rule
 
     kinds = explained_kinds(await engine.opa.query("kinds_in_force", {}), served=cluster is not None)
+    kinds += [name for name, about in (await undescribed(engine.opa)).items() if "crd" in about]
     replicated = [*replicated_types(settings), *kinds]
     written = await engine.opa.query("writable_types", {"replicated": replicated})
     if cluster is not None:

@@ -140,7 +140,8 @@ def opened(source: Input, types: Sequence[str] = (), *, follow: bool = False) ->
 
 async def tell_problems(engine: Engine) -> bool:
     """Print what is wrong with manifests and with PolicyKinds, one line each; whether the input is at fault."""
-    from bridge.answers.asking import refused_policy_kinds, undiscovered
+    from bridge.answers.asking import refused_policy_kinds, undescribed
+    from bridge.model.keys import parse_key
 
     at_fault = tell_faults(engine)
     for key, message in await refused_policy_kinds(engine.opa):
@@ -149,11 +150,11 @@ async def tell_problems(engine: Engine) -> bool:
         at_fault = at_fault or position is not None
         level = "error" if position else "warning"
         tell(f"{level}: {where}PolicyKind {key.name} is not in force: {message}")
-    for key, message in await undiscovered(engine.opa):
-        # Its author may be somebody else, and a PolicyKind may describe it anyway: the input is not at fault.
-        position = engine.position(key)
+    for type_id, about in (await undescribed(engine.opa)).items():
+        # The author of a CRD may be somebody else: the input is not at fault.
+        position = engine.position(parse_key(about["crd"])) if "crd" in about else None
         where = f"{position[0]}:{position[1]}: " if position else ""
-        tell(f"warning: {where}CRD {key.name} makes no policy kind: {message}")
+        tell(f"warning: {where}{type_id}: {about['message']}")
     return at_fault
 
 

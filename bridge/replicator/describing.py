@@ -21,7 +21,7 @@ class Describing:
         self._writer = writer
         self._intake = intake
         self._types = types
-        self._undiscovered: dict[str, str] = {}  # as was told last: CRDs with the policy label, and what is wrong
+        self._undescribed: dict[str, dict[str, str]] = {}  # types of policies, as logged last
 
     async def describe(self) -> None:
         """Store the policy kinds in force, and have their objects delivered.
@@ -31,12 +31,14 @@ class Describing:
         """
         kinds = await self._writer.ask("kinds_in_force")
         await self._writer.put_kinds(kinds)
-        self._intake.want(self._types | {kind for kind, about in kinds.items() if about["layers"] != ["Preset"]})
-        await self._tell_undiscovered()
+        undescribed: dict[str, dict[str, str]] = await self._writer.ask("undescribed")
+        served = {kind for kind, about in kinds.items() if about["layers"] != ["Preset"]}
+        # Policies that nothing describes have no effect, and readers see where they are attached.
+        self._intake.want(self._types | served | {kind for kind, about in undescribed.items() if "crd" in about})
+        self._log_undescribed(undescribed)
 
-    async def _tell_undiscovered(self) -> None:
-        found: dict[str, str] = await self._writer.ask("discovery_problems")
-        for crd, why in found.items():
-            if self._undiscovered.get(crd) != why:
-                log.warning("a CRD with the policy label makes no policy kind", crd=crd, why=why)
-        self._undiscovered = found
+    def _log_undescribed(self, found: dict[str, dict[str, str]]) -> None:
+        for kind, about in found.items():
+            if self._undescribed.get(kind) != about:
+                log.warning("policy kind not described", kind=kind, why=about["message"], crd=about.get("crd", ""))
+        self._undescribed = found

@@ -124,7 +124,7 @@ def test_a_crd_whose_label_is_no_class_is_told_where_it_stands(bridge: Run, tmp_
     answer = bridge("status", "--manifests", file)
     assert answer.returncode == 0
     why = "label gateway.networking.k8s.io/policy: Odd is none of Direct, Inherited, true"
-    assert f"warning: {file}:1: CRD oddpolicies.example.com makes no policy kind: {why}" in _lines(answer.stderr)
+    assert f"warning: {file}:1: example.com/OddPolicy: {why}" in _lines(answer.stderr)
 
 
 @pytest.mark.parametrize(

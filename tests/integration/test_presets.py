@@ -60,4 +60,4 @@ async def test_the_crds_say_nothing_else_than_the_presets(opa: Opa, crds: dict[s
 async def test_every_policy_of_the_release_is_a_policy_kind(opa: Opa, crds: dict[str, Any]) -> None:
     changes = {"upsert": list(crds.values())}
     assert (await opa.query("kinds_in_force", {"changes": changes})).keys() == crds.keys()
-    assert await opa.query("discovery_problems", {"changes": changes}) == {}
+    assert await opa.query("undescribed", {"changes": changes}) == {}

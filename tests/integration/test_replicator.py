@@ -403,7 +403,7 @@ links[key] := entries if {
 }
 links_read := ["/apiVersion", "/kind", "/metadata"]
 kinds_in_force := {}
-undiscovered := {}
+undescribed := {}
 stamps := {}
 """
     bundle = build_bundle({"poison.rego": poison}, {}, ["bridge"])

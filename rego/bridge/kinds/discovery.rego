@@ -88,6 +88,8 @@ _may_be_of_policies(type, _) if presets[type]
 
 _may_be_of_policies(type, _) if declared_specs[type]
 
+_may_be_of_policies(type, _) if type == input.guessedType
+
 # Objects are read in that version, so its schema is the one that they fit.
 _preferred_version(crd) := sort({[rank, version] |
 	some version in crd.spec.versions
@@ -104,17 +106,7 @@ _version_rank(name) := [_stages[stage], 0 - to_number(major), 0 - to_number(conc
 
 _stages := {"": 0, "beta": 1, "alpha": 2}
 
-# METADATA
-# description: |
-#   Why a CRD with the label makes no policy kind, by its key; a label whose value is none of those that there are is told,
-#   not guessed. Where a preset or a PolicyKind makes it one, there is nothing to tell.
-discovery_problems[crd.key] := message if {
-	some type, crd in crds
-	crd.label != ""
-	not active_kinds[type]
-	message := _undiscovered(type)
-}
-
+# Why a CRD with the label makes no policy kind; a label with an unknown value is reported, not guessed.
 _undiscovered(type) := "no version of it is served" if {
 	crds[type].version == ""
 } else := sprintf("label %s: %s is none of Direct, Inherited, true", [policy_label, crds[type].label]) if {

@@ -6,6 +6,7 @@ import data.bridge.hierarchy
 import data.bridge.lib.keys
 import data.bridge.queries
 import data.bridge.scopes
+import data.bridge.topology
 
 # METADATA
 # description: |
@@ -17,7 +18,9 @@ explain := queries.input_problem if {
 	queries.input_problem
 } else := _target_problem if {
 	_target_problem
-} else := [entry |
+} else := array.concat(_explained, _undescribed)
+
+_explained := [entry |
 	some [node, kind] in sort({[scope, kind] |
 		some kind in queries.policy_kinds
 		some scope in scopes.scopes_at_or_below(kind, hierarchy.canonical_key(input.target))
@@ -30,6 +33,15 @@ explain := queries.input_problem if {
 		"links": hierarchy.rejected_links(node),
 	}
 	(count(entry.paths) + count(entry.attachments)) + count(entry.links) > 0
+]
+
+# Policies on the way to the target that no policy kind describes: they count nowhere (semantics K6).
+_undescribed := [{"target": target, "policyKind": type, "paths": [], "attachments": attachments, "links": []} |
+	not input.policyKind
+	target := hierarchy.canonical_key(input.target)
+	found := topology.undescribed_above(target)
+	some type in sort({keys.parse(one.policy).type | some one in found})
+	attachments := sort({one | some one in found; keys.parse(one.policy).type == type})
 ]
 
 _target_problem := queries.error("InvalidInput", "target must be a key, <group>/<Kind>/<namespace>/<name>[#<section>]") if {

@@ -40,8 +40,22 @@ policykinds := sort({concat("/", [kinds.policykind_type, "-", name]) |
 
 # METADATA
 # description: |
-#   `discovery_problems`: by the CRD's key, why a CRD with the label of policies makes no policy kind by itself.
+#   `undescribed`: the types of policies that no policy kind in force describes, `{message, crd?, near?}` by `<group>/<Kind>`:
+#   the key of the CRD, and the policy kind that is probably meant.
 # entrypoint: true
-discovery_problems := queries.input_problem if {
+undescribed := queries.input_problem if {
 	queries.input_problem
-} else := kinds.discovery_problems
+} else := kinds.undescribed
+
+# METADATA
+# description: |
+#   `guessed`: what a PolicyKind of the type `guessedType` (`<group>/<Kind>`) probably has, from its CRD: a list of `{field, value,
+#   why}`. Empty where no CRD defines the type.
+# entrypoint: true
+guessed := queries.input_problem if {
+	queries.input_problem
+} else := queries.error("InvalidInput", "guessedType must be a type, <group>/<Kind>") if {
+	not is_string(object.get(input, "guessedType", null))
+} else := kinds.guessed(input.guessedType) if {
+	true
+} else := []

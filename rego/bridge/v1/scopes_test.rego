@@ -42,6 +42,6 @@ test_a_crd_whose_label_is_no_class_is_told if {
 		},
 	)
 	message := "label gateway.networking.k8s.io/policy: Odd is none of Direct, Inherited, true"
-	found := v1.discovery_problems with input as testing.changed([crd])
-	found == {"apiextensions.k8s.io/CustomResourceDefinition/-/odds.acme.io": message}
+	found := v1.undescribed with input as testing.changed([crd])
+	found == {"acme.io/Odd": {"crd": "apiextensions.k8s.io/CustomResourceDefinition/-/odds.acme.io", "message": message}}
 }

@@ -1,0 +1,115 @@
+"""`bridge init`: first versions of files that a person completes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bridge.answers.errors import CommandError, NameNotFoundError
+from bridge.cli.help_text import ExampleCommand, debug_option
+from bridge.cli.options import OPA_TOKEN_VARIABLE, OPA_VARIABLE, Input, read_input
+
+if TYPE_CHECKING:
+    from bridge.runtime.engine import Engine
+
+_EXAMPLES = (
+    ("From a CRD in a file", "bridge init policykind --from-crd crds/ratelimitpolicies.yaml"),
+    ("From a CRD of the cluster", "bridge init policykind --from-crd ratelimitpolicies.kuadrant.io"),
+)
+
+Guess = dict[str, Any]  # `{field, value, why}`
+
+
+@click.group(short_help="A first PolicyKind for a CRD")
+def init() -> None:
+    """Print first versions of resources, to complete and apply."""
+
+
+@init.command("policykind", cls=ExampleCommand, examples=_EXAMPLES, short_help="A PolicyKind guessed from a CRD")
+@click.option("--from-crd", "crd", metavar="FILE|NAME", required=True, help="A file or folder with CRDs, or the name of a CRD.")
+@click.option("--opa", "opa_url", metavar="URL", help=f"NAME is in the OPA that a bridge fills (or {OPA_VARIABLE}).")
+@click.option("--opa-token-file", metavar="FILE", envvar=OPA_TOKEN_VARIABLE, help="Bearer token for that OPA.")
+@click.option("--kubeconfig", metavar="FILE", help="NAME is in this cluster. Default: the one that kubectl talks to.")
+@click.option("--context", "kube_context", metavar="NAME", help="The context in the kubeconfig.")
+@debug_option
+@click.pass_context
+def policykind(
+    ctx: click.Context,
+    crd: str,
+    opa_url: str | None,
+    opa_token_file: str | None,
+    kubeconfig: str | None,
+    kube_context: str | None,
+) -> None:
+    """Print a PolicyKind guessed from a CRD, with the reason of each guess as a comment.
+
+    Of a file or folder with several CRDs those that define policies without a policy kind are taken. NAME is that of a CRD
+    or a kind.
+    """
+    from bridge.cli.reading import read
+
+    if is_file := Path(crd).exists():
+        source = Input(manifests=(crd,))
+    else:
+        source = read_input(opa_url, opa_token_file, (), kubeconfig, kube_context)
+
+    async def ask(engine: Engine) -> list[str]:
+        return await _policy_kinds(engine, "" if is_file else crd)
+
+    texts, code = read(source, ask)
+    click.echo("---\n".join(texts), nl=False)
+    ctx.exit(code)
+
+
+async def _policy_kinds(engine: Engine, name: str) -> list[str]:
+    from bridge.answers.asking import undescribed
+    from bridge.answers.kind_names import resolve_kind
+
+    opa = engine.opa
+    crds: dict[str, Any] = await opa.get("objects/apiextensions.k8s.io/CustomResourceDefinition/-") or {}
+    types = {f"{crd['spec']['group']}/{crd['spec']['names']['kind']}": plural for plural, crd in crds.items()}
+    if name:
+        plurals = {type_id: [plural.partition(".")[0]] for type_id, plural in types.items()}
+        chosen = [type_id for type_id, plural in types.items() if plural == name]
+        chosen = chosen or [resolve_kind(name, plurals, "CRD")]
+    else:
+        unknown = (await undescribed(opa)).keys()
+        chosen = list(types) if len(types) == 1 else sorted(types.keys() & unknown)
+    if not chosen:
+        raise NameNotFoundError("no CRD there defines policies that are not described")
+    return [_written(type_id, types[type_id], await _guesses(engine, type_id)) for type_id in chosen]
+
+
+async def _guesses(engine: Engine, type_id: str) -> list[Guess]:
+    found: list[Guess] = await engine.opa.query("guessed", {"guessedType": type_id})
+    if not found:
+        raise CommandError(f"the CRD of {type_id} serves no version")
+    return found
+
+
+def _written(type_id: str, plural: str, guesses: list[Guess]) -> str:
+    """The PolicyKind as YAML with comments."""
+    import yaml
+
+    group, _, kind = type_id.partition("/")
+    lines = [
+        f"# Guessed from the CRD {plural}: check each line (docs/reference/policykind.md has every field).",
+        "apiVersion: policybridge.io/v1alpha1",
+        "kind: PolicyKind",
+        "metadata:",
+        f"  name: {plural}",
+        "spec:",
+        f"  group: {group}",
+        f"  kind: {kind}",
+        "  # Observe computes effective policies and writes nothing. Manage also writes statuses, and needs controllerName.",
+        "  mode: Observe",
+    ]
+    for guess in guesses:
+        lines.append(f"  # {guess['field']}: {guess['why']}")
+        # A mapping of scalars alone would become one line in braces.
+        flow = None if isinstance(guess["value"], list | dict) else False
+        text = yaml.safe_dump({guess["field"]: guess["value"]}, sort_keys=False, default_flow_style=flow, width=110)
+        lines += [f"  {line}" for line in text.splitlines()]
+    return "\n".join(lines) + "\n"

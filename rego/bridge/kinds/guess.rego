@@ -1,0 +1,68 @@
+package bridge.kinds
+
+# METADATA
+# description: |
+#   What a PolicyKind of a type probably has, from its CRD, in the order in which people write it: a list of `{field, value,
+#   why}`, with what the guess is made from. A value that nobody can guess from a schema is the most common one. Undefined
+#   where no CRD defines the type. `input.guessedType` names the type.
+guessed(type) := array.flatten([
+	_guessed_class(type),
+	_guessed_targets(type),
+	_guessed_level(type),
+	_guess("crossNamespace", object.get(shape, "crossNamespace", "Forbidden"), _reasons.crossNamespace[_says(shape, "crossNamespace")]),
+	[_guess(field, value, _reasons.merging) | _guessed_classname(type) == "Inherited"; some field, value in schema_form(type)],
+	_guessed_same_level(type),
+	_guess("statusShape", object.get(shape, "statusShape", "Conditions"), _reasons.statusShape[_says(shape, "statusShape")]),
+]) if {
+	crds[type].version != ""
+	shape := schema_shape(type)
+}
+
+_guess(field, value, why) := {"field": field, "value": value, "why": why}
+
+_says(shape, field) if {
+	shape[field]
+} else := false
+
+_reasons := {
+	"crossNamespace": {
+		true: "a target ref has the field namespace, so another namespace must grant it",
+		false: "a target ref has no field namespace",
+	},
+	"statusShape": {
+		true: "the fields of status in the schema",
+		false: "the schema has neither status.ancestors nor status.conditions",
+	},
+	"merging": "the schema has wrappers, or a field by which a policy chooses its strategy",
+	"older": "nothing in the schema merges policies: of two for one target the older has it",
+}
+
+_guessed_classname(type) := labelled_class(type) if {
+	true
+} else := "Inherited" if {
+	_merges(type)
+} else := "Direct"
+
+_guessed_class(type) := _guess("class", labelled_class(type), "the label of the CRD") if {
+	labelled_class(type)
+} else := _guess("class", "Inherited", "the schema has wrappers, a choice of strategy, or several target kinds") if {
+	_merges(type)
+} else := _guess("class", "Direct", "the schema has no wrappers, no choice of strategy, and does not list several target kinds; Inherited if a policy also acts on what is below its target")
+
+_guessed_targets(type) := [_guess("targets", targets, "the kinds that the schema lists for a target ref")] if {
+	targets := schema_shape(type).targets
+} else := [_guess("targets", [gateway, route], "the schema lists no kinds (validation rules are not read): these are common ones")] if {
+	sections := object.get(schema_shape(type), "targetSections", true)
+	gateway := {"group": "gateway.networking.k8s.io", "kind": "Gateway", "sections": sections}
+	route := {"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "sections": sections}
+}
+
+_guessed_level(type) := [_guess("effectiveTarget", _lowest_level(type), "no schema says it: Backend where a listed kind is not Gateway API's, else Rule")] if {
+	_guessed_classname(type) == "Inherited"
+} else := []
+
+_guessed_same_level(type) := [_guess("sameLevel", "Conflict", _reasons.older)] if {
+	_guessed_classname(type) == "Direct"
+} else := [_guess("sameLevel", "Conflict", _reasons.older)] if {
+	schema_form(type) == {}
+} else := []

@@ -1,0 +1,133 @@
+package bridge.kinds
+
+import data.bridge.index
+import data.bridge.lib.keys
+import data.bridge.lib.levels
+import data.bridge.lookup
+
+# METADATA
+# description: |
+#   The types of policies that no policy kind in force describes, so that their policies have no effect (semantics K6):
+#   `{message, crd?, near?}` by type. A type is one of policies if its CRD has the policy label or a schema with target
+#   refs, or if an object of it has target refs. `near` is the policy kind in force that is probably meant.
+undescribed[type] := object.union_n([
+	{"message": _why_undescribed(type)},
+	{"crd": key | key := _policy_crds[type]},
+	{"near": near | near := nearest_name(type)},
+]) if {
+	some type in (object.keys(_policy_crds) | _attached_types)
+	not type in names
+}
+
+# METADATA
+# description: Of these the ones that a CRD tells of, by the CRD's key the message.
+undescribed_crds[about.crd] := about.message if some about in undescribed
+
+# METADATA
+# description: Whether an object is a policy that no policy kind in force describes.
+is_undescribed(key, obj) if {
+	_has_target_refs(obj)
+	type := keys.type_of(key)
+	not type in names
+	not levels.by_type[type]
+}
+
+# METADATA
+# description: What the author of such a policy reads.
+undescribed_message(type) := sprintf("no policy kind describes %s, so this policy has no effect%s", [type, _hint(type)])
+
+_hint(type) := sprintf(": did you mean %s?", [nearest_name(type)]) if {
+	nearest_name(type)
+} else := ": write a PolicyKind, `bridge init policykind` prints one"
+
+_why_undescribed(type) := _undiscovered(type) if {
+	crds[type].label != ""
+} else := sprintf("no policy kind describes it, so its policies have no effect%s", [_hint(type)])
+
+# The CRDs that define policies, by type: with the policy label, or with target refs in the schema of a served version.
+_policy_crds[type] := crd.key if {
+	some type, crd in crds
+	crd.label != ""
+}
+
+_policy_crds[type] := sort(found)[0] if {
+	some type, found in _unlabelled_crds
+	not _is_labelled(type)
+}
+
+_unlabelled_crds[type] contains concat("/", [crd_type, "-", name]) if {
+	some name in _crd_names
+	_defines_target_refs(name)
+	spec := _crd_spec(name)
+	type := concat("/", [spec.group, spec.names.kind])
+}
+
+_is_labelled(type) if crds[type].label != ""
+
+_crd_names := {name |
+	data.objects["apiextensions.k8s.io"].CustomResourceDefinition["-"][name]
+	not concat("/", [crd_type, "-", name]) in lookup.touched
+} | {keys.parse(key).name | some key, _ in lookup.upserts; keys.parse(key).type == crd_type}
+
+_crd_spec(name) := {"group": spec.group, "names": {"kind": spec.names.kind}} if {
+	spec := lookup.get(concat("/", [crd_type, "-", name])).spec
+}
+
+_defines_target_refs(name) if {
+	some i in _versions_read
+	some field in index.target_fields
+	_is_ref_schema(_field_schema(name, i, field))
+}
+
+# The versions of a CRD in which target refs are looked for.
+_versions_read := [0, 1, 2, 3]
+
+# Read with a ground path: OPA makes a term of all that a reference with a variable could lead to, which is every schema.
+_field_schema(name, i, field) := data.objects["apiextensions.k8s.io"].CustomResourceDefinition["-"][name].spec.versions[i].schema.openAPIV3Schema.properties.spec.properties[field] if {
+	not concat("/", [crd_type, "-", name]) in lookup.touched
+} else := lookup.upserts[concat("/", [crd_type, "-", name])].spec.versions[i].schema.openAPIV3Schema.properties.spec.properties[field]
+
+# A ref with an apiVersion is no target ref of GEP-713: a VerticalPodAutoscaler's targetRef names what it scales.
+_is_ref_schema(schema) if {
+	ref := object.get(schema, ["items", "properties"], object.get(schema, "properties", {}))
+	ref.kind
+	not ref.apiVersion
+}
+
+# Types that are told by objects: a folder may hold policies without their CRDs.
+_attached_types := ({type |
+	data.index.attached[type]
+	_is_type_of_policies(type)
+} | {type |
+	some key, obj in lookup.upserts
+	_has_target_refs(obj)
+	type := keys.type_of(key)
+	not levels.by_type[type]
+}) | {type |
+	some policy
+	data.index.selectors[_][_][_][policy]
+	type := keys.type_of(policy)
+	not type in names
+	_has_target_refs(lookup.get(policy))
+}
+
+_is_type_of_policies(type) if {
+	not type in names
+	not levels.by_type[type]
+	some policy
+	data.index.attached[type][_][policy]
+	_has_target_refs(lookup.get(policy))
+}
+
+_has_target_refs(obj) if {
+	ref := obj.spec.targetRef
+	is_string(ref.kind)
+	not ref.apiVersion
+}
+
+_has_target_refs(obj) if {
+	some field in ["targetRefs", "targetSelectors"]
+	some ref in obj.spec[field]
+	is_string(ref.kind)
+	not ref.apiVersion
+}
