@@ -28,7 +28,9 @@ def init() -> None:
 
 
 @init.command("policykind", cls=ExampleCommand, examples=_EXAMPLES, short_help="A PolicyKind guessed from a CRD")
-@click.option("--from-crd", "crd", metavar="FILE|NAME", required=True, help="A file or folder with CRDs, or the name of a CRD.")
+@click.option(
+    "--from-crd", "crd", metavar="FILE|NAME", required=True, help="A file or folder with CRDs, or the name of a CRD."
+)
 @click.option("--opa", "opa_url", metavar="URL", help=f"NAME is in the OPA that a bridge fills (or {OPA_VARIABLE}).")
 @click.option("--opa-token-file", metavar="FILE", envvar=OPA_TOKEN_VARIABLE, help="Bearer token for that OPA.")
 @click.option("--kubeconfig", metavar="FILE", help="NAME is in this cluster. Default: the one that kubectl talks to.")

@@ -23,7 +23,7 @@ from bridge.cli.effective import effective
 from bridge.cli.explain import explain
 from bridge.cli.get import get
 from bridge.cli.graph import graph
-from bridge.cli.help_text import ExampleCommand, debug_option
+from bridge.cli.help_text import debug_option
 from bridge.cli.impact import impact
 from bridge.cli.init import init
 from bridge.cli.opa_config import opa_config
