@@ -105,7 +105,7 @@ async def _opa(source: Input) -> Check:
     found = f"{url}: modules {revision or 'of no bundle'}, {policies} policy kinds in force"
     if undescribed:
         found += f"; not described: {first_of(undescribed, _NAMED)}"
-        mend = "`bridge init policykind --from-crd NAME` prints a PolicyKind to complete; a typo in a manifest is fixed there"
+        mend = "correct the kind in the manifest, or write a PolicyKind: `bridge init policykind` prints one"
         return Check("opa server", "missing", found, why, mend)
     return Check("opa server", "ok", found, why)
 
