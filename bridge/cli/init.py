@@ -47,8 +47,7 @@ def policykind(
 ) -> None:
     """Print a PolicyKind guessed from a CRD, with the reason of each guess as a comment.
 
-    Of a file or folder with several CRDs those that define policies without a policy kind are taken. NAME is that of a CRD
-    or a kind.
+    Of several CRDs those that define policies without a policy kind are taken. NAME is that of a CRD or a kind.
     """
     from bridge.cli.reading import read
 
@@ -105,7 +104,7 @@ def _written(type_id: str, plural: str, guesses: list[Guess]) -> str:
         "spec:",
         f"  group: {group}",
         f"  kind: {kind}",
-        "  # Observe computes effective policies and writes nothing. Manage also writes statuses, and needs controllerName.",
+        "  # Observe writes nothing. Manage also writes statuses, and needs controllerName.",
         "  mode: Observe",
     ]
     for guess in guesses:
