@@ -21,7 +21,7 @@ FEATURES = frozenset(
     {
         *("Challenger", "Closest", "ConflictOnOverlap", "Enforced", "MergeRules", "OldestWins", "Stack"),
         *("ClassName", "Consumer", "ForeignRouteKinds", "ListenerSet", "Mesh", "Selectors", "Target"),
-        *("Both", "Controllers", "ParentLevels"),
+        *("Additive", "Both", "Controllers", "ParentLevels"),
     }
 )
 

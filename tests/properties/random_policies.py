@@ -79,7 +79,10 @@ def _policy_kind(draw: Drawing, name: str) -> Object:
             if entry["kind"] == "Service" and draw.has("Mesh", 0.4):
                 entry["role"] = draw.pick(("Backend", "Frontend"))
         spec["targets"] = spec["targets"] or [{"group": "", "kind": "Service"}]
-    if spec["class"] == "Direct":
+    if draw.has("Additive", 0.15):
+        level = {} if spec["class"] == "Direct" else {"effectiveTarget": draw.pick(LEVELS)}
+        spec |= {"defaultStrategy": "Additive", "specPaths": [{"path": "/spec"}], **level, **_order(draw)}
+    elif spec["class"] == "Direct":
         spec["specPaths"] = [{"path": "/spec"}]
         if draw.has("ConflictOnOverlap"):
             spec["sameLevel"] = "ConflictOnOverlap"
@@ -87,6 +90,16 @@ def _policy_kind(draw: Drawing, name: str) -> Object:
         spec |= _inherited(draw)
     draw.add("policybridge.io/v1alpha1", "PolicyKind", f"{name.lower()}s.{GROUP}", spec=spec)
     return spec
+
+
+def _order(draw: Drawing) -> Object:
+    """How the policies of an additive kind are listed."""
+    entries: tuple[Object, ...] = (
+        {"path": "/spec/a", "values": ["x", 2, 1], **draw.maybe("default", 2)},
+        {"path": "/spec/rank", "descending": True, **draw.maybe("default", 1)},
+        {"path": "/spec/rank", **draw.maybe("default", 1)},
+    )
+    return draw.maybe("order", draw.some(entries, 1, 2), 0.7)
 
 
 def _inherited(draw: Drawing) -> Object:
@@ -149,7 +162,10 @@ def _policy(draw: Drawing, kind: Object, name: str, namespace: str) -> None:
     if draw.has("Selectors", 0.2):
         spec["targetSelectors"] = [_selector(draw, namespace) for _ in range(draw.pick((1, 2)))]
         spec.pop(draw.pick(("targetRefs", "targetRef", "kept")), None)
-    spec |= _proper(draw) if kind["class"] == "Direct" else _body(draw, kind)
+    if kind.get("defaultStrategy") == "Additive":
+        spec |= _proper(draw) | draw.maybe("rank", draw.pick((1, 2, 3)), 0.7)
+    else:
+        spec |= _proper(draw) if kind["class"] == "Direct" else _body(draw, kind)
     metadata: Object = {"creationTimestamp": f"2026-01-01T00:00:0{draw.pick((0, 1, 2))}Z"}
     metadata |= draw.maybe("deletionTimestamp", "2026-01-02T00:00:00Z", 0.06)
     draw.add(f"{GROUP}/v1", kind["kind"], name, namespace, metadata=metadata, spec=spec)

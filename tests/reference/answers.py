@@ -7,7 +7,7 @@ from itertools import product
 from typing import Any
 
 from tests.reference.attachment import ACCEPTED, Attachment, attachments_of
-from tests.reference.folding import fold, ordered
+from tests.reference.folding import Place, fold, ordered
 from tests.reference.hierarchy import Path, effective_targets, is_of_class, level_of, paths_to
 from tests.reference.kinds import PolicyKind, kinds_in
 from tests.reference.merging import origins, plain
@@ -72,6 +72,8 @@ def effective_policy(
     ]
     if not places:
         return None
+    if kind.is_additive:
+        return _listed(kind, path, places)
     found = fold(kind, places, [level_of(node) or node.kind for node in path])
     listed: dict[Node, dict[str, Any]] = {}
     for level, policy in ordered(places):
@@ -88,6 +90,29 @@ def effective_policy(
         "spec": plain(found.tree),
         "origins": {pointer: _origin(policies) for pointer, policies in origins(found.tree).items()},
         "policies": list(listed.values()),
+        "places": {str(path[level]) for level, _ in places},
+    }
+
+
+def _listed(kind: PolicyKind, path: Path, places: list[Place]) -> dict[str, Any]:
+    """C4: the specs one beside the other, by the kind's order and then from the top; all policies are Programmed."""
+    first: dict[Node, Place] = {}
+    for place in ordered(places):
+        first.setdefault(place[1].node, place)
+    items = sorted((policy for _, policy in first.values()), key=lambda policy: kind.rank(policy.obj))
+    return {
+        "spec": [policy.spec for policy in items],
+        "origins": {f"/{number}": str(policy.node) for number, policy in enumerate(items)},
+        "policies": [
+            {
+                "policy": str(policy.node),
+                "target": str(path[level]),
+                "strategy": policy.strategy,
+                "outcome": "Programmed",
+                "overriddenBy": [],
+            }
+            for level, policy in first.values()
+        ],
         "places": {str(path[level]) for level, _ in places},
     }
 

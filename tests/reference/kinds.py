@@ -94,6 +94,8 @@ class PolicyKind:
     @property
     def default_strategy(self) -> str:
         """The strategy of a policy that names none; F6: under Both a bare spec is a default."""
+        if self.is_additive:
+            return "Additive"
         if self.is_direct:
             return "None"
         if self.both_wrappers:
@@ -126,12 +128,37 @@ class PolicyKind:
     @property
     def same_level(self) -> str:
         """F5."""
+        if self.is_additive:
+            return "OlderEstablished"
         return self.option("sameLevel", "Conflict" if self.is_direct else "OlderEstablished")
+
+    @property
+    def is_additive(self) -> bool:
+        """C4: whether all policies apply, none of them merged."""
+        return self.option("defaultStrategy", "") == "Additive"
+
+    def rank(self, obj: Spec) -> list[tuple[int, Any]]:
+        """C4: by what `order` lists a policy."""
+        return [_rank(entry, obj) for entry in self.spec.get("order", [])]
 
     @property
     def both_wrappers(self) -> bool:
         """F6."""
         return self.option("wrappers", "One") == "Both"
+
+
+def _rank(entry: Spec, obj: Spec) -> tuple[int, Any]:
+    """The place of a policy by one entry of `order`: those with a value that the entry can place come first."""
+    value: Any = obj
+    for name in entry["path"].split("/")[1:]:
+        value = value.get(name, entry.get("default")) if isinstance(value, dict) else entry.get("default")
+    if "values" in entry:
+        places = [place for place, other in enumerate(entry["values"]) if [type(value), value] == [type(other), other]]
+        return (0, places[0]) if places else (1, 0)
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    if entry.get("descending"):
+        return (0, -value) if is_number else (1, 0)
+    return (1, 0) if value is None else (0, value)
 
 
 def direction_of(strategy: str) -> str:

@@ -125,8 +125,8 @@ def _strategy(kind: PolicyKind, obj: Spec, entry: Spec) -> tuple[str, str]:
     """F7. Returns the strategy and what is wrong with it."""
     own = str(entry.get("strategy", ""))
     chosen = at(obj, entry["strategyPath"]) if entry.get("strategyPath") else ABSENT
-    if kind.is_direct:
-        return "None", ""
+    if kind.is_direct or kind.is_additive:
+        return kind.default_strategy, ""
     if isinstance(chosen, Absent):
         return own or kind.default_strategy, ""
     meaning = kind.spec.get("strategies", {}).get(chosen, chosen) if isinstance(chosen, str) else ABSENT

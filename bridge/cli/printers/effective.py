@@ -91,6 +91,11 @@ def leaves_of(at_path: Mapping[str, Any]) -> dict[tuple[str, ...], str]:
 
 
 def _told(spec: Any, origins: Mapping[str, Any]) -> dict[tuple[str, ...], str]:
+    if isinstance(spec, list):  # an additive kind has one item for each policy, which keeps it wherever it is listed
+        return {
+            (origins.get(f"/{place}", str(place)),): f"{{{compact(item)}}}" + _origin([str(place)], origins)
+            for place, item in enumerate(spec)
+        }
     return {
         path: f"{'.'.join(path) or '(all)'}={value_text(value)}" + _origin(path, origins)
         for path, value in _leaves(spec, ())

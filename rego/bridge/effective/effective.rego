@@ -57,11 +57,13 @@ _result(attached) := {"error": result.error, "policies": _stack_entries(attached
 # METADATA
 # description: |
 #   The policies of a stack as one, `{spec, origins, side}`, or `{error}`. `side` has items of lists by their keys where the kind has
-#   merge rules. A function of the stack alone, so that OPA merges once for all targets that share it.
+#   merge rules, and is absent where policies are listed and not merged. A function of the stack alone, so that OPA merges once for all targets that share it.
 merged_stack(attached) := {"spec": plain_side.spec, "origins": plain_side.origins, "side": plain_side} if {
 	kinds.traits(kind_of(attached)).plain
 	elements := order(joins(kind_of(attached), attached))
 	plain_side := _without_tombstones(merge.patch_sides([side(element) | some element in elements]), elements)
+} else := listed_specs(attached) if {
+	kinds.is_additive(kind_of(attached))
 } else := {"error": joined_order.error} if {
 	joined_order := precedence(joins(kind_of(attached), attached), ranks(kind_of(attached), attached))
 	joined_order.error

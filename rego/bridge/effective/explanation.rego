@@ -18,6 +18,7 @@ _steps(attached, root) := plain_steps(attached) if {
 	kinds.traits(kind_of(attached)).plain
 } else := array.flatten([_steps_of(attached, index) | some index, _ in joins(kind_of(attached), attached)]) if {
 	within_bounds(attached, root)
+	not kinds.is_additive(kind_of(attached))
 } else := []
 
 # The steps within a side, then the one that joins it to those before it.

@@ -20,6 +20,8 @@ outcome(attached, policy) := {"outcome": "Programmed", "overriddenBy": []} if {
 	owners := {origin | some origin in there}
 	winners := _winners(attached, policy, owners)
 	count(winners) > 0
+} else := {"outcome": "Programmed", "overriddenBy": []} if {
+	kinds.is_additive(kind_of(attached))
 } else := {"outcome": _outcome(attached, policy, lost), "overriddenBy": sort(_overriding(attached, policy, lost))} if {
 	origins := _origins(attached, policy)
 	lost := {pointer | some pointer, _ in policies.facts(policy).origins; object.get(origins, [pointer], "") != policy}

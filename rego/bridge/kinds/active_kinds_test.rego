@@ -66,7 +66,7 @@ test_a_policykind_that_makes_no_sense_is_told_why if {
 		[{"efectiveTarget": "Rule"}, "efectiveTarget is no field of a PolicyKind"],
 		[{"targets": [{"kind": "Service", "section": true}]}, "targets: section is no field of its entries"],
 		[{"mode": "Manage"}, "controllerName is missing, or is no <domain>/<name>: mode Manage writes statuses in its name"],
-		[{"class": "Direct", "strategies": {"merge": "Patch"}}, "class Direct has no strategy but None"],
+		[{"class": "Direct", "strategies": {"merge": "Patch"}}, "class Direct has no strategy but None and Additive"],
 	] {
 		[fields, message] := row
 		verdict := kinds.verdict("policybridge.io/PolicyKind/-/rates") with input as {"changes": {"upsert": [_rate_kind("rates", 1, fields)]}}

@@ -24,6 +24,7 @@ unknown_fields(spec) := array.concat(
 entry_fields := {
 	"targets": {"group", "kind", "sections", "role", "virtual"},
 	"specPaths": {"path", "strategy", "strategyPath", "without"},
+	"order": {"path", "values", "default", "descending"},
 }
 
 # METADATA
@@ -44,6 +45,7 @@ fields := {
 	"defaultStrategy",
 	"custom",
 	"merge",
+	"order",
 	"sameLevel",
 	"strategyFrom",
 	"mergesWith",
@@ -88,6 +90,7 @@ _shapes := {
 	"gatewayControllers": "a list of one or more controller names",
 	"parentLevels": "a list of one or more of GatewayClass, Gateway, ListenerSet, Listener, Frontend, Namespace, Route, Rule, Backend",
 	"specPaths": "a list of one or more {path, strategy, strategyPath, without}, paths as JSON pointers",
+	"order": "a list of one or more {path, values, default, descending}, paths as JSON pointers",
 	"strategies": "an object of strategies by name, each a strategy or {strategy, merge}",
 	"merge": "{units, listKeys, append}: lists of JSON pointers, and by JSON pointer the key of a list's items",
 }

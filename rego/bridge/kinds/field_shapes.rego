@@ -57,6 +57,16 @@ fits("a list of one or more {path, strategy, strategyPath, without}, paths as JS
 	}
 }
 
+fits("a list of one or more {path, values, default, descending}, paths as JSON pointers", value) if {
+	is_array(value)
+	count(value) > 0
+	every entry in value {
+		startswith(entry.path, "/")
+		is_array(object.get(entry, "values", []))
+		is_boolean(object.get(entry, "descending", false))
+	}
+}
+
 fits("an object of strategies by name, each a strategy or {strategy, merge}", value) if {
 	is_object(value)
 	every meaning in value {

@@ -48,13 +48,18 @@ _preset_layer(type) := {"name": "Preset", "fields": object.get(presets, type, {}
 # description: The shipped presets, by type.
 presets := {type_of_spec(spec): spec | some spec in data.bridge.presets}
 
-# What the CRD of a type says. A PolicyKind that says where the spec proper stands says all about how policies merge.
+# What the CRD of a type says. A PolicyKind that says where the spec proper is, or that policies do not merge, says all
+# about how policies merge.
 _read(type, declared) := object.remove(found, _fields_of_merging[says_all]) if {
 	[group, kind] := split(type, "/")
 	crds[type].version != ""
 	found := object.union({"group": group, "kind": kind}, discovered_fields(type, _other_class(type, declared)))
-	says_all := "specPaths" in object.keys(declared)
+	says_all := count([true | some field, value in declared; _says_all(field, value)]) > 0
 } else := {}
+
+_says_all("specPaths", _)
+
+_says_all("defaultStrategy", "Additive")
 
 _fields_of_merging := {
 	true: ["specPaths", "strategies", "wrappers", "defaultStrategy", "strategyFrom", "mergesWith", "parentLevels"],

@@ -11,11 +11,13 @@ normal_form(type, spec) := object.union_n([
 	_class_defaults[object.get(spec, "class", "Inherited")],
 	{"defaultStrategy": _default_strategy(spec)},
 	{"sameLevel": "OldestWins" | spec.wrappers == "Both"},
+	{"sameLevel": "OlderEstablished" | spec.defaultStrategy == "Additive"},
 	object.remove(spec, ["targets"]),
 	{"group": split(type, "/")[0], "places": places(object.get(spec, "specPaths", _defaults.specPaths))},
 	{"targets": targets | targets := _targets(spec)},
 	{"rules": rules | rules := merge.rules(object.get(spec, "merge", {})); count(rules) > 0},
 	{"strategyRules": by_value | by_value := _strategy_rules(spec); count(by_value) > 0},
+	{"order": order | order := order_keys(spec.order)},
 	{"effectiveKinds": acted_on | acted_on := _effective_kinds(spec)},
 ])
 

@@ -16,7 +16,9 @@ _class_problems(spec) := [message |
 	some [wrong, message] in [
 		[_missing_effective_target(spec), "effectiveTarget is missing: an Inherited kind needs the level that it acts at"],
 		[_inherited_none(spec), "strategy None needs class Direct: an Inherited kind merges along the hierarchy"],
-		[_direct_merge(spec), "class Direct has no strategy but None"],
+		[_direct_merge(spec), "class Direct has no strategy but None and Additive"],
+		[_additive_merge(spec), "strategy Additive merges nothing, every policy applies: strategies, strategyPath, sameLevel, strategyFrom, mergesWith, fold, wrappers, custom and merge must be left out, and it stands in defaultStrategy alone"],
+		[_order_of_others(spec), "order needs defaultStrategy Additive: it is the order of policies that apply beside each other"],
 		[_direct_order(spec), "class Direct has no sameLevel but Conflict and ConflictOnOverlap: of two policies for one target the older has it"],
 		[_direct_fold(spec), "class Direct merges nothing: strategyFrom, mergesWith, fold and wrappers need class Inherited"],
 		[_two_folds(spec), "fold: Stack carries the strategy of the higher one of a pair, strategyFrom: Challenger takes the lower one's: have one of them"],
@@ -44,10 +46,35 @@ _inherited_none(spec) if {
 
 _direct_merge(spec) if {
 	_class(spec) == "Direct"
-	count(_strategies(spec) - {"None"}) > 0
+	count(_strategies(spec) - {"None", "Additive"}) > 0
+} else := false
+
+_additive_merge(spec) if {
+	"Additive" in _strategies(spec)
+	_says_how_to_merge(spec)
+} else := false
+
+_says_how_to_merge(spec) if object.get(spec, "defaultStrategy", "") != "Additive"
+
+_says_how_to_merge(spec) if count(_strategies(spec) - {"Additive"}) > 0
+
+_says_how_to_merge(spec) if spec.specPaths[_].strategyPath
+
+_says_how_to_merge(spec) if count(object.get(spec, "merge", {})) > 0
+
+_says_how_to_merge(spec) if {
+	some field in ["sameLevel", "strategyFrom", "mergesWith", "fold", "wrappers"]
+	usual := allowed_values[field][0]
+	object.get(spec, field, usual) != usual
+}
+
+_order_of_others(spec) if {
+	spec.order
+	object.get(spec, "defaultStrategy", "") != "Additive"
 } else := false
 
 _direct_order(spec) if {
+	object.get(spec, "defaultStrategy", "") != "Additive"
 	_class(spec) == "Direct"
 	object.get(spec, "sameLevel", "Conflict") in {"OlderEstablished", "OldestWins"}
 } else := false

@@ -31,7 +31,7 @@ test_a_direct_kind_has_no_strategy_but_none if {
 		{"strategies": {"merge": "Patch"}},
 		{"specPaths": [{"path": "/spec", "strategy": "AtomicOverrides"}]},
 	] {
-		_with(object.union(fields, {"class": "Direct"})) == ["class Direct has no strategy but None"]
+		_with(object.union(fields, {"class": "Direct"})) == ["class Direct has no strategy but None and Additive"]
 	}
 	_with({"class": "Direct", "defaultStrategy": "None"}) == []
 }
@@ -54,7 +54,7 @@ test_a_value_that_a_field_does_not_have_is_told_with_those_that_it_has if {
 	_with({"fanout": null}) == ["fanout: null is none of EffectiveTargets, DeclaredTargets, None"]
 	_with({"defaultStrategy": "Foo"}) == [concat("", [
 		"defaultStrategy: Foo is none of ",
-		"AtomicDefaults, AtomicOverrides, Custom, None, PatchDefaults, PatchOverrides",
+		"Additive, AtomicDefaults, AtomicOverrides, Custom, None, PatchDefaults, PatchOverrides",
 	])]
 }
 
@@ -109,7 +109,7 @@ test_the_strategy_custom_needs_the_name_of_its_package if {
 		_with(fields) == ["strategy Custom needs custom: the name of its package in bridge.strategies"]
 		_with(object.union(fields, {"custom": "rates"})) == []
 	}
-	_with({"class": "Direct", "custom": "rates"}) == ["class Direct has no strategy but None"]
+	_with({"class": "Direct", "custom": "rates"}) == ["class Direct has no strategy but None and Additive"]
 }
 
 # F6

@@ -25,6 +25,7 @@ traits_of(kind) := {
 }
 
 _is_plain(kind) if {
+	kind.defaultStrategy != "Additive"
 	[kind.strategyFrom, kind.mergesWith, kind.fold, kind.wrappers] == ["Established", "All", "BottomUp", "One"]
 	not _is_by_level(kind)
 	not kind.rules
@@ -75,6 +76,12 @@ _is_by_level(kind) if {
 	kind.class == "Direct"
 	kind.crossNamespace == "Consumer"
 }
+
+# METADATA
+# description: Every policy of a kind applies beside the others, and none overrides another (strategy Additive; semantics C4).
+is_additive(policy_kind) if {
+	get(policy_kind).defaultStrategy == "Additive"
+} else := false
 
 # METADATA
 # description: A fold goes from the bottom up (semantics F2), and not from the top down (F4, strategyFrom and Stack).

@@ -14,6 +14,7 @@ strategies := {
 	"PatchDefaults": "Patch defaults",
 	"PatchOverrides": "Patch overrides",
 	"Custom": "Custom",
+	"Additive": "Additive",
 }
 
 # METADATA

@@ -10,5 +10,6 @@ test_every_strategy_has_the_name_of_gep_713 if {
 		"PatchDefaults": "Patch defaults",
 		"PatchOverrides": "Patch overrides",
 		"Custom": "Custom",
+		"Additive": "Additive",
 	}
 }

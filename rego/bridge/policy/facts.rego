@@ -25,7 +25,7 @@ facts(key) := stored if {
 #   `refs`, the targets that it names; `near`, those of them that are accepted wherever the target exists;
 #   `deleting`, whether it has a deletionTimestamp (T5); `invalid`, why it is Invalid as a whole (T2);
 #   of a policy whose spec is valid what `spec_proper` gives, `tombstones` where its spec has a null, and `custom`, what its
-#   Custom strategy goes by. A policy above a bound is not read any further (T6).
+#   Custom strategy goes by, and `rank`, see `kinds.rank`. A policy above a bound is not read any further (T6).
 facts_of(obj) := _facts_above_bound(obj, message) if {
 	message := index.excess(obj)
 } else := _facts_within_bounds(obj)
@@ -47,7 +47,7 @@ _facts_within_bounds(obj) := object.union_n([
 	{"deleting": true | obj.metadata.deletionTimestamp},
 	{"near": {ref.key: true | some ref in refs; is_near(key, ref)} | _may_be_near(type, obj)},
 	{"invalid": message | message := problem(type, obj)},
-	_spec_facts(type, spec_proper(type, obj)),
+	_spec_facts(type, obj, spec_proper(type, obj)),
 ]) if {
 	type := keys.type(obj.apiVersion, obj.kind)
 	kinds.get(type)
@@ -57,10 +57,11 @@ _facts_within_bounds(obj) := object.union_n([
 
 _order(obj) := [lookup.age_of(obj), keys.alphabetical(key), key] if key := object_key(obj)
 
-_spec_facts(type, spec_facts) := object.union_n([
+_spec_facts(type, obj, spec_facts) := object.union_n([
 	spec_facts,
 	{"tombstones": true | _has_null(spec_facts.spec)},
 	{"custom": [kinds.get(type).custom, type] | spec_facts.strategy == "Custom"},
+	{"rank": kinds.rank(type, obj) | kinds.get(type).order},
 ]) if {
 	not spec_facts.error
 } else := {}

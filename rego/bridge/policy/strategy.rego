@@ -45,7 +45,7 @@ _suits(policy_kind, "None") if kinds.is_direct(policy_kind)
 
 _suits(policy_kind, name) if {
 	not kinds.is_direct(policy_kind)
-	not name in {"None", "Custom"}
+	not name in {"None", "Custom", "Additive"}
 }
 
 _suits(policy_kind, "Custom") if kinds.get(policy_kind).custom
