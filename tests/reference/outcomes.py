@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
+
 from tests.reference.folding import Fold
 from tests.reference.kinds import PolicyKind
 from tests.reference.merging import leaves
@@ -22,7 +24,7 @@ def outcome_of(policy: Policy, fold: Fold) -> tuple[str, list[Node]]:
     can_win = fold.winners.get(policy.node, set())
     lost = own - kept
     there = {node for pointer, nodes in origins.items() if lost & at_and_above(pointer) for node in nodes}
-    by = there & can_win or {node for nodes in origins.values() for node in nodes} & can_win
+    by: AbstractSet[Node] = there & can_win or {node for nodes in origins.values() for node in nodes} & can_win
     by = by or fold.ordered & fold.winners.atomic.get(policy.node, set())
     return (PARTIALLY if kept or shared else OVERRIDDEN), sorted(by | shared, key=str)
 
