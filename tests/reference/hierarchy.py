@@ -130,7 +130,9 @@ def paths_to(cluster: Cluster, node: Node, kind: PolicyKind, source: str = "") -
     `source` is the namespace that requests come from, where that is known (P6).
     """
     if kind.is_direct:
-        if "controllers" in kind.spec and not any(is_counted(cluster, kind, path) for path in _walk(cluster, node)):
+        sources = ["", *cluster.namespaces()] if "controllers" in kind.spec else []
+        to_target = {path for one in sources for path in _walk(cluster, node, one)}
+        if to_target and not any(is_counted(cluster, kind, path) for path in to_target):
             return set()
         # C2: the declared target with one path, itself. What a section's path is the rule does not say; the section
         # stands below its object (design, Hierarchy), and a ref to the object counts there.

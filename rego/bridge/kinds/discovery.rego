@@ -21,6 +21,12 @@ discovered_fields(type, class) := object.union_n([
 		_class_of(type, class) == "Inherited"
 		level := _lowest_level(type)
 	},
+	{"sameLevel": "Conflict" |
+		# Controllers whose policies have no field of merging give a target to the oldest of them.
+		labelled_class(type)
+		_class_of(type, class) == "Inherited"
+		not schema_form(type).specPaths
+	},
 	schema_shape(type),
 	{field: value | _class_of(type, class) == "Inherited"; some field, value in schema_form(type)},
 ])

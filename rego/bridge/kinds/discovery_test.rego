@@ -162,6 +162,28 @@ test_a_crd_that_serves_no_version_makes_no_policy_kind if {
 	_undiscovered([_crd_with("Direct", [unserved])]) == {_crd_key: "no version of it is served"}
 }
 
+# K1, F5
+test_a_discovered_kind_without_a_field_of_merging_leaves_a_target_to_the_oldest if {
+	_found([_crd("Inherited", _plain)]).sameLevel == "Conflict"
+	_found([_crd("Inherited", _schema({"defaults": {"type": "object"}}, {}))]).sameLevel == "OlderEstablished"
+	_found([_crd("Inherited", _schema({"mergeType": {"type": "string"}}, {}))]).sameLevel == "Conflict"
+	_found([_crd("Direct", _plain)]).sameLevel == "Conflict"
+}
+
+# K1, F5
+test_a_policykind_that_says_how_policies_merge_says_it_of_one_target_too if {
+	every fields in [
+		{"defaultStrategy": "PatchDefaults"},
+		{"specPaths": [{"path": "/spec", "strategy": "PatchDefaults"}]},
+		{"merge": {"units": ["/a"]}},
+		{"defaultStrategy": "Additive"},
+	] {
+		_found([_crd("Inherited", _plain), _rate_kind("rates", 1, fields)]).sameLevel == "OlderEstablished"
+	}
+	_found([_crd("Inherited", _plain), _rate_kind("rates", 1, {"effectiveTarget": "Route"})]).sameLevel == "Conflict"
+	_found([_crd("Inherited", _plain), _rate_kind("rates", 1, {"sameLevel": "OldestWins"})]).sameLevel == "OldestWins"
+}
+
 # K1
 test_a_crd_without_a_schema_gives_its_class_alone if {
 	every version in [

@@ -50,7 +50,7 @@ presets := {type_of_spec(spec): spec | some spec in data.bridge.presets}
 
 # What the CRD of a type says. A PolicyKind that says where the spec proper is, or that policies do not merge, says all
 # about how policies merge.
-_read(type, declared) := object.remove(found, _fields_of_merging[says_all]) if {
+_read(type, declared) := object.remove(found, array.concat(_fields_of_merging[says_all], _assumed_fields(type, declared))) if {
 	[group, kind] := split(type, "/")
 	crds[type].version != ""
 	found := object.union({"group": group, "kind": kind}, discovered_fields(type, _other_class(type, declared)))
@@ -62,9 +62,19 @@ _says_all("specPaths", _)
 _says_all("defaultStrategy", "Additive")
 
 _fields_of_merging := {
-	true: ["specPaths", "strategies", "wrappers", "defaultStrategy", "strategyFrom", "mergesWith", "parentLevels"],
+	true: ["specPaths", "strategies", "wrappers", "defaultStrategy", "strategyFrom", "mergesWith", "parentLevels", "sameLevel"],
 	false: [],
 }
+
+# That policies of a kind do not merge at one target is assumed of a CRD without a field of merging, where no other layer
+# says how they merge.
+_assumed_fields(type, declared) := ["sameLevel"] if {
+	not schema_form(type).specPaths
+	some fields in [declared, object.get(presets, type, {})]
+	count(object.keys(fields) & _merging_fields) > 0
+} else := []
+
+_merging_fields := {"specPaths", "strategies", "defaultStrategy", "wrappers", "custom", "merge", "strategyFrom", "mergesWith", "fold"}
 
 # The class by another layer than the CRD.
 _other_class(type, declared) := declared.class if {

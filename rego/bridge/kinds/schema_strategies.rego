@@ -78,10 +78,11 @@ _meanings := {
 }
 
 # Envoy Gateway: the more specific policy says how it is merged into that of its listener, else of its Gateway; one that
-# does not say stands alone.
+# does not say stands alone; of two for one target the older has it.
 _merge_type_kind := {
 	"strategyFrom": "Challenger",
 	"mergesWith": "Closest",
 	"parentLevels": ["Gateway", "ListenerSet", "Listener"],
 	"defaultStrategy": "AtomicDefaults",
+	"sameLevel": "Conflict",
 }

@@ -59,5 +59,6 @@ test_merge_type_is_the_challengers_choice_for_the_closest_above if {
 		"mergesWith": "Closest",
 		"parentLevels": ["Gateway", "ListenerSet", "Listener"],
 		"defaultStrategy": "AtomicDefaults",
+		"sameLevel": "Conflict",
 	}
 }
