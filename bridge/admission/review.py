@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from bridge.model.nesting import MAX_DEPTH, MAX_MESSAGE_DEPTH, NestingError, cut, decode, exceeds
+from bridge.model.nesting import MAX_DEPTH, MAX_MESSAGE_DEPTH, NestingError, cut, decode, exceeds, is_too_deep
 
 API_VERSION = "admission.k8s.io/v1"
 KIND = "AdmissionReview"
@@ -67,6 +67,7 @@ _reviews = msgspec.json.Decoder(_Review)
 _requests = msgspec.json.Decoder(_Request)
 _subjects = msgspec.json.Decoder(_Subject)
 _fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_object = msgspec.json.Decoder(dict[str, msgspec.Raw] | None)
 _NULL = b"null"
 
 
@@ -141,8 +142,8 @@ def read_review(body: bytes) -> Asked:
     """
     try:
         _refuse_other_text(body)
-        deep = exceeds(body, MAX_MESSAGE_DEPTH)
-        if deep:
+        deep = exceeds(body, MAX_DEPTH + 2)  # below the review and the request
+        if deep and exceeds(body, MAX_MESSAGE_DEPTH):
             body = cut(body, MAX_MESSAGE_DEPTH + 1)  # one more, so that it is still too deep
         review = decode(body, _reviews)
         if review.kind != KIND or not review.api_version:
@@ -183,7 +184,10 @@ def _flaw_of(request: msgspec.Raw) -> str:
     """What is too deep in a request, its old object left out; empty for nothing."""
     most = MAX_MESSAGE_DEPTH - 2  # below the review and the request
     for name, value in decode(request, _fields).items():
-        if name != "oldObject" and exceeds(bytes(value), most):
+        if name == "oldObject":
+            continue
+        # An object has the same bound here as where it is replicated.
+        if is_too_deep(decode(value, _object) or {}) if name == "object" else exceeds(bytes(value), most):
             return f"request.{shown(name)} is too deep: {NestingError(MAX_DEPTH)}"
     return ""
 

@@ -21,8 +21,8 @@ from bridge.model.nesting import (
     NestingError,
     cut,
     decode,
-    exceeds,
     has_more_values,
+    is_too_deep,
 )
 from bridge.model.types import ResourceType
 
@@ -132,8 +132,7 @@ def read_object(fields: Fields, resource: ResourceType) -> Object | Rejected:
         return _rejected(_names_of(fields), resource, str(error))
     if not metadata.get("name"):
         return _rejected(metadata, resource, "it has no name")
-    # managedFields nest deeper than the object, and are not kept: metadata does not count.
-    if any(exceeds(bytes(value), MAX_DEPTH - 1) for name, value in fields.items() if name != "metadata"):
+    if is_too_deep(fields):
         return _rejected(metadata, resource, str(NestingError(MAX_DEPTH)))
     if _is_too_wide(fields, metadata):
         return _rejected(metadata, resource, f"it has more than {MAX_VALUES} fields and items")

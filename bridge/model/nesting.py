@@ -7,6 +7,7 @@ in 3.13. An API server stores up to 10,000. Nothing here recurses.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from itertools import accumulate
 from typing import Any, TypeVar
 
@@ -50,6 +51,14 @@ def exceeds(text: bytes, most: int) -> bool:
     if _depth(left) <= most - _LEVELS:
         return False
     return _depth(brackets) > most
+
+
+def is_too_deep(fields: Mapping[str, msgspec.Raw]) -> bool:
+    """Whether a Kubernetes object, its fields as JSON text, is nested more than MAX_DEPTH levels deep.
+
+    Its metadata does not count: managedFields nest deeper than the object, and are not kept.
+    """
+    return any(exceeds(bytes(value), MAX_DEPTH - 1) for name, value in fields.items() if name != "metadata")
 
 
 def _outside_texts(text: bytes, ignored: bytes) -> bytes:

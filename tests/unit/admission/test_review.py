@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import base64
+import itertools
 import json
 import time
 from typing import Any
@@ -130,8 +131,10 @@ def with_field(name: str, depth: int, **request: Any) -> bytes:
     return review(**request)[:-2] + b', "%s": %s}}' % (name.encode(), deep)
 
 
-@pytest.mark.parametrize("depth", [300, 970, 9_000, 20_000])
-@pytest.mark.parametrize("name", ["object", "options", "unknown"])
+@pytest.mark.parametrize(
+    ("name", "depth"),
+    [("object", 201), ("object", 217), *itertools.product(("object", "options", "unknown"), (300, 970, 9_000, 20_000))],
+)
 def test_request_that_is_too_deep_has_a_flaw(name: str, depth: int) -> None:
     asked = read_review(with_field(name, depth))
     assert asked.flaw == f"request.{name} is too deep: it is nested more than 200 levels deep"
@@ -142,6 +145,12 @@ def test_object_at_the_bound_has_no_flaw() -> None:
     asked = read_review(with_field("object", 200))
     assert asked.flaw == ""
     assert exceeds(bytes(asked.subject), 199)
+
+
+def test_metadata_of_an_object_may_be_deeper_than_the_bound_as_in_replication() -> None:
+    fields = json.loads('{"f:a":' * 205 + "{}" + "}" * 205)
+    metadata = {**OBJECT["metadata"], "managedFields": [{"fieldsV1": fields}]}
+    assert read_review(review(object={**OBJECT, "metadata": metadata})).flaw == ""
 
 
 @pytest.mark.parametrize("depth", [300, 970, 9_000])

@@ -207,3 +207,17 @@ async def test_two_colons_are_all_addresses_of_both_families(monkeypatch: pytest
             writer.close()
     finally:
         await runner.cleanup()
+
+
+def test_connection_with_a_verified_certificate_counts_for_no_peer_and_gives_way_last(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(gate, "QUIET", 0.0)
+    admits = gate.Gate(Limits(connections=3, per_peer=2))
+    verified = admits.admit("10.0.0.1")
+    assert verified is not None
+    admits.trust(verified)
+    others = [admits.admit(f"10.0.0.{host}") for host in (1, 1, 1, 2, 3)]
+    assert [other is not None and other.left for other in others] == [True, True, True, False, False]
+    assert not verified.left
+    assert admits.open == 3
