@@ -18,6 +18,8 @@ from bridge.admission.endpoint import is_verified
 from bridge.admission.issuing import AUTHORITY_DAYS, SERVER_DAYS, new_authority, new_server, serves
 from bridge.runtime import acceptor
 from bridge.runtime.listening import listen, new_runner
+from bridge.runtime.settings import Settings
+from bridge.runtime.webhook import TLS_VERSIONS
 from tests.controlplane.client_certificates import new_client
 
 NOW = dt.datetime.now(dt.UTC)
@@ -201,10 +203,11 @@ async def test_tls_1_3_is_spoken_by_default_and_1_2_where_it_is_set(tmp_path: Pa
     server = read_files(*write(tmp_path, new_server(AUTHORITY, ["127.0.0.1"], NOW)))
     old = ssl.create_default_context(cadata=AUTHORITY.certificate.decode())
     old.maximum_version = ssl.TLSVersion.TLSv1_2
-    for certificates, spoken in [
-        (Certificates(server, "the files"), False),
-        (Certificates(server, "the files", minimum_version=ssl.TLSVersion.TLSv1_2), True),
-    ]:
+    certificates = Certificates(server, "the files")  # without settings
+    for settings, spoken in [(None, False), (Settings(), False), (Settings(webhook_tls_min_version="TLSv1.2"), True)]:
+        if settings is not None:
+            minimum = TLS_VERSIONS[settings.webhook_tls_min_version]
+            certificates = Certificates(server, "the files", minimum_version=minimum)
         await certificates.first()
         async with serving(certificates) as port:
             try:
