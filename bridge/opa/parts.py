@@ -12,7 +12,7 @@ from bridge.opa.errors import OpaError, OpaRejected, OpaTimeout, QueryError
 
 Item = TypeVar("Item")
 log = structlog.get_logger(__name__)
-_INVALID = "InvalidInput"  # the code of a query's error
+_OF_ITEMS = {"InvalidInput", "TooManyPaths"}  # codes of a query's error that fewer items may not have
 
 
 def batches(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
@@ -60,7 +60,8 @@ async def parts(
 ) -> AsyncIterator[tuple[Sequence[Item], Any]]:
     """Query with `items` as the input `name`; gives the items that were answered, with each answer, as it comes.
 
-    Rego has no catch: where evaluation fails or takes too long, or an item is invalid, the items are queried in halves.
+    Rego has no catch: where evaluation fails or takes too long, an item is invalid, or the items are too much for one
+    query, they are queried in halves.
     One that fails alone is logged, as `told` names it, and left out; so is one that takes too long alone, after
     `too_slow` was called with it. Raises the other OpaErrors, and OpaTimeout where there is no `too_slow` or OPA
     answers nothing else either.
@@ -90,4 +91,4 @@ async def parts(
 
 def _is_of_an_item(error: OpaError) -> bool:
     """Whether other items may be answered."""
-    return error.in_evaluation if isinstance(error, OpaRejected) else getattr(error, "code", "") == _INVALID
+    return error.in_evaluation if isinstance(error, OpaRejected) else getattr(error, "code", "") in _OF_ITEMS

@@ -1,5 +1,6 @@
 package bridge.admission
 
+import data.bridge.hierarchy
 import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.outcomes
@@ -31,7 +32,7 @@ _before(policy_key) := found if {
 #   there are more objects than these; `empty` says that there is nothing that the policy reaches.
 sample_effects(policy_key) := {
 	"policy": policy_key,
-	"whole": found.whole,
+	"whole": whole,
 	"empty": empty,
 	"outcomes": {object_key: reached |
 		some object_key, outcomes_there in by_object
@@ -46,10 +47,12 @@ sample_effects(policy_key) := {
 } if {
 	kinds.of_policy(policy_key)
 	found := scopes.sample_scopes(policy_key, sample_bound)
+	sample := _within_paths_bound(sort(found.scopes))
+	whole := {found.whole, count(sample) == count(found.scopes)} == {true}
 	by_object := {object_key: outcomes_there |
-		some object_key in {keys.parse(scope).object | some scope in found.scopes}
+		some object_key in {keys.parse(scope).object | some scope in sample}
 		outcomes_there := [outcome |
-			some scope in found.scopes
+			some scope in sample
 			keys.parse(scope).object == object_key
 			some outcome in outcomes.outcomes_at(keys.parse(policy_key).type, scope)
 		]
@@ -61,6 +64,13 @@ sample_effects(policy_key) := {
 		message := trim_prefix(reporting.outcome_message(policy_key, "Programmed", []), "Policy ")
 	]
 }
+
+# As many of the targets as a query has time for, whatever leads to them.
+_within_paths_bound(targets) := targets if {
+	sum(_path_counts(targets)) <= hierarchy.paths_bound
+} else := array.slice(targets, 0, max([1, floor(hierarchy.paths_bound / max(_path_counts(targets)))]))
+
+_path_counts(targets) := [hierarchy.path_count(keys.whole(target)) | some target in targets]
 
 # A row names who decides by `<namespace>/<name>` with what decided after it.
 _loses_to(outcome, policy, winner) if {

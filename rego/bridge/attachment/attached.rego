@@ -26,6 +26,7 @@ _accepted_at(policy, node) if {
 } else if {
 	known := policies.facts(policy)
 	not known.deleting
+	is_permitted(policy, keys.object_of(node))
 	some ref in known.refs
 	ref.key == node
 	verdict(policy, ref).reason == "Accepted"

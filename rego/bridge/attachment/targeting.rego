@@ -24,3 +24,9 @@ policies_selecting(object_key) := {policy |
 # METADATA
 # description: The policies of any kind that name an object or a section of it, or select it.
 policies_targeting(object_key) := index.policies_targeting(object_key) | policies_selecting(object_key)
+
+# METADATA
+# description: |
+#   Those of them that may name the object. Policies of other namespaces that may not are left out: their authors can name any
+#   object, as often as they like, and must not make a change of it expensive.
+permitted_policies_targeting(object_key) := {policy | some policy in policies_targeting(object_key); is_permitted(policy, object_key)}

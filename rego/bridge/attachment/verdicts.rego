@@ -58,18 +58,24 @@ policy_problem(policy_key) := policy.facts(policy_key).invalid
 _reachable(policy_key, ref) if {
 	hierarchy.exists(ref.object)
 	_section_exists(ref)
-	_permitted(policy_key, ref)
+	is_permitted(policy_key, ref.object)
 }
 
 _section_exists(ref) if ref.section == ""
 
 _section_exists(ref) if hierarchy.canonical_key(ref.key)
 
-_permitted(policy_key, ref) if keys.parse(ref.object).namespace in {"-", keys.parse(policy_key).namespace}
-
-_permitted(policy_key, _) if keys.parse(policy_key).namespace == "-"
-
-_permitted(policy_key, ref) if hierarchy.is_granted(policy_key, ref.object)
-
-# What counts only for a policy's own namespace needs nobody's leave (semantics P6).
-_permitted(policy_key, _) if kinds.is_consumer_kind(keys.parse(policy_key).type)
+# METADATA
+# description: |
+#   A policy may name an object as a target: one of its own namespace, or where a ReferenceGrant lets it. One that may not has the
+#   same verdict whatever becomes of the object (semantics T2).
+is_permitted(policy_key, object_key) if {
+	keys.namespace(object_key) in {"", keys.namespace(policy_key)}
+} else if {
+	keys.namespace(policy_key) == ""
+} else if {
+	# What counts only for a policy's own namespace needs nobody's leave (semantics P6).
+	kinds.is_consumer_kind(keys.type_of(policy_key))
+} else if {
+	hierarchy.is_granted(policy_key, object_key)
+} else := false

@@ -41,7 +41,7 @@ within_bounds(attached, root) if {
 # description: How messages say that a stack, or its path, is above its bound.
 bound_message(attached, root) := sprintf("%d policies meet here; at most %d can be merged", [count(attached), stack_bound]) if {
 	root != hierarchy.path_bound_mark
-} else := "The hierarchy above this target is deeper than paths can be"
+} else := sprintf("More than %d paths lead to this target, or longer ones than %d objects", [hierarchy.paths_bound, hierarchy.path_bound])
 
 _stack_entries(attached) := [object.union(entry, {"strategy": policies.strategy_of(entry.policy)}) | some entry in attached]
 

@@ -71,7 +71,7 @@ test_a_path_above_the_bound_is_an_error_for_that_path if {
 		"path": path,
 		"error": {
 			"code": "BoundExceeded",
-			"message": "The hierarchy above this target is deeper than paths can be",
+			"message": "More than 4096 paths lead to this target, or longer ones than 16 objects",
 		},
 		"policies": _policies_without_outcome,
 	}]

@@ -18,7 +18,15 @@ stacks(policy_kind, node, source) := [[array.concat(path, [node]), attached] |
 	[object_key, _] := split(node, "#")
 	_is_straight(policy_kind)
 	not index.facts(object_key).frontends
+	not hierarchy.is_crowded(object_key)
 	own := _policies_at_object(policy_kind, node)
+} else := [[path, attached]] if {
+	# Policies above it count for nothing here, so there is an error even where none is attached to the target itself.
+	not kinds.is_direct(policy_kind)
+	hierarchy.is_crowded(keys.whole(node))
+	path := [hierarchy.path_bound_mark, node]
+	attached := stack(policy_kind, path)
+	acts_at_end(policy_kind, path, attached)
 } else := [[path, attached] |
 	some path in _paths_for(policy_kind, node, source)
 	attached := [entry | some entry in stack(policy_kind, path); counts_for(policy_kind, entry, source)]

@@ -18,7 +18,7 @@ _declared_depth := 9
 # METADATA
 # description: |
 #   What one step in a direction reaches: "declared below", ["declared below", bound] (at most so many, the first by key),
-#   "declared above", "below" (by links that count), or "above", which takes and gives paths.
+#   "declared above", "below" and "nodes above" (by links that count), or "above", which takes and gives paths.
 next_step("declared below", object_keys) := _directly_below(object_keys)
 
 next_step(["declared below", bound], object_keys) := _first(_directly_below(object_keys), bound)

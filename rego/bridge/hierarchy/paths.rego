@@ -26,19 +26,22 @@ parents(node) := {object_key} if {
 path_bound := recursion.step_bound
 
 # METADATA
-# description: The first element of a path that was cut at the bound, so that nobody takes it for a whole one.
+# description: The first element of a path that was cut at a bound, so that nobody takes it for a whole one.
 path_bound_mark := "…"
 
 # METADATA
 # description: |
 #   All paths to a node, each from a root (a node with nothing above it that counts) to the node itself. A set, so two
 #   ways with the same keys are one (semantics P1). A parent that does not exist or a link that does not count is left
-#   out (P2). With `with_namespaces`, the Namespace of a Gateway, ListenerSet, route, frontend or backend stands directly above it (P3).
+#   out (P2). Above the bound on their number there is one, which starts with `path_bound_mark` (P9). With `with_namespaces`, the
+#   Namespace of a Gateway, ListenerSet, route, frontend or backend stands directly above it (P3).
 #   A recursive function as `bridge.lib.recursion` has it.
 paths(node, with_namespaces) := {array.concat(above, [node]) | some above in _paths_to_object(object_key, with_namespaces)} if {
 	not index.has_extension_links
 	[object_key, _] := split(node, "#")
 	not startswith(node, "core/Service/")
+} else := {[path_bound_mark, node]} if {
+	is_crowded(keys.whole(node))
 } else := _paths_16(node, with_namespaces) if {
 	not index.has_extension_links
 } else := _extension_paths_to(node, with_namespaces) if {

@@ -15,20 +15,20 @@ dependent_policies contains policy if some policy in changed_policies
 
 dependent_policies contains policy if {
 	some object_key in dependent_objects
-	some policy in attachment.policies_targeting(object_key)
+	some policy in attachment.permitted_policies_targeting(object_key)
 	kinds.of_policy(policy)
 }
 
 dependent_policies contains policy if {
 	some concerned_policy in changed_policies
 	some ref in policies.declared_refs(concerned_policy)
-	some policy in attachment.policies_targeting(ref.object)
+	some policy in attachment.permitted_policies_targeting(ref.object)
 	kinds.of_policy(policy)
 }
 
 dependent_policies contains policy if {
 	some [_, object_key] in former_selections
-	some policy in attachment.policies_targeting(object_key)
+	some policy in attachment.permitted_policies_targeting(object_key)
 	kinds.of_policy(policy)
 }
 
@@ -42,7 +42,7 @@ dependent_policies contains policy if {
 
 dependent_policies contains policy if {
 	some ["targeted", target] in old_paths
-	some policy in attachment.policies_targeting(target)
+	some policy in attachment.permitted_policies_targeting(target)
 	kinds.of_policy(policy)
 }
 

@@ -84,8 +84,7 @@ _within(scope, node) if scope == node
 
 _within(scope, node) if {
 	keys.parse(scope).object != keys.parse(node).object
-	some path in hierarchy.paths(scope, false)
-	node in path
+	node in hierarchy.nodes_above(scope)
 }
 
 # METADATA

@@ -34,6 +34,7 @@ _outcomes_in(policy_kind, object_key) := {outcome |
 
 _outcomes_of_targeting(policy_kind, object_key) := {outcome |
 	some policy in _targeting(policy_kind, object_key)
+	attachment.is_permitted(policy, object_key)
 	some scope in scopes.reachable_scopes(policy)
 	some outcome in outcomes.outcomes_at(policy_kind, scope)
 	outcome.policy == policy

@@ -70,15 +70,20 @@ _concerned_scopes[kind] contains scope if {
 	some scope in scopes.scopes_at_or_below(kind, below)
 }
 
-# A Direct kind's refs that count only below a GatewayClass (semantics T1).
+# A Direct kind's refs that count only below a GatewayClass (semantics T1). From the changed objects down, because authors may
+# have thousands of such refs.
 _concerned_scopes[kind] contains scope if {
 	some kind in kinds.names
 	kinds.is_direct(kind)
-	some policy in index.class_limited_policies(kind)
+	limited := index.class_limited_policies(kind)
+	limited != set()
+	some object_key in queries.dependent_objects
+	some below in hierarchy.objects_below(object_key)
+	some policy in index.policies_targeting(below)
+	policy in limited
 	some ref in policies.named_refs(policy)
 	ref.class
-	some object_key in queries.dependent_objects
-	ref.object in hierarchy.objects_below(object_key)
+	ref.object == below
 	some scope in scopes.scopes_at_or_below(kind, _node(kind, ref.key))
 }
 

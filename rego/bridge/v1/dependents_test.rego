@@ -111,3 +111,11 @@ test_a_gateway_concerns_direct_policies_below_it_that_a_class_name_limits if {
 	_concerned([limited], gateway, [])[0]["example.com/TimeoutPolicy"] == _services
 	object.get(_concerned([testing.timeout("free", 1, [testing.service_ref("cart")], {})], gateway, [])[0], "example.com/TimeoutPolicy", []) == []
 }
+
+test_policy_that_may_not_name_an_object_does_not_depend_on_it if {
+	far := testing.color("blog", "far", 1, [testing.far_ref("HTTPRoute", "shop", "cart")], {})
+	grant := testing.grant("shop", "example.com", "ColorPolicy", "blog", testing.gateway_group, "HTTPRoute")
+	_concerned([far, _warm], testing.cart_route, [])[1] == [_warm_key]
+	_concerned([far, _warm], _warm_key, [["targeted", testing.cart_route]])[1] == [_warm_key]
+	_concerned([far, _warm, grant], testing.cart_route, [])[1] == ["example.com/ColorPolicy/blog/far", _warm_key]
+}

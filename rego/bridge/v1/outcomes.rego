@@ -1,6 +1,8 @@
 package bridge.v1
 
 import data.bridge.hierarchy
+import data.bridge.kinds
+import data.bridge.lib.keys
 import data.bridge.outcomes
 import data.bridge.queries
 import data.bridge.scopes
@@ -8,7 +10,8 @@ import data.bridge.scopes
 # METADATA
 # description: |
 #   `outcomes`: what became of each policy of `policyKind` at each of `targets`, the rows that the remediator counts.
-#   A target that is gone, has another name now or is no effective target of the kind any more has no rows.
+#   A target that is gone, has another name now or is no effective target of the kind any more has no rows. Targets to
+#   which together too many paths lead are an error, TooManyPaths, unless there is one target.
 # entrypoint: true
 outcomes := queries.input_problem if {
 	queries.input_problem
@@ -16,7 +19,18 @@ outcomes := queries.input_problem if {
 	not input.policyKind
 } else := queries.keys_problem("targets") if {
 	queries.keys_problem("targets")
+} else := queries.error("TooManyPaths", sprintf("more than %d paths lead to the targets together: query fewer at once", [hierarchy.paths_bound])) if {
+	count(input.targets) > 1
+	paths_to(input.policyKind, input.targets) > hierarchy.paths_bound
 } else := outcomes_at(input.policyKind, input.targets)
+
+# METADATA
+# description: How many paths rows of a policy kind at these targets are computed from.
+paths_to(policy_kind, targets) := count(targets) if {
+	kinds.is_direct(policy_kind)
+	not outcomes.keeps_status_above(policy_kind)
+	not kinds.get(policy_kind).controllers
+} else := sum([hierarchy.path_count(keys.whole(target)) | some target in targets])
 
 # METADATA
 # description: The rows of a policy kind at each of these targets that is an effective target of it now.

@@ -1,6 +1,7 @@
 package bridge.v1
 
 import data.bridge.attachment
+import data.bridge.hierarchy
 import data.bridge.kinds
 import data.bridge.lookup
 import data.bridge.outcomes
@@ -12,7 +13,8 @@ import data.bridge.status as reporting
 #   `remediation`: what the remediator needs after a small change of the objects `keys`, in one query: the result of
 #   `dependents` with `outcomes`, `{policyKind: {target: rows}}` for its scopes and for `targets` (`{policyKind: [targets]}`,
 #   computed before at `keys`), and with `reports`, as in the query `reports`. Targets without rows are left out, and policy
-#   kinds in mode Observe unless `observed`. A change of more than `most` targets has neither outcomes nor reports.
+#   kinds in mode Observe unless `observed`. A change of more than `most` targets, or of targets to which too many paths lead, has
+#   neither outcomes nor reports.
 #   `kept` holds tallies by policy without the rows at `targets`; the new rows are added to these. Any other policy has a
 #   report if the change covers all that it targets, and an object if that is so for each policy that targets it. An item
 #   of `keys` that has nothing to show, such as one that is gone, has a report without `desired`.
@@ -21,6 +23,8 @@ remediation := dependents if {
 	dependents.error
 } else := dependents if {
 	sum([count(targets) | some targets in _remediated]) > object.get(input, "most", 1000)
+} else := dependents if {
+	sum([paths_to(kind, targets) | some kind, targets in _remediated]) > hierarchy.paths_bound
 } else := object.union(dependents, {
 	"outcomes": _outcomes,
 	"reports": array.flatten([_reports_of_policies, _reports_of_objects, _empty_reports]),
@@ -95,7 +99,7 @@ _changed_policies := {key | some key in input.keys; kinds.of_policy(key)}
 # Places that a policy has no room for are left out here: the caller knows them.
 _reports_of_objects := [item_report |
 	some key in sort(_marked_objects)
-	every policy in attachment.policies_targeting(key) {
+	every policy in attachment.permitted_policies_targeting(key) {
 		_is_covered(policy)
 	}
 	item_report := report(["object", key], affected_status_of(key, reporting.affecting_policies(key), {}))

@@ -1,0 +1,172 @@
+"""What changes cost OPA beside objects of a tenant whose links make many paths, or who names the objects of others."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bridge.model.changes import Object
+from bridge.modules.shipped import shipped_bundle
+from bridge.opa.client import Opa
+from bridge.opa.errors import QueryError
+from bridge.opa.managed import ManagedOpa
+from bridge.replicator.replicator import Replicator
+from bridge.resources import rego_root
+from tests.bench.figures import opa_below
+from tests.integration.scripted import BARRIER, ScriptedSource
+
+BUNDLE = shipped_bundle(rego_root())
+GROUP = "gateway.networking.k8s.io"
+LIMIT, QUOTA = "test.example.com/LimitPolicy", "test.example.com/QuotaPolicy"
+TYPES = (
+    *(f"{GROUP}/{kind}" for kind in ("GatewayClass", "Gateway", "HTTPRoute")),
+    *("core/Service", "policybridge.io/PolicyKind", LIMIT, QUOTA, BARRIER),
+)
+CHANGE: dict[str, Any] = {"was": {}, "targets": {}, "kept": {}, "former": [], "observed": False, "most": 100}
+MOST_SECONDS = 1.5  # of OPA's processor time; without the bounds each of these queries takes more than 5
+
+
+def obj(api_version: str, kind: str, name: str, spec: Any, namespace: str = "hostile") -> Object:
+    created = "2024-01-01T00:00:00Z"
+    metadata = {"name": name, "namespace": namespace, "resourceVersion": "1", "creationTimestamp": created}
+    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec}
+
+
+def policy_kind(kind: str, **spec: Any) -> Object:
+    found = obj(
+        "policybridge.io/v1alpha1", "PolicyKind", kind.lower(), {"group": "test.example.com", "kind": kind, **spec}
+    )
+    found["spec"] |= {"mode": "Manage", "controllerName": "example.com/c"}
+    del found["metadata"]["namespace"]
+    return found
+
+
+def policy(kind: str, name: str, refs: Sequence[Object], namespace: str = "hostile") -> Object:
+    return obj("test.example.com/v1", kind, name, {"targetRefs": refs, "requests": 1}, namespace)
+
+
+def gateway(name: str, listeners: int) -> Object:
+    entries = [{"name": f"l{port}", "port": 80 + port, "protocol": "HTTP"} for port in range(listeners)]
+    return obj(f"{GROUP}/v1", "Gateway", name, {"gatewayClassName": "main", "listeners": entries})
+
+
+def route(name: str, gateways: int, backends: Sequence[str], namespace: str = "hostile") -> Object:
+    rules = [{"backendRefs": [{"name": backend}]} for backend in backends]
+    parents = [{"name": f"g{number}"} for number in range(gateways)]
+    return obj(f"{GROUP}/v1", "HTTPRoute", name, {"parentRefs": parents, "rules": rules}, namespace)
+
+
+def to_service(name: str) -> Object:
+    return {"group": "", "kind": "Service", "name": name}
+
+
+def to_route(name: str, **more: Any) -> Object:
+    return {"group": GROUP, "kind": "HTTPRoute", "name": name, **more}
+
+
+@asynccontextmanager
+async def holding(opa_path: Path, objects: list[Object]) -> AsyncIterator[tuple[ManagedOpa, Opa]]:
+    """An OPA with these objects, as the replicator writes them."""
+    async with ManagedOpa(opa_path, {}, bundle=BUNDLE) as managed, Opa(managed.url, timeout=60) as opa:
+        replicator = Replicator(ScriptedSource(objects), opa, TYPES)
+        task = asyncio.create_task(replicator.run())
+        try:
+            await asyncio.wait_for(replicator.filled.wait(), 120)
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+        yield managed, opa
+
+
+def seconds_of(managed: ManagedOpa) -> float:
+    """The processor time that OPA has had."""
+    assert managed.pid is not None
+    fields = Path(f"/proc/{opa_below(managed.pid)}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+async def answer_and_cost(managed: ManagedOpa, opa: Opa, name: str, asked: Any) -> tuple[Any, float]:
+    before = seconds_of(managed)
+    answer = await opa.query(name, asked)
+    return answer, seconds_of(managed) - before
+
+
+MANY_PATHS = [
+    *(gateway(f"g{number}", 64) for number in range(32)),
+    *(route(f"r{number}", 32, ["cart0"] * 8 + [f"cart{rule}" for rule in range(8)]) for number in range(3)),
+]
+
+
+@pytest.mark.parametrize("level", ["Backend", "Rule"])
+@pytest.mark.parametrize(
+    "changed",
+    [f"{GROUP}/HTTPRoute/hostile/r0", f"{GROUP}/Gateway/hostile/g0", f"{LIMIT}/hostile/section"],
+    ids=["route", "gateway", "policy"],
+)
+async def test_change_of_objects_with_many_paths_is_answered_soon(opa_path: Path, level: str, changed: str) -> None:
+    listener = {"group": GROUP, "kind": "Gateway", "name": "g0", "sectionName": "l0"}
+    objects = [
+        policy_kind("LimitPolicy", effectiveTarget=level),
+        *MANY_PATHS,
+        *(obj("v1", "Service", f"cart{number}", {}) for number in range(8)),
+        policy("LimitPolicy", "section", [listener]),
+        policy("LimitPolicy", "service", [to_service("cart0")]),
+    ]
+    async with holding(opa_path, objects) as (managed, opa):
+        found, seconds = await answer_and_cost(managed, opa, "remediation", {**CHANGE, "keys": [changed]})
+        assert seconds < MOST_SECONDS
+        assert "outcomes" not in found
+        targets = found["scopes"][LIMIT]
+        with pytest.raises(QueryError, match="more than 4096 paths lead to the targets together"):
+            await opa.query("outcomes", {"policyKind": LIMIT, "targets": targets})
+        _, seconds = await answer_and_cost(managed, opa, "outcomes", {"policyKind": LIMIT, "targets": targets[:1]})
+        assert seconds < MOST_SECONDS
+
+
+async def test_service_with_too_many_paths_has_an_error_in_place_of_an_effective_policy(opa_path: Path) -> None:
+    objects = [
+        policy_kind("LimitPolicy", effectiveTarget="Backend"),
+        *MANY_PATHS,
+        obj("v1", "Service", "cart0", {}),
+        policy("LimitPolicy", "route", [to_route("r0")]),
+    ]
+    async with holding(opa_path, objects) as (managed, opa):
+        found, seconds = await answer_and_cost(managed, opa, "effective", {"targets": ["core/Service/hostile/cart0"]})
+        assert seconds < MOST_SECONDS
+        (path,) = found[0]["paths"]
+        assert path["error"]["code"] == "BoundExceeded"
+
+
+async def test_change_costs_little_where_policies_of_others_name_the_object_without_leave(opa_path: Path) -> None:
+    named = [to_route(f"r{number}", namespace="quiet") for number in range(256)]
+    objects = [
+        policy_kind("LimitPolicy", effectiveTarget="Rule"),
+        obj("v1", "Service", "cart", {}, "quiet"),
+        route("r1", 0, ["cart"], "quiet"),
+        policy("LimitPolicy", "own", [to_route("r1")], "quiet"),
+        *(policy("LimitPolicy", f"p{number}", named) for number in range(60)),
+    ]
+    async with holding(opa_path, objects) as (managed, opa):
+        asked = {**CHANGE, "keys": [f"{GROUP}/HTTPRoute/quiet/r1"]}
+        found, seconds = await answer_and_cost(managed, opa, "remediation", asked)
+    assert found["policies"] == [f"{LIMIT}/quiet/own"]
+    assert seconds < 0.15
+
+
+async def test_change_costs_little_where_policies_of_others_name_classes(opa_path: Path) -> None:
+    refs = [{**to_service(f"s{number}"), "className": "main"} for number in range(256)]
+    objects = [
+        policy_kind("QuotaPolicy", **{"class": "Direct"}),
+        obj("v1", "Service", "cart", {}, "quiet"),
+        *(policy("QuotaPolicy", f"p{number}", refs) for number in range(60)),
+    ]
+    async with holding(opa_path, objects) as (managed, opa):
+        asked = {"keys": ["core/Service/quiet/cart"], "was": {}}
+        _, seconds = await answer_and_cost(managed, opa, "dependents", asked)
+    assert seconds < 0.08
