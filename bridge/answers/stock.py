@@ -127,13 +127,15 @@ def _names_of(names: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _described(kinds: Iterable[Object]) -> set[str]:
-    return {f"{kind['spec'].get('group') or CORE}/{kind['spec']['kind']}" for kind in kinds}
+    specs = (kind.get("spec") for kind in kinds)
+    return {f"{spec.get('group') or CORE}/{spec['kind']}" for spec in specs if isinstance(spec, dict) and "kind" in spec}
 
 
 def _sections_of(key: Key, obj: Object) -> Iterable[Key]:
     """The sections that have names; which these are on a path is for the rules to say."""
-    spec = obj.get("spec") or {}
+    spec = obj.get("spec")
     for field in ("listeners", "rules", "ports"):
-        for part in spec.get(field) or ():
+        parts = spec.get(field) if isinstance(spec, dict) else None
+        for part in parts if isinstance(parts, list) else ():
             if isinstance(part, dict) and part.get("name"):
                 yield Key(key.group, key.kind, key.namespace, key.name, part["name"])

@@ -174,8 +174,9 @@ def _targets(policy: Mapping[str, Any]) -> list[str]:
     spec = policy.get("spec")
     spec = spec if isinstance(spec, dict) else {}
     refs = spec.get("targetRefs") if isinstance(spec.get("targetRefs"), list) else [spec.get("targetRef")]
+    selectors = spec.get("targetSelectors")
     shown = [_ref(ref) for ref in refs or () if isinstance(ref, dict)]
-    for ref in spec.get("targetSelectors") or ():
+    for ref in selectors if isinstance(selectors, list) else ():
         if isinstance(ref, dict):
             labels = ref.get("matchLabels")
             pairs = ",".join(f"{key}={value}" for key, value in labels.items()) if isinstance(labels, dict) else ""

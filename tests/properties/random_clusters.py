@@ -133,6 +133,7 @@ def _route(draw: Drawing, kind: str, name: str, namespace: str) -> None:
         {
             **draw.maybe("name", f"rule-{index}"),
             "backendRefs": [_backend_ref(draw) for _ in range(draw.pick((0, 1, 1, 1, 2)))],
+            **(draw.maybe("filters", [_filter(draw)], 0.2) if kind in {"HTTPRoute", "GRPCRoute"} else {}),
         }
         for index in range(draw.pick((1, 1, 2, 3)))
     ]
@@ -171,11 +172,18 @@ def _backend_ref(draw: Drawing) -> Object:
     }
 
 
+def _filter(draw: Drawing) -> Object:
+    type_, field = draw.pick((("RequestMirror", "requestMirror"), ("ExternalAuth", "externalAuth")))
+    return {"type": type_, field: {"backendRef": _backend_ref(draw)}}
+
+
 def _service(draw: Drawing, name: str, namespace: str) -> None:
     ports = [
         {"port": port, **draw.maybe("name", word, 0.7)}
         for port, word in draw.some([(80, "plain"), (443, "secret")], 1, 2)
     ]
+    if draw.chance(0.2):
+        ports.insert(draw.pick((0, len(ports))), {"port": 443, "name": "quic", "protocol": "UDP"})
     draw.add("v1", "Service", name, namespace, spec={"ports": ports})
 
 

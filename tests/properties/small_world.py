@@ -132,6 +132,7 @@ class SmallWorld:
             {
                 **self._maybe("name", f"rule-{index}"),
                 "backendRefs": [self._backend_ref() for _ in range(pick((0, 1, 1, 2)))],
+                **self._maybe("filters", [self._mirror()], 0.2),
             }
             for index in range(self._random.randint(1, 3))
         ]
@@ -141,6 +142,9 @@ class SmallWorld:
             "rules": rules,
         }
         return _object(f"{GATEWAY_API}/v1", "HTTPRoute", name, namespace, spec=spec, labels=self._labels())
+
+    def _mirror(self) -> dict[str, Any]:
+        return {"type": "RequestMirror", "requestMirror": {"backendRef": self._backend_ref()}}
 
     def _backend_ref(self) -> dict[str, Any]:
         pick = self._random.choice

@@ -27,7 +27,7 @@ WORLDS = 40  # for each seed
 IDENTITY = {("apiVersion",), ("kind",), ("metadata",), ("metadata", "name"), ("metadata", "namespace")}
 VALUES: tuple[Any, ...] = (
     *(None, "", 0, -1, 1e308, True, "x", "a.b", "a/b", "#", "@frontend", "[0]", "*", 12345678901234567890),
-    *([], {}, [None], [{}], [[]], {"a": None}, {"name": None}, {"": ""}, ["a", {"b": 1}]),
+    *([], {}, [None], [{}], [[]], {"a": None}, {"a": 1}, {"name": None}, {"": ""}, ["a", {"b": 1}]),
 )
 Place = tuple[Any, ...]
 

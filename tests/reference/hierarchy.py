@@ -108,15 +108,34 @@ def _rules_above(cluster: Cluster, backend: Node) -> list[Node]:
 
 
 def backends_of(cluster: Cluster, route: Spec, rule: Spec) -> set[Node]:
-    """The backends of a rule that exist, and that a grant allows where they are in another namespace."""
+    """The backends of a rule that exist with a port for it, and that a grant allows in another namespace."""
     found = set()
-    for ref in rule.get("backendRefs") or []:
+    for ref in refs_of(rule):
         backend = _names(route, ref)
-        if backend not in cluster.objects:
+        if backend not in cluster.objects or not _has_port(cluster.objects[backend], ref, route["kind"]):
             continue
         if backend.namespace == node_of(route).namespace or is_granted(cluster, node_of(route), backend):
             found.add(backend)
     return found
+
+
+def refs_of(rule: Spec) -> list[Spec]:
+    """Everything in a rule that names a backend (Gateway API, HTTPRouteRule, HTTPRouteFilter)."""
+    own = rule.get("backendRefs") or []
+    filters = [one for holder in (rule, *own) for one in holder.get("filters") or []]
+    mirrors = [one["requestMirror"]["backendRef"] for one in filters if one["type"] == "RequestMirror"]
+    return own + mirrors + [one["externalAuth"]["backendRef"] for one in filters if one["type"] == "ExternalAuth"]
+
+
+def _has_port(backend: Spec, ref: Spec, route_kind: str) -> bool:
+    if backend["kind"] != "Service" or "port" not in ref:
+        return True
+    return any(port["port"] == ref["port"] and _takes(port, route_kind) for port in backend["spec"]["ports"])
+
+
+def _takes(port: Spec, route_kind: str) -> bool:
+    """A port is for one protocol, TCP where it does not say (Kubernetes, ServicePort)."""
+    return bool((port.get("protocol", "TCP") == "UDP") == (route_kind == "UDPRoute"))
 
 
 def _names(route: Spec, ref: Spec) -> Node:
@@ -197,11 +216,15 @@ def _walk_to_port(cluster: Cluster, port: Node, source: str) -> set[Path]:
 
     The rules do not say this (P1, P2); it is what Gateway API allows. A port that no rule names starts at its Service.
     """
-    numbers = {body["port"] for name, body in sections_of(cluster.objects[port.whole]) if name == port.section}
+    bodies = [body for name, body in sections_of(cluster.objects[port.whole]) if name == port.section]
     found = {
         (*above, port)
         for above in _walk(cluster, port.whole, source)
-        if len(above) > 1 and numbers & _ports_named(cluster, above[-2], port.whole)
+        if len(above) > 1
+        and any(
+            body["port"] in _ports_named(cluster, above[-2], port.whole) and _takes(body, above[-2].kind)
+            for body in bodies
+        )
     }
     return found or {(port.whole, port)}
 
@@ -212,7 +235,7 @@ def _ports_named(cluster: Cluster, rule: Node, backend: Node) -> set[int]:
         ref["port"]
         for name, body in sections_of(route)
         if name == rule.section
-        for ref in body.get("backendRefs") or []
+        for ref in refs_of(body)
         if _names(route, ref) == backend and "port" in ref
     }
 
@@ -270,6 +293,6 @@ def _is_backend(cluster: Cluster, kind: PolicyKind, node: Node) -> bool:
         for route_kind in ROUTES
         for route in cluster.of_kind(GATEWAY_API, route_kind)
         for _, rule in sections_of(route)
-        for ref in rule.get("backendRefs") or []
+        for ref in refs_of(rule)
     )
     return named or ("targets" in kind.spec and kind.may_target(node.group, node.kind))

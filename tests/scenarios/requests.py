@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.scenarios.cases import Case
 
-_EXPECTED = {"rule", "listener", "backends", "filters", "policies", "nearest", "also"}
+_EXPECTED = {"rule", "listener", "backends", "filters", "filterBackends", "failure", "policies", "nearest", "also"}
 _OPTIONS = {
     "host": "--host",
     "path": "--path",
@@ -61,6 +61,12 @@ def check_request(case: Case, says: str, told: dict[str, Any], answer: dict[str,
         wanted = [(case.key(one["target"]), one["weight"], one.get("problem")) for one in told["backends"]]
         found = [(one["target"], one["weight"], (one["problem"] or {}).get("reason")) for one in answer["backends"]]
         assert found == wanted, says
+    if "filterBackends" in told:
+        others = [(one["filter"], case.key(one["target"]), one.get("problem")) for one in told["filterBackends"]]
+        got = [(one["filter"], one["target"], (one["problem"] or {}).get("reason")) for one in answer["filterBackends"]]
+        assert got == others, says
+    if "failure" in told:
+        assert (answer["failure"] or {}).get("status") == told["failure"], f"{says}: {answer['failure']}"
     if "filters" in told:
         assert [one["type"] for one in answer["filters"]] == told["filters"], says
     if "policies" in told:

@@ -21,6 +21,8 @@ def served_tables(answer: Entry, wide: bool = False) -> list[Table | str]:
     return [
         _way(answer),
         _backends(answer["backends"]),
+        _filter_backends(answer["filterBackends"]),
+        *_failure(answer["failure"]),
         *effective_tables(answer["policies"], wide),
         _also(answer["also"]),
     ]
@@ -50,20 +52,30 @@ def _backends(backends: Sequence[Entry]) -> Table:
     rows: list[Sequence[str]] = []
     for backend in backends:
         share = f"{100 * backend['weight'] / total:.3g}%" if total else "0%"
-        problem = backend["problem"]
-        shown = short_key(parse_key(backend["target"])) if backend["target"] else "-"
-        port = "" if backend["port"] is None else str(backend["port"])
-        rows.append(
-            [
-                shown,
-                port,
-                str(backend["weight"]),
-                share,
-                f"{problem['reason']}: {problem['message']}" if problem else "",
-            ]
-        )
+        rows.append([*_destination(backend), str(backend["weight"]), share, _problem(backend)])
     columns = [Column("BACKEND"), Column("PORT"), Column("WEIGHT"), Column("SHARE"), Column("FAILS", long=True)]
     return Table(columns, rows).without_empty("FAILS")
+
+
+def _filter_backends(backends: Sequence[Entry]) -> Table:
+    """Where filters send requests, besides the rule's own backends."""
+    rows = [[f"{one['filter']} ({one['place']})", *_destination(one), _problem(one)] for one in backends]
+    columns = [Column("FILTER"), Column("BACKEND"), Column("PORT"), Column("FAILS", long=True)]
+    return Table(columns, rows).without_empty("FAILS")
+
+
+def _destination(backend: Entry) -> tuple[str, str]:
+    shown = short_key(parse_key(backend["target"])) if backend["target"] else "-"
+    return shown, "" if backend["port"] is None else str(backend["port"])
+
+
+def _problem(backend: Entry) -> str:
+    problem = backend["problem"]
+    return f"{problem['reason']}: {problem['message']}" if problem else ""
+
+
+def _failure(failure: Entry | None) -> list[str]:
+    return [f"Every request fails ({failure['status']}): {failure['message']}."] if failure else []
 
 
 def _not_served(nearest: Entry) -> str:

@@ -23,16 +23,19 @@ _port_number(port, position) := sprintf("%v", [port.port]) if {
 } else := sprintf("[%d]", [position])
 
 # METADATA
-# description: The backends that each rule of a route may use, rule node > backend key > set of port numbers.
+# description: |
+#   The backends that each rule of a route names and may use, those of its filters among them, rule node > backend key > set of
+#   port numbers. Whether they lead to the backend is for `leads_to` to say.
 rule_backends(route_key) := {node: backends |
 	namespace := keys.parse(route_key).namespace
 	some position, rule in lookup.get(route_key).spec.rules
 	node := keys.section(route_key, section_names(route_key)[position])
+	refs := index.backend_refs(rule)
 	backends := {key: numbers |
-		some ref in rule.backendRefs
+		some ref in refs
 		key := index.backend_key(ref, namespace)
 		backend_permitted(route_key, key)
-		numbers := {other.port | some other in rule.backendRefs; index.backend_key(other, namespace) == key}
+		numbers := {other.port | some other in refs; index.backend_key(other, namespace) == key}
 	}
 }
 
@@ -48,18 +51,20 @@ backend_permitted(route_key, backend) if is_granted(route_key, backend)
 parents_of_level("Backend", backend) := {rule |
 	some route_key in index.declared_parents(backend)
 	some rule, backends in rule_backends(route_key)
-	backends[backend]
+	leads_to(keys.type_of(route_key), backend, backends[backend])
 }
 
 # METADATA
 # description: |
-#   A path above a port leads to it: a port is reached through the rules that name its number, not through every rule that
-#   names its Service.
+#   A path above a port leads to it: a port is reached through the rules that name its number and whose requests it takes, not
+#   through every rule that names its Service.
 reaches_port(above, node) if {
 	some rule in array.slice(above, count(above) - 3, count(above))
-	numbers := rule_backends(keys.parse(rule).object)[rule][keys.parse(node).object]
-	some number in _port_numbers(node)
-	number in numbers
+	parts := keys.parse(rule)
+	numbers := rule_backends(parts.object)[rule][keys.parse(node).object]
+	some port in _ports_of(node)
+	port.port in numbers
+	takes_routes(port, parts.type)
 }
 
 # METADATA
@@ -76,7 +81,7 @@ reaches_port(above, node) if {
 	parent in extension_parents(keys.parse(node).object)
 }
 
-_port_numbers(node) := {port.port |
+_ports_of(node) := {port |
 	parts := keys.parse(node)
 	some position, port in ports(parts.object)
 	port_names(parts.object)[position] == parts.section

@@ -17,7 +17,11 @@ _sections_below(node) := sections(node) if {
 } else := set()
 
 # The rules of a route say themselves what is below them.
-_backends_below(node) := {backend | some backend, _ in rule_backends(keys.parse(node).object)[node]; exists(backend)} if {
+_backends_below(node) := {backend |
+	some backend, numbers in rule_backends(keys.parse(node).object)[node]
+	exists(backend)
+	leads_to(keys.type_of(node), backend, numbers)
+} if {
 	contains(node, "#")
 	levels.of(node) == "Rule"
 } else := set()

@@ -19,8 +19,9 @@ rejections_by(object_key) := {link |
 	link.reason != ""
 }
 
-_refused_backends(route_key) := {rejected_link(route_key, backend, backend_rejection(route_key, backend)) |
+_refused_backends(route_key) := {link |
 	levels.of(route_key) == "Route"
 	some backend in index.declared_children(route_key)
 	levels.of(backend) == "Backend"
+	some link in rejected_backends(route_key, backend)
 }

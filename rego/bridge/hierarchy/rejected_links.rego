@@ -58,9 +58,10 @@ _refused_at("ListenerSet", listener_set) := {rejected_link(gateway, listener_set
 	gateway := index.gateway_of(lookup.get(listener_set))
 }
 
-_refused_at("Backend", backend) := {rejected_link(route_key, backend, backend_rejection(route_key, backend)) |
+_refused_at("Backend", backend) := {link |
 	some route_key in index.declared_parents(backend)
 	levels.of(route_key) == "Route"
+	some link in rejected_backends(route_key, backend)
 }
 
 _refused_at("Route", route_key) := {link |
@@ -90,8 +91,15 @@ backend_rejection(route_key, backend) := "RefNotPermitted" if {
 } else := ""
 
 # METADATA
-# description: Why a route's requests do not get to a backend that it names, `{reason, message}`; null where they do.
-rejected_backend(route_key, backend) := {"reason": reason, "message": rejection_message(rejected_link(route_key, backend, reason))} if {
+# description: |
+#   Why a route's requests do not get to a backend that it names, by a port number (0: none), `{reason, message}`; null where they
+#   do.
+rejected_backend(route_key, backend, number) := {"reason": reason, "message": rejection_message(rejected_link(route_key, backend, reason))} if {
 	reason := backend_rejection(route_key, backend)
+	reason != ""
+} else := {"reason": reason, "message": rejection_message(rejected_link(route_key, keys.section(backend, sprintf("%v", [number])), reason))} if {
+	number != 0
+	is_number(number)
+	reason := port_refusal(keys.type_of(route_key), backend, number)
 	reason != ""
 } else := null

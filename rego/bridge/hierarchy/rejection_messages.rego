@@ -8,6 +8,20 @@ rejection_message(link) := sprintf("%s does not exist", [_named(link.parent)]) i
 	link.reason == "ParentNotFound"
 } else := sprintf("%s does not exist", [_named(link.child)]) if {
 	link.reason in {"BackendNotFound", "ChildNotFound"}
+	not _is_port_of_service(link.child)
+} else := sprintf("Service %s has no port %s", [keys.short(link.child), keys.parse(link.child).section]) if {
+	link.reason == "BackendNotFound"
+} else := sprintf("port %s of Service %s is not for %s: its protocol is %s", [
+	keys.parse(link.child).section,
+	keys.short(link.child),
+	{true: "UDP", false: "TCP"}[keys.parse(link.parent).kind == "UDPRoute"],
+	concat(" and ", sort({port_protocol(port) |
+		parts := keys.parse(link.child)
+		some port in ports(parts.object)
+		sprintf("%v", [port.port]) == parts.section
+	})),
+]) if {
+	link.reason == "UnsupportedProtocol"
 } else := sprintf("no ReferenceGrant in namespace %s lets %s name %s", [
 	keys.parse(link.child).namespace,
 	_named(link.parent),
@@ -36,6 +50,11 @@ rejection_message(link) := sprintf("%s does not exist", [_named(link.parent)]) i
 	_named(link.parent),
 	keys.parse(link.child).namespace,
 ])
+
+_is_port_of_service(node) if {
+	startswith(node, "core/Service/")
+	contains(node, "#")
+}
 
 _named(node) := sprintf("%s %s%s", [parts.kind, keys.short(node), suffix]) if {
 	parts := keys.parse(node)

@@ -44,7 +44,7 @@ of_level("Route", type, obj) := {"above": above, "below": below, "served": found
 	namespace := obj.metadata.namespace
 	above := parents_named(obj.spec.parentRefs, namespace)
 	above != set()
-	below := backends_named([rule.backendRefs | some rule in obj.spec.rules], namespace)
+	below := backends_of_rules(obj.spec.rules, namespace)
 	below != set()
 	_unleveled(above | below) == set()
 	found := served_requests(type, obj.spec)

@@ -17,6 +17,13 @@ link_fields := null if {
 		some place in ["/spec/parentRef", "/spec/rules/*/backendRefs/*"]
 		some field in ["group", "kind", "name", "namespace"]
 	],
+	[concat("/", [place, "filters/*", field]) |
+		some place in ["/spec/rules/*", "/spec/rules/*/backendRefs/*"]
+		some field in array.concat(["type"], [concat("/", [holder, "backendRef", part]) |
+			some holder in backend_filters
+			some part in ["group", "kind", "name", "namespace"]
+		])
+	],
 	[{"with": field} | some field in _fields_of_policies],
 ])
 

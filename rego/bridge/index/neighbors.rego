@@ -24,7 +24,11 @@ gateway_of(listener_set) := parent_key(listener_set.spec.parentRef, listener_set
 # description: The keys of the objects that an object of a level puts below itself, the backends of a route.
 default named_below(_, _) := set()
 
-named_below("Route", route) := backends_named([rule.backendRefs | some rule in route.spec.rules], route.metadata.namespace)
+named_below("Route", route) := backends_of_rules(route.spec.rules, route.metadata.namespace)
+
+# METADATA
+# description: The objects that rules of a namespace name as backends, their filters' backends among them.
+backends_of_rules(rules, namespace) := backends_named([rule.backendRefs | some rule in rules], namespace) | backends_named([filter_refs(rules)], namespace)
 
 # METADATA
 # description: The objects that lists of backendRefs of a namespace name. Routes of a namespace often have the same backends.

@@ -8,32 +8,72 @@ import data.bridge.lookup
 # METADATA
 # description: |
 #   Where a rule sends requests, in its order: `{backend, target, port, weight, filters, problem}`, null for what is not
-#   there. `target` is the port's node where the backend has such a one; `problem` says why requests fail there. `backend` and
-#   `target` are null where the ref names an object that cannot exist.
+#   there. `target` is the port's node where the backend has such a one for the route's protocol; `problem` says why requests fail
+#   there. `backend` and `target` are null where the ref names an object that cannot exist.
 backends(route_key, position) := [object.union(
 	{
 		"port": object.get(ref, "port", null),
 		"weight": object.get(ref, "weight", 1),
 		"filters": object.get(ref, "filters", []),
 	},
-	_destination(route_key, ref, place),
+	_destination(route_key, ref, sprintf("backendRefs[%v]", [place])),
 ) |
 	some place, ref in lookup.get(route_key).spec.rules[position].backendRefs
 ]
 
+# METADATA
+# description: |
+#   Where the filters of a rule, and those of its backends, send requests: `{filter, place, backend, target, port, problem}`, where
+#   `filter` is its type and `place` where the rule has it. The rest is as in `backends`.
+filter_backends(route_key, position) := [object.union(
+	{"filter": filter.type, "place": place, "port": object.get(ref, "port", null)},
+	_destination(route_key, ref, place),
+) |
+	some [place, filter] in _filters_in(lookup.get(route_key).spec.rules[position])
+	ref := index.filter_ref(filter)
+]
+
+_filters_in(rule) := array.concat(
+	[[sprintf("filters[%v]", [place]), filter] | some place, filter in rule.filters],
+	[[sprintf("backendRefs[%v].filters[%v]", [number, place]), filter] |
+		some number, ref in rule.backendRefs
+		some place, filter in ref.filters
+	],
+)
+
 _destination(route_key, ref, place) := {
 	"backend": key,
-	"target": _target(key, object.get(ref, "port", 0)),
-	"problem": hierarchy.rejected_backend(route_key, key),
+	"target": _target(keys.type_of(route_key), key, object.get(ref, "port", 0)),
+	"problem": hierarchy.rejected_backend(route_key, key, object.get(ref, "port", 0)),
 } if {
 	key := index.backend_key(ref, keys.parse(route_key).namespace)
 } else := {"backend": null, "target": null, "problem": {"reason": "BackendNotFound", "message": message}} if {
-	message := sprintf("backendRefs[%d] names an object that cannot exist", [place])
+	message := sprintf("%s names an object that cannot exist", [place])
 }
 
-_target(key, port) := hierarchy.canonical_key(keys.section(key, sprintf("%d", [port]))) if {
-	hierarchy.is_port(keys.section(key, sprintf("%d", [port])))
+_target(type, key, port) := hierarchy.port_node(type, key, port) if {
+	startswith(key, "core/Service/")
 } else := key
+
+# METADATA
+# description: |
+#   Why every request to a rule fails, `{status, message}`, null where one may not: it has no backend that takes requests, and no filter
+#   that answers itself (HTTPRouteRule.backendRefs).
+failure(rule_object, destinations) := null if {
+	some destination in destinations
+	destination.problem == null
+	destination.weight != 0
+} else := null if {
+	some filter in rule_object.filters
+	filter.type == "RequestRedirect"
+} else := {"status": _failing_status, "message": "the rule has no backends, and no filter that answers requests"} if {
+	count(destinations) == 0
+} else := {"status": _failing_status, "message": "no backend of the rule gets requests: each has the weight 0, or fails"}
+
+# What a client gets: HTTP's status, gRPC's, or no connection.
+_failing_status := {"HTTP": "500", "GRPC": "UNAVAILABLE"}[request.protocol] if {
+	true
+} else := "connection refused"
 
 # METADATA
 # description: |
@@ -47,7 +87,11 @@ reachable_backends(candidate) := [node |
 ]
 
 # METADATA
+# description: A rule, as its route writes it.
+rule_at(route_key, position) := lookup.get(route_key).spec.rules[position]
+
+# METADATA
 # description: The filters of a rule, as its route writes them.
 filters(route_key, position) := found if {
-	found := lookup.get(route_key).spec.rules[position].filters
+	found := rule_at(route_key, position).filters
 } else := []

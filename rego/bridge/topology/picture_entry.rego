@@ -46,8 +46,9 @@ _edges(nodes) := {[parent, node] | some node in nodes; some parent in _above(nod
 	some node in nodes
 	levels.of(node) == "Route"
 	some rule, backends in hierarchy.rule_backends(node)
-	some backend, _ in backends
+	some backend, numbers in backends
 	hierarchy.exists(backend)
+	hierarchy.leads_to(keys.type_of(node), backend, numbers)
 }
 
 # Any number of rules may lead to a backend: they tell of it, so that a change of one of them costs that one.

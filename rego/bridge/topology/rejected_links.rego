@@ -19,10 +19,10 @@ rejected_links(nodes) := sort({link |
 
 _declared_below(objects) := {child | some object_key in objects; some child in index.declared_children(object_key)}
 
-_joins(link, objects) if link.child in objects
+_joins(link, objects) if _whole(link.child) in objects
 
 _joins(link, objects) if {
-	not link.child in objects
+	not _whole(link.child) in objects
 	_whole(link.parent) in objects
 }
 

@@ -8,7 +8,7 @@ import data.bridge.request as requests
 # METADATA
 # description: |
 #   `request`: which rule serves a request, by Gateway API's precedence, where it leads, and every policy kind's effective
-#   policies there: `{gateway, listener, route, rule, backends, filters, policies, also, nearest, undecided}`. What does not match
+#   policies there: `{gateway, listener, route, rule, backends, filters, filterBackends, failure, policies, also, nearest, undecided}`. What does not match
 #   is null, and then `nearest` tells how far it got; so it is where `undecided` names rules of which nobody can tell. `also` has the other listeners that take such a request, where `gateway` or
 #   `port` leave that open.
 # entrypoint: true
@@ -21,6 +21,8 @@ request := queries.input_problem if {
 } else := object.union(_nowhere, {
 	"backends": [],
 	"filters": [],
+	"filterBackends": [],
+	"failure": null,
 	"policies": [],
 	"also": array.slice(_entered, 1, count(_entered)),
 	"nearest": _nearest,
@@ -64,7 +66,9 @@ _by_rule(entry) := {"route": route, "rule": rule} if {
 _served := object.union(_entered[0], {
 	"backends": backends,
 	"filters": requests.filters(route, index),
-	"policies": requests.policies(entry, rule, requests.reachable_backends(backends)),
+	"filterBackends": filter_backends,
+	"failure": requests.failure(requests.rule_at(route, index), backends),
+	"policies": requests.policies(entry, rule, requests.reachable_backends(array.concat(backends, filter_backends))),
 	"also": array.slice(_entered, 1, count(_entered)),
 	"nearest": null,
 	"undecided": [],
@@ -73,6 +77,7 @@ _served := object.union(_entered[0], {
 	entry := _first_entry
 	[route, rule, index] := requests.matching_rule(entry)
 	backends := requests.backends(route, index)
+	filter_backends := requests.filter_backends(route, index)
 }
 
 _listener_or_null(entry) := null if {
