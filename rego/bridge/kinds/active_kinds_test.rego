@@ -61,12 +61,12 @@ test_the_younger_of_two_policykinds_is_told_so if {
 
 test_a_policykind_that_makes_no_sense_is_told_why if {
 	every row in [
-		[{"mode": "Foo"}, "mode: Foo is none of Observe, Manage"],
+		[{"mode": "Foo"}, `mode: "Foo" is not one of Observe, Manage`],
 		[{"kind": null}, "kind is missing, or is no name"],
-		[{"efectiveTarget": "Rule"}, "efectiveTarget is no field of a PolicyKind"],
-		[{"targets": [{"kind": "Service", "section": true}]}, "targets: section is no field of its entries"],
+		[{"efectiveTarget": "Rule"}, `"efectiveTarget" is not a field of a PolicyKind; did you mean "effectiveTarget"?`],
+		[{"targets": [{"kind": "Service", "section": true}]}, `targets[0]: "section" is not a field of its entries; did you mean "sections"?`],
 		[{"mode": "Manage"}, "controllerName is missing, or is no <domain>/<name>: mode Manage writes statuses in its name"],
-		[{"class": "Direct", "strategies": {"merge": "Patch"}}, "class Direct has no strategy but None and Additive"],
+		[{"class": "Direct", "effectiveTarget": "Target", "strategies": {"merge": "Patch"}}, "class Direct has no strategy but None and Additive"],
 	] {
 		[fields, message] := row
 		verdict := kinds.verdict("policybridge.io/PolicyKind/-/rates") with input as {"changes": {"upsert": [_rate_kind("rates", 1, fields)]}}

@@ -1,6 +1,7 @@
 package bridge.kinds
 
 import data.bridge.lib.levels
+import data.bridge.lib.likeness
 import data.bridge.merge
 
 # METADATA
@@ -9,7 +10,7 @@ value_problems(spec) := [message |
 	some field, allowed in allowed_values
 	value := object.get(spec, field, allowed[0])
 	not value in allowed
-	message := sprintf("%s: %v is none of %s", [field, value, concat(", ", allowed)])
+	message := sprintf("%s: %s is not one of %s%s", [field, json.marshal(value), concat(", ", allowed), likeness.hint(sprintf("%v", [value]), allowed)])
 ]
 
 # METADATA

@@ -1,5 +1,7 @@
 package bridge.kinds
 
+import data.bridge.lib.likeness
+
 # METADATA
 # description: |
 #   What is wrong with what a PolicyKind says itself, whatever other layers say: shapes, and fields that there are not. An
@@ -9,10 +11,10 @@ own_problems(spec) := array.concat(shape_problems(spec), unknown_fields(spec))
 # METADATA
 # description: Fields that a PolicyKind does not have, each as a message.
 unknown_fields(spec) := array.concat(
-	[sprintf("%s is no field of a PolicyKind", [field]) | some field in sort(object.keys(spec) - fields)],
-	[sprintf("%s: %s is no field of its entries", [list, field]) |
+	[sprintf("%q is not a field of a PolicyKind%s", [field, likeness.hint(field, fields)]) | some field in sort(object.keys(spec) - fields)],
+	[sprintf("%s[%v]: %q is not a field of its entries%s", [list, place, field, likeness.hint(field, known)]) |
 		some list, known in entry_fields
-		some entry in spec[list]
+		some place, entry in spec[list]
 		some field in sort(object.keys(entry) - known)
 	],
 ) if {
@@ -67,7 +69,7 @@ shape_problems(spec) := ["spec is no object"] if not is_object(spec)
 
 shape_problems(spec) := array.concat(
 	[sprintf("%s is missing, or is no name", [field]) | some field in ["group", "kind"]; not _name(spec, field)],
-	[sprintf("%s must be %s", [field, shape]) |
+	[sprintf("%s%s must be %s", [_first_wrong(field, shape, value), field, shape]) |
 		some field, shape in _shapes
 		value := spec[field]
 		not fits(shape, value)
@@ -75,6 +77,14 @@ shape_problems(spec) := array.concat(
 ) if {
 	is_object(spec)
 }
+
+# The first entry of a list that is not as it should be.
+_first_wrong(field, shape, value) := sprintf("%s[%d]: %s is not valid: ", [field, wrong[0], substring(json.marshal(value[wrong[0]]), 0, 200)]) if {
+	startswith(shape, "a list of")
+	is_array(value)
+	wrong := [place | some place, entry in value; not fits(shape, [entry])]
+	count(wrong) > 0
+} else := ""
 
 # The core group is "" (or core), and may be left out.
 _name(spec, "group") if regex.match(`^[a-z0-9.-]*$`, object.get(spec, "group", ""))

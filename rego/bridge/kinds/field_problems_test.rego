@@ -23,12 +23,18 @@ test_a_field_that_is_no_such_thing_is_told_so if {
 	])
 	every row in [
 		[{"targets": null}, targets],
-		[{"targets": [{"group": "acme.io"}]}, targets],
-		[{"targets": [{"kind": "X", "sections": "yes"}]}, targets],
+		[{"targets": [{"group": "acme.io"}]}, concat("", [`targets[0]: {"group":"acme.io"} is not valid: `, targets])],
+		[
+			{"targets": [{"kind": "Y"}, {"kind": "X", "sections": "yes"}]},
+			concat("", [`targets[1]: {"kind":"X","sections":"yes"} is not valid: `, targets]),
+		],
 		[{"specPaths": []}, places],
-		[{"specPaths": ["/spec"]}, places],
-		[{"specPaths": [{"path": "spec"}]}, places],
-		[{"specPaths": [{"path": "/spec", "strategy": "Foo"}]}, places],
+		[{"specPaths": ["/spec"]}, concat("", [`specPaths[0]: "/spec" is not valid: `, places])],
+		[{"specPaths": [{"path": "spec"}]}, concat("", [`specPaths[0]: {"path":"spec"} is not valid: `, places])],
+		[
+			{"specPaths": [{"path": "/spec", "strategy": "Foo"}]},
+			concat("", [`specPaths[0]: {"path":"/spec","strategy":"Foo"} is not valid: `, places]),
+		],
 		[{"strategies": ["Atomic"]}, strategies],
 		[{"strategies": {"a": "Foo"}}, strategies],
 		[{"strategies": {"a": {"strategy": "Patch", "merge": {"units": "/a"}}}}, strategies],
@@ -39,7 +45,7 @@ test_a_field_that_is_no_such_thing_is_told_so if {
 		[{"merge": {"listKeys": {"/a": 3}}}, merges],
 		[{"merge": {"listKeys": ["/a"]}}, merges],
 		[{"effectiveKinds": "HTTPRoute"}, "effectiveKinds must be a list of one or more kinds"],
-		[{"effectiveKinds": [3]}, "effectiveKinds must be a list of one or more kinds"],
+		[{"effectiveKinds": [3]}, "effectiveKinds[0]: 3 is not valid: effectiveKinds must be a list of one or more kinds"],
 		[{"effectiveKinds": []}, "effectiveKinds must be a list of one or more kinds"],
 		[{"controllers": []}, "controllers must be a list of one or more controller names"],
 		[

@@ -10,7 +10,7 @@ problem(spec) := problems(spec)[0] if count(problems(spec)) > 0
 #   (semantics C3).
 problems(spec) := shape_problems(spec) if {
 	count(shape_problems(spec)) > 0
-} else := array.concat(_class_problems(spec), value_problems(spec))
+} else := array.flatten([_class_problems(spec), value_problems(spec), contradictions(spec)])
 
 _class_problems(spec) := [message |
 	some [wrong, message] in [

@@ -11,6 +11,8 @@ test_the_descriptions_of_the_fixtures_make_sense if {
 
 _with(fields) := kinds.problems(object.union(_least, fields))
 
+_direct := {"class": "Direct", "effectiveTarget": "Target"}
+
 _inherited_none_message := "strategy None needs class Direct: an Inherited kind merges along the hierarchy"
 
 # C3
@@ -31,9 +33,9 @@ test_a_direct_kind_has_no_strategy_but_none if {
 		{"strategies": {"merge": "Patch"}},
 		{"specPaths": [{"path": "/spec", "strategy": "AtomicOverrides"}]},
 	] {
-		_with(object.union(fields, {"class": "Direct"})) == ["class Direct has no strategy but None and Additive"]
+		_with(object.union(fields, _direct)) == ["class Direct has no strategy but None and Additive"]
 	}
-	_with({"class": "Direct", "defaultStrategy": "None"}) == []
+	_with(object.union(_direct, {"defaultStrategy": "None"})) == []
 }
 
 test_an_inherited_kind_needs_its_effective_target if {
@@ -50,10 +52,10 @@ test_mode_manage_needs_a_controller_name if {
 }
 
 test_a_value_that_a_field_does_not_have_is_told_with_those_that_it_has if {
-	_with({"mode": "On"}) == ["mode: On is none of Observe, Manage"]
-	_with({"fanout": null}) == ["fanout: null is none of EffectiveTargets, DeclaredTargets, None"]
+	_with({"mode": "On"}) == [`mode: "On" is not one of Observe, Manage`]
+	_with({"fanout": null}) == ["fanout: null is not one of EffectiveTargets, DeclaredTargets, None"]
 	_with({"defaultStrategy": "Foo"}) == [concat("", [
-		"defaultStrategy: Foo is none of ",
+		`defaultStrategy: "Foo" is not one of `,
 		"Additive, AtomicDefaults, AtomicOverrides, Custom, None, PatchDefaults, PatchOverrides",
 	])]
 }
@@ -69,7 +71,7 @@ test_policies_of_a_direct_kind_for_one_target_are_in_conflict if {
 # C2
 test_a_direct_kind_has_no_way_to_merge_at_all if {
 	every fields in [{"strategyFrom": "Challenger"}, {"mergesWith": "Closest"}, {"fold": "Stack"}] {
-		_with(object.union(fields, {"class": "Direct"})) == [concat("", [
+		_with(object.union(fields, _direct)) == [concat("", [
 			"class Direct merges nothing: ",
 			"strategyFrom, mergesWith, fold and wrappers need class Inherited",
 		])]
@@ -109,7 +111,7 @@ test_the_strategy_custom_needs_the_name_of_its_package if {
 		_with(fields) == ["strategy Custom needs custom: the name of its package in bridge.strategies"]
 		_with(object.union(fields, {"custom": "rates"})) == []
 	}
-	_with({"class": "Direct", "custom": "rates"}) == ["class Direct has no strategy but None and Additive"]
+	_with(object.union(_direct, {"custom": "rates"})) == ["class Direct has no strategy but None and Additive"]
 }
 
 # F6

@@ -50,10 +50,10 @@ _dependent_objects(object_key) := (_direct_dependents(object_key) | {key |
 	ref.object in hierarchy.objects_below(object_key)
 }
 
-_direct_dependents(object_key) := {trim_suffix(key, "@frontend") | some key in hierarchy.step_below(object_key)} | {key |
+_direct_dependents(object_key) := ({trim_suffix(key, "@frontend") | some key in hierarchy.step_below(object_key)} | {key |
 	keys.parse(object_key).type == "gateway.networking.k8s.io/ReferenceGrant"
 	some key in index.referrers(keys.parse(object_key).namespace)
-} | {key |
+}) | {key |
 	# Which of the refs to it lead anywhere, its ports decide.
 	keys.type_of(object_key) == "core/Service"
 	some key in index.declared_parents(object_key)

@@ -1,0 +1,129 @@
+package bridge.kinds
+
+import data.bridge.lib.keys
+import data.bridge.lib.levels
+import data.bridge.lib.likeness
+
+# METADATA
+# description: |
+#   What a policy kind's description says that contradicts itself, each as a message with the field and, in a list, its place:
+#   fields that can have no effect with the others, and kinds that policies of it can never act at.
+contradictions(spec) := array.flatten([
+	_direct_level(spec),
+	_direct_merge_rules(spec),
+	_out_of_reach(spec),
+	_core_targets(spec),
+	_kinds_of_other_levels(spec),
+	_empty_pointers(spec),
+	_no_ancestors(spec),
+])
+
+_direct_level(spec) := [sprintf("effectiveTarget: %q needs class Inherited: a Direct policy acts at its target", [spec.effectiveTarget])] if {
+	_class(spec) == "Direct"
+	spec.effectiveTarget in levels.names
+	spec.effectiveTarget != "Target"
+} else := []
+
+# The specs of a Direct kind that do not overlap are united, leaf by leaf; then units are leaves (semantics C2, F8).
+_direct_merge_rules(spec) := ["merge needs class Inherited: a Direct policy merges with no other"] if {
+	_class(spec) == "Direct"
+	count(object.get(spec, "merge", {})) > 0
+	object.get(spec, "sameLevel", "Conflict") != "ConflictOnOverlap"
+} else := []
+
+_out_of_reach(spec) := [message |
+	every target in spec.targets {
+		_is_below(_level_of_target(spec, target), spec.effectiveTarget)
+	}
+	message := sprintf("effectiveTarget: %q is above every kind of targets: a policy on a %s (targets[0]) reaches no %s", [
+		spec.effectiveTarget,
+		spec.targets[0].kind,
+		spec.effectiveTarget,
+	])
+] if {
+	_class(spec) == "Inherited"
+	_ranks[spec.effectiveTarget]
+	count(spec.targets) > 0
+} else := []
+
+# The order of levels, top down. A mesh frontend is above routes, and below nothing (semantics K4). Where other levels are, and
+# what an extension links to a type without a level, only the extension knows.
+_ranks := {"GatewayClass": 1, "Gateway": 2, "ListenerSet": 3, "Frontend": 4, "Listener": 4, "Route": 5, "Rule": 6, "Backend": 7, "Port": 8}
+
+_is_below(level, effective_level) if _ranks[level] > _ranks[effective_level]
+
+_is_below("Frontend", "Listener")
+
+_level_of_target(spec, target) := "Frontend" if {
+	_type_of_target(target) == "core/Service"
+	object.get(target, "role", _usual_role(spec)) == "Frontend"
+} else := levels.by_type[_type_of_target(target)].object
+
+_usual_role(spec) := "Backend" if {
+	spec.effectiveTarget in {"Backend", "Port", "Target"}
+} else := "Frontend"
+
+_type_of_target(target) := concat("/", [keys.group_name(object.get(target, "group", "")), target.kind])
+
+# The core group has no CRDs, so its kinds are known.
+_core_targets(spec) := [sprintf("targets[%d]: the core group has no kind %q%s", [place, target.kind, _core_hint(target.kind)]) |
+	some place, target in spec.targets
+	object.get(target, "group", "") in {"", "core"}
+	not target.kind in core_kinds
+	not target.virtual
+	not _type_of_target(target) in (object.keys(levels.by_type) | levels.virtual)
+]
+
+_core_hint(kind) := sprintf("; did you mean %s?", [named[0]]) if {
+	named := sort([type | some type, _ in levels.by_type; split(type, "/")[1] == kind])
+	count(named) > 0
+} else := likeness.hint(kind, core_kinds)
+
+# METADATA
+# description: The kinds of the core group that are objects.
+core_kinds := {
+	"ConfigMap", "Endpoints", "Event", "LimitRange", "Namespace", "Node", "PersistentVolume", "PersistentVolumeClaim", "Pod",
+	"PodTemplate", "ReplicationController", "ResourceQuota", "Secret", "Service", "ServiceAccount",
+}
+
+# Any kind may be a backend; the kinds of the other levels are known.
+_kinds_of_other_levels(spec) := [message |
+	some place, kind in spec.effectiveKinds
+	not kind in _kinds_at(spec.effectiveTarget)
+	message := _other_level_message(spec, place, kind)
+] if {
+	_class(spec) == "Inherited"
+	_ranks[spec.effectiveTarget]
+} else := []
+
+_other_level_message(spec, place, kind) := sprintf("effectiveKinds[%d]: %q is at the level %s, and the kind acts at the level %s", [
+	place, kind, at[0], spec.effectiveTarget,
+]) if {
+	at := sort([level.object | some type, level in levels.by_type; kind in {type, split(type, "/")[1]}])
+	count(at) > 0
+} else := sprintf("effectiveKinds[%d]: %q is not a kind at the level %s%s", [
+	place, kind, spec.effectiveTarget, likeness.hint(kind, _kinds_at(spec.effectiveTarget)),
+]) if {
+	spec.effectiveTarget != "Backend"
+}
+
+# The kinds of which objects, or sections, are at a level, with and without their groups.
+_kinds_at(level_name) := {name |
+	some type, level in levels.by_type
+	level_name in {level.object, object.get(level, "section", "")}
+	some name in {type, split(type, "/")[1]}
+}
+
+_empty_pointers(spec) := [sprintf("specPaths[%d].%s: %q names a field without a name%s", [place, field, entry[field], hint]) |
+	some place, entry in spec.specPaths
+	some field in ["path", "strategyPath"]
+	"" in array.slice(split(entry[field], "/"), 1, 100)
+	hint := {true: `; did you mean "/spec"?`, false: ""}[[field, entry[field]] == ["path", "/"]]
+]
+
+# A description that says nothing of it leaves the shape to the CRD, which a folder need not have.
+_no_ancestors(spec) := [sprintf("%s needs statusShape: Ancestors, and statusShape is %q", [field, spec.statusShape]) |
+	spec.statusShape == "Conditions"
+	some field in ["gatewayControllers", "ancestorLevel"]
+	spec[field]
+]

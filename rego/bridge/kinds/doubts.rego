@@ -1,0 +1,81 @@
+package bridge.kinds
+
+import data.bridge.lib.levels
+import data.bridge.lib.likeness
+import data.bridge.lookup
+
+# METADATA
+# description: |
+#   What PolicyKinds that count name without its being known, by the PolicyKind's key, each as a message. It may come to be, so a
+#   PolicyKind counts all the same.
+doubts[key] := messages if {
+	some name, policykind in lookup.objects_in(policykind_type, "-")
+	key := concat("/", [policykind_type, "-", name])
+	verdict(key).status == "True"
+	messages := array.concat(_unserved_targets(policykind.spec), _unserved_backends(policykind.spec))
+	count(messages) > 0
+}
+
+_unserved_targets(spec) := [sprintf("targets[%d]: no CRD defines %q%s", [place, type, _type_hint(type)]) |
+	some place, target in spec.targets
+	not target.virtual
+	type := _type_of_target(target)
+	not type in _known_types
+	_is_doubtful(type)
+]
+
+# Kinds that count as backends may be written without their group.
+_unserved_backends(spec) := [sprintf("effectiveKinds[%d]: no CRD defines %q%s", [place, kind, likeness.hint(kind, known)]) |
+	known := {name | some type in _known_types; some name in {type, split(type, "/")[1]}}
+	some place, kind in spec.effectiveKinds
+	not kind in known
+	not kind in {name | some target in spec.targets; some name in {target.kind, _type_of_target(target)}}
+	likeness.nearest(kind, known)
+]
+
+_known_types := (object.keys(levels.by_type) | levels.virtual) | ((_types_with_crds | lookup.types) | ({concat("/", ["core", kind]) |
+	some kind in core_kinds
+} | {type | some type in object.keys(presets)}))
+
+_types_with_crds := {concat("/", [crd.spec.group, crd.spec.names.kind]) | some crd in lookup.objects_in(crd_type, "-")}
+
+# Of a folder that holds no CRDs nobody knows what is served; there what is misspelled is alone in doubt.
+_is_doubtful(type) if _near_type(type)
+
+_is_doubtful(type) if {
+	group := split(type, "/")[0]
+	some served in _types_with_crds
+	startswith(served, concat("", [group, "/"]))
+}
+
+_is_doubtful(type) if {
+	"gateway.networking.k8s.io/Gateway" in _types_with_crds
+	not _is_built_in(split(type, "/")[0])
+}
+
+# What the API server serves without a CRD.
+_is_built_in(group) if not contains(group, ".")
+
+_is_built_in(group) if {
+	endswith(group, ".k8s.io")
+	not endswith(group, ".x-k8s.io")
+	group != "gateway.networking.k8s.io"
+}
+
+_type_hint(type) := sprintf("; did you mean %q?", [_near_type(type)]) if {
+	true
+} else := ""
+
+# A kind of the same group, else of another one.
+_near_type(type) := concat("/", [group, kind]) if {
+	group := split(type, "/")[0]
+	kind := likeness.nearest(split(type, "/")[1], {split(known, "/")[1] | some known in _known_types; split(known, "/")[0] == group})
+} else := same[0] if {
+	kind := split(type, "/")[1]
+	same := sort([known |
+		some known in _known_types
+		split(known, "/")[1] == kind
+		likeness.nearest(split(type, "/")[0], {split(known, "/")[0]})
+	])
+	count(same) > 0
+}
