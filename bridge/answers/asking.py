@@ -219,6 +219,12 @@ async def undescribed(opa: Opa) -> dict[str, Entry]:
     return {type_id: found[type_id] for type_id in sorted(found)}
 
 
+async def policy_kind_doubts(opa: Opa) -> list[tuple[Key, str]]:
+    """The PolicyKinds that name a kind that no CRD defines, each with every message about it."""
+    found: dict[str, list[str]] = await opa.query("policykind_doubts", {})
+    return [(parse_key(key), message) for key, messages in sorted(found.items()) for message in messages]
+
+
 async def explain_missing(opa: Opa, targets: Iterable[Key], error: QueryError) -> None:
     """Raise the better error where a target lacks the section that was asked for."""
     if error.code != "TargetNotFound":

@@ -83,7 +83,8 @@ def _details(key: Key, obj: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _parent(ref: Mapping[str, Any]) -> str:
-    kind = "" if ref.get("kind", "Gateway") == "Gateway" else f"{_text(ref.get('kind'))}/"
+    group, kind = ref.get("group", GATEWAY.split("/")[0]), ref.get("kind", "Gateway")
+    kind = "" if f"{group}/{kind}" == GATEWAY else f"{_text(kind)}/"
     namespace = f"{_text(ref['namespace'])}/" if ref.get("namespace") else ""
     section = f"#{_text(ref['sectionName'])}" if ref.get("sectionName") else ""
     return f"{kind}{namespace}{_text(ref.get('name'))}{section}"

@@ -128,7 +128,9 @@ def _names_of(names: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _described(kinds: Iterable[Object]) -> set[str]:
     specs = (kind.get("spec") for kind in kinds)
-    return {f"{spec.get('group') or CORE}/{spec['kind']}" for spec in specs if isinstance(spec, dict) and "kind" in spec}
+    return {
+        f"{spec.get('group') or CORE}/{spec['kind']}" for spec in specs if isinstance(spec, dict) and "kind" in spec
+    }
 
 
 def _sections_of(key: Key, obj: Object) -> Iterable[Key]:

@@ -19,6 +19,7 @@ from bridge.cli.printers import print_answer
 from bridge.cli.printers.table import Table
 
 if TYPE_CHECKING:
+    from bridge.model.keys import Key
     from bridge.runtime.engine import Engine
 
 _Answer = TypeVar("_Answer")
@@ -140,22 +141,28 @@ def opened(source: Input, types: Sequence[str] = (), *, follow: bool = False) ->
 
 async def tell_problems(engine: Engine) -> bool:
     """Print what is wrong with manifests and with PolicyKinds, one line each; whether the input is at fault."""
-    from bridge.answers.asking import refused_policy_kinds, undescribed
+    from bridge.answers.asking import policy_kind_doubts, refused_policy_kinds, undescribed
     from bridge.model.keys import parse_key
 
     at_fault = tell_faults(engine)
     for key, message in await refused_policy_kinds(engine.opa):
         position = engine.position(key)
-        where = f"{position[0]}:{position[1]}: " if position else ""
         at_fault = at_fault or position is not None
         level = "error" if position else "warning"
-        tell(f"{level}: {where}PolicyKind {key.name} is not in force: {message}")
+        tell(f"{level}: {_place(engine, key)}PolicyKind {key.name} is not in force: {message}")
+    for key, message in await policy_kind_doubts(engine.opa):
+        # What it names may be installed later, and the rest of it is in force: the input is not at fault.
+        tell(f"warning: {_place(engine, key)}PolicyKind {key.name}: {message}")
     for type_id, about in (await undescribed(engine.opa)).items():
         # The author of a CRD may be somebody else: the input is not at fault.
-        position = engine.position(parse_key(about["crd"])) if "crd" in about else None
-        where = f"{position[0]}:{position[1]}: " if position else ""
+        where = _place(engine, parse_key(about["crd"])) if "crd" in about else ""
         tell(f"warning: {where}{type_id}: {about['message']}")
     return at_fault
+
+
+def _place(engine: Engine, key: Key) -> str:
+    position = engine.position(key)
+    return f"{position[0]}:{position[1]}: " if position else ""
 
 
 def tell_faults(engine: Engine) -> bool:

@@ -20,8 +20,8 @@ short there, `<Kind>/<name>#<section>`; policies are named by their names (`<Kin
 - `affected: {object, annotations: [names]}`: the annotations that an object is marked with.
 - `refused: {policyKind, reason?, mentions?}`: a PolicyKind, by its resource's name, that is not in force.
 - `request: {…, rule, listener?, backends?, filterBackends?, failure?, filters?, policies?, also?, nearest?}`: the rule
-  that serves a request (null for none), the status that all requests to it get where they fail, the rest as in the input
-  and the answer of the query `request`. Its Gateway is the scenario's only one.
+  that serves a request (null for none), the status that requests get where all fail, the rest as in the input and the
+  answer of the query `request`. Its Gateway is the scenario's only one.
 - Outcomes about Constraints are those of `judging.py`.
 """
 

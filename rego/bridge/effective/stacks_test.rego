@@ -104,7 +104,7 @@ test_a_policy_for_its_own_namespace_counts_for_every_source if {
 
 # C2, K4
 test_a_direct_kind_may_act_on_a_frontend if {
-	kind := _mesh_kind({"class": "Direct", "targets": [{"kind": "Service", "role": "Frontend"}]})
+	kind := _mesh_kind({"class": "Direct", "effectiveTarget": "Target", "targets": [{"kind": "Service", "role": "Frontend"}]})
 	document := {"changes": {"upsert": [kind, _mesh_service, _retry("shop", "own", [_cart_frontend_ref])]}}
 	found := scopes.scopes_at_or_below("example.com/RetryPolicy", "core/Service/shop/cart") with input as document
 	found == {"core/Service/shop/cart@frontend"}
@@ -116,7 +116,7 @@ test_a_direct_kind_may_act_on_a_frontend if {
 
 # F5, P6
 test_a_consumers_policy_and_a_producers_are_in_no_conflict if {
-	kind := _mesh_kind({"class": "Direct", "targets": [{"kind": "Service"}]})
+	kind := _mesh_kind({"class": "Direct", "effectiveTarget": "Target", "targets": [{"kind": "Service"}]})
 	policies := [_retry("shop", "own", [_cart_frontend_ref]), _retry("app", "mine", [_cart_frontend_ref]), _retry("app", "second", [_cart_frontend_ref])]
 	document := {"changes": {"upsert": array.concat([kind, _mesh_service], policies)}}
 	attached := {policy |

@@ -47,7 +47,7 @@ test_a_policy_reaches_nothing_below_another_controllers_class if {
 
 # P8
 test_an_attachment_that_a_controller_keeps_off_is_explained if {
-	every fields in [{}, {"class": "Direct"}] {
+	every fields in [{}, {"class": "Direct", "effectiveTarget": "Target"}] {
 		found := attachment.rejections("example.com/ColorPolicy", "gateway.networking.k8s.io/Gateway/infra/public") with input as _controlled("example.com/other", fields)
 		{rejection.reason | some rejection in found} == {"OtherController"}
 	}
@@ -55,7 +55,7 @@ test_an_attachment_that_a_controller_keeps_off_is_explained if {
 
 # C2, P8
 test_a_direct_kind_has_no_path_where_no_path_to_its_target_counts if {
-	direct := {"class": "Direct"}
+	direct := {"class": "Direct", "effectiveTarget": "Target"}
 	others := hierarchy.kind_paths("example.com/ColorPolicy", testing.cart_pay) with input as _controlled("example.com/other", direct)
 	others == set()
 	own := hierarchy.kind_paths("example.com/ColorPolicy", testing.cart_pay) with input as _controlled("example.com/gw", direct)

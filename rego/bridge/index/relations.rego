@@ -12,6 +12,16 @@ declared_parents(key) := _declared_neighbors("parents", key)
 declared_children(key) := _declared_neighbors("children", key)
 
 # METADATA
+# description: The mesh frontends that routes name, of any kind, whether they exist or not. Reads the keys of all links.
+frontends := {node |
+	data.index.children[_][node]
+	keys.is_frontend(node)
+} | {node |
+	some node, _ in changed_entries.children
+	keys.is_frontend(node)
+}
+
+# METADATA
 # description: |
 #   Some extension module makes links. Made once a query, so that where none does nobody looks for them.
 has_extension_links if {

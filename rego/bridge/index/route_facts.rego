@@ -33,7 +33,13 @@ _parent_facts(type, namespace, refs) := object.union(
 
 _frontends(refs, namespace) := [{"node": node, "section": object.get(ref, "sectionName", ""), "port": object.get(ref, "port", 0)} |
 	some ref in refs
-	not object.get(ref, "kind", "Gateway") in {"Gateway", "ListenerSet"}
+	not _has_listeners(ref)
 	node := parent_node(ref, namespace)
 	keys.is_frontend(node)
 ]
+
+# Most parentRefs. A kind of this name in another group, as Istio's Gateway, is another kind.
+_has_listeners(ref) if {
+	object.get(ref, "kind", "Gateway") in {"Gateway", "ListenerSet"}
+	keys.group_name(object.get(ref, "group", keys.gateway_api)) == keys.gateway_api
+}

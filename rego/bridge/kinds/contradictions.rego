@@ -19,14 +19,14 @@ contradictions(spec) := array.flatten([
 ])
 
 _direct_level(spec) := [sprintf("effectiveTarget: %q needs class Inherited: a Direct policy acts at its target", [spec.effectiveTarget])] if {
-	_class(spec) == "Direct"
+	class_of(spec) == "Direct"
 	spec.effectiveTarget in levels.names
 	spec.effectiveTarget != "Target"
 } else := []
 
 # The specs of a Direct kind that do not overlap are united, leaf by leaf; then units are leaves (semantics C2, F8).
 _direct_merge_rules(spec) := ["merge needs class Inherited: a Direct policy merges with no other"] if {
-	_class(spec) == "Direct"
+	class_of(spec) == "Direct"
 	count(object.get(spec, "merge", {})) > 0
 	object.get(spec, "sameLevel", "Conflict") != "ConflictOnOverlap"
 } else := []
@@ -41,7 +41,7 @@ _out_of_reach(spec) := [message |
 		spec.effectiveTarget,
 	])
 ] if {
-	_class(spec) == "Inherited"
+	class_of(spec) == "Inherited"
 	_ranks[spec.effectiveTarget]
 	count(spec.targets) > 0
 } else := []
@@ -55,15 +55,17 @@ _is_below(level, effective_level) if _ranks[level] > _ranks[effective_level]
 _is_below("Frontend", "Listener")
 
 _level_of_target(spec, target) := "Frontend" if {
-	_type_of_target(target) == "core/Service"
+	type_of_target(target) == "core/Service"
 	object.get(target, "role", _usual_role(spec)) == "Frontend"
-} else := levels.by_type[_type_of_target(target)].object
+} else := levels.by_type[type_of_target(target)].object
 
 _usual_role(spec) := "Backend" if {
 	spec.effectiveTarget in {"Backend", "Port", "Target"}
 } else := "Frontend"
 
-_type_of_target(target) := concat("/", [keys.group_name(object.get(target, "group", "")), target.kind])
+# METADATA
+# description: The type that an entry of a description's targets names.
+type_of_target(target) := concat("/", [keys.group_name(object.get(target, "group", "")), target.kind])
 
 # The core group has no CRDs, so its kinds are known.
 _core_targets(spec) := [sprintf("targets[%d]: the core group has no kind %q%s", [place, target.kind, _core_hint(target.kind)]) |
@@ -71,7 +73,7 @@ _core_targets(spec) := [sprintf("targets[%d]: the core group has no kind %q%s", 
 	object.get(target, "group", "") in {"", "core"}
 	not target.kind in core_kinds
 	not target.virtual
-	not _type_of_target(target) in (object.keys(levels.by_type) | levels.virtual)
+	not type_of_target(target) in (object.keys(levels.by_type) | levels.virtual_types)
 ]
 
 _core_hint(kind) := sprintf("; did you mean %s?", [named[0]]) if {
@@ -92,7 +94,7 @@ _kinds_of_other_levels(spec) := [message |
 	not kind in _kinds_at(spec.effectiveTarget)
 	message := _other_level_message(spec, place, kind)
 ] if {
-	_class(spec) == "Inherited"
+	class_of(spec) == "Inherited"
 	_ranks[spec.effectiveTarget]
 } else := []
 
@@ -122,8 +124,7 @@ _empty_pointers(spec) := [sprintf("specPaths[%d].%s: %q names a field without a 
 ]
 
 # A description that says nothing of it leaves the shape to the CRD, which a folder need not have.
-_no_ancestors(spec) := [sprintf("%s needs statusShape: Ancestors, and statusShape is %q", [field, spec.statusShape]) |
+_no_ancestors(spec) := [sprintf("gatewayControllers needs statusShape: Ancestors, and statusShape is %q", [spec.statusShape])] if {
 	spec.statusShape == "Conditions"
-	some field in ["gatewayControllers", "ancestorLevel"]
-	spec[field]
-]
+	spec.gatewayControllers
+} else := []

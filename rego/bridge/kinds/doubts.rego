@@ -12,14 +12,18 @@ doubts[key] := messages if {
 	some name, policykind in lookup.objects_in(policykind_type, "-")
 	key := concat("/", [policykind_type, "-", name])
 	verdict(key).status == "True"
-	messages := array.concat(_unserved_targets(policykind.spec), _unserved_backends(policykind.spec))
+	messages := doubts_about(policykind.spec)
 	count(messages) > 0
 }
+
+# METADATA
+# description: The same of the spec of a PolicyKind.
+doubts_about(spec) := array.concat(_unserved_targets(spec), _unserved_backends(spec))
 
 _unserved_targets(spec) := [sprintf("targets[%d]: no CRD defines %q%s", [place, type, _type_hint(type)]) |
 	some place, target in spec.targets
 	not target.virtual
-	type := _type_of_target(target)
+	type := type_of_target(target)
 	not type in _known_types
 	_is_doubtful(type)
 ]
@@ -29,11 +33,11 @@ _unserved_backends(spec) := [sprintf("effectiveKinds[%d]: no CRD defines %q%s", 
 	known := {name | some type in _known_types; some name in {type, split(type, "/")[1]}}
 	some place, kind in spec.effectiveKinds
 	not kind in known
-	not kind in {name | some target in spec.targets; some name in {target.kind, _type_of_target(target)}}
+	not kind in {name | some target in spec.targets; some name in {target.kind, type_of_target(target)}}
 	likeness.nearest(kind, known)
 ]
 
-_known_types := (object.keys(levels.by_type) | levels.virtual) | ((_types_with_crds | lookup.types) | ({concat("/", ["core", kind]) |
+_known_types := (object.keys(levels.by_type) | levels.virtual_types) | ((_types_with_crds | lookup.types) | ({concat("/", ["core", kind]) |
 	some kind in core_kinds
 } | {type | some type in object.keys(presets)}))
 

@@ -50,7 +50,7 @@ test_a_field_that_is_no_such_thing_is_told_so if {
 		[{"controllers": []}, "controllers must be a list of one or more controller names"],
 		[
 			{"parentLevels": ["Rules"]},
-			"parentLevels must be a list of one or more of GatewayClass, Gateway, ListenerSet, Listener, Frontend, Namespace, Route, Rule, Backend",
+			`parentLevels[0]: "Rules" is not valid: parentLevels must be a list of one or more of GatewayClass, Gateway, ListenerSet, Listener, Frontend, Namespace, Route, Rule, Backend`,
 		],
 		[{"gatewayControllers": []}, "gatewayControllers must be a list of one or more controller names"],
 		[{"targets": []}, "targets must be a list of one or more {group, kind, sections, role, virtual}"],

@@ -34,18 +34,18 @@ _class_problems(spec) := [message |
 ]
 
 _missing_effective_target(spec) if {
-	_class(spec) == "Inherited"
+	class_of(spec) == "Inherited"
 	object.get(spec, "effectiveTarget", "") == ""
 } else := false
 
 # Whatever way a policy can come to None.
 _inherited_none(spec) if {
-	_class(spec) == "Inherited"
+	class_of(spec) == "Inherited"
 	"None" in _strategies(spec)
 } else := false
 
 _direct_merge(spec) if {
-	_class(spec) == "Direct"
+	class_of(spec) == "Direct"
 	count(_strategies(spec) - {"None", "Additive"}) > 0
 } else := false
 
@@ -75,13 +75,13 @@ _order_of_others(spec) if {
 
 _direct_order(spec) if {
 	object.get(spec, "defaultStrategy", "") != "Additive"
-	_class(spec) == "Direct"
+	class_of(spec) == "Direct"
 	object.get(spec, "sameLevel", "Conflict") in {"OlderEstablished", "OldestWins"}
 } else := false
 
 # None merges no pair, so there is nothing that these fields could say (semantics C2).
 _direct_fold(spec) if {
-	_class(spec) == "Direct"
+	class_of(spec) == "Direct"
 	some field, allowed in object.filter(allowed_values, ["strategyFrom", "mergesWith", "fold", "wrappers"])
 	object.get(spec, field, allowed[0]) != allowed[0]
 } else := false
@@ -136,6 +136,8 @@ _nameless_manage(spec) if {
 # Gateway API, GatewayController. Its domain is part of condition types, which the API server holds to their form.
 _controller_name := `^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/[A-Za-z0-9/._~%!$&'()*+,;=:-]+$`
 
-_class(spec) := object.get(spec, "class", "Inherited")
+# METADATA
+# description: The class that a description gives, or Inherited.
+class_of(spec) := object.get(spec, "class", "Inherited")
 
 _strategies(spec) := supported_strategies(spec) | {spec.defaultStrategy | spec.defaultStrategy}

@@ -55,12 +55,15 @@ _other(link, key) := link.child if link.parent == key
 _other(link, key) := link.parent if link.parent != key
 
 # A policy that no policy kind describes, the CRD of such policies, a PolicyKind that is not in force (semantics K6).
-_kinds(key) := ({_problem(key, key, "NotDescribed", kinds.undescribed_message(keys.type_of(key))) |
+_kinds(key) := (({_problem(key, key, "NotDescribed", kinds.undescribed_message(keys.type_of(key))) |
 	kinds.is_undescribed(key, lookup.get(key))
 } | {_problem(key, key, verdict.reason, verdict.message) |
 	keys.parse(key).type == kinds.policykind_type
 	verdict := kinds.verdict(key)
 	verdict.status == "False"
+}) | {_problem(key, key, "UnknownKind", message) |
+	keys.parse(key).type == kinds.policykind_type
+	some message in kinds.doubts[key]
 }) | {_problem(key, key, "NotDescribed", kinds.undescribed_crds[key]) |
 	keys.parse(key).type == kinds.crd_type
 	kinds.undescribed_crds[key]

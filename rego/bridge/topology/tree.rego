@@ -82,6 +82,13 @@ _placed_nodes contains key if {
 	is_placed(key)
 }
 
+# Routes may have parents of kinds without a level, as a ServiceImport.
+_placed_nodes contains node if {
+	some node in index.frontends
+	hierarchy.exists(trim_suffix(node, "@frontend"))
+	is_placed(node)
+}
+
 # What policies name without being of a type of the hierarchy stands there too.
 _placed_nodes contains key if {
 	some policy_kind in kinds.names

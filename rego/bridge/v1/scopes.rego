@@ -59,3 +59,11 @@ guessed := queries.input_problem if {
 } else := kinds.guessed(input.guessedType) if {
 	true
 } else := []
+
+# METADATA
+# description: |
+#   `policykind_doubts`: by the PolicyKind's key, messages about kinds that an accepted PolicyKind names and that no CRD defines.
+# entrypoint: true
+policykind_doubts := queries.input_problem if {
+	queries.input_problem
+} else := kinds.doubts
