@@ -83,8 +83,8 @@ def _details(key: Key, obj: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _parent(ref: Mapping[str, Any]) -> str:
-    group, kind = ref.get("group", GATEWAY.split("/")[0]), ref.get("kind", "Gateway")
-    kind = "" if f"{group}/{kind}" == GATEWAY else f"{_text(kind)}/"
+    type_id = f"{ref.get('group', 'gateway.networking.k8s.io')}/{ref.get('kind', 'Gateway')}"
+    kind = "" if type_id == GATEWAY else f"{_text(ref.get('kind'))}/"
     namespace = f"{_text(ref['namespace'])}/" if ref.get("namespace") else ""
     section = f"#{_text(ref['sectionName'])}" if ref.get("sectionName") else ""
     return f"{kind}{namespace}{_text(ref.get('name'))}{section}"

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _MOST = 20  # children of one kind that are shown below a node, unless everything is
 
+_SECTIONS = {"Gateway": "listener", "ListenerSet": "listener", "Service": "port"}
+
 Row = tuple[str, str]
 
 
@@ -70,10 +72,9 @@ class _Writer:
             most = len(ordered) if self._everything or len(ordered) <= _MOST else _MOST
             found += ordered[:most]
             if len(ordered) > most:
-                found.append(_More(parse_key(ordered[0]).kind, len(ordered) - most, "--all shows them"))
+                found.append(_More(_noun(parse_key(ordered[0])), len(ordered) - most, "--all shows them"))
         if hidden:
-            section = parse_key(hidden[0]).section
-            found.append(_More("section" if section else parse_key(hidden[0]).kind, len(hidden), "below --depth"))
+            found.append(_More(_noun(parse_key(hidden[0])), len(hidden), "below --depth"))
         return found
 
     def _is_plain_port(self, node: str) -> bool:
@@ -107,6 +108,11 @@ class _More:
 
     def __str__(self) -> str:
         return self._text
+
+
+def _noun(key: Key) -> str:
+    """What a node is called where nodes are counted: a section is not an object of its kind."""
+    return _SECTIONS.get(key.kind, "rule" if key.kind.endswith("Route") else "section") if key.section else key.kind
 
 
 def _label(key: Key, above: Key | None) -> str:
