@@ -76,8 +76,8 @@ test_the_outcomes_of_an_additive_kind_are_programmed if {
 
 # C4
 test_an_additive_kind_says_nothing_of_merging if {
-	base := {"group": "example.com", "kind": "ColorPolicy", "effectiveTarget": "Rule", "defaultStrategy": "Additive"}
-	every class in ["Direct", "Inherited"] {
+	every class, level in {"Direct": "Target", "Inherited": "Rule"} {
+		base := {"group": "example.com", "kind": "ColorPolicy", "effectiveTarget": level, "defaultStrategy": "Additive"}
 		kinds.problems(object.union(base, {"class": class})) == []
 		kinds.problems(object.union(base, {"class": class, "sameLevel": "OlderEstablished"})) == []
 		every fields in [
