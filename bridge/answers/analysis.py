@@ -6,15 +6,15 @@ questions are asked in batches, and two lists of problems are compared.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bridge.answers.asking import BATCH, Entry, in_batches, objects
+from bridge.answers.asking import Entry, by_batches, in_batches, objects
 from bridge.model.changes import Object
 from bridge.model.keys import Key, key_of, parse_key
 from bridge.opa.client import Opa
-from bridge.opa.parts import batches
 
 # A change of these describes a policy kind otherwise, which concerns all its policies.
 _DESCRIBING = {"policybridge.io/PolicyKind", "apiextensions.k8s.io/CustomResourceDefinition"}
@@ -65,8 +65,14 @@ def is_error(problem: Mapping[str, Any]) -> bool:
     return action == "deny"
 
 
-async def analyze(opa: Opa, applied: Sequence[Object], deleted: Collection[Key]) -> Analysis:
-    """Compare what OPA holds with what it would hold after `applied` were applied and `deleted` deleted."""
+async def analyze(
+    opa: Opa, applied: Sequence[Object], deleted: Collection[Key], source_namespace: str | None = None
+) -> Analysis:
+    """Compare what OPA holds with what it would hold after `applied` were applied and `deleted` deleted.
+
+    Effective policies are compared for requests from `source_namespace`; without it also for each namespace for which
+    something else differs.
+    """
     upserts = {key_of(obj): obj for obj in applied}
     held = await objects(opa, [*upserts, *deleted])
     merged = {key: _applied(held[key], obj) if key in held else obj for key, obj in upserts.items()}
@@ -75,7 +81,7 @@ async def analyze(opa: Opa, applied: Sequence[Object], deleted: Collection[Key])
     changes: Changes = {"upsert": list(changing.values()), "delete": [str(key) for key in going]}
     keys = [str(key) for key in (*changing, *going)]
     concerned = await _concerned(opa, keys, changes)
-    differences = await _differences(opa, concerned["scopes"], changes)
+    differences = await _differences(opa, concerned["scopes"], changes, source_namespace)
     subjects = _subjects(keys, concerned, differences)
     judged = await _judged(opa, keys, changes)
     before = await _problems(opa, subjects, {}) | await _violations(opa, judged, {})
@@ -127,11 +133,19 @@ async def _concerned(opa: Opa, keys: list[str], changes: Changes) -> Entry:
     }
 
 
-async def _differences(opa: Opa, scopes: Mapping[str, Sequence[str]], changes: Changes) -> list[Entry]:
+async def _differences(
+    opa: Opa, scopes: Mapping[str, Sequence[str]], changes: Changes, source_namespace: str | None
+) -> list[Entry]:
+    more = {"changes": changes, **({"sourceNamespace": source_namespace} if source_namespace else {})}
     found: list[Entry] = []
     for kind, targets in sorted(scopes.items()):
-        for batch in batches(targets, BATCH):
-            found += await opa.query("differences", {"scopes": {kind: batch}, "changes": changes})
+        ask = functools.partial(_differences_at, opa, kind, more)
+        found += [told for answer in await by_batches(targets, ask) for told in answer]
+    return found
+
+
+async def _differences_at(opa: Opa, kind: str, more: Entry, targets: Sequence[str]) -> list[Entry]:
+    found: list[Entry] = await opa.query("differences", {"scopes": {kind: targets}, **more})
     return found
 
 

@@ -9,7 +9,7 @@ import click
 from bridge.answers.errors import CommandError
 from bridge.cli.completing import OBJECTS
 from bridge.cli.help_text import ExampleCommand, debug_option
-from bridge.cli.options import Input, input_options, output_option
+from bridge.cli.options import Input, input_options, output_option, source_namespace_option
 from bridge.cli.plain import tell
 
 if TYPE_CHECKING:
@@ -51,13 +51,20 @@ _FOUND = 1  # the exit code, if problems are introduced
     shell_complete=OBJECTS,
     help="Would be deleted: KIND/NAMESPACE/NAME.",
 )
+@source_namespace_option
 @click.option("--prune", is_flag=True, help="With --manifests: what is there and not in FILE would be deleted.")
 @input_options
 @output_option("table", "wide", "json", "yaml", *REPORTS)
 @debug_option
 @click.pass_context
 def analyze(
-    ctx: click.Context, files: tuple[str, ...], deleted: tuple[str, ...], prune: bool, source: Input, output: str
+    ctx: click.Context,
+    files: tuple[str, ...],
+    deleted: tuple[str, ...],
+    source_namespace: str | None,
+    prune: bool,
+    source: Input,
+    output: str,
 ) -> None:
     """Show what applying FILE would change: problems that it brings and mends, effective policies before and after.
 
@@ -87,7 +94,7 @@ def analyze(
         going = await target_keys(engine.opa, deleted, None) if deleted else []
         if prune:
             going += [key for key in await held_keys(engine.opa) if key not in applied.keys]
-        return await analyzed(engine.opa, applied.objects, going), applied, engine.position
+        return await analyzed(engine.opa, applied.objects, going, source_namespace), applied, engine.position
 
     (answer, applied, position), code = read(source, ask, allow_empty=True)
     print_analysis(output, answer, lambda key: applied.position(key) or position(key))

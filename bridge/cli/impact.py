@@ -8,7 +8,7 @@ import click
 
 from bridge.cli.completing import POLICIES
 from bridge.cli.help_text import ExampleCommand, debug_option
-from bridge.cli.options import View, namespace_options, view_options
+from bridge.cli.options import View, namespace_options, source_namespace_option, view_options
 
 if TYPE_CHECKING:
     from bridge.answers.asking import Entry
@@ -34,6 +34,7 @@ _EXAMPLES = (
     show_default=True,
     help="Of how many effective targets before and after are computed.",
 )
+@source_namespace_option
 @view_options
 @debug_option
 @click.pass_context
@@ -42,6 +43,7 @@ def impact(
     policy: tuple[str, ...],
     namespace: str | None,
     limit: int,
+    source_namespace: str | None,
     view: View,
 ) -> None:
     """Show how many effective targets a policy reaches, with which outcome, and what would change without it.
@@ -56,7 +58,8 @@ def impact(
         from bridge.answers.asking import one_target
 
         key = await one_target(engine.opa, policy, namespace)
-        found: Entry = await engine.opa.query("impact", {"policy": str(key), "limit": limit})
+        more = {"sourceNamespace": source_namespace} if source_namespace else {}
+        found: Entry = await engine.opa.query("impact", {"policy": str(key), "limit": limit, **more})
         return found
 
     form = Form(impact_tables, "The policy reaches nothing.", names=lambda found: found["scopes"], whole=True)

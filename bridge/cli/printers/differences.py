@@ -16,8 +16,11 @@ Side = Mapping[str, Any] | None
 
 
 def differences_table(differences: Sequence[Mapping[str, Any]], wide: bool = False) -> Table:
-    """A row for each set of targets at which a policy kind changes in the same way, on paths by the same nodes."""
-    alike: dict[tuple[str, str, str, str], list[str]] = {}
+    """A row for each set of targets at which a policy kind changes in the same way, on paths by the same nodes.
+
+    Where a difference is for requests from one namespace alone, a column names that.
+    """
+    alike: dict[tuple[str, str, str, str, str], list[str]] = {}
     for told in differences:
         before, after = _fields(told["before"], told["after"]), _fields(told["after"], told["before"])
         if before == after:
@@ -25,22 +28,24 @@ def differences_table(differences: Sequence[Mapping[str, Any]], wide: bool = Fal
         key = parse_key(told["target"])
         path = [parse_key(node) for node in told["path"] if node.count("/") == 3]
         via = whole_path(path) if wide else via_text(path, key)
-        targets = alike.setdefault((told["policyKind"], via, before or "-", after or "-"), [])
+        source = told.get("sourceNamespace", "")
+        targets = alike.setdefault((told["policyKind"], via, source, before or "-", after or "-"), [])
         target = short_key(key)
         if target not in targets:
             targets.append(target)
     rows: list[Sequence[str]] = [
-        [kind if wide else kind.partition("/")[2], _targets(targets, wide=wide), via, before, after]
-        for (kind, via, before, after), targets in alike.items()
+        [kind if wide else kind.partition("/")[2], _targets(targets, wide=wide), via, source, before, after]
+        for (kind, via, source, before, after), targets in alike.items()
     ]
     columns = [
         Column("POLICY KIND"),
         Column("TARGETS", long=True),
         Column("VIA", long=wide),
+        Column("REQUESTS FROM"),
         Column("BEFORE", painted=True, long=True),
         Column("AFTER", painted=True, long=True),
     ]
-    return Table(columns, rows)
+    return Table(columns, rows).without_empty("REQUESTS FROM")
 
 
 def _targets(targets: Sequence[str], *, wide: bool) -> str:

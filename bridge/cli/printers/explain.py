@@ -48,7 +48,8 @@ def _of_target(entry: Entry, wide: bool) -> Iterator[Table | str]:
         nodes = [parse_key(node) for node in at_path["path"] if node.count("/") == 3]
         via = via_text(nodes, target)
         which = f" via {via}" if via != "-" else ""
-        yield f"{title}{which}" + (f" (path {number} of {len(paths)})" if len(paths) > 1 else "")
+        source = f" for requests from {at_path['sourceNamespace']}" if "sourceNamespace" in at_path else ""
+        yield f"{title}{which}{source}" + (f" (path {number} of {len(paths)})" if len(paths) > 1 else "")
         yield _stack(nodes, at_path)
         yield _steps(at_path, wide)
         yield _spec(at_path)

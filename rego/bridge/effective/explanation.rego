@@ -9,9 +9,18 @@ import data.bridge.merge
 #   `{established, challenger, strategy, winner, result}`. The sides are named by their policies, the established ones first;
 #   `winner` is Established, Challenger or Both; `result` is the spec after the step, with the nulls that still remove fields
 #   (GEP-713, "Abstract process for calculating effective policies"; semantics F3). One policy alone takes no step.
-explanations(policy_kind, node, source) := [object.union(entry_of(path, attached), {"steps": _steps(attached, path[0])}) |
-	some [path, attached] in stacks(policy_kind, node, source)
+explanations(policy_kind, node, source) := [_explanation(path, attached) | some [path, attached] in stacks(policy_kind, node, source)]
+
+# METADATA
+# description: |
+#   The same for any source, and after that what counts for one source and is not the same for all, with the source as
+#   `sourceNamespace` (semantics P6).
+explanations_for_all(policy_kind, node) := [object.union(_explanation(path, attached), {"sourceNamespace": source | source != ""}) |
+	some source in sources(policy_kind, node)
+	some [path, attached] in distinct_stacks(policy_kind, node, source)
 ]
+
+_explanation(path, attached) := object.union(entry_of(path, attached), {"steps": _steps(attached, path[0])})
 
 _steps(attached, root) := plain_steps(attached) if {
 	within_bounds(attached, root)

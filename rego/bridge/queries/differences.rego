@@ -6,30 +6,54 @@ import data.bridge.kinds
 import data.bridge.scopes
 
 # METADATA
-# description: The effective policies at scopes, by policy kind, target and path as JSON text.
+# description: |
+#   The effective policies at scopes, by policy kind, target, source and path as JSON text. The sources are those for which
+#   something differs, "" among them, or the one that the input names, as "" (semantics P6).
 effective_at(targets_by_kind) := {kind: by_target |
 	some kind, targets in targets_by_kind
-	by_target := {target: _by_path(kind, target) | some target in targets; hierarchy.canonical_key(target) == target}
+	by_target := {target: _by_source(kind, target) | some target in targets; hierarchy.canonical_key(target) == target}
 }
 
-_by_path(kind, target) := {} if {
+_by_source(kind, target) := {} if {
 	not kinds.get(kind)
-} else := {json.marshal(entry.path): object.remove(entry, ["path"]) |
-	scopes.acts_at(kind, target)
-	some entry in engine.policies_of(kind, target, object.get(input, "sourceNamespace", ""))
+} else := {} if {
+	not scopes.acts_at(kind, target)
+} else := {"": _by_path(kind, target, input.sourceNamespace)} if {
+	object.get(input, "sourceNamespace", "") != ""
+} else := {source: _by_path(kind, target, source) | some source in engine.sources(kind, target)}
+
+_by_path(kind, target, source) := {json.marshal(entry.path): object.remove(entry, ["path"]) |
+	some entry in engine.policies_of(kind, target, source)
 }
 
 # METADATA
-# description: What differs between the effective policies before and after a change.
-differences(befores, afters) := [{"target": target, "policyKind": kind, "path": json.unmarshal(path), "before": before, "after": after} |
+# description: |
+#   What differs between the effective policies before and after a change. What differs for one source alone names it as
+#   `sourceNamespace`.
+differences(befores, afters) := [object.union(difference, {"sourceNamespace": source | source != ""}) |
 	some [kind, target] in sort({[kind, target] | some effective in [befores, afters]; some kind; some target, _ in effective[kind]})
 	at_before := object.get(befores, [kind, target], {})
 	at_after := object.get(afters, [kind, target], {})
-	some path in sort(object.keys(at_before) | object.keys(at_after))
-	before := object.get(at_before, path, null)
-	after := object.get(at_after, path, null)
+	some source in sort({source | some at_target in [at_before, at_after]; some source, _ in at_target})
+	paths_before := _of_source(at_before, source)
+	paths_after := _of_source(at_after, source)
+	some path in sort(object.keys(paths_before) | object.keys(paths_after))
+	before := object.get(paths_before, path, null)
+	after := object.get(paths_after, path, null)
 	before != after
+	not _differs_for_all(at_before, at_after, source, path)
+	difference := {"target": target, "policyKind": kind, "path": json.unmarshal(path), "before": before, "after": after}
 ]
+
+# A source of which nothing else is said sees what all see.
+_of_source(at_target, source) := object.get(at_target, source, object.get(at_target, "", {}))
+
+_differs_for_all(at_before, at_after, source, path) if {
+	source != ""
+	every at_target in [at_before, at_after] {
+		object.get(at_target, ["", path], null) == object.get(_of_source(at_target, source), path, null)
+	}
+}
 
 # METADATA
 # description: |

@@ -6,7 +6,8 @@ import data.bridge.queries
 # description: |
 #   `differences`: what `changes` would do to effective policies at `scopes` (`{policyKind: [targets]}`, as `dependents` gives
 #   them): for each path on which something differs `{target, policyKind, path, before, after}`, each `{spec, origins, policies}`
-#   or, without a policy (or target), null.
+#   or, without a policy (or target), null. What differs for requests from one namespace alone has `sourceNamespace`; with it in
+#   the input only such requests count.
 # entrypoint: true
 differences := queries.input_problem if {
 	queries.input_problem

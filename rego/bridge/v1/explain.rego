@@ -12,7 +12,8 @@ import data.bridge.topology
 # description: |
 #   `explain`: how what holds at `target` came about: for each effective target in or below it and each policy kind the
 #   same as `effective`, with each step of each fold, and what does not count with its reason: `attachments` of policies
-#   that name a node of a path, and `links` of the hierarchy above. A kind with nothing to tell is absent.
+#   that name a node of a path, and `links` of the hierarchy above. A kind with nothing to tell is absent. Without `sourceNamespace`
+#   a path on which something else counts for requests from one namespace follows, with that as its `sourceNamespace`.
 # entrypoint: true
 explain := queries.input_problem if {
 	queries.input_problem
@@ -28,7 +29,7 @@ _explained := [entry |
 	entry := {
 		"target": node,
 		"policyKind": kind,
-		"paths": engine.explanations(kind, node, object.get(input, "sourceNamespace", "")),
+		"paths": _explanations(kind, node),
 		"attachments": sort(attachment.rejections(kind, node)),
 		"links": hierarchy.rejected_links(node),
 	}
@@ -43,6 +44,10 @@ _undescribed := [{"target": target, "policyKind": type, "paths": [], "attachment
 	some type in sort({keys.parse(one.policy).type | some one in found})
 	attachments := sort({one | some one in found; keys.parse(one.policy).type == type})
 ]
+
+_explanations(kind, node) := engine.explanations(kind, node, input.sourceNamespace) if {
+	object.get(input, "sourceNamespace", "") != ""
+} else := engine.explanations_for_all(kind, node)
 
 _target_problem := queries.error("InvalidInput", "target must be a key, <group>/<Kind>/<namespace>/<name>[#<section>]") if {
 	not is_string(object.get(input, "target", null))

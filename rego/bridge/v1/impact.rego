@@ -10,7 +10,8 @@ import data.bridge.scopes
 # description: |
 #   `impact`: what a policy reaches, and what would be without it: `{policy, policyKind, scopes, counts, ifDeleted}`. `scopes`
 #   are its effective targets, `counts` how many there are, by outcome too (one path each); `ifDeleted` has for each path on
-#   which something would differ `{target, path, before, after}`, each `{spec, origins, policies}` or, without a policy, null.
+#   which something would differ `{target, path, before, after}`, each `{spec, origins, policies}` or, without a policy, null. What
+#   differs for requests from one namespace alone has `sourceNamespace`; with it in the input only such requests count.
 #   `limit` bounds the scopes of which both are computed; then `counts.compared` is less than `counts.scopes`.
 # entrypoint: true
 impact := queries.input_problem if {
@@ -34,12 +35,21 @@ _compared := array.slice(_impact_scopes, 0, object.get(input, "limit", 1000))
 _impact_outcomes := {outcome: count(paths) |
 	some outcome in ["Programmed", "PartiallyProgrammed", "Overridden"]
 	paths := [true |
-		some difference in _impact_before[_impact_kind]
-		some path in difference
-		some policy in path.policies
+		some by_source in _impact_before[_impact_kind]
+		some source, by_path in by_source
+		some path, entry in by_path
+		_counts_once(by_source, source, path)
+		some policy in entry.policies
 		policy.policy == input.policy
 		policy.outcome == outcome
 	]
+}
+
+# What a source shares with all is counted for all.
+_counts_once(by_source, source, path) if {
+	source == ""
+} else if {
+	object.get(by_source, ["", path], null) != by_source[source][path]
 }
 
 _impact_before := queries.effective_at({_impact_kind: _compared})

@@ -1,0 +1,215 @@
+"""`analyze` against applying the change for real: what it reports is exactly what becomes of it.
+
+Random clusters change object by object: edited, created, deleted, renamed, one or several at once. Before each change
+`analyze` is asked; then the change is applied, and every effective policy (for requests from every namespace) and
+every problem is compared with what it was.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import random
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bridge.answers.analysis import Analysis, analyze
+from bridge.model.changes import Object
+from bridge.model.keys import Key, key_of
+from bridge.modules.shipped import shipped_bundle
+from bridge.opa.client import Opa
+from bridge.opa.managed import ManagedOpa
+from bridge.replicator.replicator import Replicator
+from bridge.resources import rego_root
+from bridge.runtime.types import ALWAYS
+from tests.integration.scripted import BARRIER, Notices, ScriptedSource
+from tests.properties.random_clusters import NAMESPACES, random_cluster
+from tests.properties.random_policies import GROUP
+
+# A folder's source delivers objects of all types, those of policy kinds that are not described among them.
+TYPES = (*ALWAYS, "example.com/Thing", *(f"{GROUP}/{kind}" for kind in ("Red", "Green", "Blue")), BARRIER)
+SIDES = ("before", "after")
+
+Names = tuple[str, ...]
+Answers = dict[Names, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What is applied and what is deleted, with a word for reports."""
+
+    what: str
+    applied: tuple[Object, ...]
+    deleted: tuple[Key, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Everything:
+    """All effective policies, by target, kind, path and source, and all problems, by subject, object and reason."""
+
+    effective: Answers
+    problems: set[Names]
+
+
+class Cluster:
+    """An OPA that a replicator fills from a source."""
+
+    def __init__(self, source: ScriptedSource, opa: Opa, notices: Notices) -> None:
+        self.source = source
+        self.opa = opa
+        self._notices = notices
+
+    async def apply(self, change: Change) -> None:
+        """Apply a change as kubectl would, and wait until OPA holds it."""
+        for obj in change.applied:
+            self.source.put(_applied(self.source.objects.get(key_of(obj)), obj))
+        for key in change.deleted:
+            self.source.delete(key)
+        await self._notices.until_written(60)
+
+    async def everything(self) -> Everything:
+        """All that OPA answers."""
+        keys = sorted(str(key) for key in self.source.objects if key.type_id != BARRIER)
+        effective: Answers = {}
+        for source in ("", *NAMESPACES):
+            for entry in await self.opa.query("effective", {"targets": keys, "sourceNamespace": source}):
+                for path in entry["paths"]:
+                    name = (entry["target"], entry["policyKind"], json.dumps(path.pop("path")), source)
+                    effective[name] = path
+        problems = await self.opa.query("problems", {"objects": keys})
+        return Everything(effective, {problem_name(problem) for problem in problems})
+
+
+@asynccontextmanager
+async def cluster_of(objects: Iterable[Object], opa_path: Path) -> AsyncIterator[Cluster]:
+    """A cluster with these objects in a new OPA."""
+    source = ScriptedSource(objects)
+    bundle = shipped_bundle(rego_root())
+    async with ManagedOpa(opa_path, {}, bundle=bundle) as managed, Opa(managed.url) as opa:
+        replicator = Replicator(source, opa, TYPES)
+        notices = Notices(source, replicator)
+        running = asyncio.create_task(replicator.run())
+        try:
+            await asyncio.wait_for(replicator.filled.wait(), 60)
+            yield Cluster(source, opa, notices)
+        finally:
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
+
+
+def problem_name(problem: Mapping[str, Any]) -> Names:
+    """What tells one problem from another."""
+    return problem["subject"], problem["about"], problem["reason"]
+
+
+def draw_change(held: Mapping[Key, Object], seed: int) -> Change:
+    """A change of one to three objects by a seed; what they become is taken from another random cluster."""
+    chance = random.Random(seed)
+    pool = {key_of(obj): obj for obj in random_cluster(seed)}
+    present = sorted(key for key in held if key.type_id != BARRIER)
+    applied: dict[Key, Object] = {}
+    deleted: list[Key] = []
+    words = []
+    for _ in range(chance.choice((1, 1, 1, 2, 3))):
+        what = chance.choice(("edit", "edit", "create", "delete", "rename"))
+        left = [key for key in present if key not in applied and key not in deleted]
+        choices = {
+            "edit": [key for key in left if key in pool],
+            "create": sorted(key for key in pool if key not in held and key not in applied),
+            "delete": left,
+            "rename": left,
+        }[what]
+        if not choices:
+            continue
+        key = chance.choice(choices)
+        words.append(f"{what} {key}")
+        if what in {"edit", "create"}:
+            applied[key] = pool[key]
+        else:
+            deleted.append(key)
+        if what == "rename":
+            renamed = _renamed(held[key], chance)
+            if key_of(renamed) not in {*held, *applied}:
+                applied[key_of(renamed)] = renamed
+                words[-1] += f" to {key_of(renamed)}"
+    return Change(", ".join(words), tuple(applied.values()), tuple(deleted))
+
+
+def _renamed(obj: Object, chance: random.Random) -> Object:
+    names = {"Gateway": ("public", "inner"), "Service": ("cart", "stock"), "HTTPRoute": ("one", "two")}
+    name = chance.choice(names.get(obj["kind"], ("renamed",)))
+    metadata = {field: value for field, value in obj["metadata"].items() if field != "resourceVersion"}
+    return {**obj, "metadata": {**metadata, "name": name}}
+
+
+def _applied(held: Object | None, obj: Object) -> Object:
+    """An object after it was applied: it keeps the metadata that the file does not mention."""
+    if held is None:
+        return obj
+    metadata = {**held["metadata"], **obj["metadata"]}
+    labels = {**(held["metadata"].get("labels") or {}), **(obj["metadata"].get("labels") or {})}
+    return {**obj, "metadata": {**metadata, **({"labels": labels} if labels else {})}}
+
+
+def reported(analysis: Analysis) -> Answers:
+    """The differences of an analysis, as `real_differences` has them."""
+    return {
+        (told["target"], told["policyKind"], json.dumps(told["path"]), told.get("sourceNamespace", "")): tuple(
+            told[side] for side in SIDES
+        )
+        for told in analysis.effective
+    }
+
+
+def real_differences(before: Everything, after: Everything) -> Answers:
+    """What differs for requests from anywhere, and what differs otherwise for those of one namespace."""
+    found: Answers = {}
+    for name in before.effective.keys() | after.effective.keys():
+        *where, source = name
+        sides = (before.effective.get(name), after.effective.get(name))
+        shared = (*where, "")
+        for_all = (before.effective.get(shared), after.effective.get(shared))
+        if sides[0] != sides[1] and (source == "" or sides != for_all):
+            found[name] = sides
+    return found
+
+
+def _check(change: Change, analysis: Analysis, before: Everything, after: Everything, when: str) -> None:
+    told, real = reported(analysis), real_differences(before, after)
+    about = f"{when}: {change.what}\n"
+    assert sorted(told.keys() - real.keys()) == [], f"{about}reported and not real"
+    assert sorted(real.keys() - told.keys()) == [], f"{about}real and not reported"
+    assert told == real, about
+    assert sorted(map(problem_name, analysis.introduced)) == sorted(after.problems - before.problems), about
+    assert sorted(map(problem_name, analysis.fixed)) == sorted(before.problems - after.problems), about
+    assert {problem_name(problem) for problem in analysis.remaining} <= after.problems & before.problems, about
+
+
+async def walk(seed: int, steps: int, opa_path: Path) -> None:
+    """Change a random cluster so many times, and check each analysis."""
+    async with cluster_of(random_cluster(seed), opa_path) as cluster:
+        before = await cluster.everything()
+        for step in itertools.islice(itertools.count(1), steps):
+            change = draw_change(cluster.source.objects, seed * 10_000 + step)
+            analysis = await analyze(cluster.opa, change.applied, change.deleted)
+            await cluster.apply(change)
+            after = await cluster.everything()
+            _check(change, analysis, before, after, f"seed {seed}, step {step}")
+            before = after
+
+
+@pytest.mark.parametrize("seed", range(1, 7))
+async def test_analysis_is_what_applying_the_change_does(seed: int, opa_path: Path) -> None:
+    await walk(seed, 12, opa_path)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(100, 140))
+async def test_analysis_of_many_changes_is_what_applying_them_does(seed: int, opa_path: Path) -> None:
+    await walk(seed, 60, opa_path)
