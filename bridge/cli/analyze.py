@@ -9,7 +9,7 @@ import click
 from bridge.answers.errors import CommandError
 from bridge.cli.completing import OBJECTS
 from bridge.cli.help_text import ExampleCommand, debug_option
-from bridge.cli.options import Input, input_options, output_option, source_namespace_option
+from bridge.cli.options import EVERY_SOURCE, Input, input_options, output_option, source_namespace_option
 from bridge.cli.plain import tell
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ _FOUND = 1  # the exit code, if problems are introduced
     shell_complete=OBJECTS,
     help="Would be deleted: KIND/NAMESPACE/NAME.",
 )
-@source_namespace_option
+@source_namespace_option(EVERY_SOURCE)
 @click.option("--prune", is_flag=True, help="With --manifests: what is there and not in FILE would be deleted.")
 @input_options
 @output_option("table", "wide", "json", "yaml", *REPORTS)

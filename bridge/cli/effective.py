@@ -9,6 +9,7 @@ import click
 from bridge.cli.completing import TARGETS
 from bridge.cli.help_text import ExampleCommand, debug_option
 from bridge.cli.options import (
+    SAME_FOR_ALL,
     View,
     kind_option,
     namespace_options,
@@ -37,7 +38,7 @@ _EXAMPLES = (
 @click.argument("targets", metavar="[TARGET]...", nargs=-1, shell_complete=TARGETS)
 @kind_option("Only this policy kind: ColorPolicy, colorpolicies.example.com, …")
 @namespace_options(only="The namespace of TARGETs that are given without one; without TARGET, only what is in it.")
-@source_namespace_option
+@source_namespace_option(SAME_FOR_ALL)
 @selector_option
 @view_options
 @debug_option

@@ -8,7 +8,7 @@ import click
 
 from bridge.cli.completing import OBJECTS
 from bridge.cli.help_text import ExampleCommand, debug_option
-from bridge.cli.options import View, kind_option, namespace_options, source_namespace_option, view_options
+from bridge.cli.options import EVERY_SOURCE, View, kind_option, namespace_options, source_namespace_option, view_options
 
 if TYPE_CHECKING:
     from bridge.answers.asking import Entry
@@ -33,7 +33,7 @@ _EXAMPLES = (
 @click.argument("targets", metavar="TARGET...", nargs=-1, required=True, shell_complete=OBJECTS)
 @kind_option("Only this policy kind: ColorPolicy, colorpolicies.example.com, …")
 @namespace_options(only="The namespace of TARGET where it is given without one.")
-@source_namespace_option
+@source_namespace_option(EVERY_SOURCE)
 @view_options
 @debug_option
 @click.pass_context

@@ -8,7 +8,7 @@ import click
 
 from bridge.cli.completing import POLICIES
 from bridge.cli.help_text import ExampleCommand, debug_option
-from bridge.cli.options import View, namespace_options, source_namespace_option, view_options
+from bridge.cli.options import EVERY_SOURCE, View, namespace_options, source_namespace_option, view_options
 
 if TYPE_CHECKING:
     from bridge.answers.asking import Entry
@@ -34,7 +34,7 @@ _EXAMPLES = (
     show_default=True,
     help="Of how many effective targets before and after are computed.",
 )
-@source_namespace_option
+@source_namespace_option(EVERY_SOURCE)
 @view_options
 @debug_option
 @click.pass_context

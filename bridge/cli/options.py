@@ -173,14 +173,18 @@ def depth_option(command: _Decorated) -> _Decorated:
     )
 
 
-def source_namespace_option(command: _Decorated) -> _Decorated:
-    """`--source-namespace`, for what a mesh does to requests of one namespace."""
+def source_namespace_option(otherwise: str) -> Callable[[_Decorated], _Decorated]:
+    """`--source-namespace`, for requests of one namespace in a mesh; `otherwise` says what is shown without it."""
     return click.option(
         "--source-namespace",
         metavar="NS",
         shell_complete=NAMESPACES,
-        help="What holds for requests from there, in a mesh; without it what is the same for all.",
-    )(command)
+        help=f"In a mesh: what applies to requests from there. Without it: {otherwise}.",
+    )
+
+
+SAME_FOR_ALL = "what is the same for requests from anywhere"
+EVERY_SOURCE = "also each namespace for which something differs"
 
 
 def watch_option(command: _Decorated) -> _Decorated:

@@ -263,3 +263,52 @@ def test_a_constraint_that_warns_fails_no_build(bridge: Run, tmp_path: Path) -> 
     answer = bridge("analyze", "-f", written(tmp_path / "new.yaml", trial), "--manifests", base, "-o", "github")
     assert answer.returncode == 0
     assert answer.stdout.count("::warning ") == 3
+
+
+PLACE = "consumer-route-takes-the-producers-place"
+CONSUMER = f"{PLACE}-team"
+MESH = ROOT / "tests" / "scenarios" / "consumer_route_takes_the_producers_place" / "objects.yaml"
+ROUTES = "gateway.networking.k8s.io/HTTPRoute"
+
+
+def mesh_answer(bridge: Run, *arguments: str) -> Any:
+    answer = bridge(*arguments, "--manifests", MESH, "-o", "json")
+    assert answer.stderr == ""
+    return json.loads(answer.stdout)
+
+
+@pytest.mark.parametrize("source", [None, CONSUMER])
+def test_analysis_of_a_consumer_route_shows_what_its_namespace_gets_instead(bridge: Run, source: str | None) -> None:
+    more = ("--source-namespace", source) if source else ()
+    found = mesh_answer(bridge, "analyze", "--delete", f"httproute/{CONSUMER}/mine", *more)["effective"]
+    assert [(one["target"], bool(one["before"]), bool(one["after"]), one.get("sourceNamespace")) for one in found] == [
+        (f"{ROUTES}/{CONSUMER}/mine", True, False, None if source else CONSUMER),
+        (f"{ROUTES}/{PLACE}/shop", False, True, None if source else CONSUMER),
+    ]
+    assert (
+        mesh_answer(bridge, "analyze", "--delete", f"httproute/{CONSUMER}/mine", "--source-namespace", PLACE)[
+            "effective"
+        ]
+        == []
+    )
+
+
+def test_impact_of_a_policy_counts_the_consumers_of_a_frontend(bridge: Run) -> None:
+    found = mesh_answer(bridge, "impact", f"colorpolicy/{PLACE}/p")
+    assert found["counts"]["outcomes"] == {"Programmed": 2, "PartiallyProgrammed": 0, "Overridden": 0}
+    assert [(one["target"], one.get("sourceNamespace")) for one in found["ifDeleted"]] == [
+        (f"{ROUTES}/{CONSUMER}/mine", CONSUMER),
+        (f"{ROUTES}/{PLACE}/shop", None),
+    ]
+    alone = mesh_answer(bridge, "impact", f"colorpolicy/{PLACE}/p", "--source-namespace", CONSUMER)
+    assert [one["target"] for one in alone["ifDeleted"]] == [f"{ROUTES}/{CONSUMER}/mine"]
+    table = bridge("impact", f"colorpolicy/{PLACE}/p", "--manifests", MESH).stdout
+    assert "REQUESTS FROM" in table
+    assert CONSUMER in table
+
+
+def test_explanation_of_a_consumer_route_names_the_namespace_that_it_counts_for(bridge: Run) -> None:
+    [found] = mesh_answer(bridge, "explain", f"httproute/{CONSUMER}/mine")
+    assert [(path["spec"], path["sourceNamespace"]) for path in found["paths"]] == [({"color": "red"}, CONSUMER)]
+    text = bridge("explain", f"httproute/{CONSUMER}/mine", "--manifests", MESH).stdout
+    assert f"for requests from {CONSUMER}" in text

@@ -211,10 +211,11 @@ function withoutPart({ ifDeleted }) {
 }
 
 /** Before and after of one path, as in the answers of `impact` and `differences`. */
-export function differencePart({ policyKind, path, before, after }) {
+export function differencePart({ policyKind, path, sourceNamespace, before, after }) {
   const side = (name, answer) => h("div", {}, h("h6", {}, name),
     answer ? (answer.error ? h("p", { class: "error" }, answer.error.message) : fieldTable(answer.spec, answer.origins)) : h("p", { class: "quiet" }, "nothing"));
   return h("div", { class: "difference" }, policyKind && h("p", {}, chip(policyKind), ` ${kindName(policyKind)}`), trail(path),
+    sourceNamespace && h("p", { class: "quiet" }, `for requests from namespace ${sourceNamespace}`),
     h("div", { class: "sides" }, side("Before", before), side("After", after)));
 }
 

@@ -126,6 +126,21 @@ _consumers(policy_kind, node) := {namespace |
 
 # METADATA
 # description: |
+#   The sources for which effective policies may differ at a target: `sources`, and each namespace for which a path does not
+#   count because its consumer route takes the producer's place (semantics P6).
+differing_sources(policy_kind, node) := sources(policy_kind, node) if {
+	_is_straight(policy_kind)
+	[object_key, _] := split(node, "#")
+	not index.facts(object_key).frontends
+} else := array.concat([""], sort(found)) if {
+	found := {source | some source in sources(policy_kind, node); source != ""} | {namespace |
+		some path in hierarchy.kind_paths(policy_kind, node)
+		some namespace in hierarchy.replacing_consumers(path)
+	}
+}
+
+# METADATA
+# description: |
 #   What counts for a source and is not the same for all, `[path, stack]`; of "" all that counts. So what is the same in
 #   two contexts is counted once.
 distinct_stacks(policy_kind, node, source) := stacks(policy_kind, node, source) if {

@@ -23,6 +23,16 @@ consumers(path) := {namespace |
 	namespace != keys.parse(frontend_node).namespace
 }
 
+# METADATA
+# description: The namespaces whose consumer routes take the place of a producer's route on a path, which is not theirs then.
+replacing_consumers(path) := {namespace |
+	some [frontend_node, route_key] in _through_frontends(path)
+	home := keys.parse(frontend_node).namespace
+	keys.parse(route_key).namespace == home
+	some namespace in {keys.parse(child).namespace | some child in index.declared_children(frontend_node)}
+	_consumes(frontend_node, namespace)
+}
+
 # The frontends of a path, each with the route below it; there may be a Namespace between them.
 _through_frontends(path) := {[node, route_key] |
 	some position, node in path

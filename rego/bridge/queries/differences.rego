@@ -20,7 +20,7 @@ _by_source(kind, target) := {} if {
 	not scopes.acts_at(kind, target)
 } else := {"": _by_path(kind, target, input.sourceNamespace)} if {
 	object.get(input, "sourceNamespace", "") != ""
-} else := {source: _by_path(kind, target, source) | some source in engine.sources(kind, target)}
+} else := {source: _by_path(kind, target, source) | some source in engine.differing_sources(kind, target)}
 
 _by_path(kind, target, source) := {json.marshal(entry.path): object.remove(entry, ["path"]) |
 	some entry in engine.policies_of(kind, target, source)

@@ -58,16 +58,24 @@ _concerned_scopes[kind] contains scope if {
 	some scope in scopes.scopes_at_or_below(kind, _node(kind, object_key))
 }
 
-# A Direct kind's statuses that are kept for what stands above its targets (semantics S3).
+# A Direct kind whose statuses are kept for what stands above its targets (semantics S3), or that has no effect below Gateways
+# of other controllers (P8).
 _concerned_scopes[kind] contains scope if {
 	some kind in kinds.names
-	outcomes.keeps_status_above(kind)
+	_depends_above(kind)
 	count(lookup.namespaces_of(kind)) > 0
 	some object_key in queries.dependent_objects
 	some below in hierarchy.objects_below(object_key)
 	some policy in attachment.policies_targeting(below)
 	keys.parse(policy).type == kind
 	some scope in scopes.scopes_at_or_below(kind, below)
+}
+
+_depends_above(kind) if outcomes.keeps_status_above(kind)
+
+_depends_above(kind) if {
+	kinds.is_direct(kind)
+	kinds.get(kind).controllers
 }
 
 # A Direct kind's refs that count only below a GatewayClass (semantics T1). From the changed objects down, because authors may

@@ -57,20 +57,28 @@ test_a_policykind_concerns_the_other_policykinds if {
 
 # S3
 test_a_gateway_concerns_what_keeps_its_status_for_gateways_above_it if {
-	kind := testing.policykind({
-		"group": "acme.io",
-		"kind": "TlsPolicy",
-		"class": "Direct",
-		"statusShape": "Ancestors",
-		"targets": [{"kind": "Service"}],
-	})
+	_concerns_tls_policies("gateway.networking.k8s.io/Gateway/infra/public", {"statusShape": "Ancestors"})
+}
+
+# P8
+test_a_gatewayclass_concerns_direct_policies_of_kinds_with_controllers if {
+	class := "gateway.networking.k8s.io/GatewayClass/-/example"
+	_concerns_tls_policies(class, {"statusShape": "Conditions", "controllers": ["example.com/gw"]})
+	not _concerns_tls_policies(class, {"statusShape": "Conditions"})
+}
+
+_concerns_tls_policies(key, fields) if {
+	kind := testing.policykind(object.union(
+		{"group": "acme.io", "kind": "TlsPolicy", "class": "Direct", "targets": [{"kind": "Service"}]},
+		fields,
+	))
 	policy := testing.with_spec(
 		testing.resource("acme.io/v1", "TlsPolicy", "shop", "tls"),
 		{"targetRefs": [testing.service_ref("cart")]},
 	)
 	found := v1.dependents with data.objects as testing.stored([policy])
 		with data.index as testing.stored_index([policy])
-		with input as _asked([kind], {"keys": ["gateway.networking.k8s.io/Gateway/infra/public"], "was": {}})
+		with input as _asked([kind], {"keys": [key], "was": {}})
 	found.scopes["acme.io/TlsPolicy"] == ["core/Service/shop/cart"]
 }
 

@@ -18,6 +18,13 @@ neighbors := queries.input_problem if {
 
 _neighbors_of(key) := (hierarchy.step_below(key) | index.declared_parents(key)) | _granted(key)
 
-_granted(key) := index.referrers(keys.parse(key).namespace) if {
+# A link that a grant allows is one of the object that refers and of the object that it refers to.
+_granted(key) := referrers | {child |
+	some referrer in referrers
+	some child in index.declared_children(referrer)
+	keys.namespace(child) == namespace
+} if {
 	keys.parse(key).type == "gateway.networking.k8s.io/ReferenceGrant"
+	namespace := keys.parse(key).namespace
+	referrers := index.referrers(namespace)
 } else := set()
