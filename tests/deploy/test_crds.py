@@ -39,6 +39,23 @@ WHOLE = {
     "controllers": ["acme.example/gw"],
     "fanout": "DeclaredTargets",
 }
+ADDITIVE = {
+    "group": "acme.example",
+    "kind": "RatePolicy",
+    "class": "Direct",
+    "defaultStrategy": "Additive",
+    "order": [
+        {"path": "/spec/action", "values": ["DENY", "ALLOW"], "default": "ALLOW"},
+        {"path": "/spec/priority", "descending": True, "default": 0},
+    ],
+}
+CLOSEST = {
+    "group": "acme.example",
+    "kind": "RatePolicy",
+    "effectiveTarget": "Rule",
+    "mergesWith": "Closest",
+    "parentLevels": ["Gateway", "Listener"],
+}
 SHORT = {"group": "acme.example", "kind": "RatePolicy", "effectiveTarget": "Rule"}
 DIRECT = {"group": "acme.example", "kind": "RatePolicy", "class": "Direct"}
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
@@ -55,6 +72,26 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a Direct kind that merges": ({**DIRECT, "mergesWith": "Closest"}, "class Direct merges nothing"),
     "a Direct kind with both wrappers": ({**DIRECT, "wrappers": "Both"}, "class Direct merges nothing"),
+    "an additive kind that merges": (
+        {**SHORT, "defaultStrategy": "Additive", "sameLevel": "Conflict"},
+        "Additive merges nothing",
+    ),
+    "an additive kind with a choice of strategies": (
+        {**DIRECT, "defaultStrategy": "Additive", "specPaths": [{"path": "/spec", "strategyPath": "/spec/strategy"}]},
+        "Additive merges nothing",
+    ),
+    "an order of policies that merge": (
+        {**SHORT, "order": [{"path": "/spec/priority"}]},
+        "order needs defaultStrategy",
+    ),
+    "parents of policies that all merge": (
+        {**SHORT, "parentLevels": ["Gateway"]},
+        "parentLevels needs mergesWith Closest",
+    ),
+    "a parent level that does not exist": (
+        {**SHORT, "mergesWith": "Closest", "parentLevels": ["Rules"]},
+        "spec.parentLevels[0]",
+    ),
     "a place that is no pointer": ({**SHORT, "specPaths": [{"path": "spec"}]}, "spec.specPaths[0].path"),
     "a unit that is no pointer": ({**SHORT, "merge": {"units": ["limits"]}}, "spec.merge.units[0]"),
     "a list that is no pointer": ({**SHORT, "merge": {"listKeys": {"rules": "id"}}}, "named by JSON pointers"),
@@ -99,7 +136,9 @@ def test_schemas_are_structural_and_taken_without_a_warning(served: ControlPlane
         assert conditions["NamesAccepted"] == "True", "a short name is taken by another CRD"
 
 
-@pytest.mark.parametrize("spec", [WHOLE, SHORT, DIRECT, {**DIRECT, "mergesWith": "All", "sameLevel": "Conflict"}])
+@pytest.mark.parametrize(
+    "spec", [WHOLE, SHORT, DIRECT, ADDITIVE, CLOSEST, {**DIRECT, "mergesWith": "All", "sameLevel": "Conflict"}]
+)
 def test_a_policykind_that_makes_sense_is_taken_as_it_is(served: ControlPlane, spec: dict[str, Any]) -> None:
     assert _dry_run(served, "policykinds", _object("PolicyKind", spec))["spec"] == spec
 

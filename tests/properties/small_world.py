@@ -201,6 +201,7 @@ class SmallWorld:
             "fanout": "EffectiveTargets" if plain else pick(("EffectiveTargets", "DeclaredTargets", "None")),
             "conditions": "Programmed" if plain else pick(("Programmed", "Enforced")),
             **self._maybe("gatewayControllers", ["example.com/gateways"], 0 if plain else 0.4),
+            **self._maybe("controllers", ["example.com/gateways"], 0 if plain else 0.3),
         }
         if not plain:
             spec |= self._maybe("sameLevel", pick(("Conflict", "ConflictOnOverlap")), 0.6 if direct else 0.3)

@@ -17,7 +17,7 @@ _class_problems(spec) := [message |
 		[_missing_effective_target(spec), "effectiveTarget is missing: an Inherited kind needs the level that it acts at"],
 		[_inherited_none(spec), "strategy None needs class Direct: an Inherited kind merges along the hierarchy"],
 		[_direct_merge(spec), "class Direct has no strategy but None and Additive"],
-		[_additive_merge(spec), "strategy Additive merges nothing, every policy applies: strategies, strategyPath, sameLevel, strategyFrom, mergesWith, fold, wrappers, custom and merge must be left out, and it stands in defaultStrategy alone"],
+		[_additive_merge(spec), "strategy Additive merges nothing, every policy applies: set it as defaultStrategy, without strategies, strategyPath, sameLevel, strategyFrom, mergesWith, fold, wrappers, custom and merge"],
 		[_order_of_others(spec), "order needs defaultStrategy Additive: it is the order of policies that apply beside each other"],
 		[_direct_order(spec), "class Direct has no sameLevel but Conflict and ConflictOnOverlap: of two policies for one target the older has it"],
 		[_direct_fold(spec), "class Direct merges nothing: strategyFrom, mergesWith, fold and wrappers need class Inherited"],
