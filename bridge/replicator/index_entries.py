@@ -59,6 +59,7 @@ def entries_of(key: str, links: Mapping[str, Any]) -> Entries:
     for member in links.get("members", ()):
         entries.setdefault(("members", intern(_namespace(member))), []).append(intern(member))
     entries |= dict.fromkeys(_served(links), True)
+    entries |= dict.fromkeys(_claims(links), True)
     outer = {_namespace(end) for edge in edges for end in edge}
     if oversized := links.get("oversized"):
         entries |= {("oversized", intern(end)): oversized["message"] for end in oversized["objects"]}
@@ -91,6 +92,12 @@ def _served(links: Mapping[str, Any]) -> Iterator[Path]:
             for hostname in served["hostnames"]:
                 for path in served["paths"]:
                     yield "served", intern(parent), intern(hostname), intern(path)
+
+
+def _claims(links: Mapping[str, Any]) -> Iterator[Path]:
+    for port, slot in links.get("claims", ()):
+        for parent in links.get("above", ()):
+            yield "claims", intern(parent), intern(port), intern(slot)
 
 
 def _targets(key: str, targets: Iterable[str], links: Mapping[str, Any]) -> Iterator[Path]:

@@ -20,7 +20,17 @@ SERVICES = ("cart", "stock")
 FEATURES = frozenset(
     {
         *("Challenger", "Closest", "ConflictOnOverlap", "Enforced", "MergeRules", "OldestWins", "Stack"),
-        *("ClassName", "Consumer", "ForeignRouteKinds", "ListenerSet", "Mesh", "Selectors", "Target"),
+        *(
+            "ClassName",
+            "Conflicts",
+            "Consumer",
+            "DefaultGateways",
+            "ForeignRouteKinds",
+            "ListenerSet",
+            "Mesh",
+            "Selectors",
+            "Target",
+        ),
         *("Additive", "Both", "Controllers", "ParentLevels"),
     }
 )
@@ -62,6 +72,8 @@ def _gateways(draw: Drawing) -> None:
 
 def _gateway(draw: Drawing, name: str, namespace: str) -> None:
     spec = {"gatewayClassName": draw.pick(("main", "main", "other")), "listeners": _listeners(draw)}
+    if draw.has("DefaultGateways", 0.3):
+        spec["defaultScope"] = draw.pick(("All", "All", "None"))
     if draw.has("ListenerSet", 0.8):
         spec["allowedListeners"] = {"namespaces": _from(draw) if draw.chance(0.8) else {"from": "None"}}
     draw.add(f"{GATEWAY_API}/v1", "Gateway", name, namespace, spec=spec)
@@ -78,7 +90,7 @@ def _listeners(draw: Drawing) -> list[Object]:
     return [
         {
             "name": listener,
-            "port": draw.pick((80, 443)),
+            "port": draw.pick((80, 443)) if listener != "raw" or draw.has("Conflicts", 0.2) else 9000,
             "protocol": PROTOCOLS[listener],
             **(draw.maybe("hostname", _hostname(draw), 0.4) if listener != "raw" else {}),
             "allowedRoutes": {"namespaces": _from(draw), **draw.maybe("kinds", _kinds(draw, listener), 0.15)},
@@ -138,6 +150,8 @@ def _route(draw: Drawing, kind: str, name: str, namespace: str) -> None:
         for index in range(draw.pick((1, 1, 2, 3)))
     ]
     spec = {"parentRefs": parents, "rules": rules}
+    if draw.has("DefaultGateways", 0.2):
+        spec["useDefaultGateways"] = draw.pick(("All", "All", "None"))
     if kind != "TCPRoute":
         spec |= draw.maybe("hostnames", [_hostname(draw) for _ in range(draw.pick((1, 1, 2)))], 0.4)
     draw.add(f"{GATEWAY_API}/v1", kind, name, namespace, spec=spec)

@@ -61,7 +61,9 @@ class SmallWorld:
         return (
             (lambda: self._policy(pick(POLICY_KINDS)), 12),
             (lambda: self._route(pick(("one", "two", "three")), pick(("shop", "blog"))), 6),
+            (lambda: self._route(pick(("one", "two")), pick(("shop", "blog")), "GRPCRoute"), 2),
             (lambda: self._gateway(pick(("public", "inner")), pick(("infra", "shop"))), 4),
+            (lambda: self._listener_set(pick(("more", "most")), pick(("infra", "shop"))), 3),
             (lambda: self._service(pick(("cart", "stock")), pick(("shop", "shop", "blog", "infra"))), 3),
             (lambda: self._thing(pick(("bucket", "queue"))), 1),
             (lambda: self._grant(pick(("first", "second")), pick(NAMESPACES)), 3),
@@ -96,38 +98,49 @@ class SmallWorld:
 
     def _gateway(self, name: str, namespace: str) -> Object:
         pick = self._random.choice
-        listeners = [
-            {
-                "name": listener,
-                "port": port,
-                "protocol": "HTTP",
-                **self._maybe("hostname", pick(("*.example.com", "shop.example.com", "other.test"))),
-                "allowedRoutes": {
-                    "namespaces": pick(
-                        (
-                            {"from": "All"},
-                            {"from": "All"},
-                            {"from": "Same"},
-                            {"from": "Selector", "selector": {"matchLabels": {"team": "red"}}},
-                        )
-                    )
-                },
-            }
-            for listener, port in self._some([("web", 80), ("safe", 443), ("odd", 8080)], 1, 3)
-        ]
-        spec = {"gatewayClassName": pick(("main", "main", "other")), "listeners": listeners}
+        spec = {
+            "gatewayClassName": pick(("main", "main", "other")),
+            "listeners": self._listeners(),
+            **self._maybe("allowedListeners", {"namespaces": self._from()}, 0.8),
+            **self._maybe("defaultScope", "All", 0.2),
+        }
         return _object(f"{GATEWAY_API}/v1", "Gateway", name, namespace, spec=spec, labels=self._labels())
 
-    def _route(self, name: str, namespace: str) -> Object:
+    def _listener_set(self, name: str, namespace: str) -> Object:
         pick = self._random.choice
-        parents = [
-            {
-                "name": pick(("public", "inner", "missing")),
-                **self._maybe("namespace", pick(("infra", "shop")), 0.8),
-                **self._maybe("sectionName", pick(("web", "safe", "odd")), 0.4),
-            }
-            for _ in range(self._random.randint(0, 3))
-        ]
+        parent = {"name": pick(("public", "inner")), "namespace": pick(("infra", "infra", "shop"))}
+        spec = {"parentRef": parent, "listeners": self._listeners()}
+        obj = _object(f"{GATEWAY_API}/v1", "ListenerSet", name, namespace, spec=spec, labels=self._labels())
+        obj["metadata"]["creationTimestamp"] = f"2026-01-01T00:00:0{pick((1, 2))}Z"
+        return obj
+
+    def _listeners(self) -> list[dict[str, Any]]:
+        """Few hostnames and ports, so that listeners of one Gateway are often in conflict."""
+        pick = self._random.choice
+        found = []
+        for listener, port in self._some([("web", 80), ("safe", 443), ("odd", 80)], 1, 3):
+            protocol = "TCP" if self._random.random() < 0.1 else "HTTP"
+            hostname = pick(("*.example.com", "shop.example.com", "other.test"))
+            found.append(
+                {
+                    "name": listener,
+                    "port": port,
+                    "protocol": protocol,
+                    **(self._maybe("hostname", hostname, 0.7) if protocol == "HTTP" else {}),
+                    "allowedRoutes": {"namespaces": self._from()},
+                }
+            )
+        return found
+
+    def _from(self) -> dict[str, Any]:
+        """Whose routes or ListenerSets are allowed."""
+        selected = {"from": "Selector", "selector": {"matchLabels": {"team": "red"}}}
+        chosen: dict[str, Any] = self._random.choice(({"from": "All"}, {"from": "All"}, {"from": "Same"}, selected))
+        return chosen
+
+    def _route(self, name: str, namespace: str, kind: str = "HTTPRoute") -> Object:
+        pick = self._random.choice
+        parents = [self._parent_ref() for _ in range(self._random.randint(0, 3))]
         rules = [
             {
                 **self._maybe("name", f"rule-{index}"),
@@ -138,10 +151,24 @@ class SmallWorld:
         ]
         spec = {
             "parentRefs": parents,
+            **self._maybe("useDefaultGateways", "All", 0.15),
             **self._maybe("hostnames", [pick(("shop.example.com", "blog.example.com", "other.test"))]),
             "rules": rules,
         }
-        return _object(f"{GATEWAY_API}/v1", "HTTPRoute", name, namespace, spec=spec, labels=self._labels())
+        return _object(f"{GATEWAY_API}/v1", kind, name, namespace, spec=spec, labels=self._labels())
+
+    def _parent_ref(self) -> dict[str, Any]:
+        pick = self._random.choice
+        if self._random.random() < 0.2:
+            service = {"group": "", "kind": "Service", "name": pick(("cart", "stock"))}
+            place = self._maybe("namespace", pick(("shop", "blog")), 0.4)
+            return {**service, **place, **self._maybe("port", pick((80, 443)), 0.4)}
+        if self._random.random() < 0.35:
+            holder = {"kind": "ListenerSet", "name": pick(("more", "most"))}
+        else:
+            holder = {"name": pick(("public", "public", "inner", "missing"))}
+        place = self._maybe("namespace", pick(("infra", "shop")), 0.8)
+        return {**holder, **place, **self._maybe("sectionName", pick(("web", "safe", "odd")), 0.4)}
 
     def _mirror(self) -> dict[str, Any]:
         return {"type": "RequestMirror", "requestMirror": {"backendRef": self._backend_ref()}}

@@ -45,7 +45,10 @@ def takes_route(cluster: Cluster, holder: Spec, listener: Spec, route: Spec) -> 
 
 
 def _takes_kind(listener: Spec, route: Spec) -> bool:
-    if route["kind"] not in OF_PROTOCOL.get(listener["protocol"], set()):
+    taken = OF_PROTOCOL.get(listener["protocol"], set())
+    if listener["protocol"] == "TLS" and listener.get("tls", {}).get("mode", "Terminate") == "Terminate":
+        taken = taken | {"TCPRoute"}  # what is inside may be any stream
+    if route["kind"] not in taken:
         return False
     kinds = listener.get("allowedRoutes", {}).get("kinds") or []
     return not kinds or any(

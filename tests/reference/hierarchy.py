@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from tests.reference.gateway_api import admits, is_granted, takes_route
+from tests.reference.gateway_api import is_granted, takes_route
 from tests.reference.kinds import PolicyKind
+from tests.reference.listeners import conflicts, gateway_of
+from tests.reference.mesh import frontends_of, ports_for
 from tests.reference.objects import GATEWAY_API, ROUTES, Cluster, Node, Spec, group_of, node_of, sections_of
 
 Path = tuple[Node, ...]
@@ -41,13 +43,13 @@ def parents_of(cluster: Cluster, node: Node) -> list[Node]:
         return [node.whole]
     level = level_of(node)
     if level == "ListenerSet":
-        gateway = _gateway_of(cluster, obj)
+        gateway = gateway_of(cluster, obj)
         return [gateway] if gateway else []
     if level == "Gateway":
         parent = Node(GATEWAY_API, "GatewayClass", "-", obj["spec"]["gatewayClassName"])
         return [parent] if parent in cluster.objects else []
     if level == "Route":
-        return [*_listeners_above(cluster, obj), *_frontends_above(cluster, obj)]
+        return [*_listeners_above(cluster, obj), *sorted(frontends_of(cluster, obj))]
     if level == "Backend":
         return _rules_above(cluster, node)
     return []
@@ -55,46 +57,33 @@ def parents_of(cluster: Cluster, node: Node) -> list[Node]:
 
 def _listeners_above(cluster: Cluster, route: Spec) -> list[Node]:
     found = set()
-    for ref in route["spec"].get("parentRefs") or []:
+    for ref in [*(route["spec"].get("parentRefs") or []), *_default_refs(cluster, route)]:
         parent = _parent(route, ref)
         holder = cluster.get(parent)
         if (parent.group, parent.kind) not in HOLDERS_OF_LISTENERS or holder is None:
             continue
         for name, listener in sections_of(holder):
             named = ref.get("sectionName", name) == name and ref.get("port", listener["port"]) == listener["port"]
-            if named and takes_route(cluster, holder, listener, route):
-                found.add(parent._replace(section=name))
+            node = parent._replace(section=name)
+            if named and node not in conflicts(cluster) and takes_route(cluster, holder, listener, route):
+                found.add(node)
     return sorted(found)
+
+
+def _default_refs(cluster: Cluster, route: Spec) -> list[Spec]:
+    """GEP-3793: as if a route named all default Gateways."""
+    if route["spec"].get("useDefaultGateways") != "All":
+        return []
+    return [
+        {"name": obj["metadata"]["name"], "namespace": obj["metadata"]["namespace"]}
+        for obj in cluster.of_kind(GATEWAY_API, "Gateway")
+        if obj["spec"].get("defaultScope") == "All"
+    ]
 
 
 def _parent(child: Spec, ref: Spec) -> Node:
     namespace = ref.get("namespace") or node_of(child).namespace
     return Node(group_of(ref.get("group", GATEWAY_API)), ref.get("kind", "Gateway"), namespace, ref["name"])
-
-
-def _gateway_of(cluster: Cluster, listener_set: Spec) -> Node | None:
-    """The Gateway of a ListenerSet, if it exists and allows it (Gateway API, `allowedListeners`: by default none)."""
-    parent = _parent(listener_set, listener_set["spec"]["parentRef"])
-    gateway = cluster.get(parent)
-    if gateway is None:
-        return None
-    rule = gateway["spec"].get("allowedListeners", {}).get("namespaces", {})
-    allowed = admits(cluster, rule, "None", parent.namespace, node_of(listener_set).namespace)
-    return parent if allowed else None
-
-
-def _frontends_above(cluster: Cluster, route: Spec) -> list[Node]:
-    """Services that a route names as its parents; a port that it names must be there."""
-    found = set()
-    for ref in route["spec"].get("parentRefs") or []:
-        parent = _parent(route, ref)
-        service = cluster.get(parent)
-        if (parent.group, parent.kind) != ("core", "Service") or service is None:
-            continue
-        ports = {port["port"] for port in service["spec"]["ports"]}
-        if ref.get("port") in {None, *ports}:
-            found.add(parent._replace(role="frontend"))
-    return sorted(found)
 
 
 def _rules_above(cluster: Cluster, backend: Node) -> list[Node]:
@@ -200,15 +189,8 @@ def _walk(cluster: Cluster, node: Node, source: str = "") -> set[Path]:
 
 
 def _route_is_for(cluster: Cluster, frontend: Node, route: Node, source: str) -> bool:
-    """P6: a consumer route is for its own namespace's requests, and for these it replaces the producer's."""
-    if route.namespace != frontend.namespace:
-        return route.namespace == source
-    return source == frontend.namespace or not any(
-        frontend in _frontends_above(cluster, other)
-        for kind in ROUTES
-        for other in cluster.of_kind(GATEWAY_API, kind)
-        if node_of(other).namespace == source
-    )
+    """P6: a consumer route is for its own namespace's requests; for these it takes its ports from the producer's."""
+    return bool(ports_for(cluster, frontend, cluster.objects[route], source))
 
 
 def _walk_to_port(cluster: Cluster, port: Node, source: str) -> set[Path]:
@@ -258,7 +240,8 @@ def _with_namespaces(cluster: Cluster, path: Path) -> Path:
 
 def effective_targets(cluster: Cluster, kind: PolicyKind) -> list[Node]:
     """Everything that policies of this kind could act at."""
-    nodes = [node for obj in cluster.objects for node in (obj, *cluster.sections(obj))]
+    every = [node for obj in cluster.objects for node in (obj, *cluster.sections(obj))]
+    nodes = [node for node in every if node not in conflicts(cluster)]
     if kind.is_direct:
         # C2: the declared targets, and their sections "where a target has sections". Read as the field `sections` of
         # the PolicyKind's target: for a kind that knows of no sections the object is one whole.

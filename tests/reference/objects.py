@@ -74,6 +74,7 @@ class Cluster:
     """All objects."""
 
     objects: dict[Node, Spec] = field(default_factory=dict)
+    conflicts: dict[Node, str] | None = None  # of listeners, once somebody has asked (`listeners.conflicts`)
 
     @classmethod
     def of(cls, objects: Iterable[Spec]) -> Cluster:

@@ -7,7 +7,9 @@ from typing import Any
 
 from tests.scenarios.cases import Case
 
-_EXPECTED = {"rule", "listener", "backends", "filters", "filterBackends", "failure", "policies", "nearest", "also"}
+_EXPECTED = {
+    *("rule", "listener", "backends", "filters", "filterBackends", "failure", "policies", "nearest", "also", "warnings")
+}
 _OPTIONS = {
     "host": "--host",
     "path": "--path",
@@ -73,6 +75,8 @@ def check_request(case: Case, says: str, told: dict[str, Any], answer: dict[str,
         _check_policies(case, says, told["policies"], answer["policies"])
     if "also" in told:
         assert [other["listener"] for other in answer["also"]] == [case.key(one) for one in told["also"]], says
+    if "warnings" in told:
+        assert [warning["reason"] for warning in answer["warnings"]] == told["warnings"], f"{says}: {answer}"
     if "nearest" in told:
         _check_nearest(case, says, told["nearest"], answer["nearest"])
 

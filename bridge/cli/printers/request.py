@@ -25,6 +25,7 @@ def served_tables(answer: Entry, wide: bool = False) -> list[Table | str]:
         *_failure(answer["failure"]),
         *effective_tables(answer["policies"], wide),
         _also(answer["also"]),
+        *(f"{warning['message']}." for warning in answer["warnings"]),
     ]
 
 

@@ -10,7 +10,7 @@ import data.bridge.lib.levels
 #   `parents`. Without the objects of a Namespace (see `members`).
 children(node) := union({_sections_below(node), _backends_below(node), object.get(_linked_below(keys.whole(node)), node, set())})
 
-_sections_below(node) := sections(node) if {
+_sections_below(node) := accepted_sections(node) if {
 	levels.by_type[keys.type_of(node)].section
 	not regex.match(`[#@]`, node)
 	exists(node)

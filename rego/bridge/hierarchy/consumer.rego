@@ -29,8 +29,8 @@ replacing_consumers(path) := {namespace |
 	some [frontend_node, route_key] in _through_frontends(path)
 	home := keys.parse(frontend_node).namespace
 	keys.parse(route_key).namespace == home
-	some namespace in {keys.parse(child).namespace | some child in index.declared_children(frontend_node)}
-	_consumes(frontend_node, namespace)
+	some namespace in ({keys.parse(child).namespace | some child in index.declared_children(frontend_node)} - {home})
+	not _route_counts(frontend_node, route_key, namespace)
 }
 
 # The frontends of a path, each with the route below it; there may be a Namespace between them.
@@ -40,17 +40,4 @@ _through_frontends(path) := {[node, route_key] |
 	route_key := [below | some below in array.slice(path, position + 1, position + 3); levels.of(below) == "Route"][0]
 }
 
-_route_counts(frontend_node, route_key, source) if {
-	keys.parse(route_key).namespace == keys.parse(frontend_node).namespace
-	not _consumes(frontend_node, source)
-}
-
-_route_counts(_, route_key, source) if keys.parse(route_key).namespace == source
-
-# A namespace has a consumer route that counts for a frontend.
-_consumes(frontend_node, source) if {
-	source != keys.parse(frontend_node).namespace
-	some route_key in index.declared_children(frontend_node)
-	keys.parse(route_key).namespace == source
-	frontend_node in parents(route_key)
-}
+_route_counts(frontend_node, route_key, source) if count(mesh_ports(frontend_node, route_key, source)) > 0

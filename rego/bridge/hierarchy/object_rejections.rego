@@ -6,7 +6,7 @@ import data.bridge.lib.levels
 # METADATA
 # description: |
 #   The links that an object itself declares and that do not count, as `rejected_links` tells them: those to what it puts
-#   above itself, and of a route also those to its backends.
+#   above itself, of a route also those to its backends, of a Gateway or ListenerSet those to its listeners.
 rejected_by(object_key) := {object.union(link, {"message": message}) |
 	some link in rejections_by(object_key)
 	message := rejection_message(link)
@@ -15,7 +15,7 @@ rejected_by(object_key) := {object.union(link, {"message": message}) |
 # METADATA
 # description: The same without their messages.
 rejections_by(object_key) := {link |
-	some link in (rejections(object_key) | _refused_backends(object_key))
+	some link in union({rejections(object_key), _refused_backends(object_key), conflicted_listeners(object_key)})
 	link.reason != ""
 }
 

@@ -5,7 +5,7 @@ import data.bridge.lookup
 
 # METADATA
 # description: Of what a parentRef names each node with the reason why it does not take the route, empty where it does.
-parent_rejections(node, _, section, port) := {node: frontend_rejection(trim_suffix(node, "@frontend"), section, port)} if {
+parent_rejections(node, route_key, section, port) := {node: mesh_rejection(node, route_key, section, port)} if {
 	keys.is_frontend(node)
 }
 
@@ -35,7 +35,9 @@ _selected(object_key, section, port) := {listener.name: listener |
 	port in {0, listener.port}
 }
 
-_listener_refusal(object_key, listener, route_key) := reason if {
+_listener_refusal(object_key, listener, route_key) := listener_conflicts(object_key)[listener.name].reason if {
+	true
+} else := reason if {
 	about := keys.parse(route_key)
 	reason := listener_rejection(object_key, listener, about.type, about.namespace)
 	reason != ""

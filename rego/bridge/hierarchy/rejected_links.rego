@@ -10,17 +10,27 @@ import data.bridge.lookup
 #   The declared links on the way up from a node that do not count, a list of `{parent, child, reason, message}` with
 #   Gateway API's own reason where it has one (GEP-713, "Hierarchy of target kinds"; semantics P2). It is asked by people,
 #   so it looks at all that the node and its ancestors declare. The message says what would make the link count.
-rejected_links(node) := [object.union(link, {"message": message}) |
-	some child in declared_upward(_start(node))
-	some link in sort(rejections(child))
-	message := rejection_message(link)
+rejected_links(node) := [object.union(link, {"message": rejection_message(link)}) |
+	some links in array.concat([_own_listeners(node)], [rejections(child) | some child in declared_upward(_start(node))])
+	some link in sort(links)
 ]
+
+# The listener that a node is, or those of the object that it is.
+_own_listeners(node) := {link | some link in conflicted_listeners(keys.parse(node).object); node in {link.parent, link.child}}
+
+# METADATA
+# description: The links between a Gateway or ListenerSet and its listeners that do not count, because these are in conflict.
+conflicted_listeners(object_key) := {rejected_link(object_key, keys.section(object_key, name), conflict.reason) |
+	some name, conflict in listener_conflicts(object_key)
+}
 
 # METADATA
 # description: |
 #   The declared links directly above an object, or the frontend that it is, that do not count: what `rejected_links` says of
-#   it alone, as a set.
-rejected_above(child) := {object.union(link, {"message": rejection_message(link)}) | some link in rejections(child)}
+#   it alone, as a set. Of a Gateway or ListenerSet those to its listeners, too.
+rejected_above(child) := {object.union(link, {"message": rejection_message(link)}) |
+	some link in (rejections(child) | conflicted_listeners(child))
+}
 
 _start(node) := node if {
 	keys.is_frontend(node)
@@ -66,7 +76,7 @@ _refused_at("Backend", backend) := {link |
 
 _refused_at("Route", route_key) := {link |
 	namespace := keys.parse(route_key).namespace
-	some ref in lookup.get(route_key).spec.parentRefs
+	some ref in written_and_default_refs(route_key)
 	node := index.parent_node(ref, namespace)
 	some parent, reason in parent_rejections(node, route_key, object.get(ref, "sectionName", ""), object.get(ref, "port", 0))
 	link := rejected_link(parent, route_key, reason)

@@ -46,6 +46,15 @@ rejection_message(link) := sprintf("%s does not exist", [_named(link.parent)]) i
 	_named(link.child),
 ]) if {
 	link.reason == "Cycle"
+} else := conflict_message(link.child) if {
+	is_conflicted(link.child)
+} else := conflict_message(link.parent) if {
+	is_conflicted(link.parent)
+} else := sprintf("%s takes no %s here: routes of another type have its ports, and of GRPCRoute, HTTPRoute, TLSRoute and TCPRoute only the first counts on a port", [
+	_named(link.parent),
+	keys.parse(link.child).kind,
+]) if {
+	link.reason == "Conflicted"
 } else := sprintf("%s allows no ListenerSet from namespace %s: see its allowedListeners", [
 	_named(link.parent),
 	keys.parse(link.child).namespace,
@@ -55,6 +64,24 @@ _is_port_of_service(node) if {
 	startswith(node, "core/Service/")
 	contains(node, "#")
 }
+
+# METADATA
+# description: Why a listener is in conflict.
+conflict_message(listener_node) := sprintf("%s is not accepted: %s %s", [_named(listener_node), _named(conflict.rival), said]) if {
+	[object_key, name] := split(listener_node, "#")
+	conflict := listener_conflicts(object_key)[name]
+	listener := [listener | some listener in listeners(object_key); listener.name == name][0]
+	said := _conflict_text(conflict.reason, listener)
+}
+
+_conflict_text("HostnameConflict", listener) := sprintf("has another %s listener with port %v and %s", [
+	listener.protocol, listener.port,
+	{true: "no hostname", false: sprintf("hostname %s", [listener.hostname])}[object.get(listener, "hostname", "") == ""],
+])
+
+_conflict_text("ProtocolConflict", listener) := sprintf("has another listener with port %v that cannot share it with %s", [
+	listener.port, listener.protocol,
+])
 
 _named(node) := sprintf("%s %s%s", [parts.kind, keys.short(node), suffix]) if {
 	parts := keys.parse(node)

@@ -29,21 +29,36 @@ _in_common(ending, known) if ending in known.endings
 _in_common(ending, known) if strings.any_suffix_match(ending, known.wild)
 
 # The listener nodes that admit such routes, by the ending of their hostnames.
-_admitting_nodes(object_key, type, namespace, section_name, port) := {ending: nodes |
+_admitting_nodes(object_key, type, namespace, section_name, port) := _admitted_by_default(type, namespace) if {
+	object_key == index.default_gateways_key
+} else := _admitting_listeners(object_key, type, namespace, section_name, port)
+
+_admitting_listeners(object_key, type, namespace, section_name, port) := {ending: nodes |
 	own := split(object_key, "/")[2]
+	conflicts := listener_conflicts(object_key)
 	some ending, entries in index.facts(object_key).nodes
 	nodes := {node |
 		some [node, name, at_port, allowed, taking] in entries
 		section_name in {"", name}
 		port in {0, at_port}
+		not conflicts[name]
 		kind_allowed(taking, type)
 		namespaces_admit(allowed, "Same", own, namespace)
 	}
 }
 
+# Default Gateways are as if a parentRef named each (GEP-3793).
+_admitted_by_default(type, namespace) := {ending: nodes |
+	some ending in {ending | some gateway in index.default_gateways; some ending, _ in index.facts(gateway).nodes}
+	nodes := {node |
+		some gateway in index.default_gateways
+		some node in _admitting_listeners(gateway, type, namespace, "", 0)[ending]
+	}
+}
+
 # METADATA
-# description: The frontends that a route names and that exist.
+# description: The frontends that a route names, that exist, and that have a port for it.
 frontends_above(route_key) := {ref.node |
 	some ref in index.facts(route_key).frontends
-	frontend_rejection(trim_suffix(ref.node, "@frontend"), ref.section, ref.port) == ""
+	mesh_rejection(ref.node, route_key, ref.section, ref.port) == ""
 }

@@ -9,6 +9,15 @@ import data.bridge.lib.levels
 sections(object_key) := {keys.section(object_key, name) | some name in section_names(object_key)}
 
 # METADATA
+# description: The same without listeners that are in conflict with others, which carry nothing (see `listener_conflicts`).
+accepted_sections(object_key) := {node |
+	conflicts := listener_conflicts(object_key)
+	some name in section_names(object_key)
+	not conflicts[name]
+	node := keys.section(object_key, name)
+}
+
+# METADATA
 # description: The section names of an object, in the object's order.
 section_names(object_key) := index.facts(object_key).sections if {
 	not startswith(object_key, "core/Service/")
@@ -70,7 +79,7 @@ nodes_at(object_key, level_name) := {object_key} if {
 	has_place(object_key)
 }
 
-nodes_at(object_key, level_name) := sections(object_key) if {
+nodes_at(object_key, level_name) := accepted_sections(object_key) if {
 	levels.by_type[keys.parse(object_key).type].section == level_name
 	not keys.is_frontend(object_key)
 }

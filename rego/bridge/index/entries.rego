@@ -14,6 +14,7 @@ _entries(self, declared) := _target_entries(self, declared) | union({
 	{{"path": ["extended", child], "value": parents} | some child, parents in _ends_by(object.get(declared, "extended", set()), 1)},
 	{{"path": ["members", namespace], "value": objects} | some namespace, objects in _by_namespace(object.get(declared, "members", set()))},
 	_served_entries(declared),
+	{{"path": ["claims", parent, port, slot], "value": true} | some parent in declared.above; some [port, slot] in declared.claims},
 	{{"path": ["referrers", namespace], "value": true} |
 		some namespace in ({split(end, "/")[2] | some edge in edges; some end in edge} - {"-", split(self, "/")[2]})
 	},

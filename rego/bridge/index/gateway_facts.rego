@@ -6,7 +6,7 @@ import data.bridge.lib.levels
 # METADATA
 # description: |
 #   The facts of a Gateway or ListenerSet: `listeners`, `sections` (their names), `nodes` (by the ending of their hostname
-#   `[node, name, port, namespaces, listener]`, where `listener` has what decides on the kinds of routes), `type` and `class`
+#   `[node, name, port, namespaces, listener]`, where `listener` has what decides on the kinds of routes), `claims` (see `claims_of`), `type` and `class`
 #   (the key of the GatewayClass).
 facts_at("Listener", type, obj) := {
 	"listeners": named,
@@ -16,6 +16,7 @@ facts_at("Listener", type, obj) := {
 		ending := hostname_ending(lower(object.get(listener, "hostname", "")))
 		entries := [_entry_of(self, other) | some other in named; hostname_ending(lower(object.get(other, "hostname", ""))) == ending]
 	},
+	"claims": claims_of(named),
 	"by": stamp,
 	"type": type,
 	"class": [keys.format(keys.gateway_api, "GatewayClass", "", obj.spec.gatewayClassName) | levels.of_type(type) == "Gateway"],

@@ -6,7 +6,7 @@ import data.bridge.lib.levels
 # METADATA
 # title: Index
 # description: |
-#   What one object declares, each thing once: `{above, below, served, extended, held, targets, classes, selectors,
+#   What one object declares, each thing once: `{above, below, served, claims, extended, held, targets, classes, selectors,
 #   oversized, facts}` (docs/reference/documents.md); a field without values is absent. A function of the object alone: whether
 #   a link counts is decided in queries. `entries` has the same as the replicator writes it. An initial sync makes the links of
 #   every object: what many objects share is a function of that alone, which OPA evaluates once a query.
@@ -32,16 +32,19 @@ default of_level(_, _, _) := {}
 
 of_level("Gateway", type, obj) := _present({
 	"above": named_above("Gateway", obj),
+	"below": named_below("Gateway", obj),
 	"facts": {field: value | some field, value in facts_at("Listener", type, obj)},
 })
 
 of_level("ListenerSet", type, obj) := _present({
 	"above": named_above("ListenerSet", obj),
+	"claims": claimed(named_listeners(object.get(obj.spec, "listeners", []))),
 	"facts": {field: value | some field, value in facts_at("Listener", type, obj)},
 })
 
 of_level("Route", type, obj) := {"above": above, "below": below, "served": found, "facts": facts_of_route} if {
 	namespace := obj.metadata.namespace
+	not obj.spec.useDefaultGateways
 	above := parents_named(obj.spec.parentRefs, namespace)
 	above != set()
 	below := backends_of_rules(obj.spec.rules, namespace)

@@ -34,6 +34,7 @@ _fields_read := [
 	"/metadata/namespace",
 	"/metadata/creationTimestamp",
 	"/metadata/deletionTimestamp",
+	"/spec/defaultScope",
 	"/spec/gatewayClassName",
 	"/spec/hostnames",
 	"/spec/listeners",
@@ -41,6 +42,7 @@ _fields_read := [
 	"/spec/rules/*/matches/*/method",
 	"/spec/rules/*/matches/*/path",
 	"/spec/rules/*/name",
+	"/spec/useDefaultGateways",
 ]
 
 _fields_of_policies := ["/spec/targetRef", "/spec/targetRefs", "/spec/targetSelectors"]

@@ -5,11 +5,21 @@ import data.bridge.lookup
 
 # METADATA
 # description: The objects that stand above this one by any object's declaration, whether that counts or not.
-declared_parents(key) := _declared_neighbors("parents", key)
+declared_parents(key) := (linked - {default_gateways_key}) | default_gateways if {
+	linked := _declared_neighbors("parents", key)
+	default_gateways_key in linked
+} else := _declared_neighbors("parents", key)
 
 # METADATA
 # description: The objects that stand below this one by any object's declaration, whether that counts or not.
-declared_children(key) := _declared_neighbors("children", key)
+declared_children(key) := (linked - {default_gateways_key}) | _declared_neighbors("children", default_gateways_key) if {
+	linked := _declared_neighbors("children", key)
+	default_gateways_key in linked
+} else := _declared_neighbors("children", key)
+
+# METADATA
+# description: The Gateways that routes have as default Gateways (Gateway API, Gateway.spec.defaultScope).
+default_gateways := _declared_neighbors("parents", default_gateways_key)
 
 # METADATA
 # description: The mesh frontends that routes name, of any kind, whether they exist or not. Reads the keys of all links.

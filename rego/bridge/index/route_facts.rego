@@ -6,10 +6,10 @@ import data.bridge.lib.levels
 # METADATA
 # description: |
 #   The facts of a route: `type`, `namespace`, `sections` (the names of its rules), `parents` (the Gateways and ListenerSets
-#   that its parentRefs name, `{object, section, port, text}`), `frontends` (those that they name, `{node, section, port}`, if
+#   that its parentRefs name, `{object, section, port, text}`; `default_gateways_key` stands for default Gateways), `frontends` (those that they name, `{node, section, port}`, if
 #   there are any), and the facts of its hostnames (see `hostname_facts`).
 facts_at("Rule", type, route) := object.union_n([
-	_parent_facts(type, namespace, object.get(route.spec, "parentRefs", [])),
+	_parent_facts(type, namespace, object.get(route.spec, "parentRefs", []), object.get(route.spec, "useDefaultGateways", "None")),
 	hostname_facts(object.get(route.spec, "hostnames", [])),
 	{"sections": rule_names(object.get(route.spec, "rules", []))},
 ]) if {
@@ -17,16 +17,19 @@ facts_at("Rule", type, route) := object.union_n([
 }
 
 # Many routes of a namespace have the same parents.
-_parent_facts(type, namespace, refs) := object.union(
+_parent_facts(type, namespace, refs, scope) := object.union(
 	{
 		"by": stamp,
 		"type": type,
 		"namespace": namespace,
-		"parents": [{"object": key, "section": object.get(ref, "sectionName", ""), "port": object.get(ref, "port", 0), "text": json.marshal(ref)} |
-			some ref in refs
-			key := parent_key(ref, namespace)
-			levels.of_type(keys.type_of(key)) != "Backend"
-		],
+		"parents": array.concat(
+			[{"object": key, "section": object.get(ref, "sectionName", ""), "port": object.get(ref, "port", 0), "text": json.marshal(ref)} |
+				some ref in refs
+				key := parent_key(ref, namespace)
+				levels.of_type(keys.type_of(key)) != "Backend"
+			],
+			[{"object": key, "section": "", "port": 0, "text": ""} | some key in default_keys(scope)],
+		),
 	},
 	{"frontends": nodes | nodes := _frontends(refs, namespace); nodes != []},
 )

@@ -17,7 +17,7 @@ served_requests(type, spec) := {
 	"paths": _paths_served(type, [object.get(rule, "matches", []) | some rule in spec.rules], most),
 } if {
 	names := _names_served(object.get(spec, "hostnames", []))
-	most := _most_paths(count(names), count(spec.parentRefs))
+	most := _most_paths(count(names), count(object.get(spec, "parentRefs", [])))
 }
 
 # Many routes have as many hostnames and parents.

@@ -35,15 +35,25 @@ places(node, above) := {[parts.object, parts.section]} if {
 } else := {[keys.parse(node).object, ""]}
 
 # The same for all rules of a route.
-_places_of_route(route, above) := {[route, ref.text] |
+_places_of_route(route, above) := {[route, text] |
 	[object_key, section] := split(above, "#")
 	some ref in index.facts(route).parents
-	ref.object == object_key
+	text := _ref_text(route, ref, object_key)
 	ref.section in {"", section}
 	hierarchy.has_port(above, ref.port)
 } if {
 	contains(above, "#")
 } else := {[route, json.marshal(ref)] | some ref in hierarchy.parent_refs(route, above)}
+
+_ref_text(_, ref, object_key) := ref.text if ref.object == object_key
+
+_ref_text(route, ref, gateway) := json.marshal(hierarchy.default_ref(gateway)) if {
+	ref.object == index.default_gateways_key
+	every other in index.facts(route).parents {
+		other.object != gateway
+	}
+	gateway in index.default_gateways
+}
 
 # METADATA
 # description: The node directly above the route of a path to a node, without Namespaces; empty where the path has none.

@@ -1,5 +1,6 @@
 package bridge.queries
 
+import data.bridge.hierarchy
 import data.bridge.index
 import data.bridge.kinds
 import data.bridge.lib.keys
@@ -20,8 +21,8 @@ old_paths := {path | some key in input.keys; some path in input.was[key]}
 
 # METADATA
 # description: |
-#   The objects whose change reaches down the hierarchy: the changed objects, those that they were above before, and
-#   those that refer into a namespace whose grants changed.
+#   The objects whose change reaches down the hierarchy: the changed objects, those that they were above before, those that
+#   refer into a namespace whose grants changed, and those that share a port with a changed object, now or before.
 dependent_objects contains key if some key in input.keys
 
 dependent_objects contains child if some ["parents", child] in old_paths
@@ -30,6 +31,16 @@ dependent_objects contains referrer if {
 	some key in input.keys
 	keys.parse(key).type == "gateway.networking.k8s.io/ReferenceGrant"
 	some referrer in index.referrers(keys.parse(key).namespace)
+}
+
+dependent_objects contains rival if {
+	some key in input.keys
+	some rival in hierarchy.rivals(key)
+}
+
+dependent_objects contains rival if {
+	some path in old_paths
+	some rival in hierarchy.rivals_at(path)
 }
 
 # METADATA

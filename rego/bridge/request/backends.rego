@@ -91,7 +91,18 @@ reachable_backends(candidate) := [node |
 rule_at(route_key, position) := lookup.get(route_key).spec.rules[position]
 
 # METADATA
-# description: The filters of a rule, as its route writes them.
-filters(route_key, position) := found if {
-	found := rule_at(route_key, position).filters
+# description: |
+#   The filters that a request passes, in their order: those of the listener, which run before a route is chosen (GEP-5224), then
+#   those of the rule.
+filters(entry, route_key, index) := array.concat(listener_filters(entry), _rule_filters(route_key, index))
+
+_rule_filters(route_key, index) := found if {
+	found := rule_at(route_key, index).filters
 } else := []
+
+# METADATA
+# description: The filters that an HTTP or HTTPS listener runs before a route is chosen (Gateway API, ListenerFilters).
+listener_filters(entry) := [filter |
+	listener(entry).protocol in {"HTTP", "HTTPS"}
+	some filter in listener(entry).filters.requests
+]

@@ -3,18 +3,27 @@ package bridge.request
 import data.bridge.index
 import data.bridge.lib.keys
 
-_group := "gateway.networking.k8s.io"
-
 # METADATA
-# description: The types of routes that may serve the request, the first choice in front. What is gRPC is HTTP too.
-types := [sprintf("%s/%s", [_group, kind]) | some kind in kinds] if {
-	kinds := {
+# description: |
+#   The types of routes that may serve the request at an entry point, the first choice in front. What is gRPC is HTTP, too; of a
+#   connection that a TLS listener takes nobody sees the request in it.
+types(entry) := _types_by_protocol[request.protocol] if {
+	keys.is_frontend(entry)
+} else := _types_by_protocol[listener(entry).protocol] if {
+	listener(entry).protocol in {"TLS", "TCP", "UDP"}
+} else := _types_by_protocol.GRPC if {
+	request.protocol == "GRPC"
+} else := _types_by_protocol.HTTP
+
+_types_by_protocol := {protocol: [concat("/", [keys.gateway_api, kind]) | some kind in kinds] |
+	some protocol, kinds in {
 		"HTTP": ["HTTPRoute"],
+		"HTTPS": ["HTTPRoute"],
 		"GRPC": ["GRPCRoute", "HTTPRoute"],
 		"TLS": ["TLSRoute", "TCPRoute"],
 		"TCP": ["TCPRoute"],
 		"UDP": ["UDPRoute"],
-	}[request.protocol]
+	}
 }
 
 # METADATA
@@ -24,7 +33,8 @@ types := [sprintf("%s/%s", [_group, kind]) | some kind in kinds] if {
 candidates(entry, type) := {[name, route_key] |
 	some name in _names(entry)
 	some path in _paths_above
-	some route_key in index.routes_serving(entry_parent(entry), name, path)
+	some parent in entry_parents(entry)
+	some route_key in index.routes_serving(parent, name, path)
 	startswith(route_key, concat("", [type, "/"]))
 }
 
@@ -35,11 +45,12 @@ candidates(entry, type) := {[name, route_key] |
 routes_of_host(entry, type) := {route_key |
 	some name in _names(entry)
 	some path in _paths_near(entry, name)
-	some route_key in index.routes_serving(entry_parent(entry), name, path)
+	some parent in entry_parents(entry)
+	some route_key in index.routes_serving(parent, name, path)
 	startswith(route_key, concat("", [type, "/"]))
 }
 
-_paths_near(entry, name) := array.slice(near, 0, _regarded) if {
+_paths_near(entry, name) := array.slice(near, 0, paths_regarded) if {
 	near := array.concat(_paths_like(entry, name), [path | some path in ["/", "*"]; not path in _paths_like(entry, name)])
 }
 
@@ -55,20 +66,29 @@ _paths_like(entry, name) := found if {
 	count(found) > 0
 } else := _begun(entry, name, "")
 
-_begun(entry, name, beginning) := index.some_served_paths(entry_parent(entry), name, beginning, _regarded)
+_begun(entry, name, beginning) := array.slice(
+	[path | some parent in entry_parents(entry); some path in index.some_served_paths(parent, name, beginning, paths_regarded)],
+	0, paths_regarded,
+)
 
 _segments(number) := concat("/", array.slice(split(request.path, "/"), 0, number))
 
-_regarded := 20 # paths, that are compared with the request's
+# METADATA
+# description: How many paths of a hostname are looked at where no rule serves a request.
+paths_regarded := 20
 
 # METADATA
-# description: The object or frontend that routes name to be served at an entry point.
-entry_parent(entry) := entry if {
+# description: |
+#   What routes name to be served at an entry point, a Gateway, ListenerSet or frontend, and for a default Gateway what stands for
+#   all of these in the index.
+entry_parents(entry) := {entry} if {
 	keys.is_frontend(entry)
-} else := keys.parse(entry).object
+} else := {keys.parse(entry).object, index.default_gateways_key} if {
+	keys.parse(entry).object in index.default_gateways
+} else := {keys.parse(entry).object}
 
 # In a mesh a request is for a Service, so that hostnames of routes say nothing (GAMMA). Streams have none.
-_names(entry) := index.served_names(entry_parent(entry)) if {
+_names(entry) := {name | some parent in entry_parents(entry); some name in index.served_names(parent)} if {
 	any_host(entry)
 } else := {name | some name in covering_hostnames(request.host)}
 

@@ -1,12 +1,11 @@
 package bridge.request
 
 import data.bridge.hierarchy
+import data.bridge.index
 import data.bridge.lib.keys
 import data.bridge.lookup
 
 _gateway_type := "gateway.networking.k8s.io/Gateway"
-
-_listener_set_type := "gateway.networking.k8s.io/ListenerSet"
 
 # METADATA
 # description: The Gateways that may take the request, or the mesh frontend that it is for.
@@ -19,17 +18,10 @@ gateways := {input.gateway} if {
 
 # METADATA
 # description: The listeners of a Gateway, those of its ListenerSets among them, as nodes.
-listeners_of(gateway) := {node |
-	some object_key in ({gateway} | {key | some key, own in _listener_sets; gateway in own})
-	some node in hierarchy.sections(object_key)
-}
-
-# Every ListenerSet with the Gateway that takes it.
-_listener_sets := {key: parents |
-	some namespace in lookup.namespaces_of(_listener_set_type)
-	some name, _ in lookup.objects_in(_listener_set_type, namespace)
-	key := concat("/", [_listener_set_type, namespace, name])
-	parents := hierarchy.parents(key)
+listeners_of(gateway) := hierarchy.sections(gateway) | {node |
+	some listener_set in index.listener_sets_of(gateway)
+	hierarchy.taking_gateway(listener_set) == gateway
+	some node in hierarchy.sections(listener_set)
 }
 
 # METADATA
@@ -47,23 +39,45 @@ hostname(entry) := lower(found) if {
 	found != ""
 } else := "*"
 
-_listener_protocols := {
-	"HTTP": ["HTTPS", "HTTP"],
-	"GRPC": ["HTTPS", "HTTP"],
-	"TLS": ["TLS"],
-	"TCP": ["TCP"],
-	"UDP": ["UDP"],
-}
+# The protocols of listeners that may take the request, the first choice in front.
+_listener_protocols := ["HTTPS", "TLS"] if {
+	request.protocol == "HTTPS"
+} else := ["HTTPS", "HTTP"] if {
+	request.protocol == "GRPC"
+} else := ["HTTPS", "HTTP"] if {
+	request.protocol == "HTTP"
+	not input.protocol
+} else := [request.protocol]
+
+# HTTPS and TLS listeners of a port are chosen by the server name, whichever of them a request asks for.
+_by_server_name := ["HTTPS", "TLS"]
 
 # METADATA
 # description: Why a listener does not take the request, empty where it does.
 listener_refusal(node) := "ProtocolDiffers" if {
-	not listener(node).protocol in _listener_protocols[request.protocol]
-} else := "PortDiffers" if {
+	not listener(node).protocol in _listener_protocols
+	not listener(node).protocol in _by_server_name
+} else := "ProtocolDiffers" if {
+	not listener(node).protocol in _listener_protocols
+	not _beside(node)
+} else := _unfit(node)
+
+_unfit(node) := "PortDiffers" if {
 	not request.port in {0, listener(node).port}
 } else := "HostnameDiffers" if {
 	not _covers(node)
+} else := hierarchy.listener_conflicts(parts.object)[parts.section].reason if {
+	parts := keys.parse(node)
 } else := ""
+
+# A listener of the other protocol is on the same port of the Gateway and would take the request.
+_beside(node) if {
+	some other in listeners_of(gateway_of(node))
+	listener(other).protocol in _by_server_name
+	listener(other).protocol in _listener_protocols
+	listener(other).port == listener(node).port
+	_unfit(other) == ""
+}
 
 # Streams name no host.
 _covers(_) if request.protocol in {"TCP", "UDP"}
@@ -72,31 +86,32 @@ _covers(node) if hostname(node) in covering_hostnames(request.host)
 
 # METADATA
 # description: |
-#   Where the request may come in: of each Gateway and port the one listener with the most specific hostname (Gateway API,
-#   GatewaySpec.listeners, "Listeners that are distinct only by Hostname"), or a frontend. By specificity, HTTPS first.
+#   Where the request may come in: of each Gateway, port and transport the one listener with the most specific hostname (Gateway
+#   API, GatewaySpec.listeners, "Listeners that are distinct only by Hostname"), or a frontend. By specificity, HTTPS first.
 entry_points := [input.gateway] if {
 	keys.is_frontend(input.gateway)
 } else := [node |
-	best := {[gateway, listener(node).port]: order |
-		some gateway in gateways
-		some node in listeners_of(gateway)
-		place := [gateway, listener(node).port]
-		order := min(_orders[place])
-	}
+	best := {place: order | some place, orders in _orders; order := min(orders)}
 	some [_, _, node] in sort({order | some _, order in best})
 ]
 
-_orders[[gateway, port]] contains [specificity(hostname(node)), rank, node] if {
+_orders[[gateway, listener(node).port, _transport(listener(node).protocol)]] contains [specificity(hostname(node)), rank, node] if {
 	some gateway in gateways
 	some node in listeners_of(gateway)
 	listener_refusal(node) == ""
-	port := listener(node).port
-	some rank, protocol in _listener_protocols[request.protocol]
+	some rank, protocol in ["HTTPS", "HTTP", "TLS", "TCP", "UDP"]
 	protocol == listener(node).protocol
 }
+
+# What an HTTP listener takes from a port, HTTPS and TLS listeners do not.
+_transport(protocol) := "TLS" if {
+	protocol in _by_server_name
+} else := protocol
 
 # METADATA
 # description: The Gateway of an entry point, or the frontend that it is.
 gateway_of(entry) := entry if {
 	keys.is_frontend(entry)
-} else := [gateway | some gateway in gateways; entry in listeners_of(gateway)][0]
+} else := keys.parse(entry).object if {
+	startswith(entry, concat("", [_gateway_type, "/"]))
+} else := hierarchy.taking_gateway(keys.parse(entry).object)

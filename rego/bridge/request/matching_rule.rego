@@ -9,11 +9,9 @@ _looked_at := 16 # routes whose attachment is judged at first; mostly the best m
 # METADATA
 # description: |
 #   The rule that serves the request at an entry point, `[route, rule, place]`, the rule as a node and by its place.
-#   Undefined where none does. Of gRPC requests those that no GRPCRoute takes may be an HTTPRoute's.
+#   Undefined where none does.
 matching_rule(entry) := [route_key, rule_node(route_key, index), index] if {
-	[_, route_key, index] := _first_of(entry, types[0])
-} else := [route_key, rule_node(route_key, index), index] if {
-	[_, route_key, index] := _first_of(entry, types[1])
+	[_, route_key, index] := first_match(entry)
 }
 
 # METADATA
@@ -25,36 +23,30 @@ rule_node(route_key, index) := keys.section(route_key, hierarchy.section_names(r
 #   The rules that would serve the request instead of the matching_rule one if their patterns match, which are not compiled (see
 #   `patterns.rego`): `{node, message}`, those that come first in front. While there are any, nobody can tell what serves it.
 undecided_rules(entry) := [candidate | some [_, candidate] in array.slice(sort(best), 0, 5)] if {
-	open := {[number, rank, route_key, index, message] |
-		some number, type in types
-		not _taken_before(entry, number)
-		some [rank, route_key, index, message] in _open_rules(entry, type)
-		not _outranked(entry, type, rank)
+	open := {[rank, route_key, index, message] |
+		some [rank, route_key, index, message] in _open_rules(entry)
+		not _outranked(entry, rank)
 		is_attached(entry, route_key)
 	}
-	best := {[order, {"node": node, "message": message}] |
-		some node in {rule_node(route_key, index) | some [_, _, route_key, index, _] in open}
-		[number, rank, message] := sort({[number, rank, message] |
-			some [number, rank, route_key, index, message] in open
+	best := {[rank, {"node": node, "message": message}] |
+		some node in {rule_node(route_key, index) | some [_, route_key, index, _] in open}
+		[rank, message] := sort({[rank, message] |
+			some [rank, route_key, index, message] in open
 			rule_node(route_key, index) == node
 		})[0]
-		order := [number, rank]
 	}
 }
 
-_outranked(entry, type, rank) if _first_of(entry, type)[0] < rank
+_outranked(entry, rank) if first_match(entry)[0] < rank
 
-_taken_before(entry, number) if {
-	number > 0
-	_first_of(entry, types[0])
-}
-
-_first_of(entry, type) := attached[0] if {
-	ranked := array.slice(_ranked(entry, type), 0, _looked_at)
+# METADATA
+# description: The best match at an entry point of a route that is attached, `[rank, route, place]`.
+first_match(entry) := attached[0] if {
+	ranked := array.slice(_ranked(entry), 0, _looked_at)
 	attached := [found | some found in ranked; is_attached(entry, found[1])]
 	count(attached) > 0
 } else := attached[0] if {
-	ranked := array.slice(_ranked(entry, type), _looked_at, count(_ranked(entry, type)))
+	ranked := array.slice(_ranked(entry), _looked_at, count(_ranked(entry)))
 	attached := [found | some found in ranked; is_attached(entry, found[1])]
 	count(attached) > 0
 }
@@ -62,15 +54,23 @@ _first_of(entry, type) := attached[0] if {
 # METADATA
 # description: |
 #   A route is attached to an entry point. Of a frontend's routes only the source's own, or the producer's, count (semantics
-#   P6).
+#   P6), and those alone that are bound to the request's port.
 is_attached(entry, route_key) if {
 	entry in hierarchy.parents(route_key)
-	hierarchy.counts_for([entry, route_key], object.get(input, "sourceNamespace", ""))
+	not keys.is_frontend(entry)
 }
 
-# All matches, the best first: by the hostname in common, by the match, by the route's age, by its name, by the rule's place
-# (HTTPRouteSpec.hostnames, HTTPRouteRule.matches).
-_ranked(entry, type) := sort({[rank, route_key, index] |
+is_attached(entry, route_key) if {
+	keys.is_frontend(entry)
+	entry in hierarchy.parents(route_key)
+	own := hierarchy.mesh_ports(entry, route_key, object.get(input, "sourceNamespace", ""))
+	count(own & hierarchy.ports_with_number(entry, request.port)) > 0
+}
+
+# All matches, the best first: by the route's own hostname, by the type of the route, by the match, by the route's age, by its
+# name, by the rule's place (HTTPRouteSpec.hostnames, HTTPRouteRule.matches).
+_ranked(entry) := sort({[rank, route_key, index] |
+	some type in types(entry)
 	some [rank, route_key, index, found] in _regarded_rules(entry, type)
 	every one in found {
 		not is_too_heavy(one.pattern)
@@ -79,7 +79,8 @@ _ranked(entry, type) := sort({[rank, route_key, index] |
 })
 
 # Those of which a pattern is not compiled, and the others match, each with the reason.
-_open_rules(entry, type) := {[rank, route_key, index, message] |
+_open_rules(entry) := {[rank, route_key, index, message] |
+	some type in types(entry)
 	some [rank, route_key, index, found] in _regarded_rules(entry, type)
 	heavy := {one | some one in found; is_too_heavy(one.pattern)}
 	count(heavy) > 0
@@ -88,6 +89,7 @@ _open_rules(entry, type) := {[rank, route_key, index, message] |
 	}
 	message := sort({heavy_message(one) | some one in heavy})[0]
 } | {[rank, route_key, index, "the patterns of the routes for this request are too many to compile, and those of this route weigh most"] |
+	some type in types(entry)
 	some [rank, route_key, index, found] in _possible(entry, type)
 	count(found) > 0
 	route_key in _left_out(entry, type)
@@ -124,13 +126,17 @@ _patterns_by_route(entry, type) := {route_key: found |
 _possible(entry, type) := {[rank, route_key, index, found] |
 	some [name, route_key] in candidates(entry, type)
 	some [own, index, found] in possible_rules(type, route_key)
+	some number, other in types(entry)
+	other == type
 	rank := array.flatten([
 		_host_rank(entry, name),
+		number,
 		own,
 		[lookup.age(route_key), keys.alphabetical(route_key), index],
 	])
 }
 
-_host_rank(entry, name) := specificity(common_hostname(name, hostname(entry))) if {
+# By the hostnames that routes have, and not by what these have in common with the listener's (Gateway API 1.7, Hostnames).
+_host_rank(entry, name) := specificity(name) if {
 	not any_host(entry)
 } else := [0, 0]

@@ -13,7 +13,7 @@ no_matching_rule(entry) := {
 	"candidates": array.slice([candidate | some [_, candidate] in sort(misses)], 0, candidate_bound),
 } if {
 	misses := {[[count(parts), rank], candidate] |
-		some type in types
+		some type in types(entry)
 		some route_key in routes_of_host(entry, type)
 		is_attached(entry, route_key)
 		some index, rule in lookup.get(route_key).spec.rules

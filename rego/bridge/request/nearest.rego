@@ -38,7 +38,7 @@ _no_listener := {
 			some gateway in gateways
 			some node in listeners_of(gateway)
 			reason := listener_refusal(node)
-			some rank, name in ["HostnameDiffers", "PortDiffers", "ProtocolDiffers"]
+			some rank, name in ["HostnameConflict", "ProtocolConflict", "HostnameDiffers", "PortDiffers", "ProtocolDiffers"]
 			name == reason
 			candidate := {"node": node, "reason": reason, "message": _listener_message(node)}
 		})],
@@ -46,7 +46,9 @@ _no_listener := {
 	),
 }
 
-_listener_message(node) := sprintf("takes %s on port %v for %s", [found.protocol, found.port, _host_named(hostname(node))]) if {
+_listener_message(node) := hierarchy.conflict_message(node) if {
+	listener_refusal(node) in {"HostnameConflict", "ProtocolConflict"}
+} else := sprintf("takes %s on port %v for %s", [found.protocol, found.port, _host_named(hostname(node))]) if {
 	found := listener(node)
 }
 
@@ -83,7 +85,7 @@ _refused_at(entry) := array.concat(
 )
 
 _hosted_at(entry) := [{"node": route_key, "reason": candidate[0], "message": candidate[1]} |
-	some type in types
+	some type in types(entry)
 	some route_key in array.slice(sort(routes_of_host(entry, type)), 0, candidate_bound)
 	candidate := _why_not(entry, route_key)
 ]
@@ -100,8 +102,9 @@ _why_not(entry, route_key) := candidate[0] if {
 _of_other_hosts(entry) := [{"node": route_key, "reason": "HostnameDiffers", "message": message} |
 	not any_host(entry)
 	some name in _similar_names(entry)
-	some path in index.some_served_paths(entry_parent(entry), name, "", 1)
-	route_key := sort(index.routes_serving(entry_parent(entry), name, path))[0]
+	some parent in entry_parents(entry)
+	some path in index.some_served_paths(parent, name, "", 1)
+	route_key := sort(index.routes_serving(parent, name, path))[0]
 	message := sprintf("serves %s", [_host_named(name)])
 ]
 
@@ -109,9 +112,14 @@ _of_other_hosts(entry) := [{"node": route_key, "reason": "HostnameDiffers", "mes
 _similar_names(entry) := same if {
 	labels := split(request.host, ".")
 	domain := concat(".", array.slice(labels, max([count(labels) - 2, 0]), count(labels)))
-	same := index.some_served_names(entry_parent(entry), domain, candidate_bound)
+	same := _some_names(entry, domain)
 	count(same) > 0
-} else := index.some_served_names(entry_parent(entry), "", candidate_bound)
+} else := _some_names(entry, "")
+
+_some_names(entry, ending) := array.slice(
+	[name | some parent in entry_parents(entry); some name in index.some_served_names(parent, ending, candidate_bound)],
+	0, candidate_bound,
+)
 
 _short(node) := sprintf("%s %s%s", [parts.kind, keys.short(node), section]) if {
 	parts := keys.parse(node)

@@ -9,7 +9,7 @@ package bridge.request
 # METADATA
 # description: |
 #   The request, as `input` describes it, with everything that it leaves out: `{protocol, port, host, path, method, headers,
-#   query, service, rpc}`. `protocol` is HTTP (HTTPS too), GRPC, TLS, TCP or UDP; `port` 0 means any.
+#   query, service, rpc}`. `protocol` is HTTP, HTTPS, GRPC, TLS, TCP or UDP; `port` 0 means any.
 request := {
 	"protocol": _protocol,
 	"port": object.get(input, "port", 0),
@@ -26,9 +26,7 @@ request := {
 # description: What `protocol` may be.
 protocols := {"HTTP", "HTTPS", "GRPC", "TLS", "TCP", "UDP"}
 
-_protocol := {"HTTPS": "HTTP"}[input.protocol] if {
-	true
-} else := input.protocol if {
+_protocol := input.protocol if {
 	input.protocol
 } else := "GRPC" if {
 	input.grpc

@@ -4,7 +4,7 @@ import data.bridge.request
 
 test_what_the_input_has_tells_the_protocol if {
 	request.request.protocol == "HTTP" with input as {"host": "a"}
-	request.request.protocol == "HTTP" with input as {"protocol": "HTTPS"}
+	request.request.protocol == "HTTPS" with input as {"protocol": "HTTPS"}
 	request.request.protocol == "GRPC" with input as {"grpc": {"service": "s", "method": "m"}}
 	request.request.protocol == "TLS" with input as {"sni": "a"}
 	request.request.protocol == "TCP" with input as {"port": 1}

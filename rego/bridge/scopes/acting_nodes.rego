@@ -12,6 +12,8 @@ import data.bridge.lookup
 # description: A node is one that a policy kind may act at.
 acts_at(policy_kind, node) if {
 	is_of_acting_type(policy_kind, node)
+} else := false if {
+	hierarchy.is_conflicted(node)
 } else if {
 	not kinds.acts_at_targets(policy_kind)
 	_has_place(policy_kind, keys.parse(node).object)
@@ -37,6 +39,7 @@ acts_at(policy_kind, node) if {
 is_of_acting_type(policy_kind, node) if {
 	[object_key, _] := split(node, "#")
 	index.facts(object_key).type in kinds.traits(policy_kind).sections
+	not hierarchy.is_conflicted(node)
 } else if {
 	keys.type_of(node) in kinds.traits(policy_kind).objects
 	not regex.match(`[#@]`, node)

@@ -71,10 +71,11 @@ is_at_or_below(scope, node) if {
 direct_scopes(policy_kind, node) := {scope |
 	kinds.may_target(policy_kind, keys.parse(node).type)
 	itself := attachment.place(policy_kind, node)
+	not hierarchy.is_conflicted(itself)
 	some scope in ({itself} | _sections_of(policy_kind, node))
 }
 
-_sections_of(policy_kind, node) := hierarchy.sections(node) if {
+_sections_of(policy_kind, node) := hierarchy.accepted_sections(node) if {
 	not contains(node, "#")
 	kinds.may_target_sections(policy_kind, keys.parse(node).type)
 } else := set()

@@ -28,9 +28,13 @@ _paths_of(object_key) := {entry.path | some entry in index.entries(lookup.get(ob
 
 _objects_of_path(_, ["extended", child]) := {trim_suffix(child, "@frontend")}
 
-_objects_of_path(_, ["children", parent]) := {trim_suffix(parent, "@frontend")} if keys.is_frontend(parent)
+_objects_of_path(_, ["children", parent]) := {trim_suffix(parent, "@frontend")} | hierarchy.rivals_at(["children", parent]) if {
+	keys.is_frontend(parent)
+}
 
 _objects_of_path(_, ["targeted", target]) := {target}
+
+_objects_of_path(_, ["claims", gateway, port, slot]) := _with_links_below(hierarchy.rivals_at(["claims", gateway, port, slot]))
 
 _objects_of_path(policy, ["selectors", _, type, text]) := {ref.object | some ref in policies.selected_refs(policy, type, text)}
 
@@ -50,11 +54,16 @@ _dependent_objects(object_key) := (_direct_dependents(object_key) | {key |
 	ref.object in hierarchy.objects_below(object_key)
 }
 
-_direct_dependents(object_key) := ({trim_suffix(key, "@frontend") | some key in hierarchy.step_below(object_key)} | {key |
+_direct_dependents(object_key) := ((_with_links_below(hierarchy.rivals(object_key)) | {trim_suffix(key, "@frontend") | some key in hierarchy.step_below(object_key)}) | {key |
 	keys.parse(object_key).type == "gateway.networking.k8s.io/ReferenceGrant"
 	some key in index.referrers(keys.parse(object_key).namespace)
 }) | {key |
 	# Which of the refs to it lead anywhere, its ports decide.
 	keys.type_of(object_key) == "core/Service"
 	some key in index.declared_parents(object_key)
+}
+
+_with_links_below(object_keys) := object_keys | {trim_suffix(below, "@frontend") |
+	some object_key in object_keys
+	some below in hierarchy.step_below(object_key)
 }

@@ -52,7 +52,9 @@ _edges(nodes) := {[parent, node] | some node in nodes; some parent in _above(nod
 }
 
 # Any number of rules may lead to a backend: they tell of it, so that a change of one of them costs that one.
-_above(node) := hierarchy.parents(node) if {
+_above(node) := set() if {
+	hierarchy.is_conflicted(node)
+} else := hierarchy.parents(node) if {
 	levels.of(node) != "Backend"
 } else := hierarchy.extension_parents(node) if {
 	index.has_extension_links

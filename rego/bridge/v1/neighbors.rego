@@ -8,7 +8,8 @@ import data.bridge.queries
 # METADATA
 # description: |
 #   `neighbors`: the objects whose links may count otherwise after a change of the objects `keys`: those that name them as a
-#   parent or backend, what a changed Namespace holds, and what refers into a namespace whose grants changed.
+#   parent or backend, what a changed Namespace holds, what refers into a namespace whose grants changed, and what shares a
+#   port with them.
 # entrypoint: true
 neighbors := queries.input_problem if {
 	queries.input_problem
@@ -16,7 +17,16 @@ neighbors := queries.input_problem if {
 	queries.keys_problem("keys")
 } else := sort({keys.object_of(node) | some key in input.keys; some node in _neighbors_of(key)})
 
-_neighbors_of(key) := (hierarchy.step_below(key) | index.declared_parents(key)) | _granted(key)
+_neighbors_of(key) := union({
+	hierarchy.step_below(key),
+	index.declared_parents(key),
+	_granted(key),
+	_sharing_a_port(key),
+})
+
+_sharing_a_port(key) := rivals | {below | some rival in rivals; some below in hierarchy.step_below(rival)} if {
+	rivals := hierarchy.rivals(key)
+}
 
 # A link that a grant allows is one of the object that refers and of the object that it refers to.
 _granted(key) := referrers | {child |

@@ -8,7 +8,8 @@ import data.bridge.request as requests
 # METADATA
 # description: |
 #   `request`: which rule serves a request, by Gateway API's precedence, where it leads, and every policy kind's effective
-#   policies there: `{gateway, listener, route, rule, backends, filters, filterBackends, failure, policies, also, nearest, undecided}`. What does not match
+#   policies there: `{gateway, listener, route, rule, backends, filters, filterBackends, failure, policies, also, nearest, undecided,
+#   warnings}`. What does not match
 #   is null, and then `nearest` tells how far it got; so it is where `undecided` names rules of which nobody can tell. `also` has the other listeners that take such a request, where `gateway` or
 #   `port` leave that open.
 # entrypoint: true
@@ -27,6 +28,7 @@ request := queries.input_problem if {
 	"also": array.slice(_entered, 1, count(_entered)),
 	"nearest": _nearest,
 	"undecided": _undecided,
+	"warnings": [],
 })
 
 _nearest := requests.undecided_answer(_undecided) if {
@@ -65,13 +67,14 @@ _by_rule(entry) := {"route": route, "rule": rule} if {
 
 _served := object.union(_entered[0], {
 	"backends": backends,
-	"filters": requests.filters(route, index),
+	"filters": requests.filters(entry, route, index),
 	"filterBackends": filter_backends,
 	"failure": requests.failure(requests.rule_at(route, index), backends),
 	"policies": requests.policies(entry, rule, requests.reachable_backends(array.concat(backends, filter_backends))),
 	"also": array.slice(_entered, 1, count(_entered)),
 	"nearest": null,
 	"undecided": [],
+	"warnings": requests.warnings(entry),
 }) if {
 	count(_undecided) == 0
 	entry := _first_entry

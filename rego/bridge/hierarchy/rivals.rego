@@ -1,0 +1,55 @@
+package bridge.hierarchy
+
+import data.bridge.index
+import data.bridge.lib.keys
+import data.bridge.lookup
+
+# METADATA
+# description: |
+#   The objects of which listeners or links count otherwise, because of what an object claims beside them: of a ListenerSet the
+#   ListenerSets that claim the same of their Gateway (see `listener_conflicts`), of a Namespace those of the ListenerSets in
+#   it, of a route the routes of other types at its frontends (see `mesh_ports`). The object is none of them.
+rivals(object_key) := {rival | some path in _claims_of(object_key); some rival in rivals_at(path)} - {object_key}
+
+# METADATA
+# description: The same for an index path, `["claims", gateway, port, slot]` or `["children", frontend]`, that an object has or had.
+rivals_at(path) := union({index.claimants(gateway, port, other) |
+	["claims", gateway, port, slot] = path
+	some other in _slots_against(gateway, port, slot)
+}) | {route_key |
+	["children", frontend_node] = path
+	keys.is_frontend(frontend_node)
+	siblings := index.declared_children(frontend_node)
+	count({keys.type_of(sibling) | some sibling in siblings}) > 1
+	some route_key in siblings
+}
+
+_slots_against(gateway, port, slot) := ({slot} | {other |
+	is_stream(slot)
+	tcp_claimed(gateway, port)
+	some other in index.claimed_slots(gateway, port)
+	is_stream(other)
+}) | {other |
+	slot == "TCP"
+	some other in index.claimed_slots(gateway, port)
+	is_stream(other)
+}
+
+_claims_of(object_key) := _claims_in(object_key) if {
+	startswith(object_key, _listener_set)
+} else := {path |
+	some name, _ in lookup.objects_in(trim_suffix(_listener_set, "/"), keys.parse(object_key).name)
+	some path in _claims_in(concat("", [_listener_set, keys.parse(object_key).name, "/", name]))
+} if {
+	keys.type_of(object_key) == "core/Namespace"
+} else := {["children", ref.node] | some ref in index.facts(object_key).frontends} if {
+	index.facts(object_key).frontends
+} else := set()
+
+_claims_in(listener_set) := {["claims", gateway, port, slot] |
+	gateway := index.gateway_of(lookup.get(listener_set))
+	some port, slots in index.facts(listener_set).claims
+	some slot, _ in slots
+}
+
+_listener_set := "gateway.networking.k8s.io/ListenerSet/"

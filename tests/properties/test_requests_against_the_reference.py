@@ -1,0 +1,149 @@
+"""Random routing: the engine attaches routes and serves requests as the reference does.
+
+A failure prints the seed, the request, and the fewest objects with which the two still differ.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from bridge.modules.shipped import shipped_bundle
+from bridge.opa.client import Opa
+from bridge.opa.managed import ManagedOpa
+from bridge.resources import rego_root
+from tests.properties.random_requests import Object, random_requests, random_routing
+from tests.properties.test_incremental_statuses import at_work
+from tests.reference.hierarchy import parents_of
+from tests.reference.listeners import conflicts
+from tests.reference.objects import ROUTES, Cluster, node_of
+from tests.reference.requests import Request, served
+
+EACH = 10  # requests a routing
+
+
+@pytest.fixture
+async def opa(opa_path: Path) -> AsyncIterator[Opa]:
+    async with ManagedOpa(opa_path, {}, bundle=shipped_bundle(rego_root())) as managed, Opa(managed.url) as client:
+        yield client
+
+
+async def test_200_random_requests_are_served_as_the_reference_serves_them(opa: Opa) -> None:
+    await every_request_agrees(opa, range(20))
+
+
+async def test_80_random_routings_attach_as_the_reference_attaches(opa: Opa) -> None:
+    await every_attachment_agrees(opa, range(80))
+
+
+@pytest.mark.long
+async def test_5000_random_requests_are_served_as_the_reference_serves_them(opa: Opa) -> None:
+    await every_request_agrees(opa, range(1000, 1500))
+
+
+@pytest.mark.long
+async def test_1000_random_routings_attach_as_the_reference_attaches(opa: Opa) -> None:
+    await every_attachment_agrees(opa, range(1000, 2000))
+
+
+async def test_replicated_routing_has_the_answers_of_the_reference(opa_path: Path) -> None:
+    for seed in range(3):
+        objects = random_routing(seed)
+        bundle = shipped_bundle(rego_root())
+        async with ManagedOpa(opa_path, {}, bundle=bundle) as managed, at_work(managed.url, objects) as bridge:
+            await bridge.settled()
+            assert await attached(bridge.opa, objects, {}) == attached_by_the_reference(objects)
+            for request in random_requests(seed, objects, EACH):
+                assert await answered(bridge.opa, request, {}) == served(Cluster.of(objects), request), request
+
+
+async def every_request_agrees(opa: Opa, seeds: range) -> None:
+    for seed in seeds:
+        objects = random_routing(seed)
+        for request in random_requests(seed, objects, EACH):
+
+            async def differ(some: list[Object], request: Request = request) -> tuple[Any, Any]:
+                return served(Cluster.of(some), request), await answered(opa, request, {"upsert": some})
+
+            await agree(differ, objects, f"seed {seed}, {request}")
+
+
+async def every_attachment_agrees(opa: Opa, seeds: range) -> None:
+    for seed in seeds:
+
+        async def differ(some: list[Object]) -> tuple[Any, Any]:
+            return attached_by_the_reference(some), await attached(opa, some, {"upsert": some})
+
+        await agree(differ, random_routing(seed), f"seed {seed}")
+
+
+async def agree(differ: Callable[[list[Object]], Awaitable[tuple[Any, Any]]], objects: list[Object], what: str) -> None:
+    """Both sides of `differ` are equal for the objects. Fails with the fewest objects for which they are not."""
+    reference, engine = await differ(objects)
+    if reference == engine:
+        return
+    again = True
+    while again:
+        again = False
+        for obj in list(objects):
+            if obj["kind"] == "Gateway" or obj["kind"] == "Service":
+                continue
+            fewer = [other for other in objects if other is not obj]
+            reference, engine = await differ(fewer)
+            if reference != engine:
+                objects, again = fewer, True
+    reference, engine = await differ(objects)
+    text = yaml.safe_dump_all(json.loads(json.dumps(objects)))
+    pytest.fail(f"{what}\n{text}\nreference: {reference}\nengine: {engine}", pytrace=False)
+
+
+async def answered(opa: Opa, request: Request, changes: dict[str, Any]) -> dict[str, str]:
+    """The engine's answer in the form of the reference's."""
+    asked: dict[str, Any] = {
+        "gateway": str(request.gateway),
+        "sourceNamespace": request.source,
+        "headers": request.headers,
+        **({"changes": changes} if changes else {}),
+        **({"port": request.port} if request.port else {}),
+        **({"protocol": request.protocol} if request.protocol else {}),
+        **({"grpc": dict(zip(("service", "method"), request.call, strict=True))} if request.call else {}),
+    }
+    if request.protocol not in {"TCP", "UDP"}:
+        asked["sni" if request.protocol == "TLS" else "host"] = request.host
+    if request.call is None:
+        asked |= {"path": request.path, "method": request.method}
+    answer = await opa.query("request", asked)
+    entries = [answer, *answer["also"]] if answer["gateway"] else []
+    return {entry["listener"] or "": entry["rule"] or "" for entry in entries}
+
+
+async def attached(opa: Opa, objects: list[Object], changes: dict[str, Any]) -> dict[str, list[str]]:
+    """By route what is directly above it, and by listener in conflict its reason, as a picture shows them."""
+    keys = [str(node_of(obj)) for obj in objects if obj["kind"] in {*ROUTES, "Gateway", "ListenerSet"}]
+    picture = await opa.query("picture", {"objects": keys, **({"changes": changes} if changes else {})})
+    found: dict[str, list[str]] = {}
+    for key, entry in picture.items():
+        if key.split("/")[1] in ROUTES:
+            found[key] = sorted(parent for parent, child in entry["edges"] if child == key)
+        else:
+            found |= {
+                link["child"]: [link["reason"]]
+                for link in entry["refused"]
+                if link["parent"] == key and "#" in link["child"]
+            }
+    return found
+
+
+def attached_by_the_reference(objects: list[Object]) -> dict[str, list[str]]:
+    """The same, by the reference."""
+    cluster = Cluster.of(objects)
+    found = {str(node): [reason] for node, reason in conflicts(cluster).items()}
+    for obj in objects:
+        if obj["kind"] in ROUTES:
+            found[str(node_of(obj))] = sorted(map(str, parents_of(cluster, node_of(obj))))
+    return found

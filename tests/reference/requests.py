@@ -1,0 +1,167 @@
+"""Which rule serves a request (Gateway API 1.7: Listener, HTTPRouteRule, GRPCRouteRule, TLSRouteSpec; GEP-1294).
+
+A request has `gateway` (a Gateway's or frontend's node), `protocol` (empty where it leaves open what carries it),
+`port` (0: any), `host`, `path`, `method`, `headers`, `call` (service and method of gRPC), and `source` (the namespace
+that it is from).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.reference.hierarchy import parents_of
+from tests.reference.kinds import age
+from tests.reference.listeners import conflicts, holders_of
+from tests.reference.mesh import ports_for
+from tests.reference.objects import GATEWAY_API, Cluster, Node, Spec, node_of, sections_of
+
+_BY_SERVER_NAME = {"HTTPS", "TLS"}
+_TYPES = {
+    "HTTP": ("HTTPRoute",),
+    "HTTPS": ("HTTPRoute",),
+    "GRPC": ("GRPCRoute", "HTTPRoute"),
+    "TLS": ("TLSRoute", "TCPRoute"),
+    "TCP": ("TCPRoute",),
+    "UDP": ("UDPRoute",),
+}
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request; see the module."""
+
+    gateway: Node
+    protocol: str = ""
+    port: int = 0
+    host: str = ""
+    path: str = "/"
+    method: str = "GET"
+    headers: dict[str, str] = field(default_factory=dict)
+    call: tuple[str, str] | None = None
+    source: str = ""
+
+    @property
+    def kind(self) -> str:
+        """What the request is: HTTP where nothing else is written."""
+        return "GRPC" if self.call else self.protocol or "HTTP"
+
+
+def served(cluster: Cluster, request: Request) -> dict[str, str]:
+    """The listeners that take the request ("": a frontend), each with the rule that serves it there, or nothing."""
+    if request.gateway.role:
+        return {"": _rule(cluster, request, request.gateway, _TYPES[request.kind], listed=False)}
+    found = {}
+    for listener, body in _entries(cluster, request):
+        types = _TYPES[body["protocol"] if body["protocol"] in {"TLS", "TCP", "UDP"} else request.kind]
+        if body["protocol"] == "HTTPS" and request.kind == "TLS":
+            types = _TYPES["HTTP"]
+        found[str(listener)] = _rule(cluster, request, listener, types, listed=request.kind not in {"TCP", "UDP"})
+    return found
+
+
+def _entries(cluster: Cluster, request: Request) -> list[tuple[Node, Spec]]:
+    """Of the listeners of each port and transport the one with the most specific hostname."""
+    fitting = [
+        (node_of(holder)._replace(section=name), body)
+        for holder in holders_of(cluster, request.gateway)
+        for name, body in sections_of(holder)
+        if node_of(holder)._replace(section=name) not in conflicts(cluster)
+        and request.port in {0, body["port"]}
+        and (request.kind in {"TCP", "UDP"} or covers(body.get("hostname", ""), request.host))
+    ]
+    wanted = {
+        "HTTPS": {"HTTPS", "TLS"},
+        "HTTP": {"HTTP"} if request.protocol else {"HTTP", "HTTPS"},
+        "GRPC": {"HTTP", "HTTPS"},
+    }.get(request.kind, {request.kind})
+    found: dict[tuple[int, str], tuple[Any, Node, Spec]] = {}
+    for node, body in fitting:
+        beside = {other["protocol"] for _, other in fitting if other["port"] == body["port"]} & _BY_SERVER_NAME & wanted
+        if body["protocol"] not in wanted and not (body["protocol"] in _BY_SERVER_NAME and beside):
+            continue
+        transport = "TLS" if body["protocol"] in _BY_SERVER_NAME else body["protocol"]
+        rank = (precedence(body.get("hostname", "")), node, body)
+        place = (body["port"], transport)
+        if place not in found or rank[0] < found[place][0]:
+            found[place] = rank
+    return [(node, body) for _, node, body in found.values()]
+
+
+def covers(hostname: str, host: str) -> bool:
+    """Whether a hostname (empty: any) covers a host; `*` stands for one label or more."""
+    if not hostname:
+        return True
+    return host.endswith(hostname[1:]) and host != hostname[1:] if hostname.startswith("*") else host == hostname
+
+
+def precedence(hostname: str) -> tuple[int, int]:
+    """The more characters of a hostname without a wildcard, then of any, the better."""
+    return (0 if hostname.startswith("*") else -len(hostname), -len(hostname))
+
+
+def _rule(cluster: Cluster, request: Request, entry: Node, types: tuple[str, ...], *, listed: bool) -> str:
+    ranked = [
+        (
+            *(precedence(hostname) if listed else (0, 0)),
+            types.index(route["kind"]),
+            *match,
+            *age(route),
+            index,
+            str(node_of(route)._replace(section=name)),
+        )
+        for kind in types
+        for route in cluster.of_kind(GATEWAY_API, kind)
+        if _is_attached(cluster, request, entry, route)
+        for hostname in (route["spec"].get("hostnames") or [""] if listed else [""])
+        if not listed or covers(hostname, request.host)
+        for index, (name, rule) in enumerate(sections_of(route))
+        for match in _matches(request, kind, rule)
+    ]
+    return min(ranked)[-1] if ranked else ""
+
+
+def _is_attached(cluster: Cluster, request: Request, entry: Node, route: Spec) -> bool:
+    if entry not in parents_of(cluster, node_of(route)):
+        return False
+    if not entry.role:
+        return True
+    ports = ports_for(cluster, entry, route, request.source)
+    return bool(ports) if not request.port else request.port in ports
+
+
+def _matches(request: Request, kind: str, rule: Spec) -> list[tuple[Any, ...]]:
+    """How well a rule's matches fit, each one that does; the lower the better."""
+    if kind == "HTTPRoute":
+        every = [_http(request, match) for match in rule.get("matches") or [{}]]
+    elif kind == "GRPCRoute":
+        every = [_grpc(request, match) for match in rule.get("matches") or [{}]]
+    else:
+        every = [(0, 0, 0, 0)]
+    return [match for match in every if match]
+
+
+def _http(request: Request, match: Spec) -> tuple[Any, ...]:
+    path = "/" + "/".join(request.call) if request.call else request.path
+    value, exact = match.get("path", {}).get("value", "/"), match.get("path", {}).get("type") == "Exact"
+    prefix = value.rstrip("/")
+    method = "POST" if request.call else request.method
+    fits = path == value if exact else path == prefix or path.startswith(prefix + "/")
+    if not fits or match.get("method", method) != method or not _has_headers(request, match):
+        return ()
+    headers = len(match.get("headers", []))
+    return (0 if exact else 1, -len(prefix), 0 if "method" in match else 1, -headers)
+
+
+def _grpc(request: Request, match: Spec) -> tuple[Any, ...]:
+    service, method = request.call or ("", "")
+    wanted = match.get("method", {})
+    if wanted.get("service", service) != service or wanted.get("method", method) != method:
+        return ()
+    if not _has_headers(request, match):
+        return ()
+    return (-len(wanted.get("service", "")), -len(wanted.get("method", "")), -len(match.get("headers", [])), 0)
+
+
+def _has_headers(request: Request, match: Spec) -> bool:
+    return all(request.headers.get(header["name"]) == header["value"] for header in match.get("headers", []))
