@@ -19,9 +19,9 @@ short there, `<Kind>/<name>#<section>`; policies are named by their names (`<Kin
   `type` is how the name of the condition type ends, if it is not `Affected`.
 - `affected: {object, annotations: [names]}`: the annotations that an object is marked with.
 - `refused: {policyKind, reason?, mentions?}`: a PolicyKind, by its resource's name, that is not in force.
-- `request: {…, rule, listener?, backends?, filterBackends?, failure?, filters?, policies?, also?, nearest?, warnings?}`:
-  the rule that serves a request (null for none), the status that requests get where all fail, warnings by their reasons,
-  the rest as in the input and the answer of the query `request`. Its Gateway is the scenario's only one.
+- `request: {…, rule, listener?, backends?, filterBackends?, failure?, filters?, policies?, also?, nearest?,
+  warnings?}`: the rule that serves a request (null for none), the status that requests get where all fail, warnings by
+  their reasons, the rest as in the input and the answer of the query `request`. Its Gateway is the scenario's only one.
 - Outcomes about Constraints are those of `judging.py`.
 """
 
