@@ -44,7 +44,24 @@ own_verdict(policy_key, ref) := {"reason": "Invalid", "message": message} if {
 	message := policy.ref_problem(policy_key, ref)
 } else := {"reason": "TargetNotFound", "message": _not_found(policy_key, ref)} if {
 	not _reachable(policy_key, ref)
+} else := {"reason": "Invalid", "message": message} if {
+	message := _protocol_problem(policy_key, ref)
 } else := {"reason": "Accepted", "message": ""}
+
+# No port that a ref names is for a protocol that the kind acts on (GEP-1897: TLS to a port that is for UDP alone).
+_protocol_problem(policy_key, ref) := sprintf("%s acts on ports for %s, and %s is for %s alone", [
+	keys.parse(policy_key).kind,
+	concat(" and ", protocols),
+	policy.describe(ref),
+	concat(" and ", sort(offered)),
+]) if {
+	protocols := kinds.target_protocols(keys.type_of(policy_key), keys.type_of(ref.object))
+	offered := hierarchy.port_protocols(ref.object, ref.section)
+	count(offered) > 0
+	every protocol in offered {
+		not protocol in protocols
+	}
+}
 
 _not_found(policy_key, ref) := sprintf("Target %s is not found, or no ReferenceGrant lets this policy name it", [policy.describe(ref)]) if {
 	keys.parse(ref.object).namespace != keys.parse(policy_key).namespace

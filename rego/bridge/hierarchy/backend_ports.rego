@@ -55,6 +55,13 @@ takes_routes(port, type) if {
 # description: The protocol of a port of a Service.
 port_protocol(port) := object.get(port, "protocol", "TCP")
 
+# METADATA
+# description: The protocols of a port of a Service by its name, or of all its ports (`""`).
+port_protocols(service_key, name) := {port_protocol(port) |
+	some position, port in lookup.get(service_key).spec.ports
+	name in {"", port_names(service_key)[position], sprintf("%v", [port.port])}
+}
+
 _has_ports(backend) if {
 	startswith(backend, "core/Service/")
 	is_array(lookup.get(backend).spec.ports)

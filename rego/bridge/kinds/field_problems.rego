@@ -24,7 +24,7 @@ unknown_fields(spec) := array.concat(
 # METADATA
 # description: Every field of the entries of a PolicyKind's lists.
 entry_fields := {
-	"targets": {"group", "kind", "sections", "role", "virtual"},
+	"targets": {"group", "kind", "sections", "role", "virtual", "protocols"},
 	"specPaths": {"path", "strategy", "strategyPath", "without"},
 	"order": {"path", "values", "default", "descending"},
 }
@@ -94,7 +94,7 @@ _name(spec, "kind") if regex.match(`^[A-Za-z][A-Za-z0-9]*$`, spec.kind)
 _shapes := {
 	"controllerName": "a string",
 	"custom": "the name of a package, letters, digits and _",
-	"targets": "a list of one or more {group, kind, sections, role, virtual}",
+	"targets": "a list of one or more {group, kind, sections, role, virtual, protocols}",
 	"controllers": "a list of one or more controller names",
 	"effectiveKinds": "a list of one or more kinds",
 	"gatewayControllers": "a list of one or more controller names",

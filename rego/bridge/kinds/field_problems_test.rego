@@ -14,7 +14,7 @@ test_a_description_names_its_kind if {
 }
 
 test_a_field_that_is_no_such_thing_is_told_so if {
-	targets := "targets must be a list of one or more {group, kind, sections, role, virtual}"
+	targets := "targets must be a list of one or more {group, kind, sections, role, virtual, protocols}"
 	places := "specPaths must be a list of one or more {path, strategy, strategyPath, without}, paths as JSON pointers"
 	strategies := "strategies must be an object of strategies by name, each a strategy or {strategy, merge}"
 	merges := concat("", [
@@ -53,7 +53,7 @@ test_a_field_that_is_no_such_thing_is_told_so if {
 			`parentLevels[0]: "Rules" is not valid: parentLevels must be a list of one or more of GatewayClass, Gateway, ListenerSet, Listener, Frontend, Namespace, Route, Rule, Backend`,
 		],
 		[{"gatewayControllers": []}, "gatewayControllers must be a list of one or more controller names"],
-		[{"targets": []}, "targets must be a list of one or more {group, kind, sections, role, virtual}"],
+		[{"targets": []}, "targets must be a list of one or more {group, kind, sections, role, virtual, protocols}"],
 		[{"custom": "acme.rates"}, "custom must be the name of a package, letters, digits and _"],
 		[{"custom": 3}, "custom must be the name of a package, letters, digits and _"],
 		[{"controllerName": 3}, "controllerName must be a string"],

@@ -10,7 +10,7 @@ fits("a string", value) if is_string(value)
 
 fits("the name of a package, letters, digits and _", value) if regex.match(`^[A-Za-z_][A-Za-z0-9_]*$`, value)
 
-fits("a list of one or more {group, kind, sections, role, virtual}", value) if {
+fits("a list of one or more {group, kind, sections, role, virtual, protocols}", value) if {
 	is_array(value)
 	count(value) > 0
 	every target in value {
@@ -18,6 +18,7 @@ fits("a list of one or more {group, kind, sections, role, virtual}", value) if {
 		is_string(object.get(target, "group", ""))
 		is_boolean(object.get(target, "sections", false))
 		is_boolean(object.get(target, "virtual", false))
+		_are_protocols(object.get(target, "protocols", ["TCP"]))
 		object.get(target, "role", "Backend") in {"Backend", "Frontend"}
 	}
 }
@@ -76,6 +77,14 @@ fits("an object of strategies by name, each a strategy or {strategy, merge}", va
 
 fits("{units, listKeys, append}: lists of JSON pointers, and by JSON pointer the key of a list's items", value) if {
 	_is_merge(value)
+}
+
+_are_protocols(value) if {
+	is_array(value)
+	count(value) > 0
+	every protocol in value {
+		protocol in {"TCP", "UDP", "SCTP"}
+	}
 }
 
 _is_meaning(meaning) if _known(meaning)

@@ -47,6 +47,10 @@ is_consumer_kind(policy_kind) if {
 	get(policy_kind).crossNamespace == "Consumer"
 } else := false
 
+# METADATA
+# description: The protocols of the ports of a type that policies of a kind act on (`protocols` of its target entry); undefined for all.
+target_protocols(policy_kind, type) := _target_entry(policy_kind, type).protocols
+
 _target_entry(policy_kind, type) := [entry |
 	some entry in get(policy_kind).targets
 	concat("/", [entry.group, entry.kind]) == type

@@ -7,7 +7,9 @@ import data.bridge.lib.levels
 # description: |
 #   How messages name a path, its nodes from the top; a GatewayClass, a Namespace and an object that its own section
 #   follows are left out, because they say nothing more.
-scope_name(path) := concat(" > ", array.concat(_names_above(array.slice(path, 0, last - 1), path[last - 1]), [node_name(path[last])])) if {
+scope_name(path) := node_name(path[0]) if {
+	count(path) == 1
+} else := concat(" > ", array.concat(_names_above(array.slice(path, 0, last - 1), path[last - 1]), [node_name(path[last])])) if {
 	last := count(path) - 1
 	last > 1
 	startswith(path[last], concat("", [path[last - 1], "#"]))

@@ -34,6 +34,7 @@ ref_problem(policy_key, ref) := message if {
 #   A ref of a policy that is accepted wherever its target is there, by what the policy, its kind and the ref say; of a policy
 #   that may have such refs. Kept with the policy.
 is_near(policy_key, ref) if {
+	not kinds.target_protocols(keys.type_of(policy_key), keys.type_of(ref.object))
 	_in_own_namespace(policy_key, ref.object)
 	not ref_problem(policy_key, ref)
 }

@@ -94,10 +94,15 @@ _why_not(entry, route_key) := candidate[0] if {
 	candidate := [[link.reason, link.message] |
 		some link in hierarchy.rejected_links(route_key)
 		link.child == route_key
-		keys.parse(link.parent).object == keys.parse(entry).object
+		link.parent in {entry, keys.parse(entry).object}
 	]
 	count(candidate) > 0
-} else := ["OtherListener", sprintf("is attached to %s", [concat(", ", sort({_short(node) | some node in hierarchy.parents(route_key)}))])]
+} else := ["NoMatch", "has no rule"] if {
+	entry in hierarchy.parents(route_key)
+} else := ["OtherListener", sprintf("is attached to %s", [concat(", ", sort(others))])] if {
+	others := {_short(node) | some node in hierarchy.parents(route_key)}
+	count(others) > 0
+} else := ["OtherListener", "names another listener, and is attached to none"]
 
 _of_other_hosts(entry) := [{"node": route_key, "reason": "HostnameDiffers", "message": message} |
 	not any_host(entry)

@@ -30,6 +30,7 @@ acts_at(policy_kind, node) if {
 	contains(node, "#")
 	kinds.may_target_sections(policy_kind, keys.parse(node).type)
 	_may_act_on(policy_kind, keys.parse(node).type)
+	has_protocol(policy_kind, node)
 }
 
 # METADATA

@@ -73,7 +73,20 @@ direct_scopes(policy_kind, node) := {scope |
 	itself := attachment.place(policy_kind, node)
 	not hierarchy.is_conflicted(itself)
 	some scope in ({itself} | _sections_of(policy_kind, node))
+	has_protocol(policy_kind, scope)
 }
+
+# METADATA
+# description: A node is no port, or one for a protocol that a policy kind acts on (`protocols` of its target entry).
+has_protocol(policy_kind, node) if {
+	not hierarchy.is_port(node)
+} else if {
+	not kinds.target_protocols(policy_kind, "core/Service")
+} else if {
+	parts := keys.parse(node)
+	some protocol in hierarchy.port_protocols(parts.object, parts.section)
+	protocol in kinds.target_protocols(policy_kind, parts.type)
+} else := false
 
 _sections_of(policy_kind, node) := hierarchy.accepted_sections(node) if {
 	not contains(node, "#")
@@ -95,6 +108,17 @@ reachable_scopes(policy_key) := {scope |
 	some node in attachment.targets(policy_key)
 	some scope in scopes_at_or_below(policy_kind, node)
 	has_counted_path(policy_kind, node, scope)
+	not _is_of_other_class(policy_key, node, scope)
+}
+
+# A className keeps a policy off paths through other GatewayClasses (semantics T1).
+_is_of_other_class(policy_key, node, scope) if {
+	policy_kind := keys.parse(policy_key).type
+	attachment.has_class_limits(policy_kind)
+	classes := attachment.limits(policy_kind, node)[policy_key]
+	every path in {path | some path in hierarchy.kind_paths(policy_kind, scope); node in path} {
+		not attachment.runs_through(policy_kind, path, classes)
+	}
 }
 
 # METADATA

@@ -13,7 +13,18 @@ import data.bridge.scopes
 #   `set` is the set of conditions that it stands in.
 outcome_message(policy_key, set, tallies) := _message(policy_key, set, _by_target(policy_key, set, tallies), _groups(set, tallies))
 
-_message(policy_key, _, _, []) := sprintf("Policy reaches nothing: what is at or below its targets is not below a Gateway of %s", [
+_message(policy_key, _, _, []) := sprintf("Policy reaches nothing: what is at or below its targets is not below GatewayClass %s, to which className limits it", [
+	concat(" or ", sort(classes)),
+]) if {
+	policy_kind := keys.parse(policy_key).type
+	attachment.has_class_limits(policy_kind)
+	classes := {class |
+		some node in attachment.targets(policy_key)
+		count(scopes.scopes_at_or_below(policy_kind, node)) > 0
+		some class in attachment.limits(policy_kind, node)[policy_key]
+	}
+	count(classes) > 0
+} else := sprintf("Policy reaches nothing: what is at or below its targets is not below a Gateway of %s", [
 	concat(" or ", sort(controllers)),
 ]) if {
 	controllers := kinds.of_policy(policy_key).controllers

@@ -19,7 +19,7 @@ explain := queries.input_problem if {
 	queries.input_problem
 } else := _target_problem if {
 	_target_problem
-} else := array.concat(_explained, _undescribed)
+} else := array.flatten([_explained, _elsewhere, _undescribed])
 
 _explained := [entry |
 	some [node, kind] in sort({[scope, kind] |
@@ -34,6 +34,15 @@ _explained := [entry |
 		"links": hierarchy.rejected_links(node),
 	}
 	(count(entry.paths) + count(entry.attachments)) + count(entry.links) > 0
+]
+
+# Kinds of which nothing else is told, with the policies that one might look for here.
+_elsewhere := [{"target": target, "policyKind": kind, "paths": [], "attachments": sort(attachments), "links": []} |
+	target := hierarchy.canonical_key(input.target)
+	some kind in sort(queries.policy_kinds)
+	not kind in {entry.policyKind | some entry in _explained}
+	attachments := scopes.policies_elsewhere(kind, target)
+	count(attachments) > 0
 ]
 
 # Policies on the way to the target that no policy kind describes: they count nowhere (semantics K6).
