@@ -112,6 +112,15 @@ class Case:
                 kinds.add(f"{obj['spec']['group']}/{obj['spec']['names']['kind']}")
         return kinds | (PRESETS & {key.type_id for key in self.keys})
 
+    @cached_property
+    def targeted_kinds(self) -> set[str]:
+        """The kinds of its objects that its PolicyKinds name as targets, of groups of its own."""
+        targets = [one for obj in self._raw if obj["kind"] == "PolicyKind" for one in obj["spec"].get("targets") or ()]
+        named = {f"{one.get('group')}/{one.get('kind')}" for one in targets if isinstance(one, dict)}
+        return {name for name in named if name.split("/")[0].endswith(".example.com")} & {
+            key.type_id for key in self.keys
+        }
+
     def owns(self, entry: dict[str, Any]) -> bool:
         """An effective policy is of its kinds and on its objects: presets are shared by scenarios."""
         held = {str(key) for key in self.keys}

@@ -12,13 +12,14 @@ _PRESETS = {(group, kind) for group, _, kind in (preset.partition("/") for prese
 def custom_resources(case: Case) -> list[Object]:
     """A CRD for each policy kind that the scenario has policies of and defines none for; presets have Gateway API's.
 
-    Also for the kinds that its extension modules tell of.
+    Also for the kinds that its extension modules tell of, and for those that its PolicyKinds name as targets.
     """
     objects = case.raw()
     defined = {obj["metadata"]["name"] for obj in objects if obj["kind"] == "CustomResourceDefinition"}
     versions = {_type(obj): obj["apiVersion"].partition("/")[2] for obj in objects if _type(obj) not in _PRESETS}
     policies = [(obj["spec"]["group"], obj["spec"]["kind"]) for obj in objects if obj["kind"] == "PolicyKind"]
     extended = [type_ for type_ in versions if case.modules and type_[0].endswith(".example.com")]
+    extended += [type_ for type_ in versions if "/".join(type_) in case.targeted_kinds]
     crds = {
         body["metadata"]["name"]: body
         for group, kind in [*policies, *extended]

@@ -185,10 +185,11 @@ def _applying(kubectl: Kubectl) -> Callable[[list[Object]], None]:
 
 
 def _extended_types() -> set[str]:
-    """The kinds that extension modules tell of: a cluster's bridge replicates them when it is told to."""
+    """The kinds of extension modules and of targets: a cluster's bridge replicates them when it is told to."""
     extending = [case for case in all_cases() if case.modules]
     used = {key.type_id for case in extending for key in case.keys} - set(ALWAYS)
-    return used - {kind for case in extending for kind in case.policy_kinds}
+    targeted = {kind for case in all_cases() for kind in case.targeted_kinds}
+    return targeted | (used - {kind for case in extending for kind in case.policy_kinds})
 
 
 def _waves(cases: list[Case]) -> Iterator[list[Object]]:
