@@ -60,7 +60,9 @@ def _backends(backends: Sequence[Entry]) -> Table:
 
 def _filter_backends(backends: Sequence[Entry]) -> Table:
     """Where filters send requests, besides the rule's own backends."""
-    rows = [[f"{one['filter']} ({one['place']})", *_destination(one), _problem(one)] for one in backends]
+    rows: list[Sequence[str]] = [
+        [f"{one['filter']} ({one['place']})", *_destination(one), _problem(one)] for one in backends
+    ]
     columns = [Column("FILTER"), Column("BACKEND"), Column("PORT"), Column("FAILS", long=True)]
     return Table(columns, rows).without_empty("FAILS")
 
