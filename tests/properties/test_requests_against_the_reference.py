@@ -17,7 +17,8 @@ from bridge.modules.shipped import shipped_bundle
 from bridge.opa.client import Opa
 from bridge.opa.managed import ManagedOpa
 from bridge.resources import rego_root
-from tests.properties.random_requests import Object, random_requests, random_routing
+from tests.properties.drawing import Object
+from tests.properties.random_requests import random_requests, random_routing
 from tests.properties.test_incremental_statuses import at_work
 from tests.reference.hierarchy import parents_of
 from tests.reference.listeners import conflicts

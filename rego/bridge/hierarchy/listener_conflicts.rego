@@ -16,6 +16,8 @@ import data.bridge.lookup
 #   `{reason, rival}`, the reason of the listener's Conflicted condition (Gateway API, ListenerConditionReason), and the object
 #   that the other listener is in.
 listener_conflicts(object_key) := {} if {
+	index.facts(object_key).distinct
+} else := {} if {
 	not levels.by_type[keys.type_of(object_key)].section == "Listener"
 } else := _own_conflicts(object_key) if {
 	levels.of(object_key) == "Gateway"
@@ -46,9 +48,9 @@ _own_conflicts(object_key) := {name: {"reason": reason, "rival": object_key} |
 }
 
 _own_conflict(object_key, port, slots, slot, others, protocol) := "ProtocolConflict" if {
-	is_stream(slot)
+	index.is_stream(slot)
 	slots.TCP
-	count([1 | some other, _ in slots; is_stream(other)]) > 1
+	count([1 | some other, _ in slots; index.is_stream(other)]) > 1
 	_is_first(object_key, port)
 } else := _slot_conflict(slot, others, protocol) if {
 	count(others) > 0
@@ -81,7 +83,7 @@ _lost(listener_set) := {name: {"reason": reason, "rival": rival} |
 
 # The object that leaves no room for a slot of a ListenerSet, with its listeners in that slot.
 _earlier(gateway, port, slot, listener_set) := [first, {}] if {
-	is_stream(slot)
+	index.is_stream(slot)
 	tcp_claimed(gateway, port)
 	first := _first_at(gateway, port)
 	first != listener_set
@@ -100,14 +102,6 @@ _excludes(first, port, slot) if {
 }
 
 # METADATA
-# description: A slot is one of those that a TCP listener excludes.
-is_stream(slot) if {
-	slot == "TCP"
-} else if {
-	strings.any_prefix_match(slot, ["HTTP/", "TLS/"])
-} else := false
-
-# METADATA
 # description: A port has a TCP listener. Only there it matters which object came first on the port.
 tcp_claimed(gateway, port) if {
 	index.facts(gateway).claims[port].TCP
@@ -118,10 +112,10 @@ tcp_claimed(gateway, port) if {
 # The first object that has a listener of a stream on a port.
 _first_at(gateway, port) := gateway if {
 	some slot, _ in index.facts(gateway).claims[port]
-	is_stream(slot)
+	index.is_stream(slot)
 } else := _oldest({key |
 	some slot in index.claimed_slots(gateway, port)
-	is_stream(slot)
+	index.is_stream(slot)
 	some key in index.claimants(gateway, port, slot)
 })
 

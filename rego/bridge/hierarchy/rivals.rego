@@ -25,14 +25,14 @@ rivals_at(path) := union({index.claimants(gateway, port, other) |
 }
 
 _slots_against(gateway, port, slot) := ({slot} | {other |
-	is_stream(slot)
+	index.is_stream(slot)
 	tcp_claimed(gateway, port)
 	some other in index.claimed_slots(gateway, port)
-	is_stream(other)
+	index.is_stream(other)
 }) | {other |
 	slot == "TCP"
 	some other in index.claimed_slots(gateway, port)
-	is_stream(other)
+	index.is_stream(other)
 }
 
 _claims_of(object_key) := _claims_in(object_key) if {

@@ -35,6 +35,14 @@ claims_of(listeners) := {port: slots |
 claimed(listeners) := {claim(listener) | some listener in listeners}
 
 # METADATA
+# description: A slot is one of those that a TCP listener excludes.
+is_stream(slot) if {
+	slot == "TCP"
+} else if {
+	strings.any_prefix_match(slot, ["HTTP/", "TLS/"])
+} else := false
+
+# METADATA
 # description: The ListenerSets that claim a slot of a port of a Gateway, whether the Gateway allows them or not.
 claimants(gateway, port, slot) := {key |
 	some key, _ in data.index.claims[gateway][port][slot]

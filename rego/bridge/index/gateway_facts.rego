@@ -6,7 +6,8 @@ import data.bridge.lib.levels
 # METADATA
 # description: |
 #   The facts of a Gateway or ListenerSet: `listeners`, `sections` (their names), `nodes` (by the ending of their hostname
-#   `[node, name, port, namespaces, listener]`, where `listener` has what decides on the kinds of routes), `claims` (see `claims_of`), `type` and `class`
+#   `[node, name, port, namespaces, listener]`, where `listener` has what decides on the kinds of routes), `claims` (see `claims_of`), `distinct` (it is a
+#   Gateway whose listeners are distinct), `type` and `class`
 #   (the key of the GatewayClass).
 facts_at("Listener", type, obj) := {
 	"listeners": named,
@@ -17,6 +18,7 @@ facts_at("Listener", type, obj) := {
 		entries := [_entry_of(self, other) | some other in named; hostname_ending(lower(object.get(other, "hostname", ""))) == ending]
 	},
 	"claims": claims_of(named),
+	"distinct": _are_distinct(type, claims_of(named)),
 	"by": stamp,
 	"type": type,
 	"class": [keys.format(keys.gateway_api, "GatewayClass", "", obj.spec.gatewayClassName) | levels.of_type(type) == "Gateway"],
@@ -36,3 +38,18 @@ _entry_of(self, listener) := [
 		"allowedRoutes": {"kinds": object.get(listener, ["allowedRoutes", "kinds"], [])},
 	},
 ]
+
+# The listeners of a Gateway are compared with each other alone, those of a ListenerSet also with what came before it.
+_are_distinct(type, claims) if {
+	levels.of_type(type) == "Gateway"
+	every slots in claims {
+		every listeners in slots {
+			count(listeners) == 1
+		}
+		_tcp_is_alone(slots)
+	}
+} else := false
+
+_tcp_is_alone(slots) if not slots.TCP
+
+_tcp_is_alone(slots) if count([1 | some slot, _ in slots; is_stream(slot)]) == 1

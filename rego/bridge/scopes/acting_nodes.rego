@@ -39,8 +39,14 @@ acts_at(policy_kind, node) if {
 #   names are one.
 is_of_acting_type(policy_kind, node) if {
 	[object_key, _] := split(node, "#")
+	known := index.facts(object_key)
+	not known.claims
+	known.type in kinds.traits(policy_kind).sections
+} else if {
+	# Only what has listeners claims ports.
+	[object_key, name] := split(node, "#")
 	index.facts(object_key).type in kinds.traits(policy_kind).sections
-	not hierarchy.is_conflicted(node)
+	not hierarchy.listener_conflicts(object_key)[name]
 } else if {
 	keys.type_of(node) in kinds.traits(policy_kind).objects
 	not regex.match(`[#@]`, node)
