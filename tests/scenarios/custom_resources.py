@@ -7,22 +7,24 @@ from tests.integration.objects import crd
 from tests.scenarios.cases import PRESETS, Case
 
 _PRESETS = {(group, kind) for group, _, kind in (preset.partition("/") for preset in PRESETS)}
+_OF_GATEWAY_API = ("gateway.networking.k8s.io", "gateway.networking.x-k8s.io")
 
 
 def custom_resources(case: Case) -> list[Object]:
-    """A CRD for each policy kind that the scenario has policies of and defines none for; presets have Gateway API's.
+    """A CRD for each policy kind that the scenario has policies of and defines none for, except Gateway API's own.
 
     Also for the kinds that its extension modules tell of, and for those that its PolicyKinds name as targets.
     """
     objects = case.raw()
     defined = {obj["metadata"]["name"] for obj in objects if obj["kind"] == "CustomResourceDefinition"}
-    versions = {_type(obj): obj["apiVersion"].partition("/")[2] for obj in objects if _type(obj) not in _PRESETS}
+    versions = {_type(obj): obj["apiVersion"].partition("/")[2] for obj in objects if _type(obj)[0] not in _OF_GATEWAY_API}
+    vendors = [type_ for type_ in versions if type_ in _PRESETS]
     policies = [(obj["spec"]["group"], obj["spec"]["kind"]) for obj in objects if obj["kind"] == "PolicyKind"]
     extended = [type_ for type_ in versions if case.modules and type_[0].endswith(".example.com")]
     extended += [type_ for type_ in versions if "/".join(type_) in case.targeted_kinds]
     crds = {
         body["metadata"]["name"]: body
-        for group, kind in [*policies, *extended]
+        for group, kind in [*policies, *vendors, *extended]
         if (group, kind) in versions
         for body in [crd(plural_of(kind), kind, group=group, versions=(versions[group, kind],))]
     }

@@ -49,12 +49,18 @@ _preset_layer(type) := {"name": "Preset", "fields": object.get(presets, type, {}
 presets := {type_of_spec(spec): spec | some spec in data.bridge.presets}
 
 # What the CRD of a type says. A PolicyKind that says where the spec proper is, or that policies do not merge, says all
-# about how policies merge.
-_read(type, declared) := object.remove(found, array.concat(_fields_of_merging[says_all], _assumed_fields(type, declared))) if {
+# about how policies merge, and so does a preset, which was written for the vendor's code. No schema says the level at
+# which policies act.
+_read(type, declared) := object.remove(found, array.flatten([
+	_fields_of_merging[says_all],
+	_assumed_fields(type, declared),
+	["effectiveTarget" | presets[type].effectiveTarget],
+])) if {
 	[group, kind] := split(type, "/")
 	crds[type].version != ""
 	found := object.union({"group": group, "kind": kind}, discovered_fields(type, _other_class(type, declared)))
-	says_all := count([true | some field, value in declared; _says_all(field, value)]) > 0
+	said := object.union(object.get(presets, type, {}), declared)
+	says_all := count([true | some field, value in said; _says_all(field, value)]) > 0
 } else := {}
 
 _says_all("specPaths", _)

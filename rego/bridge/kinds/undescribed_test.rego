@@ -89,3 +89,9 @@ test_the_near_match_is_part_of_the_message if {
 	found["acme.io/RatePolcy"].near == _rate_type
 	endswith(found["acme.io/RatePolcy"].message, "did you mean acme.io/RatePolicy?")
 }
+
+# K6
+test_a_policy_kind_that_is_not_in_force_says_so_itself if {
+	refused := _rate_kind("rates", 1, {"class": "Sideways"})
+	_undescribed_of([_crd("", _plain), _rate({"targetRef": _to_gateway}), refused]) == {}
+}
