@@ -47,7 +47,9 @@ async def opa(opa_path: Path) -> AsyncIterator[Opa]:
 
 def _schemas(crd: Crd) -> list[dict[str, Any]]:
     return [
-        version["schema"]["openAPIV3Schema"] for version in crd["spec"]["versions"] if version.get("served") is not False
+        version["schema"]["openAPIV3Schema"]
+        for version in crd["spec"]["versions"]
+        if version.get("served") is not False
     ]
 
 

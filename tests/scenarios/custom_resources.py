@@ -17,7 +17,9 @@ def custom_resources(case: Case) -> list[Object]:
     """
     objects = case.raw()
     defined = {obj["metadata"]["name"] for obj in objects if obj["kind"] == "CustomResourceDefinition"}
-    versions = {_type(obj): obj["apiVersion"].partition("/")[2] for obj in objects if _type(obj)[0] not in _OF_GATEWAY_API}
+    versions = {
+        _type(obj): obj["apiVersion"].partition("/")[2] for obj in objects if _type(obj)[0] not in _OF_GATEWAY_API
+    }
     vendors = [type_ for type_ in versions if type_ in _PRESETS]
     policies = [(obj["spec"]["group"], obj["spec"]["kind"]) for obj in objects if obj["kind"] == "PolicyKind"]
     extended = [type_ for type_ in versions if case.modules and type_[0].endswith(".example.com")]

@@ -69,10 +69,10 @@ keys_problem(field) := error("InvalidInput", sprintf("%s must be a list of keys,
 
 # METADATA
 # description: |
-#   The policy kinds of a query: the one that the input names, else all.
+#   The policy kinds of a query: the one that the input names, else all that are in use.
 policy_kinds := {input.policyKind} if input.policyKind
 
-policy_kinds := kinds.names if not input.policyKind
+policy_kinds := kinds.in_use if not input.policyKind
 
 # METADATA
 # description: The policy kinds that were in force before, as the input names them.

@@ -42,19 +42,18 @@ policies_at(key, policy_kinds) := sort({entry |
 	some ref in policies.declared_refs(policy)
 	attachment.place(policy_kind, ref.key) == key
 	entry := object.union({"policy": policy, "policyKind": policy_kind}, _counts(policy, ref))
-} | _undescribed_at(key, policy_kinds))
+} | _undescribed_at(key))
 
 # Policies that no policy kind describes are shown where they name something, unless one kind is asked for (semantics K6).
-_undescribed_at(key, policy_kinds) := {entry |
+_undescribed_at(key) := {entry |
 	some policy in index.policies_targeting(keys.parse(key).object)
-	not keys.parse(policy).type in policy_kinds
 	obj := lookup.get(policy)
 	kinds.is_undescribed(policy, obj)
 	some ref in index.target_refs(obj)
 	ref.key == key
 	entry := {"policy": policy, "policyKind": keys.parse(policy).type, "accepted": false, "reason": "NotDescribed"}
 } if {
-	policy_kinds == kinds.names
+	not input.policyKind
 } else := set()
 
 _counts(policy, ref) := {"accepted": true} if {
