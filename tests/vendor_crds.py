@@ -36,7 +36,7 @@ VENDORS = (
 
 
 def crds_of(vendor: Vendor) -> dict[str, dict[str, Any]]:
-    """The vendor's CRDs by `<group>/<Kind>`, fetched if they are not in the cache. Raises the errors of `bridge.tools`."""
+    """The CRDs of a vendor by `<group>/<Kind>`, from the cache or fetched. Raises the errors of `bridge.tools`."""
     texts = [file.read_text() for file in sorted(_folder(vendor).glob("*.yaml"))]
     documents = [doc for text in texts for doc in yaml.safe_load_all(text) if doc]
     return {

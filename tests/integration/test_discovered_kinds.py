@@ -28,10 +28,10 @@ from bridge.sources.manifests import ManifestSource
 from tests.controlplane.plane import ControlPlane
 from tests.integration.objects import apply_crd, crd, delete_crd, fresh_name, make_namespace
 from tests.integration.scripted import ScriptedSource
+from tests.scenarios.cases import PRESETS
 
 LABEL = "gateway.networking.k8s.io/policy"
 BUNDLE = shipped_bundle(rego_root())
-PRESETS = {"gateway.networking.k8s.io/BackendTLSPolicy", "gateway.networking.x-k8s.io/XBackendTrafficPolicy"}
 
 
 @asynccontextmanager

@@ -28,10 +28,10 @@ from bridge.replicator.replicator import BATCH, Replicator
 from bridge.resources import rego_root
 from tests.faults.comparing import declared_ends, held
 from tests.integration.scripted import BARRIER, Notices, ScriptedSource
+from tests.scenarios.cases import PRESETS
 
 TYPES = ("core/Namespace", "core/Service", "gateway.networking.k8s.io/HTTPRoute", "policybridge.io/PolicyKind", BARRIER)
 BUNDLE = shipped_bundle(rego_root())
-PRESETS = {"gateway.networking.k8s.io/BackendTLSPolicy", "gateway.networking.x-k8s.io/XBackendTrafficPolicy"}
 POLICY_KIND = {
     "apiVersion": "policybridge.io/v1alpha1",
     "kind": "PolicyKind",

@@ -26,7 +26,7 @@ input_problem := _changes_problem if {
 } else := error("UnknownPolicyKind", message) if {
 	input.policyKind
 	not kinds.get(input.policyKind)
-	message := sprintf("%v is no policy kind in force; these are: %s", [input.policyKind, concat(", ", sort(kinds.names))])
+	message := sprintf("%v is no policy kind in force; these are: %s", [input.policyKind, concat(", ", sort(kinds.in_use))])
 }
 
 _changes_problem := error("InvalidInput", "changes.upsert must be a list of objects with apiVersion, kind and metadata.name") if {

@@ -13,7 +13,7 @@ import data.bridge.scopes
 #   entry point counts.
 policies(entry, rule, reachable_backends) := [{"target": node, "policyKind": kind, "paths": paths} |
 	some node in array.concat(_nodes_to(entry, rule), reachable_backends)
-	some kind in sort(kinds.names)
+	some kind in sort(kinds.in_use)
 	scopes.acts_at(kind, node)
 	not _by_its_section(kind, node, entry, rule, reachable_backends)
 	paths := effective.policies_on(kind, _paths(kind, entry, rule, node), object.get(input, "sourceNamespace", ""))

@@ -25,7 +25,7 @@ _of_further_levels := {key |
 
 _targets := index.targeted_objects | {ref.object |
 	index.selectors_exist
-	some policy_kind in kinds.names
+	some policy_kind in kinds.in_use
 	some policy in lookup.keys_of(policy_kind)
 	some ref in policies.declared_refs(policy)
 }

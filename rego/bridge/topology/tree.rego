@@ -90,7 +90,7 @@ _placed_nodes contains node if {
 
 # What policies name without being of a type of the hierarchy stands there too.
 _placed_nodes contains key if {
-	some policy_kind in kinds.names
+	some policy_kind in kinds.in_use
 	some policy in lookup.keys_of(policy_kind)
 	some target in attachment.targets(policy)
 	levels.of(target) != "Namespace"

@@ -14,7 +14,7 @@ import data.bridge.queries
 types := queries.input_problem if {
 	queries.input_problem
 } else := {type: {"names": object.get(_crd_names, type, []), "policy": type in kinds.names} |
-	some type in ((_held_types | object.keys(_crd_names)) | kinds.names)
+	some type in ((_held_types | object.keys(_crd_names)) | kinds.in_use)
 }
 
 _held_types := {concat("/", [group, kind]) |
