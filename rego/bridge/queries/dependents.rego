@@ -4,6 +4,8 @@ import data.bridge.hierarchy
 import data.bridge.index
 import data.bridge.kinds
 import data.bridge.lib.keys
+import data.bridge.lib.levels
+import data.bridge.lookup
 import data.bridge.policy as policies
 
 # METADATA
@@ -41,6 +43,36 @@ dependent_objects contains rival if {
 dependent_objects contains rival if {
 	some path in old_paths
 	some rival in hierarchy.rivals_at(path)
+}
+
+# A listener may be in conflict with those of other ListenerSets of its Gateway.
+dependent_objects contains listener_set if {
+	some key in input.keys
+	some listener_set in listener_sets_beside(key)
+}
+
+# METADATA
+# description: |
+#   The ListenerSets whose listeners may be in conflict otherwise after a change of an object: those of a Gateway, of the Gateways
+#   that a ListenerSet names or named, and of the Gateways of a Namespace's ListenerSets.
+listener_sets_beside(key) := {listener_set |
+	some gateway in _gateways_of(levels.of(key), key)
+	some listener_set in index.declared_children(gateway)
+	levels.of(listener_set) == "ListenerSet"
+}
+
+default _gateways_of(_, _) := set()
+
+_gateways_of("Gateway", gateway) := {gateway}
+
+_gateways_of("ListenerSet", listener_set) := index.declared_parents(listener_set) | {gateway |
+	some ["children", gateway] in input.was[listener_set]
+}
+
+_gateways_of("Namespace", namespace) := {gateway |
+	type := "gateway.networking.k8s.io/ListenerSet"
+	some name, _ in lookup.objects_in(type, keys.parse(namespace).name)
+	some gateway in index.declared_parents(concat("/", [type, keys.parse(namespace).name, name]))
 }
 
 # METADATA
