@@ -112,8 +112,9 @@ _version_rank(name) := [_stages[stage], 0 - to_number(major), 0 - to_number(conc
 
 _stages := {"": 0, "beta": 1, "alpha": 2}
 
-# Why a CRD with the label makes no policy kind; a label with an unknown value is reported, not guessed.
-_undiscovered(type) := "no version of it is served" if {
+# METADATA
+# description: Why a CRD with the label makes no policy kind; a label with an unknown value is reported, not guessed.
+discovery_problem(type) := "no version of it is served" if {
 	crds[type].version == ""
 } else := sprintf("label %s: %s is none of Direct, Inherited, true", [policy_label, crds[type].label]) if {
 	not labelled_class(type)

@@ -42,7 +42,7 @@ _hint(type) := sprintf(": did you mean %s?", [nearest_name(type)]) if {
 	nearest_name(type)
 } else := ": write a PolicyKind, `bridge init policykind` prints one"
 
-_why_undescribed(type) := _undiscovered(type) if {
+_why_undescribed(type) := discovery_problem(type) if {
 	crds[type].label != ""
 } else := sprintf("no policy kind describes it, so its policies have no effect%s", [_hint(type)])
 
