@@ -170,3 +170,23 @@ async def test_change_costs_little_where_policies_of_others_name_classes(opa_pat
         asked = {"keys": ["core/Service/quiet/cart"], "was": {}}
         _, seconds = await answer_and_cost(managed, opa, "dependents", asked)
     assert seconds < 0.08
+
+
+@pytest.mark.parametrize("same_level", [{}, {"sameLevel": "ConflictOnOverlap"}], ids=["merged", "compared"])
+async def test_query_costs_little_where_many_large_policies_have_one_target(opa_path: Path, same_level: dict[str, str]) -> None:
+    spec = {f"field{number}": {"x": number, "y": number} for number in range(1450)}
+    objects = [
+        policy_kind("LimitPolicy", effectiveTarget="Rule", **same_level),
+        obj("v1", "Service", "cart", {}),
+        route("r1", 0, ["cart"]),
+        *(policy("LimitPolicy", f"p{number}", [to_route("r1")]) for number in range(100)),
+    ]
+    for large in objects[3:]:
+        large["spec"] |= spec
+    async with holding(opa_path, objects) as (managed, opa):
+        found, seconds = await answer_and_cost(managed, opa, "effective", {"targets": [f"{GROUP}/HTTPRoute/hostile/r1#[0]"]})
+        path = found[0]["paths"][0]
+    if not same_level:
+        assert path["error"]["code"] == "BoundExceeded"
+        assert len(path["policies"]) == 100
+    assert seconds < MOST_SECONDS

@@ -22,12 +22,11 @@ attached_policies(policy_kind, node) := {policy |
 }
 
 _accepted_at(policy, node) if {
-	policies.facts(policy).near[node]
+	policies.fact(policy, "near")[node]
 } else if {
-	known := policies.facts(policy)
-	not known.deleting
+	takes_part(policy)
 	is_permitted(policy, keys.object_of(node))
-	some ref in known.refs
+	some ref in policies.fact(policy, "refs")
 	ref.key == node
 	verdict(policy, ref).reason == "Accepted"
 }
@@ -72,7 +71,7 @@ targets(policy_key) := {place(keys.parse(policy_key).type, ref.key) |
 
 # METADATA
 # description: A policy with a deletionTimestamp takes no part (semantics T5).
-takes_part(policy_key) if not policies.facts(policy_key).deleting
+takes_part(policy_key) if not policies.fact(policy_key, "deleting")
 
 # A Service port has two spellings, its name and its number (semantics K2).
 _naming_node(policy_kind, node) := index.policies_naming(policy_kind, node) if {

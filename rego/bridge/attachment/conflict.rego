@@ -11,19 +11,27 @@ import data.bridge.policy as policies
 #   what an older one sets there. Undefined where there is no conflict.
 conflict(policy_key, ref) := {"reason": "Conflicted", "message": message} if {
 	holders := _in_the_way(policy_key, ref)
-	message := sprintf("%s belongs to %s", [policies.describe(ref), _winner(kinds.of_policy(policy_key).sameLevel, holders, policy_key)])
+	message := sprintf("%s belongs to %s", [policies.describe(ref), _winner(_way_to_compare(policy_key, ref), holders, policy_key)])
 }
 
 # METADATA
 # description: The policy that a ref conflicts with, of several the oldest; undefined where there is no conflict.
 conflict_winner(policy_key, ref) := [holder |
 	some holder in _in_the_way(policy_key, ref)
-	_overlaps_with(kinds.of_policy(policy_key).sameLevel, holder, policy_key)
+	_overlaps_with(_way_to_compare(policy_key, ref), holder, policy_key)
 ][0] if {
 	true
 } else := _in_the_way(policy_key, ref)[0]
 
+# Specs that are too large together are not compared (semantics T7).
+_way_to_compare(policy_key, ref) := "NotCompared" if {
+	kinds.of_policy(policy_key).sameLevel == "ConflictOnOverlap"
+	not policies.leaves_within_bound(_contenders_for(policy_key, ref))
+} else := kinds.of_policy(policy_key).sameLevel
+
 _overlaps_with("Conflict", _, _)
+
+_overlaps_with("NotCompared", _, _)
 
 _overlaps_with("ConflictOnOverlap", holder, policy_key) if is_string(overlap(holder, policy_key))
 
@@ -31,17 +39,22 @@ _overlaps_with("ConflictOnOverlap", holder, policy_key) if is_string(overlap(hol
 _in_the_way(policy_key, ref) := [holder | some holder in contenders; holder in holders] if {
 	policy_kind := keys.parse(policy_key).type
 	kinds.get(policy_kind).sameLevel in {"Conflict", "ConflictOnOverlap"}
-	node := place(policy_kind, ref.key)
-	contenders := _contenders(policy_kind, node, _requests_from(policy_key, node))
+	contenders := _contenders_for(policy_key, ref)
 	holders := _holders(kinds.get(policy_kind).sameLevel, contenders)
 	not policy_key in holders
 	policy_key in contenders
 }
 
+# The policies with which a policy contends for what a ref names, itself among them.
+_contenders_for(policy_key, ref) := _contenders(policy_kind, node, _requests_from(policy_key, node)) if {
+	policy_kind := keys.parse(policy_key).type
+	node := place(policy_kind, ref.key)
+}
+
 # The policies of a kind that would be accepted at a node if they were alone there, the oldest first. `source`: those that
 # count for the same requests.
 _contenders(policy_kind, node, source) := [policy |
-	some [_, _, policy] in sort({policies.facts(policy).order |
+	some [_, _, policy] in sort({policies.fact(policy, "order") |
 		some [policy, ref] in refs_to(policy_kind, node)
 		_requests_from(policy, node) == source
 		own_verdict(policy, ref).reason == "Accepted"
@@ -61,9 +74,19 @@ _holders("Conflict", contenders) := {contenders[0]}
 
 _holders("ConflictOnOverlap", contenders) := {contenders[0]} if count(contenders) == 1
 
-_holders("ConflictOnOverlap", contenders) := disjoint_policies(contenders) if count(contenders) > 1
+_holders("ConflictOnOverlap", contenders) := disjoint_policies(contenders) if {
+	count(contenders) > 1
+	policies.leaves_within_bound(contenders)
+}
+
+# So large policies are not compared: the oldest ones that are within the bound whatever their size hold the target.
+_holders("ConflictOnOverlap", contenders) := disjoint_policies(array.slice(contenders, 0, policies.largest_policies)) if {
+	not policies.leaves_within_bound(contenders)
+}
 
 _winner("Conflict", holders, _) := _older(holders[0])
+
+_winner("NotCompared", holders, _) := sprintf("%s; policies with more than %d leaves together are not compared", [_older(holders[0]), policies.leaf_bound])
 
 _winner("ConflictOnOverlap", holders, policy_key) := [sprintf("%s, which sets %s too", [_older(holder), described]) |
 	some holder in holders

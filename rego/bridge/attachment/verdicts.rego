@@ -70,7 +70,7 @@ _not_found(policy_key, ref) := sprintf("Target %s is not found, or no ReferenceG
 
 # METADATA
 # description: Why a policy is Invalid as a whole; undefined where it is not.
-policy_problem(policy_key) := policy.facts(policy_key).invalid
+policy_problem(policy_key) := policy.fact(policy_key, "invalid")
 
 _reachable(policy_key, ref) if {
 	hierarchy.exists(ref.object)

@@ -35,11 +35,15 @@ stack_bound := 512
 within_bounds(attached, root) if {
 	root != hierarchy.path_bound_mark
 	count(attached) <= stack_bound
+	policies.leaves_within_bound([entry.policy | some entry in attached])
 }
 
 # METADATA
 # description: How messages say that a stack, or its path, is above its bound.
 bound_message(attached, root) := sprintf("%d policies meet here; at most %d can be merged", [count(attached), stack_bound]) if {
+	root != hierarchy.path_bound_mark
+	count(attached) > stack_bound
+} else := sprintf("Policies with more than %d leaves meet here, which is the bound on what can be merged", [policies.leaf_bound]) if {
 	root != hierarchy.path_bound_mark
 } else := sprintf("More than %d paths lead to this target, or longer ones than %d objects", [hierarchy.paths_bound, hierarchy.path_bound])
 

@@ -88,3 +88,21 @@ test_a_stack_above_the_bound_is_an_error_for_that_path if {
 		"policies": [_policies_without_outcome[0] | some _ in attached],
 	}]
 }
+
+# T7
+test_a_stack_with_more_leaves_than_the_bound_is_an_error_for_that_path if {
+	names := [sprintf("p%d", [number]) | some number in numbers.range(1, 15)]
+	attached := [{"policy": _key(name), "target": testing.cart_route} | some name in names]
+	policies := [testing.color("shop", name, 1, [_cart_ref], {"a": 1, "b": 2, "c": 3, "d": 4, "e": 5}) | some name in names]
+	entries := effective.policies_of("example.com/ColorPolicy", testing.cart_pay, "") with input as testing.changed(policies)
+		with effective.stacks as [[testing.cart_pay_path, attached]]
+		with data.bridge.bounds as {"leaves": 9}
+	entries[0].error == {
+		"code": "BoundExceeded",
+		"message": "Policies with more than 72 leaves meet here, which is the bound on what can be merged",
+	}
+	fewer := effective.policies_of("example.com/ColorPolicy", testing.cart_pay, "") with input as testing.changed(policies)
+		with effective.stacks as [[testing.cart_pay_path, array.slice(attached, 0, 8)]]
+		with data.bridge.bounds as {"leaves": 9}
+	not fewer[0].error
+}

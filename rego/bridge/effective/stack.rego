@@ -44,7 +44,7 @@ policies_at(policy_kind, node) := [] if {
 _by_age(attached) := [policy | some policy in attached] if {
 	count(attached) < 2
 } else := [policy |
-	some [_, _, policy] in sort([policies.facts(policy).order | some policy in attached])
+	some [_, _, policy] in sort([policies.fact(policy, "order") | some policy in attached])
 ]
 
 # Some policies are limited to paths through classes where they are attached (semantics T1).

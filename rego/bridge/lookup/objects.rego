@@ -30,6 +30,17 @@ stored_facts(key) := data.facts[group][kind][namespace][name] if {
 }
 
 # METADATA
+# description: One field of `stored_facts`. Reads nothing else, because OPA makes a term of all that is read.
+stored_fact(key, field) := data.facts[group][kind][namespace][name][field] if {
+	has_no_changes
+	[group, kind, namespace, name] := split(key, "/")
+} else := data.facts[group][kind][namespace][name][field] if {
+	not has_no_changes
+	not key in changed_keys
+	[group, kind, namespace, name] := split(key, "/")
+}
+
+# METADATA
 # description: There is an object. Reads one field of it, because OPA makes a term of all that is read.
 has_object(key) if {
 	has_no_changes

@@ -19,12 +19,24 @@ facts(key) := stored if {
 
 # METADATA
 # description: |
+#   One field of the facts of a policy. The spec and its origins may be large, and `facts` reads them with the rest: use this for
+#   every other field of policies that might not be merged.
+fact(key, field) := lookup.stored_fact(key, field) if {
+	_are_current(key)
+} else := facts(key)[field] if {
+	not _are_current(key)
+}
+
+_are_current(key) if lookup.stored_fact(key, "by") == kinds.stamp(keys.type_of(key))
+
+# METADATA
+# description: |
 #   The facts of a policy object:
 #   `by`, see `kinds.stamp`;
 #   `order` `[age, namespace/name, key]`, by which policies of one level are ordered (semantics F1);
 #   `refs`, the targets that it names; `near`, those of them that are accepted wherever the target exists;
 #   `deleting`, whether it has a deletionTimestamp (T5); `invalid`, why it is Invalid as a whole (T2);
-#   of a policy whose spec is valid what `spec_proper` gives, `tombstones` where its spec has a null, and `custom`, what its
+#   of a policy whose spec is valid what `spec_proper` gives, `leaves`, their number, `tombstones` where its spec has a null, and `custom`, what its
 #   Custom strategy goes by, and `rank`, see `kinds.rank`. A policy above a bound is not read any further (T6).
 facts_of(obj) := _facts_above_bound(obj, message) if {
 	message := index.excess(obj)
@@ -59,6 +71,7 @@ _order(obj) := [lookup.age_of(obj), keys.alphabetical(key), key] if key := objec
 
 _spec_facts(type, obj, spec_facts) := object.union_n([
 	spec_facts,
+	{"leaves": count(spec_facts.origins)},
 	{"tombstones": true | _has_null(spec_facts.spec)},
 	{"custom": [kinds.get(type).custom, type] | spec_facts.strategy == "Custom"},
 	{"rank": kinds.rank(type, obj) | kinds.get(type).order},
@@ -87,7 +100,7 @@ object_key(obj) := keys.of(obj)
 
 # METADATA
 # description: The strategy of a policy, by its name. Undefined where its spec is invalid.
-strategy_of(key) := facts(key).strategy
+strategy_of(key) := fact(key, "strategy")
 
 # METADATA
 # description: The pointers of the leaves of a policy's spec proper.

@@ -50,6 +50,7 @@ test_facts_of_a_policy_say_what_follows_from_it_alone if {
 		"origins": {"/a": _warm},
 		"strategy": "PatchDefaults",
 		"rules": [],
+		"leaves": 1,
 		"tombstones": true,
 	}
 }

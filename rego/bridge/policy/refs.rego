@@ -7,7 +7,7 @@ import data.bridge.lookup
 
 # METADATA
 # description: The refs by name of a replicated policy; see `target_refs`. None of a policy above a bound (semantics T6).
-named_refs(policy_key) := facts(policy_key).refs if {
+named_refs(policy_key) := fact(policy_key, "refs") if {
 	true
 } else := [] if {
 	excess(policy_key)
