@@ -173,7 +173,9 @@ async def test_change_costs_little_where_policies_of_others_name_classes(opa_pat
 
 
 @pytest.mark.parametrize("same_level", [{}, {"sameLevel": "ConflictOnOverlap"}], ids=["merged", "compared"])
-async def test_query_costs_little_where_many_large_policies_have_one_target(opa_path: Path, same_level: dict[str, str]) -> None:
+async def test_query_costs_little_where_many_large_policies_have_one_target(
+    opa_path: Path, same_level: dict[str, str]
+) -> None:
     spec = {f"field{number}": {"x": number, "y": number} for number in range(1450)}
     objects = [
         policy_kind("LimitPolicy", effectiveTarget="Rule", **same_level),
@@ -184,7 +186,9 @@ async def test_query_costs_little_where_many_large_policies_have_one_target(opa_
     for large in objects[3:]:
         large["spec"] |= spec
     async with holding(opa_path, objects) as (managed, opa):
-        found, seconds = await answer_and_cost(managed, opa, "effective", {"targets": [f"{GROUP}/HTTPRoute/hostile/r1#[0]"]})
+        found, seconds = await answer_and_cost(
+            managed, opa, "effective", {"targets": [f"{GROUP}/HTTPRoute/hostile/r1#[0]"]}
+        )
         path = found[0]["paths"][0]
     if not same_level:
         assert path["error"]["code"] == "BoundExceeded"
