@@ -19,7 +19,7 @@ discovered_fields(type, class) := object.union_n([
 	{"effectiveTarget": level |
 		labelled_class(type)
 		_class_of(type, class) == "Inherited"
-		level := _lowest_level(type)
+		level := assumed_level(type)
 	},
 	{"sameLevel": "Conflict" |
 		# Controllers whose policies have no field of merging give a target to the oldest of them.
@@ -41,14 +41,16 @@ labelled_class(type) := "Direct" if {
 	_label(type) == "inherited"
 } else := "Inherited" if {
 	_label(type) == "true"
-	_merges(type)
+	has_merge_form(type)
 } else := "Direct" if {
 	_label(type) == "true"
 }
 
-_merges(type) if count(schema_form(type)) > 0
+# METADATA
+# description: The schema of a type has wrappers, a choice of strategy, or several target kinds.
+has_merge_form(type) if count(schema_form(type)) > 0
 
-_merges(type) if count(schema_shape(type).targets) > 1
+has_merge_form(type) if count(schema_shape(type).targets) > 1
 
 _label(type) := lower(crds[type].label) if crds[type].version != ""
 
@@ -58,8 +60,10 @@ _class_of(type, "") := labelled_class(type) if {
 
 _class_of(_, class) := class if class != ""
 
-# No schema says at which level a policy acts in the end: at backends where it can be attached to one, else at rules.
-_lowest_level(type) := "Backend" if {
+# METADATA
+# description: |
+#   The level that is assumed, because no schema says at which one a policy acts: backends where it can be attached to one, else rules.
+assumed_level(type) := "Backend" if {
 	some target in schema_shape(type).targets
 	not target.group == "gateway.networking.k8s.io"
 } else := "Rule"

@@ -40,13 +40,13 @@ _reasons := {
 _guessed_classname(type) := labelled_class(type) if {
 	true
 } else := "Inherited" if {
-	_merges(type)
+	has_merge_form(type)
 } else := "Direct"
 
 _guessed_class(type) := _guess("class", labelled_class(type), "the label of the CRD") if {
 	labelled_class(type)
 } else := _guess("class", "Inherited", "the schema has wrappers, a choice of strategy, or several target kinds") if {
-	_merges(type)
+	has_merge_form(type)
 } else := _guess("class", "Direct", "the schema has no wrappers, no choice of strategy, and does not list several target kinds; Inherited if a policy also acts on what is below its target")
 
 _guessed_targets(type) := [_guess("targets", targets, "the kinds that the schema lists for a target ref")] if {
@@ -57,7 +57,7 @@ _guessed_targets(type) := [_guess("targets", targets, "the kinds that the schema
 	route := {"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "sections": sections}
 }
 
-_guessed_level(type) := [_guess("effectiveTarget", _lowest_level(type), "no schema says it: Backend where a listed kind is not Gateway API's, else Rule")] if {
+_guessed_level(type) := [_guess("effectiveTarget", assumed_level(type), "no schema says it: Backend where a listed kind is not Gateway API's, else Rule")] if {
 	_guessed_classname(type) == "Inherited"
 } else := []
 
