@@ -68,7 +68,7 @@ _is_labelled(type) if crds[type].label != ""
 
 _crd_names := {name |
 	data.objects["apiextensions.k8s.io"].CustomResourceDefinition["-"][name]
-	not concat("/", [crd_type, "-", name]) in lookup.touched
+	not concat("/", [crd_type, "-", name]) in lookup.changed_keys
 } | {keys.parse(key).name | some key, _ in lookup.upserts; keys.parse(key).type == crd_type}
 
 _crd_spec(name) := {"group": spec.group, "names": {"kind": spec.names.kind}} if {
@@ -86,7 +86,7 @@ _versions_read := [0, 1, 2, 3]
 
 # Read with a ground path: OPA makes a term of all that a reference with a variable could lead to, which is every schema.
 _field_schema(name, i, field) := data.objects["apiextensions.k8s.io"].CustomResourceDefinition["-"][name].spec.versions[i].schema.openAPIV3Schema.properties.spec.properties[field] if {
-	not concat("/", [crd_type, "-", name]) in lookup.touched
+	not concat("/", [crd_type, "-", name]) in lookup.changed_keys
 } else := lookup.upserts[concat("/", [crd_type, "-", name])].spec.versions[i].schema.openAPIV3Schema.properties.spec.properties[field]
 
 # A ref with an apiVersion is no target ref of GEP-713: a VerticalPodAutoscaler's targetRef names what it scales.

@@ -149,7 +149,7 @@ def test_object_at_the_bound_has_no_flaw() -> None:
 
 def test_metadata_of_an_object_may_be_deeper_than_the_bound_as_in_replication() -> None:
     fields = json.loads('{"f:a":' * 205 + "{}" + "}" * 205)
-    metadata = {**OBJECT["metadata"], "managedFields": [{"fieldsV1": fields}]}
+    metadata = {"name": "web", "managedFields": [{"fieldsV1": fields}]}
     assert read_review(review(object={**OBJECT, "metadata": metadata})).flaw == ""
 
 
