@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import subprocess
 from collections.abc import Iterator
@@ -53,4 +54,4 @@ def test_it_is_filled_and_answers(bridge: Run, opa_url: str) -> None:
 def test_doctor_finds_it_in_order(bridge: Run, opa_url: str) -> None:
     answer = bridge("doctor", "--opa", opa_url)
     assert f"{opa_url}: modules " in answer.stdout
-    assert "4 policy kinds in force" in answer.stdout
+    assert re.search(r"\d+ policy kinds in force", answer.stdout)

@@ -43,6 +43,7 @@ COMMANDS = [
     "webhook-config",
     "rbac",
     "crds",
+    "init",
     "uninstall-status",
     "doctor",
     "completion",
