@@ -1,4 +1,4 @@
-"""`bridge init`: first versions of files that a person completes."""
+"""`bridge init`: print first versions of resources for users to complete."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bridge.answers.errors import CommandError, NameNotFoundError
-from bridge.cli.help_text import ExampleCommand, debug_option
+from bridge.cli.help_text import ExampleCommand, ExampleGroup, debug_option
 from bridge.cli.options import OPA_TOKEN_VARIABLE, OPA_VARIABLE, Input, read_input
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _EXAMPLES = (
 Guess = dict[str, Any]  # `{field, value, why}`
 
 
-@click.group(short_help="A first PolicyKind for a CRD")
+@click.group(cls=ExampleGroup, examples=_EXAMPLES, short_help="A first PolicyKind for a CRD")
 def init() -> None:
     """Print first versions of resources, to complete and apply."""
 

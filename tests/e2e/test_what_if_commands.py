@@ -37,7 +37,7 @@ SALE = {
     "metadata": {"name": "summer-sale", "namespace": "shop"},
     "spec": {
         "parentRefs": [{"name": "public", "namespace": "infra", "sectionName": "https"}],
-        "rules": [{"name": "all", "backendRefs": [{"name": "catalog", "port": 8080}]}],
+        "rules": [{"name": "all", "backendRefs": [{"name": "catalog", "port": 80}]}],
     },
 }
 
