@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -165,8 +165,11 @@ async def test_a_label_that_means_nothing_is_told_once(opa_path: Path) -> None:
             source.put({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})
             source.put(labelled("blue.example.com", "Direct"))
             await until(lambda: _count(replicator), 3)
-    told = [entry for entry in logs if str(entry.get("crd")).endswith("/huepolicies.hue.example.com")]
-    assert [entry["why"] for entry in told] == [f"label {LABEL}: Odd is none of Direct, Inherited, true"]
+            await until(lambda: _reasons(logs), [f"label {LABEL}: Odd is none of Direct, Inherited, true"])
+
+
+async def _reasons(logs: Sequence[Mapping[str, Any]]) -> list[str]:
+    return [entry["why"] for entry in logs if str(entry.get("crd")).endswith("/huepolicies.hue.example.com")]
 
 
 async def _count(replicator: Replicator) -> int:
