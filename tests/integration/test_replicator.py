@@ -401,7 +401,7 @@ links[key] := entries if {
     key := concat("/", ["core/Service", "shop", obj.metadata.name])
     entries := {"targets": ["core/Service/shop/somebody"]}
 }
-links_read := ["/apiVersion", "/kind", "/metadata"]
+link_fields := ["/apiVersion", "/kind", "/metadata"]
 kinds_in_force := {}
 undescribed := {}
 stamps := {}
