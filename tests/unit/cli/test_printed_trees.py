@@ -76,7 +76,7 @@ def test_of_many_children_those_with_policies_are_shown_and_the_rest_counted() -
 
 def test_what_the_depth_leaves_out_is_counted() -> None:
     nodes = {GATEWAY: node("Gateway", f"{GATEWAY}#http")}
-    assert printed([GATEWAY], nodes, {}) == ["Gateway/infra/public", "└─ … 1 more section (below --depth)"]
+    assert printed([GATEWAY], nodes, {}) == ["Gateway/infra/public", "└─ … 1 more listener (below --depth)"]
 
 
 def test_a_port_is_shown_where_a_policy_is_attached_to_it() -> None:
