@@ -23,6 +23,7 @@ INDEX = "index"
 INDEXES = (
     "attached",
     "children",
+    "claims",
     "extended",
     "limited",
     "members",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bridge.replicator.documents import INDEXES
 from bridge.replicator.index_entries import entries_of
 from bridge.resources import rego_root
 from tests.properties.random_clusters import random_cluster
@@ -53,12 +54,31 @@ def test_stored_entries_are_those_of_the_same_object_as_a_change(
     objects.append(_own_parent())
     answers = _answers(opa_path, objects, module if extended else None)
     assert len(answers) == len(objects)
-    compared = 0
+    compared, parts = 0, set()
     for key, links, entries in answers:
         wanted = {tuple(entry["path"]): entry["value"] for entry in entries}
         assert dict(entries_of(key, links)) == wanted, key
         compared += len(wanted)
+        parts |= {str(path[0]) for path in wanted}
     assert compared > len(objects)
+    # Each audit counts the entries of each part: a part that it does not know would end the bridge.
+    assert parts <= set(INDEXES)
+    assert {"claims", "served", "selectors"} <= parts
+
+
+def test_audit_counts_the_entries_of_every_part(opa_path: Path) -> None:
+    index: dict[str, Any] = {part: {} for part in INDEXES}
+    done = subprocess.run(
+        [
+            *(str(opa_path), "eval", "--format", "raw", "--stdin-input", "--ignore", "*.yaml"),
+            *("--data", str(rego_root() / "bridge"), "data.bridge.v1.index_sizes with data.index as input"),
+        ],
+        input=json.dumps(index),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert json.loads(done.stdout) == dict.fromkeys(INDEXES, 0)
 
 
 def _own_parent() -> dict[str, Any]:

@@ -25,7 +25,7 @@ _entries(part) := count([1 | _ = data.index[part][_][_][_][_]]) if part in {"chi
 
 _entries("served") := count([1 | _ = data.index.served[_][_][_][_][_]])
 
-_entries("selectors") := count([1 | _ = data.index.selectors[_][_][_][_]])
+_entries(part) := count([1 | _ = data.index[part][_][_][_][_]]) if part in {"claims", "selectors"}
 
 _entries(part) := count([1 | _ = data.index[part][_][_][_]]) if part in {"attached", "own", "referrers"}
 

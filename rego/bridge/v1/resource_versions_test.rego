@@ -32,9 +32,10 @@ test_linked_counts_the_entries_of_each_part if {
 }
 
 test_linked_counts_each_policy_at_a_target_and_by_a_selector if {
-	v1.index_sizes == {"attached": 3, "selectors": 2, "limited": 1} with data.index as {
+	v1.index_sizes == {"attached": 3, "selectors": 2, "limited": 1, "claims": 2} with data.index as {
 		"attached": {"example.com/P": {"x": {"p": true, "q": true}, "y": {"p": true}}},
 		"selectors": {"shop": {"core/Service": {"{}": {"p": true, "q": true}}}},
 		"limited": {"example.com/P": {"p": true}},
+		"claims": {"g/Gateway/n/a": {"80": {"HTTP/*": {"g/ListenerSet/n/s": true, "g/ListenerSet/n/t": true}}}},
 	}
 }
