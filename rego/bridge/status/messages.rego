@@ -4,7 +4,6 @@ import data.bridge.attachment
 import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.outcomes
-import data.bridge.scopes
 
 # METADATA
 # description: |
@@ -13,26 +12,23 @@ import data.bridge.scopes
 #   `set` is the set of conditions that it stands in.
 outcome_message(policy_key, set, tallies) := _message(policy_key, set, _by_target(policy_key, set, tallies), _groups(set, tallies))
 
-_message(policy_key, _, _, []) := sprintf("Policy reaches nothing: what is at or below its targets is not below GatewayClass %s, to which className limits it", [
-	concat(" or ", sort(classes)),
-]) if {
+# Says nothing of what exists beyond the limit: a change there changes no scope, and so computes no status anew.
+_message(policy_key, _, _, []) := sprintf("Policy reaches nothing: there is no %s at or below its targets%s", [
+	lower(kinds.of_policy(policy_key).effectiveTarget),
+	_limit(policy_key),
+])
+
+_limit(policy_key) := sprintf(" on a path through GatewayClass %s, to which className limits it", [concat(" or ", sort(classes))]) if {
 	policy_kind := keys.parse(policy_key).type
 	attachment.has_class_limits(policy_kind)
 	classes := {class |
 		some node in attachment.targets(policy_key)
-		count(scopes.scopes_at_or_below(policy_kind, node)) > 0
 		some class in attachment.limits(policy_kind, node)[policy_key]
 	}
 	count(classes) > 0
-} else := sprintf("Policy reaches nothing: what is at or below its targets is not below a Gateway of %s", [
-	concat(" or ", sort(controllers)),
-]) if {
+} else := sprintf(" below a Gateway of %s", [concat(" or ", sort(controllers))]) if {
 	controllers := kinds.of_policy(policy_key).controllers
-	some node in attachment.targets(policy_key)
-	count(scopes.scopes_at_or_below(keys.parse(policy_key).type, node)) > 0
-} else := sprintf("Policy reaches nothing: there is no %s at or below its targets", [
-	lower(kinds.of_policy(policy_key).effectiveTarget),
-])
+} else := ""
 
 _message(_, _, by_target, groups) := join_sentences(array.concat(by_target, groups), count(by_target) + group_bound) if count(groups) > 0
 
