@@ -21,7 +21,7 @@ class Describing:
         self._writer = writer
         self._intake = intake
         self._types = types
-        self._undescribed: dict[str, dict[str, str]] = {}  # types of policies, as logged last
+        self._logged: dict[str, str] = {}  # by type of policy that nothing describes, the message logged last
 
     async def describe(self) -> None:
         """Store the policy kinds in force, and have their objects delivered.
@@ -39,6 +39,6 @@ class Describing:
 
     def _log_undescribed(self, found: dict[str, dict[str, str]]) -> None:
         for kind, about in found.items():
-            if self._undescribed.get(kind) != about:
+            if self._logged.get(kind) != about["message"]:
                 log.warning("policy kind not described", kind=kind, why=about["message"], crd=about.get("crd", ""))
-        self._undescribed = found
+        self._logged = {kind: about["message"] for kind, about in found.items()}

@@ -161,19 +161,22 @@ async def test_in_a_folder_too(tmp_path: Path, opa_path: Path) -> None:
 async def test_a_label_that_means_nothing_is_told_once(opa_path: Path) -> None:
     source = ScriptedSource([labelled("hue.example.com", "Odd")])
     with structlog.testing.capture_logs() as logs:
-        async with replicating(source, opa_path) as (_, replicator):
+        async with replicating(source, opa_path) as (opa, _):
+            reported = [f"label {LABEL}: Odd is none of Direct, Inherited, true"]
+            await until(lambda: _reasons(logs), reported)
+            source.put(labelled("blue.example.com", "Direct"))  # a kind that may be meant: `near` changes
             source.put({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})
-            source.put(labelled("blue.example.com", "Direct"))
-            await until(lambda: _count(replicator), 3)
-            await until(lambda: _reasons(logs), [f"label {LABEL}: Odd is none of Direct, Inherited, true"])
+            await until(lambda: _near(opa), "blue.example.com/HuePolicy")
+            assert await _reasons(logs) == reported
 
 
 async def _reasons(logs: Sequence[Mapping[str, Any]]) -> list[str]:
     return [entry["why"] for entry in logs if str(entry.get("crd")).endswith("/huepolicies.hue.example.com")]
 
 
-async def _count(replicator: Replicator) -> int:
-    return len(replicator)
+async def _near(opa: Opa) -> str | None:
+    found: str | None = (await opa.query("undescribed", {})).get("hue.example.com/HuePolicy", {}).get("near")
+    return found
 
 
 async def test_a_preset_that_no_crd_and_no_policykind_tells_of_is_not_looked_for(opa_path: Path) -> None:

@@ -1,4 +1,4 @@
-// A colour and a monogram for each policy kind, by a hash of its name: no kind is known to this page.
+// A color and a monogram for each policy kind, by a hash of its name: no kind is known to this page.
 
 import { kindName } from "./keys.js";
 
@@ -9,12 +9,13 @@ const PALETTE = [
 
 const given = new Map(); // by type: {color, monogram}
 
-/** Give every type a colour; where two would have one, the later in the alphabet takes the next that is free. */
+/** Give every type a color; where two would have one, the later in the alphabet takes the next free one. */
 export function assign(types) {
   given.clear();
   const taken = new Set();
-  const monograms = distinct([...types]);
-  for (const type of [...types].sort()) {
+  const sorted = [...types].sort();
+  const monograms = distinct(sorted);
+  for (const type of sorted) {
     let at = hash(type) % PALETTE.length;
     if (taken.size < PALETTE.length) while (taken.has(at)) at = (at + 1) % PALETTE.length;
     taken.add(at);
@@ -41,10 +42,10 @@ function* variants(type) {
   for (let number = 2; ; number += 1) yield initials([first, ...others]).slice(0, 2) + number;
 }
 
-/** A monogram for each type, no two alike. */
+/** A monogram for each of these sorted types, no two alike. */
 function distinct(types) {
   const sharing = new Map();
-  for (const type of types.sort()) sharing.set(monogram(type), [...(sharing.get(monogram(type)) ?? []), type]);
+  for (const type of types) sharing.set(monogram(type), [...(sharing.get(monogram(type)) ?? []), type]);
   const found = new Map();
   const taken = new Set(sharing.keys());
   for (const [usual, alike] of sharing) {
