@@ -1,7 +1,8 @@
 """Events (events.k8s.io/v1): what `kubectl describe` and `kubectl events` show of an object.
 
-- The same thing told again within `WINDOW` seconds is one Event with a count (its `series`), written when it happens
-  the second time and then once in `HEARTBEAT` seconds.
+- The same thing reported again within `WINDOW` seconds is one Event with a count (its `series`), written when it
+  happens the second time and then once in `HEARTBEAT` seconds. Its name follows from its content, so that replicas and
+  restarts of the bridge write one Event for it, too.
 - Recording costs its caller nothing and never fails. What is written is bounded: `RATE` requests a second after a
   `BURST`, and what waits: `ROOM` Events.
 - Events of one namespace and reason are a group. Groups take turns in being written; when there is no room, the largest
@@ -14,7 +15,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import itertools
 import os
 import re
 import socket
@@ -60,7 +60,8 @@ class _Told:
     seen: float  # by the monotonic clock, when it was told last
     count: int = 1
     name: str = ""  # of the Event that stands for it; empty: none is written
-    written: int = 0  # the count that the Event shows
+    counted: int = 0  # by the replica, or before the restart, that wrote the Event first
+    written: int = 0  # the part of `count` that the Event shows
     wrote: float = 0.0  # when it was written last
     waiting_since: float = field(default=0.0)
 
@@ -80,7 +81,6 @@ class Recorder:
         self._told: OrderedDict[_Identity, _Told] = OrderedDict()
         self._waiting: OrderedDict[_Group, dict[_Identity, None]] = OrderedDict()  # the group that is next first
         self._woken = asyncio.Event()
-        self._numbers = itertools.count(time.time_ns())
         self._forbidden = False
         self._dropping = False
         self.results: Counter[str] = Counter()  # what became of what was to be written: RESULTS
@@ -192,11 +192,7 @@ class Recorder:
         except Forbidden as error:
             self.results["refused"] += 1
             self._explain(error)
-        except (
-            Invalid,
-            NotFound,
-            Conflict,
-        ) as error:  # a namespace that is gone, or of an object that has no such name
+        except (Invalid, NotFound) as error:  # a namespace that is gone, or of an object that has no such name
             self.results["refused"] += 1
             log.info("an event is not written", of=_named(told.regarding), reason=told.reason, why=str(error))
         except KubeError:
@@ -214,14 +210,25 @@ class Recorder:
 
     async def _send(self, told: _Told, count: int) -> None:
         path = f"/apis/events.k8s.io/v1/namespaces/{told.regarding.get('namespace') or 'default'}/events"
-        series = {"count": count, "lastObservedTime": _micro_time(told.last)}
-        if told.name:
+        if not told.name:
+            name = _event_name(told)
             try:
-                await self._client.patch(f"{path}/{told.name}", {"series": series})
+                await self._client.post(path, self._event(told, name, count))
+            except Conflict:  # another replica has written it, or this one before a restart
+                existing = await self._client.patch(f"{path}/{name}", {})  # a read, for which `patch` is enough
+                shown, told.counted = _counted(existing, told, count)
+            else:
+                shown, told.counted = count, 0
+            told.name = name
+            if shown == told.counted + count:
                 return
-            except NotFound:  # it has expired
-                told.name = ""
-        name = _event_name(told.regarding["name"], next(self._numbers))
+        try:
+            await self._client.patch(f"{path}/{told.name}", {"series": _series(told, count)})
+        except NotFound:  # it has expired
+            told.name, told.counted = "", 0
+            await self._send(told, count)
+
+    def _event(self, told: _Told, name: str, count: int) -> dict[str, Any]:
         body: dict[str, Any] = {
             "apiVersion": "events.k8s.io/v1",
             "kind": "Event",
@@ -235,10 +242,7 @@ class Recorder:
             "note": told.note,
             "type": told.event_type,
         }
-        if count > 1:
-            body["series"] = series
-        await self._client.post(path, body)
-        told.name = name
+        return body | ({"series": _series(told, count)} if count > 1 else {})
 
     def _explain(self, error: Forbidden) -> None:
         if "being terminated" in error.message:
@@ -269,9 +273,24 @@ def _cut(message: str) -> str:
     return data[: NOTE_BYTES - len(mark.encode())].decode("utf-8", "ignore") + mark
 
 
-def _event_name(name: str, number: int) -> str:
-    """A name of its own, which begins as the object's where Events may be called so."""
-    suffix = f".{number:x}"
+def _series(told: _Told, count: int) -> dict[str, Any]:
+    return {"count": told.counted + count, "lastObservedTime": _micro_time(told.last)}
+
+
+def _counted(event: Mapping[str, Any], told: _Told, count: int) -> tuple[int, int]:
+    """What an existing Event shows, and how much of it others counted: what replicas see at once counts once."""
+    series = event.get("series") or {}
+    seen = datetime.fromisoformat(series.get("lastObservedTime") or event["eventTime"])
+    shown: int = series.get("count", 1)
+    at_once = (told.last - seen).total_seconds() < HEARTBEAT
+    return shown, max(0, shown - count) if at_once else shown
+
+
+def _event_name(told: _Told) -> str:
+    """A name that follows from what is reported, and begins as the object's where Events may be named so."""
+    name: str = told.regarding["name"]
+    content = [*told.regarding.items(), told.event_type, told.reason, told.note]
+    suffix = "." + hashlib.sha256(repr(content).encode()).hexdigest()[:16]
     if not re.fullmatch(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?", name) or len(name) + len(suffix) > 253:
         name = hashlib.sha256(name.encode()).hexdigest()[:16]
     return name + suffix
