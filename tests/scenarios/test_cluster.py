@@ -34,6 +34,7 @@ from tests.scenarios.requests import command_of, name_of, requests_of
 BRIDGE = Path(sys.executable).parent / "bridge"
 CRDS = Path(__file__).parents[2] / "deploy" / "crds"
 PATIENCE = 60.0  # seconds for the statuses of all scenarios
+LOOK_AGAIN = 5.0  # seconds: to look costs OPA seconds, which the statuses that a test waits for would need
 FINALIZER = "scenarios.example.com/leaving"  # keeps what is being deleted
 
 
@@ -43,11 +44,14 @@ class Cluster:
 
     plane: ControlPlane
     opa_url: str
-    effective: list[dict[str, Any]] = field(default_factory=list)  # as it was printed last
+    effective: list[dict[str, Any]] = field(default_factory=list)  # as last printed
+    looked: float = -LOOK_AGAIN  # when that was
 
     def look(self) -> None:
-        """Ask for all effective policies anew."""
-        self.effective = self.bridge("effective")
+        """Query all effective policies again, if the last ones are old enough."""
+        if time.monotonic() - self.looked >= LOOK_AGAIN:
+            self.effective = self.bridge("effective")
+            self.looked = time.monotonic()
 
     def bridge(self, *arguments: str, codes: AbstractSet[int] = frozenset({0})) -> Any:
         """What the command prints of the bridge's OPA, as JSON; it ends with one of `codes`."""
