@@ -115,13 +115,29 @@ test_a_policykind_says_otherwise_than_the_crd if {
 
 # K1
 test_the_crd_says_otherwise_than_the_preset if {
-	preset := {"rates": {"group": "acme.io", "kind": "RatePolicy", "class": "Direct", "fanout": "None"}}
+	shaped := _schema({"targetRef": {"type": "object", "properties": _ref_fields}}, {"ancestors": {"type": "array"}})
+	preset := {"rates": {"group": "acme.io", "kind": "RatePolicy", "effectiveTarget": "Rule", "statusShape": "Conditions"}}
 	found := kinds.active_kinds[_type] with data.bridge.presets as preset
-		with input as {"changes": {"upsert": [_crd("Inherited", _plain)]}}
-	object.filter(found, ["class", "fanout", "layers"]) == {
+		with input as {"changes": {"upsert": [_crd("Inherited", shaped)]}}
+	object.filter(found, ["effectiveTarget", "statusShape", "layers"]) == {
+		"effectiveTarget": "Rule",
+		"statusShape": "Ancestors",
+		"layers": ["Preset", "CustomResourceDefinition"],
+	}
+}
+
+# K1, kgateway's CRDs have the label Direct, and its policies are inherited.
+test_the_label_of_a_crd_changes_no_class_of_a_preset if {
+	preset := {"rates": {"group": "acme.io", "kind": "RatePolicy", "class": "Inherited", "effectiveTarget": "Rule"}}
+	crd := _crd("Direct", _plain)
+	found := kinds.active_kinds[_type] with data.bridge.presets as preset with input as {"changes": {"upsert": [crd]}}
+	managed := kinds.active_kinds[_type] with data.bridge.presets as preset
+		with input as {"changes": {"upsert": [crd, _rate_kind("rates", 1, {"fanout": "None"})]}}
+	object.filter(found, ["class", "layers"]) == {"class": "Inherited", "layers": ["Preset", "CustomResourceDefinition"]}
+	object.filter(managed, ["class", "fanout", "layers"]) == {
 		"class": "Inherited",
 		"fanout": "None",
-		"layers": ["Preset", "CustomResourceDefinition"],
+		"layers": ["Preset", "CustomResourceDefinition", "PolicyKind"],
 	}
 }
 

@@ -49,12 +49,13 @@ _preset_layer(type) := {"name": "Preset", "fields": object.get(presets, type, {}
 presets := {type_of_spec(spec): spec | some spec in data.bridge.presets}
 
 # What the CRD of a type says. A PolicyKind that says where the spec proper is, or that policies do not merge, says all
-# about how policies merge, and so does a preset, which was written for the vendor's code. No schema says the level at
-# which policies act.
+# about how policies merge, and so does a preset, which was written for the vendor's code. Neither does the label of a CRD
+# change the class of a preset (kgateway's say Direct of kinds that are inherited), and no schema says the level at which
+# policies act.
 _read(type, declared) := object.remove(found, array.flatten([
 	_fields_of_merging[says_all],
 	_assumed_fields(type, declared),
-	["effectiveTarget" | presets[type].effectiveTarget],
+	[field | some field in ["class", "effectiveTarget"]; presets[type][field]],
 ])) if {
 	[group, kind] := split(type, "/")
 	crds[type].version != ""
@@ -83,8 +84,4 @@ _assumed_fields(type, declared) := ["sameLevel"] if {
 _merging_fields := {"specPaths", "strategies", "defaultStrategy", "wrappers", "custom", "merge", "strategyFrom", "mergesWith", "fold"}
 
 # The class by another layer than the CRD.
-_other_class(type, declared) := declared.class if {
-	true
-} else := object.get(presets, [type, "class"], "") if {
-	not labelled_class(type)
-} else := ""
+_other_class(type, declared) := object.get(declared, "class", object.get(presets, [type, "class"], ""))
