@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from bridge.remediator.ledger import Ledger
 
 MODE_ANNOTATION = "policybridge.io/mode"  # marks a policy whose status is only computed, never written
+DIFFERS_ANNOTATION = "policybridge.io/differs"  # where its controller reports otherwise than the bridge
 
 
 @dataclass(slots=True)
@@ -105,6 +106,11 @@ def condition_groups(entry: Mapping[str, Any]) -> list[list[Mapping[str, Any]]]:
     return [entry["conditions"]] if "conditions" in entry else [one["conditions"] for one in entry["ancestors"]]
 
 
+def differences(entry: Mapping[str, Any]) -> list[str]:
+    """Where the controllers of an observed policy contradict the bridge, in sentences."""
+    return list(dict.fromkeys(one["difference"] for one in entry.get("reported", ()) if "difference" in one))
+
+
 def objects_with_status(answer: Statuses) -> list[dict[str, Any]]:
     """Each policy, then each affected object, as it would be with its status and annotations."""
     from bridge.remediator.plan import Patch, patched, plan_affected, plan_policy
@@ -122,7 +128,7 @@ def objects_with_status(answer: Statuses) -> list[dict[str, Any]]:
     for wanted in answer.policies:
         if obj := answer.objects.get(wanted["policy"]):
             after, _ = planned(obj, plan_policy, wanted)
-            shown.append(_marked(after) if wanted["mode"] == "Observe" else after)
+            shown.append(_marked(after, differences(wanted)) if wanted["mode"] == "Observe" else after)
     for wanted in answer.affected:
         if obj := answer.objects.get(wanted["object"]):
             after, differs = planned(obj, plan_affected, wanted)
@@ -154,7 +160,9 @@ def _seen(obj: Entry) -> Entry:
     return {"status": obj.get("status") or {}, "annotations": annotations if isinstance(annotations, dict) else {}}
 
 
-def _marked(obj: dict[str, Any]) -> dict[str, Any]:
+def _marked(obj: dict[str, Any], differing: Sequence[str]) -> dict[str, Any]:
     metadata = obj["metadata"]
     annotations = {**metadata.get("annotations", {}), MODE_ANNOTATION: "Observe"}
+    if differing:
+        annotations[DIFFERS_ANNOTATION] = "; ".join(differing)
     return {**obj, "metadata": {**metadata, "annotations": annotations}}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bridge.model.keys import CLUSTER, parse_key
@@ -18,28 +18,33 @@ class Counts:
         self._namespaces: Counter[str] = Counter()
         self._kinds: Counter[str] = Counter()
         self._policy_kinds: Counter[str] = Counter()
-        self._counted: dict[str, tuple[int, tuple[str, ...]]] = {}  # nodes and policies, by object
+        self._undescribed: Counter[str] = Counter()
+        self._counted: dict[str, tuple[int, tuple[tuple[str, bool], ...]]] = {}  # nodes and policies, by object
 
     @property
     def facets(self) -> dict[str, list[str]]:
-        """What may be looked for: the namespaces and kinds of all nodes, and the kinds of policies at them."""
+        """What may be looked for: the namespaces and kinds of all nodes, and the kinds of policies at them.
+
+        `undescribed` are those of `policyKinds` that no policy kind describes.
+        """
         return {
             "namespaces": sorted(self._namespaces),
             "kinds": sorted(self._kinds),
             "policyKinds": sorted(self._policy_kinds),
+            "undescribed": sorted(self._undescribed),
         }
 
     def put(self, object_key: str, nodes: Sequence[Mapping[str, Any]]) -> None:
         """Count an object with the nodes that are shown of it, none where it is not shown (any more)."""
         was = self._counted.pop(object_key, None)
-        now = (len(nodes), tuple(told["policy"] for node in nodes for told in node["policies"])) if nodes else None
+        now = (len(nodes), tuple(_policies(nodes))) if nodes else None
         if now is not None:
             self._counted[object_key] = now
         if was != now:
             self._add(object_key, was, -1)
             self._add(object_key, now, 1)
 
-    def _add(self, object_key: str, counted: tuple[int, tuple[str, ...]] | None, sign: int) -> None:
+    def _add(self, object_key: str, counted: tuple[int, tuple[tuple[str, bool], ...]] | None, sign: int) -> None:
         if counted is None:
             return
         nodes, policies = counted
@@ -48,9 +53,17 @@ class Counts:
         _count(self._kinds, key.type_id, sign)
         if key.namespace != CLUSTER:
             _count(self._namespaces, key.namespace, sign)
-        for policy in policies:
+        for policy, is_described in policies:
             _count(self.policies, policy, sign)
             _count(self._policy_kinds, parse_key(policy).type_id, sign)
+            if not is_described:
+                _count(self._undescribed, parse_key(policy).type_id, sign)
+
+
+def _policies(nodes: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, bool]]:
+    for node in nodes:
+        for told in node["policies"]:
+            yield told["policy"], told.get("reason") != "NotDescribed"
 
 
 def _count(counter: Counter[str], name: str, sign: int) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import structlog
 
-from bridge.answers.statuses import condition_groups
+from bridge.answers.statuses import condition_groups, differences
 from bridge.answers.trees import outcomes_of
 from bridge.model.notice import Notice
 from bridge.opa.client import Opa
@@ -230,7 +230,9 @@ class Drawing:
 
 
 def _told(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """A policy as it is told: the conditions that it should show, each once for all ancestors that agree."""
+    """A policy as it is told: the conditions that it should show, each once for all ancestors that agree, and where its
+    controllers report otherwise.
+    """
     conditions: list[dict[str, str]] = []
     for group in condition_groups(entry):
         for condition in group:
@@ -242,4 +244,5 @@ def _told(entry: Mapping[str, Any]) -> dict[str, Any]:
         "mode": entry["mode"],
         "outcomes": outcomes_of(dict(entry)),
         "conditions": conditions,
+        "differences": differences(entry),
     }

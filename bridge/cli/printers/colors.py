@@ -22,6 +22,8 @@ _WORDS = {
     "error:": "bad",
     "missing": "bad",
     "Observe": "dim",
+    "differs": "bad",
+    "outdated": "dim",
 }
 _PATTERN = re.compile(
     r"(?<![\w/.-])(" + "|".join(map(re.escape, sorted(_WORDS, key=len, reverse=True))) + r")(?![\w/-])"

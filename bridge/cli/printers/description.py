@@ -30,6 +30,7 @@ def _blocks(found: Description, wide: bool) -> Iterator[Table | str]:
     yield from _titled("Conditions", _conditions(found.object))
     if found.status is not None:
         yield from _titled("Status as the bridge computes it", _wanted(found.status))
+        yield from _titled("Reports that differ", _differing(found.status))
     if found.impact is not None:
         for table in impact_tables(found.impact, wide):
             yield from _titled("", table)
@@ -120,6 +121,12 @@ def _wanted(status: Entry) -> Table:
         for one in group
     ]
     return Table(columns, list(dict.fromkeys(map(tuple, rows))))
+
+
+def _differing(status: Entry) -> Table:
+    from bridge.answers.statuses import differences
+
+    return Table([Column("DIFFERENCE", long=True)], [[text] for text in differences(status)])
 
 
 def _attached(policies: Sequence[Entry]) -> Table:

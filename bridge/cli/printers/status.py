@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bridge.answers.statuses import told
+from bridge.answers.statuses import differences, told
 from bridge.answers.targets import short_key
 from bridge.cli.printers.effective import name_of
 from bridge.cli.printers.table import Column, Table
@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 def status_tables(answer: Statuses, wide: bool = False) -> list[Table]:
-    """A row for each policy and, where its kind keeps its status by ancestor, for each ancestor."""
+    """A row for each policy and, where its kind keeps its status by ancestor, for each ancestor.
+
+    Of policies that are only observed, what their controllers report, and a second table of where that differs.
+    """
     message = Column("MESSAGE", long=True, cut=not wide)
     policies = Table(
         [
@@ -26,6 +29,7 @@ def status_tables(answer: Statuses, wide: bool = False) -> list[Table]:
             Column("ANCESTOR"),
             Column("ACCEPTED", painted=True),
             Column("PROGRAMMED", painted=True),
+            Column("REPORTED", painted=True),
             message,
         ],
         [row for entry in answer.policies for row in _policy_rows(entry, wide)],
@@ -38,8 +42,18 @@ def status_tables(answer: Statuses, wide: bool = False) -> list[Table]:
             for place, condition in told(entry)
         ],
     )
+    differing = Table(
+        [Column("POLICY"), Column("KIND"), Column("DIFFERENCE", long=True)],
+        [[name_of(key), key.type_id if wide else key.kind, text] for key, text in _differing(answer)],
+    )
     # Observe is what has to be marked; that a status is written goes without saying.
-    return [policies.without_empty("MODE", "ANCESTOR"), affected]
+    return [policies.without_empty("MODE", "ANCESTOR", "REPORTED"), affected, differing]
+
+
+def _differing(answer: Statuses) -> Iterator[tuple[Key, str]]:
+    for entry in answer.policies:
+        for text in differences(entry):
+            yield parse_key(entry["policy"]), text
 
 
 def _policy_rows(entry: Mapping[str, Any], wide: bool) -> Iterator[Sequence[str]]:
@@ -49,26 +63,35 @@ def _policy_rows(entry: Mapping[str, Any], wide: bool) -> Iterator[Sequence[str]
     # Ancestors are for the wide table and for policies that have several; one is mostly the target itself.
     ancestors = entry.get("ancestors")
     if ancestors is None:
-        yield [name_of(key), kind, mode, "", *_told(entry["conditions"])]
+        yield [name_of(key), kind, mode, "", *_told(entry["conditions"], entry)]
         return
     for ancestor in ancestors:
         shown = _ancestor(ancestor["ancestorRef"]) if wide or len(ancestors) > 1 else ""
-        yield [name_of(key), kind, mode, shown, *_told(ancestor["conditions"])]
+        yield [name_of(key), kind, mode, shown, *_told(ancestor["conditions"], entry)]
     if not ancestors:
-        yield [name_of(key), kind, mode, "", "", "", ""]
+        yield [name_of(key), kind, mode, "", "", "", _reported(entry), ""]
 
 
-def _told(conditions: Sequence[Mapping[str, Any]]) -> tuple[str, str, str]:
-    """Accepted, the reason of Programmed (or of what stands for it), and the message that matters more."""
+def _reported(entry: Mapping[str, Any]) -> str:
+    """What the controllers of a policy report, a word each, marked where it is old or contradicts the bridge."""
+    marks = {
+        one["says"] + (" (outdated)" if one["outdated"] else " (differs)" if "difference" in one else ""): None
+        for one in entry.get("reported", ())
+    }
+    return ", ".join(marks)
+
+
+def _told(conditions: Sequence[Mapping[str, Any]], entry: Mapping[str, Any]) -> tuple[str, str, str, str]:
+    """Accepted, the reason of Programmed (or of what stands for it), the reports, and the message that matters more."""
     by_type = {condition["type"]: condition for condition in conditions}
     accepted = by_type.get("Accepted", {"status": "", "reason": "", "message": ""})
     outcomes = [condition for condition in conditions if condition["type"] != "Accepted"]
     if not outcomes:
-        return accepted["status"], "", f"{accepted['reason']}: {accepted['message']}"
+        return accepted["status"], "", _reported(entry), f"{accepted['reason']}: {accepted['message']}"
     message = "; ".join(condition["message"] for condition in outcomes)
     if "but not for" in accepted["message"]:  # some of its targets were refused, which must not be lost
         message = f"{accepted['message']}; {message}"
-    return accepted["status"], ", ".join(condition["reason"] for condition in outcomes), message
+    return accepted["status"], ", ".join(condition["reason"] for condition in outcomes), _reported(entry), message
 
 
 def _ancestor(reference: Mapping[str, str]) -> str:

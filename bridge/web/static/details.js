@@ -162,17 +162,29 @@ function reachPart(title, keys) {
 
 async function policyBody(key, topology) {
   const targets = topology.attachedTo(key);
+  if (topology.policy(key)?.reason === "NotDescribed") return [attachedToPart(targets), undescribedPart(key)];
   const [status, impact] = await Promise.all([query("status", { policies: [key] }), query("impact", { policy: key, limit: COMPARED })]);
   const routes = topology.routesAround(impact.scopes.filter((scope) => topology.has(scope)));
   return [
-    h("section", {}, h("h4", {}, "Attached to"),
-      targets.length ? h("ul", { class: "reach" }, targets.map((target) => h("li", {}, nodeLink(target)))) : h("p", { class: "quiet" }, "No object that exists.")),
+    attachedToPart(targets),
     outcomesPart(impact.counts),
     reachPart("Routes that it reaches", reachedRoutes(impact, topology, routes)),
     conditionsPart(status[0]),
+    reportsPart(status[0]),
     reachPart("Effective targets", impact.scopes),
     withoutPart(impact),
   ];
+}
+
+function attachedToPart(targets) {
+  return h("section", {}, h("h4", {}, "Attached to"),
+    targets.length ? h("ul", { class: "reach" }, targets.map((target) => h("li", {}, nodeLink(target)))) : h("p", { class: "quiet" }, "No object that exists."));
+}
+
+function undescribedPart(key) {
+  return h("section", {}, h("h4", {}, "Unknown policy"),
+    h("p", {}, `No policy kind describes ${kindName(parts(key).type)}, so the policy has no effect here. Describe the kind with a PolicyKind; `,
+      h("code", {}, "bridge init policykind --from-crd"), " guesses one from the CRD."));
 }
 
 /** Routes on the way to, or at, the effective targets: not those that merely share a backend with one. */
@@ -185,14 +197,26 @@ function reachedRoutes(impact, topology, routes) {
 function conditionsPart(status) {
   const groups = status?.conditions ? [{ conditions: status.conditions }] : status?.ancestors ?? [];
   if (!groups.length) return null;
-  return h("section", {}, h("h4", {}, "Status"),
-    groups.map(({ ancestorRef, conditions }) => [
-      ancestorRef && h("p", { class: "quiet" }, `${ancestorRef.kind ?? ""} ${ancestorRef.name}${ancestorRef.sectionName ? `#${ancestorRef.sectionName}` : ""}`),
-      h("dl", { class: "conditions" }, conditions.map(({ type, status: value, reason, message }) => [
-        h("dt", {}, type), h("dd", {}, h("strong", {}, `${value} · ${reason}`), h("span", {}, message)),
-      ])),
+  return h("section", {}, h("h4", {}, status.reported ? "Status by the bridge" : "Status"),
+    groups.map(({ ancestorRef, conditions }) => [ancestorRef && h("p", { class: "quiet" }, ancestorName(ancestorRef)), conditionList(conditions)]));
+}
+
+/** What the controllers of a policy that is only observed report, beside the bridge's own verdict. */
+function reportsPart(status) {
+  if (!status?.reported) return null;
+  return h("section", { class: "reports" }, h("h4", {}, "Status by its controller"),
+    status.reported.map(({ controllerName, ancestorRef, conditions, outdated, difference }) => [
+      h("p", { class: "quiet" }, [controllerName, ancestorRef && ancestorName(ancestorRef)].filter(Boolean).join(" · "), outdated && " · of an older generation"),
+      difference && h("p", { class: "differs refused" }, h("span", { class: "sign", "aria-hidden": "true" }, "≠"), ` ${difference}`),
+      conditionList(conditions),
     ]));
 }
+
+const ancestorName = ({ kind, name, sectionName }) => `${kind ?? "Gateway"} ${name}${sectionName ? `#${sectionName}` : ""}`;
+
+const conditionList = (conditions) => h("dl", { class: "conditions" }, conditions.map(({ type, status: value, reason, message }) => [
+  h("dt", {}, type), h("dd", {}, h("strong", {}, `${value} · ${reason}`), h("span", {}, message)),
+]));
 
 function outcomesPart({ scopes, compared, outcomes }) {
   const counted = Object.entries(outcomes).filter(([, count]) => count > 0);

@@ -52,15 +52,17 @@ export class Filters {
   draw(topology, wire) {
     const facets = topology.facets(wire.facets);
     if (!wire.isWhole) for (const counts of Object.values(facets)) for (const name of counts.keys()) counts.set(name, undefined);
-    const now = JSON.stringify([[...facets.kinds], [...facets.namespaces], [...facets.policyKinds], this.#narrowed]);
+    const now = JSON.stringify([[...facets.kinds], [...facets.namespaces], [...facets.policyKinds], [...facets.undescribed], this.#narrowed]);
     if (now === this.#facets) return;
     this.#facets = now;
     const { namespaces, hiddenKinds, hiddenPolicyKinds } = this.#filters;
     const kinds = [...facets.kinds].sort(([one], [other]) => byName(one, other));
     fill(byId("filter-kinds"), kinds.map(([kind, count]) => box(kind, count, !hiddenKinds.has(kind), (on) => this.#set(hiddenKinds, kind, !on))));
-    const policyKinds = [...facets.policyKinds].sort(([one], [other]) => byName(kindName(one), kindName(other)));
-    fill(byId("filter-policy-kinds"), policyKinds.map(([type, count]) =>
-      box(kindName(type), count, !hiddenPolicyKinds.has(type), (on) => this.#set(hiddenPolicyKinds, type, !on), type)));
+    const boxes = (types) => [...types].sort(([one], [other]) => byName(kindName(one), kindName(other))).map(([type, count]) =>
+      box(kindName(type), count, !hiddenPolicyKinds.has(type), (on) => this.#set(hiddenPolicyKinds, type, !on), type));
+    fill(byId("filter-policy-kinds"), boxes(facets.policyKinds));
+    byId("undescribed").hidden = facets.undescribed.size === 0;
+    fill(byId("filter-undescribed"), boxes(facets.undescribed));
     this.#namespaces([...facets.namespaces].sort(([one], [other]) => byName(one, other)), namespaces);
   }
 

@@ -157,7 +157,8 @@ async function follow() {
 }
 
 function refreshed() {
-  assign(topology.facets(wire.facets).policyKinds.keys());
+  const { policyKinds, undescribed } = topology.facets(wire.facets);
+  assign([...policyKinds.keys(), ...undescribed.keys()]);
   requestBox.offer(topology);
   draw();
 }

@@ -5,6 +5,7 @@ const WORDS = {
   PartiallyProgrammed: { sign: "◐", word: "partly overridden", tone: "partly" },
   Overridden: { sign: "○", word: "overridden", tone: "overridden" },
   Refused: { sign: "✕", word: "not accepted", tone: "refused" },
+  Differs: { sign: "≠", word: "reported otherwise", tone: "refused" },
   Unknown: { sign: "·", word: "reaches nothing", tone: "idle" },
 };
 

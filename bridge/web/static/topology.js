@@ -111,11 +111,15 @@ export class Topology {
     return [...found].sort(byName);
   }
 
-  /** Numbers for filters by name: {kinds, namespaces, policyKinds}. `known`: names that may be missing among the nodes. */
+  /**
+   * Numbers for filters by name: {kinds, namespaces, policyKinds, undescribed}; the latter two have all kinds of policies
+   * between them. `known`: names that may be missing among the nodes.
+   */
   facets(known) {
     const kinds = new Map();
     const namespaces = new Map(known.namespaces.map((name) => [name, 0]));
-    const policyKinds = new Map(known.policyKinds.map((name) => [name, 0]));
+    const undescribed = new Map(known.undescribed.map((name) => [name, 0]));
+    const policyKinds = new Map(known.policyKinds.filter((name) => !undescribed.has(name)).map((name) => [name, 0]));
     for (const node of this.nodes.values()) {
       const { kind, namespace, section } = parts(node.key);
       const named = section ? node.level : kind;
@@ -124,10 +128,12 @@ export class Topology {
     }
     for (const policy of this.targets.keys()) {
       const { type, namespace } = parts(policy);
-      policyKinds.set(type, (policyKinds.get(type) ?? 0) + 1);
+      const kindsOfIt = this.policy(policy).reason === "NotDescribed" ? undescribed : policyKinds;
+      kindsOfIt.set(type, (kindsOfIt.get(type) ?? 0) + 1);
       if (namespace && !namespaces.has(namespace)) namespaces.set(namespace, 0);
     }
-    return { kinds, namespaces, policyKinds };
+    for (const type of undescribed.keys()) policyKinds.delete(type);
+    return { kinds, namespaces, policyKinds, undescribed };
   }
 }
 

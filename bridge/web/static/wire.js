@@ -7,7 +7,7 @@ export class Wire {
   #users = new Map(); // policy -> Set of the nodes that tell of it
   revision = "";
   total = 0; // nodes that there are
-  facets = { namespaces: [], kinds: [], policyKinds: [] }; // of all nodes
+  facets = { namespaces: [], kinds: [], policyKinds: [], undescribed: [] }; // of all nodes
   isWhole = false; // whether every node that there is has been told
 
   /** A whole topology document: a list of nodes. */
@@ -73,16 +73,18 @@ export class Wire {
     return this.#policies.has(key);
   }
 
-  /** Policies that want a look: [{policy, tone, reason}], those that are not accepted first. */
+  /** Policies that want a look: [{policy, outcome, reason, message}], those whose controllers contradict the bridge first. */
   troubled() {
+    const differing = [];
     const refused = [];
     const overridden = [];
-    for (const [policy, { outcomes, conditions }] of this.#policies) {
+    for (const [policy, { outcomes, conditions, differences }] of this.#policies) {
+      if (differences.length) differing.push({ policy, outcome: "Differs", reason: "reported otherwise", message: differences.join("; ") });
       const not = conditions.find(({ type, status }) => type === "Accepted" && status === "False");
       if (not) refused.push({ policy, outcome: "Refused", reason: not.reason, message: not.message });
       else if (overall(outcomes) === "Overridden") overridden.push({ policy, outcome: "Overridden" });
     }
-    return [...refused, ...overridden];
+    return [...differing, ...refused, ...overridden];
   }
 
   #read(key) {

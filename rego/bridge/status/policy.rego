@@ -8,17 +8,19 @@ import data.bridge.lookup
 # description: |
 #   The status that a policy should show, `{policy, policyKind, mode, controllerName?, conditions, types}`; `types` are the
 #   condition types that are ours. Where the kind keeps it by ancestor, `{…, ancestors, unreported}`: the entries, and the
-#   places `[object, place]` of ancestors for which there is no room. Accepted=False carries no outcome (semantics S1).
-of_policy(policy_key, tallies) := object.union(
-	_about(policy_key),
-	{"conditions": conditions(policy_key, tallies), "types": sort(policy_types)},
-) if {
-	kinds.of_policy(policy_key).statusShape == "Conditions"
+#   places `[object, place]` of ancestors for which there is no room. Accepted=False carries no outcome (semantics S1). `reported`
+#   is what other controllers report of a policy that is only observed; see `reported`.
+of_policy(policy_key, tallies) := object.union(entry, {"reported": reports |
+	entry.mode == "Observe"
+	reports := reported(policy_key, entry)
+	count(reports) > 0
+}) if {
+	entry := object.union(_about(policy_key), _shaped(policy_key, tallies, kinds.of_policy(policy_key).statusShape))
 }
 
-of_policy(policy_key, tallies) := object.union(_about(policy_key), ancestors(policy_key, tallies)) if {
-	kinds.of_policy(policy_key).statusShape == "Ancestors"
-}
+_shaped(policy_key, tallies, "Conditions") := {"conditions": conditions(policy_key, tallies), "types": sort(policy_types)}
+
+_shaped(policy_key, tallies, "Ancestors") := ancestors(policy_key, tallies)
 
 _about(policy_key) := object.union(
 	{"policy": policy_key, "policyKind": keys.parse(policy_key).type, "mode": kind.mode},

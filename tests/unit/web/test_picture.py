@@ -107,6 +107,7 @@ def test_what_is_looked_for_comes_with_all_above_it() -> None:
         "namespaces": ["infra", "shop"],
         "kinds": ["core/Service", "g/Class", "g/Gateway", "g/Route"],
         "policyKinds": ["x/P"],
+        "undescribed": [],
     }
 
 
@@ -134,7 +135,20 @@ def test_what_is_counted_is_what_is_shown(puts: list[tuple[str, tuple[bool, set[
         "namespaces": sorted({parse_key(key).namespace for key in shown} - {"-"}),
         "kinds": sorted({parse_key(key).type_id for key in shown}),
         "policyKinds": ["x/P"] if any(picture.policies_at(key) for key in shown) else [],
+        "undescribed": [],
     }
+
+
+def test_kinds_of_undescribed_policies_are_counted_by_themselves() -> None:
+    picture = _picture()
+    entry = _entry([ROUTE, RULE], [[LISTENER, ROUTE]], policies=[POLICY])
+    unknown = {"policy": "x/Q/shop/q", "policyKind": "x/Q", "accepted": False, "reason": "NotDescribed"}
+    entry["nodes"][RULE]["policies"] = [unknown]
+    picture.put(ROUTE, entry)
+    assert picture.counts.facets["policyKinds"] == ["x/P", "x/Q"]
+    assert picture.counts.facets["undescribed"] == ["x/Q"]
+    picture.put(ROUTE, None)
+    assert picture.counts.facets["undescribed"] == []
 
 
 def test_names_that_are_not_keys_are_left_out_and_the_rest_is_shown() -> None:

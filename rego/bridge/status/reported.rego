@@ -1,0 +1,79 @@
+package bridge.status
+
+import data.bridge.lib.keys
+import data.bridge.lookup
+
+# METADATA
+# description: |
+#   What the controllers of an observed kind report of a policy, beside the bridge's own `entry` of its status:
+#   `{controllerName?, ancestorRef?, conditions, says, outdated, difference?}` for each entry of status.ancestors, and one for
+#   status.conditions. `says` is the report in a word, `difference` explains where it contradicts the bridge's verdict. A report
+#   of an older generation of the policy is `outdated`, and not compared (semantics S5).
+reported(policy_key, entry) := [object.union_n([report, {"says": word(report.conditions), "outdated": outdated}, differing]) |
+	some report in _reports(policy_key)
+	outdated := _is_outdated(policy_key, report.conditions)
+	differing := {"difference": text |
+		not outdated
+		text := difference(report, _verdicts_beside(policy_key, report, entry))
+	}
+]
+
+_reports(policy_key) := array.concat(
+	[{"conditions": conditions} |
+		conditions := _readable_conditions(object.get(lookup.get(policy_key), ["status", "conditions"], []))
+		count(conditions) > 0
+	],
+	[object.union({"controllerName": shown.controllerName, "conditions": conditions}, _ancestor_ref(shown)) |
+		some shown in array.slice(_current_ancestors(policy_key), 0, ancestor_bound)
+		is_string(shown.controllerName)
+		conditions := _readable_conditions(object.get(shown, "conditions", []))
+		count(conditions) > 0
+	],
+)
+
+_ancestor_ref(shown) := {"ancestorRef": object.filter(shown.ancestorRef, ["group", "kind", "namespace", "name", "sectionName"])} if {
+	is_string(shown.ancestorRef.name)
+} else := {}
+
+# A folder holds what somebody wrote: conditions that could not be in a cluster are left out.
+_readable_conditions(conditions) := [object.union(_no_texts, object.filter(condition, _condition_fields)) |
+	is_array(conditions)
+	some condition in conditions
+	every field in ["type", "status"] {
+		is_string(condition[field])
+	}
+	every field in ["reason", "message"] {
+		is_string(object.get(condition, field, ""))
+	}
+]
+
+_no_texts := {"reason": "", "message": ""}
+
+_condition_fields := ["type", "status", "reason", "message", "observedGeneration"]
+
+_is_outdated(policy_key, conditions) if {
+	generation := lookup.get(policy_key).metadata.generation
+	some condition in conditions
+	condition.observedGeneration < generation
+} else := false
+
+# The conditions of the bridge at the ancestor of a report: at the same section, else the same object, else everywhere.
+_verdicts_beside(_, _, entry) := [entry.conditions] if entry.conditions
+
+_verdicts_beside(policy_key, report, entry) := [groups |
+	wanted := _place(policy_key, object.get(report, "ancestorRef", {}))
+	some groups in [
+		[own.conditions | some own in entry.ancestors; _place(policy_key, own.ancestorRef) == wanted],
+		[own.conditions | some own in entry.ancestors; object.remove(_place(policy_key, own.ancestorRef), ["sectionName"]) == object.remove(wanted, ["sectionName"])],
+		[own.conditions | some own in entry.ancestors],
+	]
+	count(groups) > 0
+][0] if {
+	entry.ancestors
+}
+
+# An ancestorRef with the defaults of Gateway API.
+_place(policy_key, ref) := object.union(
+	{"group": keys.gateway_api, "kind": "Gateway", "namespace": keys.parse(policy_key).namespace, "sectionName": ""},
+	ref,
+)

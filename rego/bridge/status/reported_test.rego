@@ -1,0 +1,140 @@
+package bridge.status_test
+
+import data.bridge.status
+import data.bridge.testing
+
+_zone := "example.com/ZonePolicy/shop/warm"
+
+_zone_kind(fields) := testing.policykind(object.union({"group": "example.com", "kind": "ZonePolicy", "effectiveTarget": "Rule"}, fields))
+
+_zone_policy(shown) := object.union(_policy, {"kind": "ZonePolicy", "metadata": {"generation": 3}, "status": shown})
+
+_says(type, status, reason) := {"type": type, "status": status, "reason": reason, "message": "by the vendor"}
+
+_entry_of(shown, ancestor) := {
+	"controllerName": "vendor.example.com/controller",
+	"ancestorRef": ancestor,
+	"conditions": shown,
+}
+
+_public := {"name": "public", "namespace": "infra"}
+
+_reports(fields, shown, tallies) := object.get(found, "reported", []) if {
+	found := status.of_policy(_zone, tallies) with input as testing.changed([_zone_kind(fields), _zone_policy(shown)])
+}
+
+_difference(conditions, tallies) := object.get(report, "difference", "") if {
+	shown := {"ancestors": [_entry_of(conditions, _public)]}
+	report := _reports({"statusShape": "Ancestors"}, shown, tallies)[0]
+}
+
+_at_public(outcome, by) := {
+	"ancestor": "gateway.networking.k8s.io/Gateway/infra/public",
+	"targets": [testing.cart_route],
+	"outcome": outcome,
+	"by": by,
+	"count": 1,
+	"examples": ["a"],
+}
+
+# S5
+test_an_observed_policy_has_what_its_controller_reports if {
+	conditions := [_says("Accepted", "True", "Accepted")]
+	shown := {"ancestors": [_entry_of(conditions, _public)]}
+	_reports({"statusShape": "Ancestors"}, shown, [_at_public("Programmed", [])]) == [{
+		"controllerName": "vendor.example.com/controller",
+		"ancestorRef": _public,
+		"conditions": conditions,
+		"says": "Accepted",
+		"outdated": false,
+	}]
+}
+
+# S5
+test_conditions_without_ancestors_are_a_report_too if {
+	conditions := [_says("Accepted", "True", "Accepted"), _says("Enforced", "True", "Enforced")]
+	_reports({}, {"conditions": conditions}, [_everywhere]) == [{"conditions": conditions, "says": "Enforced", "outdated": false}]
+}
+
+# S5
+test_a_policy_that_the_bridge_manages_or_that_shows_nothing_has_no_reports if {
+	managed := {"mode": "Manage", "controllerName": "example.com/zones"}
+	_reports(managed, {"conditions": [_says("Accepted", "True", "Accepted")]}, [_everywhere]) == []
+	_reports({}, {}, [_everywhere]) == []
+}
+
+# S5
+test_a_report_that_contradicts_the_verdict_is_explained if {
+	every row in [
+		[[_says("Accepted", "False", "Conflicted")], [_at_public("Programmed", [])], "says Conflicted, the bridge says Programmed: "],
+		[[_says("Overridden", "True", "Overridden")], [_at_public("Programmed", [])], "says Overridden, the bridge says Programmed: "],
+		[[_says("Attached", "False", "Overridden")], [_at_public("Programmed", [])], "says Overridden, the bridge says Programmed: "],
+		[[_says("Enforced", "False", "Unknown")], [_at_public("Programmed", [])], "says Unknown, the bridge says Programmed: "],
+		[[_says("Attached", "True", "Merged")], [_at_public("Overridden", ["example.com/ZonePolicy/shop/b"])], "says Merged, the bridge says Overridden: "],
+		[[_says("Programmed", "True", "Programmed")], [], "says Programmed, the bridge says NoScope: "],
+	] {
+		[conditions, tallies, text] := row
+		startswith(_difference(conditions, tallies), concat(" ", ["vendor.example.com/controller", text]))
+	}
+}
+
+# S5
+test_a_report_that_agrees_or_says_less_is_no_difference if {
+	every row in [
+		[[_says("Accepted", "True", "Accepted")], [_at_public("Programmed", [])]],
+		[[_says("Accepted", "True", "Accepted")], [_at_public("Overridden", [])]],
+		[[_says("Overridden", "True", "Overridden")], [_at_public("Overridden", [])]],
+		[[_says("Overridden", "True", "Overridden")], [_at_public("PartiallyProgrammed", [])]],
+		[[_says("Merged", "True", "Merged")], [_at_public("Programmed", [])]],
+		[[_says("Accepted", "Unknown", "Pending")], [_at_public("Programmed", [])]],
+	] {
+		_difference(row[0], row[1]) == ""
+	}
+}
+
+# S5
+test_a_refusal_for_another_reason_of_the_specification_is_a_difference if {
+	refused := object.union(_zone_policy({"ancestors": [
+		_entry_of([_says("Accepted", "False", "Conflicted")], _public),
+		_entry_of([_says("Accepted", "False", "UnsupportedValue")], _public),
+	]}), {"spec": {"targetRefs": [_gone]}})
+	found := status.of_policy(_zone, []) with input as testing.changed([_zone_kind({"statusShape": "Ancestors"}), refused])
+	[object.get(report, "difference", "") | some report in found.reported] == [
+		"vendor.example.com/controller says Conflicted, the bridge says TargetNotFound: Target HTTPRoute shop/gone is not found",
+		"",
+	]
+}
+
+# S5
+test_a_report_of_an_older_generation_is_not_compared if {
+	old := object.union(_says("Accepted", "False", "Invalid"), {"observedGeneration": 2})
+	shown := {"ancestors": [_entry_of([old], _public)]}
+	[report] := _reports({"statusShape": "Ancestors"}, shown, [_at_public("Programmed", [])])
+	report.outdated
+	not report.difference
+}
+
+# S5
+test_a_report_is_compared_with_the_verdict_at_its_ancestor if {
+	conditions := [_says("Programmed", "True", "Programmed")]
+	shown := {"ancestors": [
+		_entry_of(conditions, _public),
+		_entry_of(conditions, {"name": "internal", "namespace": "infra", "sectionName": "http"}),
+	]}
+	internal := object.union(_at_public("Overridden", []), {"ancestor": "gateway.networking.k8s.io/Gateway/infra/internal"})
+	found := _reports({"statusShape": "Ancestors"}, shown, [_at_public("Programmed", []), internal])
+	[object.get(report, "difference", "") != "" | some report in found] == [false, true]
+}
+
+# S5
+test_a_status_that_makes_no_sense_is_no_report if {
+	every shown in [
+		"text",
+		{"conditions": {"a": "b"}, "ancestors": 7},
+		{"conditions": ["a", 3, null, {"type": 3, "status": "True"}, {"type": "Accepted", "status": "True", "reason": []}]},
+		{"ancestors": [null, "a", {"controllerName": 3}, {"controllerName": "a", "conditions": "b"}]},
+	] {
+		_reports({}, shown, [_everywhere]) == []
+		_reports({"statusShape": "Ancestors"}, shown, [_everywhere]) == []
+	}
+}
