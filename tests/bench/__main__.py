@@ -24,6 +24,7 @@ from tests.bench import (
     size,
     stacks,
     tenants,
+    vendors,
     wide,
 )
 from tests.bench.figures import FIGURES, figure, machine, progress
@@ -32,6 +33,7 @@ PARTS = {
     "opa": opa_alone.measure,
     "stacks": stacks.measure,
     "wide": wide.measure,
+    "vendors": vendors.measure,
     "requests": requests.measure,
     "analyze": analyzing.measure,
     "folder": folder.measure,

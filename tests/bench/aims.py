@@ -47,6 +47,7 @@ AIMS = (
     Aim("memory of OPA after the fill (MiB)", "memory_opa_after_fill", 300, _CLUSTER),
     Aim("a ConfigMap active, p50 (ms)", "config_map_in_force_p50", 400, {"others": 0}),
     Aim("webhook to OPA's own webhook, p50 at 16 clients", "admission_to_opa_webhook_p50", 1.6, {"clients": 16}),
+    Aim("ten vendors' kinds to one kind, the worst of five", "vendors_to_one_kind", 1.3, {"routes": ROUTES}),
     Aim("a Gateway policy over all routes to one batched query", "wide_change_to_batched_query_ratio", 2.5, _CLUSTER),
 )
 
