@@ -230,9 +230,7 @@ class Drawing:
 
 
 def _told(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """A policy as it is told: the conditions that it should show, each once for all ancestors that agree, and where its
-    controllers report otherwise.
-    """
+    """A policy as it is told: the conditions that it should show, each once, and where its controllers differ."""
     conditions: list[dict[str, str]] = []
     for group in condition_groups(entry):
         for condition in group:

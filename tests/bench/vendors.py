@@ -64,7 +64,7 @@ KINDS = (
     Kind(_KUADRANT, "AuthPolicy", _ISTIO_CLASS, {"rules": {"authentication": {"users": {"anonymous": {}}}}}),
     Kind(_NGINX, "ClientSettingsPolicy", _NGINX_CLASS, {"body": {"maxSize": "10m"}}),
     Kind(_NGINX, "ProxySettingsPolicy", _NGINX_CLASS, {"timeout": {"read": "9s"}}),
-    Kind("gateway.kgateway.dev/v1alpha1", "TrafficPolicy", "kgateway.dev/kgateway", {"buffer": {"maxRequestSize": "1Mi"}}),
+    Kind("gateway.kgateway.dev/v1alpha1", "TrafficPolicy", "kgateway.dev/kgateway", {"timeouts": {"request": "5s"}}),
     Kind("gateway.solo.io/v1", "RouteOption", "solo.io/gloo-gateway", {"options": {"prefixRewrite": "/"}}),
 )
 ONE = KINDS[3]  # its policies count below every Gateway
@@ -75,12 +75,13 @@ async def measure(routes: int) -> None:
     load = Load(routes)
     many = await _measured(load, KINDS)
     one = await _measured(load, (ONE,))
+    more = {"kinds": len(KINDS), "routes": routes, "where": WHERE}
     for name in _NAMES:
-        figure("vendors_to_one_kind", many[name] / one[name], "ratio", of=name, kinds=len(KINDS), routes=routes, where=WHERE)
+        figure("vendors_to_one_kind", many[name] / one[name], "ratio", of=name, **more)
 
 
 async def _measured(load: Load, kinds: tuple[Kind, ...]) -> dict[str, float]:
-    """The figures of this many kinds: seconds of OPA's processor time for the fill and all statuses, else OPA's p50 in ms."""
+    """The figures of these kinds: OPA's processor time for the fill and for all statuses, else OPA's p50 in ms."""
     progress(f"{load.routes:,} policies of {len(kinds)} kinds")
     found: dict[str, float] = {}
     more = {"kinds": len(kinds), "routes": load.routes, "where": WHERE}
@@ -124,12 +125,13 @@ def _check(policies: list[dict[str, Any]], load: Load) -> None:
 def _objects(load: Load, kinds: tuple[Kind, ...]) -> Iterator[Object]:
     """The load below Gateways of the kinds' controllers: every Gateway has the policies of one kind."""
     yield from (kind.crd() for kind in kinds)
-    for kind in dict.fromkeys(kind.controller for kind in KINDS):
-        yield _class(kind)
+    for controller in dict.fromkeys(kind.controller for kind in KINDS):
+        yield _class(controller)
     for obj in load.bases():
         if obj["kind"] == "Gateway":
             number = int(obj["metadata"]["name"].rpartition("-")[2])
-            yield {**obj, "spec": {**obj["spec"], "gatewayClassName": _class_name(KINDS[number % len(KINDS)].controller)}}
+            controller = KINDS[number % len(KINDS)].controller
+            yield {**obj, "spec": {**obj["spec"], "gatewayClassName": _class_name(controller)}}
         else:
             yield obj
     yield from load.http_routes()

@@ -94,10 +94,13 @@ test_a_report_that_agrees_or_says_less_is_no_difference if {
 
 # S5
 test_a_refusal_for_another_reason_of_the_specification_is_a_difference if {
-	refused := object.union(_zone_policy({"ancestors": [
-		_entry_of([_says("Accepted", "False", "Conflicted")], _public),
-		_entry_of([_says("Accepted", "False", "UnsupportedValue")], _public),
-	]}), {"spec": {"targetRefs": [_gone]}})
+	refused := object.union(
+		_zone_policy({"ancestors": [
+			_entry_of([_says("Accepted", "False", "Conflicted")], _public),
+			_entry_of([_says("Accepted", "False", "UnsupportedValue")], _public),
+		]}),
+		{"spec": {"targetRefs": [_gone]}},
+	)
 	found := status.of_policy(_zone, []) with input as testing.changed([_zone_kind({"statusShape": "Ancestors"}), refused])
 	[object.get(report, "difference", "") | some report in found.reported] == [
 		"vendor.example.com/controller says Conflicted, the bridge says TargetNotFound: Target HTTPRoute shop/gone is not found",
@@ -123,7 +126,7 @@ test_a_report_is_compared_with_the_verdict_at_its_ancestor if {
 	]}
 	internal := object.union(_at_public("Overridden", []), {"ancestor": "gateway.networking.k8s.io/Gateway/infra/internal"})
 	found := _reports({"statusShape": "Ancestors"}, shown, [_at_public("Programmed", []), internal])
-	[object.get(report, "difference", "") != "" | some report in found] == [false, true]
+	[startswith(object.get(report, "difference", ""), "vendor") | some report in found] == [false, true]
 }
 
 # S5
