@@ -4,11 +4,10 @@ package bridge.status
 # description: |
 #   Where a controller's report contradicts the bridge: what each of them says, and why the bridge says so. Undefined where one of
 #   the bridge's `verdicts` (lists of conditions) agrees with the report (semantics S5).
-difference(report, verdicts) := fit(sprintf("%s says %s, the bridge says %s: %s", [
+difference(report, verdicts) := fit(sprintf("%s says %s, the bridge says %s", [
 	object.get(report, "controllerName", "the status"),
-	word(report.conditions),
-	word(verdicts[0]),
-	_deciding(verdicts[0]).message,
+	_explained(report.conditions),
+	_explained(verdicts[0]),
 ])) if {
 	count(verdicts) > 0
 	every own in verdicts {
@@ -88,6 +87,18 @@ word(conditions) := reason if {
 	reason := _deciding(conditions).reason
 	reason != ""
 } else := sprintf("%s=%s", [_deciding(conditions).type, _deciding(conditions).status])
+
+# The word, and why the policy has no effect where it has none.
+_explained(conditions) := sprintf("%s (%s)", [word(conditions), message]) if {
+	not _has_effect(_deciding(conditions))
+	message := _deciding(conditions).message
+	message != ""
+} else := word(conditions)
+
+_has_effect(condition) if {
+	condition.status == "True"
+	condition.type != "Overridden"
+}
 
 # The condition that says most of a policy.
 _deciding(conditions) := [condition |
