@@ -28,6 +28,7 @@ _SHORT_NAMES = {
 _ROUTES = tuple(
     f"gateway.networking.k8s.io/{kind}" for kind in ("HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute", "UDPRoute")
 )
+_NAMED = 3  # kinds that a suggestion names
 _NEAR = 0.6  # the least likeness of a suggestion, as difflib has it
 _GROUPS = {"routes": _ROUTES, "route": _ROUTES}
 _LIKELY = (*_ROUTES, "gateway.networking.k8s.io/Gateway", "core/Service", "gateway.networking.k8s.io/GatewayClass")
@@ -55,19 +56,34 @@ def resolve_kind(text: str, types: Mapping[str, Sequence[str]], what: str) -> st
 
 
 def suggest_kinds(text: str, types: Mapping[str, Sequence[str]]) -> str:
-    """The end of a message: the most similar kinds first or, of few kinds, all."""
+    """The end of a message: the kind's own group, else the most similar kinds first or, of few kinds, all."""
     wanted = text.lower()
+    if of_other_groups := _of_other_groups(wanted, types):
+        kind, group = of_other_groups[0].rpartition("/")[2], either([_group(type_id) for type_id in of_other_groups])
+        return f"; {kind} is of the group {group}"
     likeness = {
         type_id: max(_likeness(wanted, spelling) for spelling in _spellings(type_id, names))
         for type_id, names in types.items()
     }
     near = [type_id for type_id, found in likeness.items() if found >= _NEAR]
-    kinds = sorted(near, key=lambda type_id: (-likeness[type_id], _likely(type_id), type_id))[:3]
+    kinds = sorted(near, key=lambda type_id: (-likeness[type_id], _likely(type_id), type_id))[:_NAMED]
     if kinds:
         return f"; did you mean {either(_shortest(kinds, types))}?"
     if not types:
         return "; there are none at all"
     return f"; there are {', '.join(_shortest(sorted(types), types))}" if len(types) <= 6 else ""
+
+
+def _of_other_groups(wanted: str, types: Mapping[str, Sequence[str]]) -> list[str]:
+    """The types that a text means but for its group, `GROUP/KIND` or `KIND.GROUP`."""
+    group, _, word = wanted.partition("/")
+    if not word:
+        word, _, group = wanted.partition(".")
+    return match_kinds(word, types)[:_NAMED] if group and word else []
+
+
+def _group(type_id: str) -> str:
+    return type_id.partition("/")[0]
 
 
 def _likeness(wanted: str, spelling: str) -> float:

@@ -26,6 +26,10 @@ DEFAULT_MEMORY = 384 * MEBIBYTE  # 100 modules of 20 rules with their tests use 
 _SOFT_SHARE = 0.8  # of the bound: from here on Go collects garbage as often as it can
 # How Go's runtime ends when it gets no memory; its SIGSEGV is that of a nil pointer from a failed allocation.
 _OUT_OF_MEMORY = re.compile(rb"^(fatal error|SIGSEGV): ", re.MULTILINE)
+_PARSE_ERROR = "rego_parse_error"
+# What OPA 1.0 and newer say of Rego that was written for OPA 0.x.
+_OLD_REGO = re.compile("`(if|contains)` keyword is required")
+_REWRITE = "if this is Rego for OPA before 1.0, rewrite it with `opa fmt --write --rego-v1 FILE`"
 # Codes of what says nothing of the modules for certain: a machine that was busy, an `opa` that was killed.
 _LATE, _FAILED = "timeout", "opa_failed"
 PASSING = frozenset({_LATE, _FAILED})
@@ -103,7 +107,9 @@ class Checker:
             return [] if status == 0 else [self._explained(finding) for finding in _findings(output, errors, names)]
 
     def _explained(self, finding: Finding) -> Finding:
-        """A function that we take away is not `undefined` to a person who knows it from OPA."""
+        """Old Rego can be rewritten; a function that we take away is not `undefined` to a person who knows it of OPA."""
+        if finding.code == _PARSE_ERROR and _OLD_REGO.search(finding.message):
+            return finding._replace(message=f"{finding.message}: {_REWRITE}")
         name = finding.message.removeprefix("undefined function ")
         if name == finding.message or name not in self._refused:
             return finding

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from collections.abc import Set as AbstractSet
@@ -17,13 +18,16 @@ from bridge.kube.explaining import explain_access
 from bridge.kube.listwatch import EXPIRED, INTERRUPTED, list_and_watch
 from bridge.kube.pace import Pace
 from bridge.model.changes import Change, Listed, Listing, Mended, Trouble
+from bridge.model.keys import CORE
 from bridge.model.selection import EVERYTHING, Selection
-from bridge.model.types import ResourceType
+from bridge.model.types import ResourceType, regular_plural
 
 _ROOM = 64  # changes that may wait for the reader; then the watches wait too
 _FIRST_POLL = 0.2  # seconds until a missing type is looked for again; the waits double
 _LONGEST_WITHOUT_ANSWER = 1.0  # seconds, so that a server's return is noticed soon
 _AFTER_LOSS = 0.5  # seconds: discovery follows a CRD with a delay
+_CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+_LONGEST_ESTABLISHING = 10.0  # seconds from a look at a CRD until the API server serves its type
 _STANDARD_PACE = Pace()
 FIRST = "first"  # of a type
 AGAIN = "served-again"  # the type was gone, or is served in another version
@@ -75,6 +79,7 @@ class ClusterSource:
         self._delivered: set[str] = set()  # types that the reader may hold objects of
         self._ever: set[str] = set()  # types that the reader has ever been told objects of
         self._told: dict[str, str] = {}  # the Trouble last told of a type that is not running
+        self._coming: dict[str, float] = {}  # when a type was first missing, by the monotonic clock
         self._wake = asyncio.Event()
         self._asked = False  # to look at what is served, even if no type is missing
         self._again = False  # to tell everything anew
@@ -127,6 +132,7 @@ class ClusterSource:
             self._delivered.clear()
             self._ever.clear()
             self._told.clear()
+            self._coming.clear()
             self._queue = asyncio.Queue(_ROOM)
             self._iterated = False
 
@@ -179,6 +185,7 @@ class ClusterSource:
     async def _start(self, type_id: str, resource: ResourceType) -> None:
         await self._stop(type_id)
         self._told.pop(type_id, None)
+        self._coming.pop(type_id, None)
         first = AGAIN if type_id in self._ever else FIRST
         self.listings[REFILL if type_id in self._stopped else first] += 1
         self._stopped.discard(type_id)
@@ -210,13 +217,27 @@ class ClusterSource:
         await self._remove_all(type_id)
         version = self._selections.get(type_id, EVERYTHING).version
         served = f"{type_id} in version {version}" if version else type_id
-        await self._tell(
-            type_id, f"the API server does not serve {served}: install the CRD that defines it", absent=True
-        )
+        message = f"the API server does not serve {served}: install the CRD that defines it"
+        if self._told.get(type_id) != message and not await self._is_coming(type_id, version):
+            await self._tell(type_id, message, absent=True)
+
+    async def _is_coming(self, type_id: str, version: str) -> bool:
+        """Whether a CRD defines a type that is not served: it was just applied, and the API server follows soon."""
+        group, _, kind = type_id.rpartition("/")
+        since = self._coming.setdefault(type_id, time.monotonic())
+        if group == CORE or time.monotonic() - since > _LONGEST_ESTABLISHING:
+            return False
+        try:
+            crd = await self._client.get(f"{_CRDS}/{regular_plural(kind)}.{group}")
+        except KubeError:
+            return False  # there is none, or it may not be read: nobody knows better
+        versions = {one["name"] for one in crd["spec"]["versions"] if one["served"]}
+        return "deletionTimestamp" not in crd["metadata"] and (not version or version in versions)
 
     async def _forget(self, type_id: str) -> None:
         await self._stop(type_id)
         self._told.pop(type_id, None)
+        self._coming.pop(type_id, None)
         await self._remove_all(type_id, always=True)
 
     async def _remove_all(self, type_id: str, *, always: bool = False) -> None:

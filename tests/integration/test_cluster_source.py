@@ -87,6 +87,18 @@ async def test_a_crd_that_appears_later_is_delivered(
     )
 
 
+async def test_a_crd_that_was_just_applied_is_waited_for(control_plane: ControlPlane, client: KubeClient) -> None:
+    """The API server has a CRD some time before it serves the type: a command that reads then missed its objects."""
+    for _ in range(5):
+        group = f"{fresh_name('group')}.example.com"
+        source = ClusterSource(client)
+        source.want({f"{group}/Thing"})
+        await apply_crd(control_plane.api, crd("things", "Thing", group=group), wait=False)
+        async with reading(source.changes()) as reader:
+            await reader.until_listed(f"{group}/Thing")
+        assert [change for change in reader.seen if isinstance(change, Trouble)] == []
+
+
 async def test_rediscovery_need_not_wait_for_the_next_poll(
     control_plane: ControlPlane, client: KubeClient, group: str
 ) -> None:

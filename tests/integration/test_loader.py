@@ -35,6 +35,15 @@ async def test_a_submission_comes_in_force_and_goes(bench: Bench) -> None:
     assert await bench.opa.query("links", {"objects": []}) == {}
 
 
+async def test_rego_for_opa_before_1_0_gets_the_command_that_rewrites_it(bench: Bench) -> None:
+    bench.put("rule", "package team.a\n\nallow {\n\tinput.x\n}\n")
+    bench.put("set", 'package team.b\n\ndeny["no"] {\n\tinput.x\n}\n')
+    for name in ("rule", "set"):
+        _, line, _, message = await bench.refused(name)
+        assert line == 3
+        assert message.endswith("rewrite it with `opa fmt --write --rego-v1 FILE`"), message
+
+
 async def test_all_modules_of_one_come_in_force_or_none(bench: Bench) -> None:
     bench.put("a", "package team.a\n\nx := 1\n", "package team.b\n\ny := \n")
     file, line, code, _ = await bench.refused("a")

@@ -63,10 +63,15 @@ _protocol_problem(policy_key, ref) := sprintf("%s acts on ports for %s, and %s i
 	}
 }
 
-_not_found(policy_key, ref) := sprintf("Target %s is not found, or no ReferenceGrant lets this policy name it", [policy.describe(ref)]) if {
+_not_found(policy_key, ref) := sprintf("Target %s is not found, or no ReferenceGrant lets this policy name it%s", [
+	policy.describe(ref),
+	_group_hint(policy_key, ref),
+]) if {
 	keys.parse(ref.object).namespace != keys.parse(policy_key).namespace
 	not kinds.cluster_scoped(keys.parse(ref.object).type)
-} else := sprintf("Target %s is not found", [policy.describe(ref)])
+} else := sprintf("Target %s is not found%s", [policy.describe(ref), _group_hint(policy_key, ref)])
+
+_group_hint(policy_key, ref) := policy.group_hint(keys.type_of(policy_key), keys.type_of(ref.object))
 
 # METADATA
 # description: Why a policy is Invalid as a whole; undefined where it is not.

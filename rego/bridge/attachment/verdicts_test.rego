@@ -47,6 +47,15 @@ test_a_kind_that_the_policy_kind_does_not_list_is_invalid if {
 }
 
 # T2
+test_a_group_that_does_not_fit_is_named if {
+	wrong_group := object.union(testing.ref("HTTPRoute", "cart"), {"group": "networking.k8s.io"})
+	_verdicts(_color([wrong_group]), []) == [[
+		"Invalid",
+		`ColorPolicy cannot target a HTTPRoute (its group is "networking.k8s.io"; did you mean "gateway.networking.k8s.io"?)`,
+	]]
+}
+
+# T2
 test_a_section_of_a_kind_without_sections_is_invalid if {
 	_verdicts(testing.color("-", "warm", 1, [testing.section_ref("GatewayClass", "example", "x")], {}), []) == [[
 		"Invalid",

@@ -16,7 +16,11 @@ describe(ref) := sprintf("%s %s%s", [keys.parse(ref.object).kind, keys.short(ref
 #   where it is not.
 ref_problem(policy_key, ref) := message if {
 	not kinds.may_target(keys.parse(policy_key).type, keys.parse(ref.object).type)
-	message := sprintf("%s cannot target a %s", [keys.parse(policy_key).kind, keys.parse(ref.object).kind])
+	message := sprintf("%s cannot target a %s%s", [
+		keys.parse(policy_key).kind,
+		keys.parse(ref.object).kind,
+		group_hint(keys.type_of(policy_key), keys.type_of(ref.object)),
+	])
 } else := message if {
 	ref.section != ""
 	not kinds.may_target_sections(keys.parse(policy_key).type, keys.parse(ref.object).type)

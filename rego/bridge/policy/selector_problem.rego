@@ -6,7 +6,11 @@ import data.bridge.lib.levels
 
 # METADATA
 # description: Why a selector of a policy can select nothing, whatever there is (semantics T2, T3).
-selector_problem(policy_key, type) := sprintf("%s cannot target a %s", [keys.parse(policy_key).kind, split(type, "/")[1]]) if {
+selector_problem(policy_key, type) := sprintf("%s cannot target a %s%s", [
+	keys.parse(policy_key).kind,
+	split(type, "/")[1],
+	group_hint(keys.type_of(policy_key), type),
+]) if {
 	not kinds.may_target(keys.parse(policy_key).type, type)
 } else := sprintf("A policy in a namespace selects there; a %s is cluster-scoped", [split(type, "/")[1]]) if {
 	keys.parse(policy_key).namespace != "-"

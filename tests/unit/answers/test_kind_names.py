@@ -53,6 +53,21 @@ def test_a_kind_of_two_groups_is_ambiguous_and_both_are_listed() -> None:
     assert "gateway.networking.k8s.io/Gateway, networking.istio.io/Gateway" in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("networking.k8s.io/HTTPRoute", "HTTPRoute is of the group gateway.networking.k8s.io"),
+        ("httproutes.networking.k8s.io", "HTTPRoute is of the group gateway.networking.k8s.io"),
+        ("k8s.io/Gateway", "Gateway is of the group gateway.networking.k8s.io or networking.istio.io"),
+        ("apps/svc", "Service is of the group core"),
+    ],
+)
+def test_a_group_that_does_not_fit_is_named(text: str, hint: str) -> None:
+    with pytest.raises(NameNotFoundError) as error:
+        resolve_kind(text, TYPES, "kind")
+    assert str(error.value) == f"there is no kind {text!r}; {hint}"
+
+
 def test_an_unknown_kind_is_told_with_near_matches() -> None:
     with pytest.raises(NameNotFoundError) as error:
         resolve_kind("ColourPolicy", TYPES, "policy kind")
