@@ -21,7 +21,7 @@ SOAK_ONLY ?=
 # tests of one file stay together and in their order.
 PYTEST_WORKERS ?= 2
 
-.PHONY: help setup setup-test run test test-long check-release bench soak lint fmt rego-lint rego-test reference docs wheel lock sbom audit picture vendor clean
+.PHONY: help setup setup-test run test test-long check-release bench soak lint fmt rego-lint rego-test reference docs wheel lock sbom release audit picture vendor clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -e 's/:.*## /\t/' | expand -t 14
@@ -105,6 +105,10 @@ manifests: setup-test ## Make deploy/manifests, and what the chart has of the br
 
 sbom: $(STAMP) ## What a wheel and the image are made of (CycloneDX), in .make/sbom
 	@$(PY) -m tests.supply sbom
+
+# RELEASE_REPOSITORY=OWNER/NAME for a fork: where its image, chart and files are published.
+release: setup-test ## Everything that a release publishes, in dist/, with checksums, bills of materials and provenance
+	@$(PY) -m tests.supply release $(if $(RELEASE_REPOSITORY),--repository $(RELEASE_REPOSITORY))
 
 audit: $(STAMP) ## Known vulnerabilities of the locked packages; skipped where the data cannot be had
 	@$(PY) -m tests.supply audit

@@ -1,8 +1,7 @@
-"""`make sbom` and `make audit`: what a release is made of, and what is known against that."""
+"""`make sbom`, `make audit` and `make release`: what a release is made of, what is known against that, its files."""
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 import tempfile
@@ -12,7 +11,8 @@ import msgspec
 
 from bridge.tools.progress import say
 from tests.supply.audit import audit
-from tests.supply.materials import ROOT, flaws, image_materials, wheel_materials
+from tests.supply.materials import ROOT, base_image, flaws, image_materials, wheel_materials
+from tests.supply.release import release
 
 OUTPUT = ROOT / ".make" / "sbom"
 
@@ -34,13 +34,6 @@ def sbom() -> int:
     return 0
 
 
-def base_image() -> str:
-    """The image that the Containerfile is based on."""
-    found = re.search(r"^ARG PYTHON=(\S+)$", (ROOT / "Containerfile").read_text(encoding="utf-8"), re.MULTILINE)
-    if found is None:
-        raise ValueError("Containerfile names no base image by ARG PYTHON=")
-    return found[1]
-
-
 if __name__ == "__main__":
-    sys.exit({"sbom": sbom, "audit": audit}[sys.argv[1]]())
+    command, *arguments = sys.argv[1:]
+    sys.exit(release(arguments) if command == "release" else {"sbom": sbom, "audit": audit}[command]())

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import re
 import tomllib
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
-from importlib.metadata import Distribution, distribution
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -23,8 +25,16 @@ from bridge.tools.catalog import TOOLS
 
 ROOT = Path(__file__).resolve().parents[2]
 SPECIFICATION = "1.6"
+_HERE: Mapping[str, str] = MappingProxyType({})
 _OWN = "policy-bridge"
 _VENDORED = ROOT / "bridge" / "web" / "static" / "vendor" / "manifest.json"
+_ENTRY = re.compile(r"^[\w.-]+==[^\n]*\n(?:[ \t]+[^\n]*\n)*", re.MULTILINE)  # of the lock: a package with its hashes
+# Environments for which a marker may ask, beside the one of this machine.
+_RUNS_ON: tuple[dict[str, str], ...] = tuple(
+    {"sys_platform": system, "platform_system": name, "python_version": version, "python_full_version": f"{version}.0"}
+    for system, name in (("linux", "Linux"), ("darwin", "Darwin"))
+    for version in ("3.11", "3.12", "3.13", "3.14")
+)
 _PINNED = re.compile(r"^([\w.-]+)==(\S+)")
 
 Document = dict[str, Any]
@@ -47,6 +57,31 @@ def image_materials(base: str) -> Document:
         _component("container", name, tag, f"pkg:oci/{name.rpartition('/')[2]}?repository_url={name}&tag={tag}", ""),
     ]
     return _document(own, [*_parts(), *((one, []) for one in more)])
+
+
+def base_image() -> str:
+    """The image that the Containerfile is based on."""
+    found = re.search(r"^ARG PYTHON=(\S+)$", (ROOT / "Containerfile").read_text(encoding="utf-8"), re.MULTILINE)
+    if found is None:
+        raise ValueError("Containerfile names no base image by ARG PYTHON=")
+    return found[1]
+
+
+def locked_needs() -> str:
+    """The lines of requirements.lock, with their hashes, of what a wheel needs on Linux and macOS."""
+    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    entries = {canonicalize_name(entry.split("==", 1)[0]): entry for entry in _ENTRY.findall(lock)}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    seen: set[str] = set()
+    waiting = [name for one in _RUNS_ON for name in _needed(project["dependencies"], one)]
+    while waiting:
+        name = waiting.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        with contextlib.suppress(PackageNotFoundError):  # needed on another system only
+            waiting += [needed for one in _RUNS_ON for needed in _needed(distribution(name).requires or (), one)]
+    return "".join(entries[name] for name in sorted(seen))
 
 
 def flaws(document: Document) -> str:
@@ -74,8 +109,8 @@ def _parts() -> list[tuple[Document, list[str]]]:
     return [*(seen[name] for name in sorted(seen)), *((module, []) for module in _vendored())]
 
 
-def _needed(requirements: Iterable[str]) -> Iterator[str]:
-    environment: Mapping[str, Any] = {**default_environment(), "extra": ""}
+def _needed(requirements: Iterable[str], elsewhere: Mapping[str, str] = _HERE) -> Iterator[str]:
+    environment: Mapping[str, Any] = {**default_environment(), "extra": "", **elsewhere}
     for line in requirements:
         requirement = Requirement(line)
         if requirement.marker is None or requirement.marker.evaluate(dict(environment)):

@@ -12,9 +12,8 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from bridge.tools.catalog import TOOLS
-from tests.supply.__main__ import base_image
 from tests.supply.audit import audit, report
-from tests.supply.materials import ROOT, flaws, image_materials, wheel_materials
+from tests.supply.materials import ROOT, base_image, flaws, image_materials, wheel_materials
 
 LOCK = (ROOT / "requirements.lock").read_text()
 ENTRIES = re.findall(r"^([\w.-]+)==(\S+)((?:[^\n]*\\\n)?(?:    --hash=\S+[^\n]*\n)*)", LOCK, re.MULTILINE)

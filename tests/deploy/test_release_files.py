@@ -1,0 +1,127 @@
+"""What `make release` builds, installed as users install it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import tarfile
+import venv
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from bridge import __version__
+from bridge.tools import find
+from tests.deploy.parts import ROOT
+from tests.deploy.rendering import helm
+from tests.go_tools import go_command
+from tests.supply.krew import LAUNCHER, MANIFEST
+from tests.supply.materials import flaws, locked_needs
+from tests.supply.release import CHECKSUMS, STEM, release
+
+KREW = "sigs.k8s.io/krew/cmd"
+KREW_VERSION = "v0.4.5"
+FORK = "someone/fork"
+SHOP = ROOT / "examples" / "shop"
+
+pytestmark = pytest.mark.long
+
+
+@pytest.fixture(scope="module")
+def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files of a release of a fork."""
+    folder = tmp_path_factory.mktemp("release") / "dist"
+    assert release(["--repository", FORK], folder) == 0
+    return folder
+
+
+def test_every_file_has_its_checksum_and_its_provenance(dist: Path) -> None:
+    told = dict(reversed(line.split("  ")) for line in (dist / CHECKSUMS).read_text().splitlines())
+    there = {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in dist.iterdir()}
+    del there[CHECKSUMS]
+    assert told == there
+    statement = _json(dist / f"{STEM}.provenance.json")
+    subjects = {one["name"]: one["digest"]["sha256"] for one in statement["subject"]}
+    assert statement["_type"] == "https://in-toto.io/Statement/v1"
+    assert subjects == {name: digest for name, digest in there.items() if not name.endswith(".provenance.json")}
+    for part in ("wheel", "image"):
+        assert flaws(_json(dist / f"{STEM}.{part}.cdx.json")) == ""
+
+
+def test_the_wheel_runs_in_an_empty_environment_with_what_is_locked(dist: Path, tmp_path: Path) -> None:
+    venv.create(tmp_path / "venv", with_pip=True)
+    python = tmp_path / "venv" / "bin" / "python"
+    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, "--require-hashes", "-r", dist / f"{STEM}-requirements.txt"], check=True)
+    (wheel,) = dist.glob("*.whl")
+    subprocess.run([*pip, "--no-deps", "--no-index", wheel], check=True)
+    subprocess.run([python, "-m", "pip", "check"], check=True)
+    told = _run([tmp_path / "venv" / "bin" / "bridge", "effective", "--manifests", SHOP, "-o", "name"])
+    assert "HTTPRoute" in told or "httproute" in told
+
+
+def test_krew_installs_the_plugin_and_kubectl_runs_it(dist: Path, tmp_path: Path) -> None:
+    manifest, archive = dist / MANIFEST, dist / f"{LAUNCHER}-{__version__}.tar.gz"
+    validate = go_command(f"{KREW}/validate-krew-manifest", KREW_VERSION)
+    subprocess.run([validate, "-manifest", manifest, "-skip-install"], check=True)
+    assert f"https://github.com/{FORK}/releases/download/v{__version__}/{archive.name}" in manifest.read_text()
+    krew = go_command(f"{KREW}/krew", KREW_VERSION)
+    environment = os.environ | {"KREW_ROOT": str(tmp_path / "krew"), "BRIDGE_PLUGIN_HOME": str(tmp_path / "plugin")}
+    command = [krew, "install", f"--manifest={manifest}", f"--archive={archive}"]
+    subprocess.run(command, env=environment, check=True, capture_output=True)
+    kubectl, opa = find("kubectl"), find("opa")
+    assert kubectl is not None
+    assert opa is not None
+    environment |= {
+        "PATH": f"{tmp_path}/krew/bin:{kubectl.path.parent}:{environment['PATH']}",
+        "BRIDGE_OPA": str(opa.path),
+        "PYTHON": sys.executable,
+    }
+    asked = [kubectl.path, "bridge", "effective", "httproute", "cart", "-n", "shop", "--manifests", SHOP]
+    for _ in range(2):  # the second time nothing is installed
+        answer = subprocess.run(asked, env=environment, capture_output=True, text=True, timeout=600, check=True)
+        assert "HTTPRoute/shop/cart#checkout" in answer.stdout
+    assert answer.stderr == ""
+
+
+def test_the_packaged_chart_names_the_published_image(dist: Path, tmp_path: Path) -> None:
+    rendered = helm("template", "policy-bridge", dist / f"{STEM}.tgz", home=tmp_path)
+    images = {container["image"] for container in _containers(rendered)}
+    assert f"ghcr.io/{FORK}:{__version__}" in images
+    plain = {container["image"] for container in _containers((dist / f"{STEM}.yaml").read_text())}
+    assert plain == images
+
+
+def test_completions_are_those_of_the_command(dist: Path) -> None:
+    with tarfile.open(dist / f"{STEM}-completions.tar.gz") as archive:
+        assert sorted(archive.getnames()) == ["bridge.bash", "bridge.fish", "bridge.zsh"]
+        script = archive.extractfile("bridge.bash")
+        assert script is not None
+        assert b"_BRIDGE_COMPLETE" in script.read()
+
+
+def test_locked_needs_are_those_of_the_wheel_alone() -> None:
+    names = {line.split("==")[0] for line in locked_needs().splitlines() if "==" in line}
+    assert {"aiohttp", "click", "msgspec", "opa-python-client", "yarl"} <= names
+    assert not {"pytest", "mypy", "mkdocs", "playwright", "opentelemetry-sdk"} & names
+
+
+def _containers(text: str) -> list[dict[str, Any]]:
+    pods = [obj["spec"]["template"]["spec"] for obj in yaml.safe_load_all(text) if obj and obj["kind"] == "Deployment"]
+    return [container for pod in pods for container in pod["containers"] + pod.get("initContainers", [])]
+
+
+def _run(command: list[Any]) -> str:
+    opa = find("opa")
+    assert opa is not None
+    environment = os.environ | {"BRIDGE_OPA": str(opa.path)}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=True).stdout
+
+
+def _json(file: Path) -> Any:
+    return json.loads(file.read_text())

@@ -1,0 +1,160 @@
+"""The commands of the GitHub Action, the GitLab template and the pre-commit hooks, run as these services run them."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+import yaml
+
+from tests.e2e.conftest import ROOT, SHOP, Run
+
+POLICY = """\
+apiVersion: example.com/v1
+kind: ColorPolicy
+metadata: {name: sale, namespace: shop}
+spec:
+  targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: sale}]
+  theme: dark
+"""
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """A clone whose last commit adds a policy for a route that does not exist; its remote is `origin`."""
+    origin, clone = tmp_path / "origin", tmp_path / "clone"
+    shutil.copytree(SHOP, origin / "deploy" / "shop")
+    _git(origin, "init", "--quiet", "--initial-branch", "main")
+    _git(origin, "add", ".")
+    _git(origin, "commit", "--quiet", "--message", "before")
+    (origin / "deploy" / "shop" / "95-sale.yaml").write_text(POLICY)
+    _git(origin, "add", ".")
+    _git(origin, "commit", "--quiet", "--message", "after")
+    _git(origin, "config", "uploadpack.allowAnySHA1InWant", "true")
+    subprocess.run(["git", "clone", "--quiet", "--depth=1", f"file://{origin}", clone], check=True)
+    return clone
+
+
+def test_the_action_reports_what_a_pull_request_introduces(
+    clone: Path, bridge_path: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    runner = tmp_path / "runner"
+    (runner / "policy-bridge" / "bin").mkdir(parents=True)
+    (runner / "policy-bridge" / "bin" / "bridge").symlink_to(bridge_path)
+    outputs, summary = tmp_path / "outputs", tmp_path / "summary"
+    step = _action_step("analyze")
+    more = {
+        "BASE": _git(clone.parent / "origin", "rev-parse", "HEAD~1"),
+        "MANIFESTS": "deploy",
+        "RUNNER_TEMP": str(runner),
+        "GITHUB_OUTPUT": str(outputs),
+        "GITHUB_STEP_SUMMARY": str(summary),
+    }
+    said = _bash(step["run"], clone, {**environment, **more})
+    annotation = "::error file=deploy/shop/95-sale.yaml,line=1,title=ColorPolicy/shop/sale%3A TargetNotFound"
+    assert annotation in said
+    assert outputs.read_text() == f"sarif={runner}/policy-bridge.sarif\nintroduced=true\n"
+    assert '"version":"2.1.0"' in (runner / "policy-bridge.sarif").read_text().replace(": ", ":")
+    assert summary.read_text().startswith("<!-- policy-bridge -->")
+    assert _git(clone, "status", "--porcelain") == ""
+
+
+def test_the_action_keeps_one_comment(tmp_path: Path, environment: dict[str, str]) -> None:
+    """With the real commands, and a `gh` that writes down how it is called."""
+    calls = tmp_path / "calls"
+    tool = tmp_path / "bin" / "gh"
+    tool.parent.mkdir()
+    tool.write_text(f'#!/bin/sh\necho "$@" >>{calls}\ncase "$*" in *--paginate*) cat {tmp_path}/known ;; esac\n')
+    tool.chmod(0o755)
+    (tmp_path / "policy-bridge.md").write_text("<!-- policy-bridge -->\n")
+    more = {
+        "PATH": f"{tool.parent}:{environment['PATH']}",
+        "RUNNER_TEMP": str(tmp_path),
+        "GITHUB_REPOSITORY": "shop/deploy",
+        "NUMBER": "7",
+    }
+    for known, called in (("", "api --silent repos/shop/deploy/issues/7/comments"), ("41\n", "issues/comments/41")):
+        (tmp_path / "known").write_text(known)
+        calls.write_text("")
+        _bash(_action_step("Comment")["run"], tmp_path, {**environment, **more})
+        assert called in calls.read_text().splitlines()[-1]
+        assert f"body=@{tmp_path}/policy-bridge.md" in calls.read_text()
+
+
+def test_the_template_for_gitlab_writes_failed_tests(
+    clone: Path, bridge_path: Path, environment: dict[str, str]
+) -> None:
+    _, template = yaml.safe_load_all((ROOT / "deploy" / "ci" / "gitlab.yml").read_text())
+    *commands, last = template["policy-bridge"]["script"]
+    (clone / ".policy-bridge" / "bin").mkdir(parents=True)
+    (clone / ".policy-bridge" / "bin" / "bridge").symlink_to(bridge_path)
+    installs = [command for command in commands if "pip install" in command or "-m venv" in command]
+    assert len(installs) == 2
+    script = "\n".join(command for command in commands if command not in installs)
+    base = _git(clone.parent / "origin", "rev-parse", "HEAD~1")
+    more = {**environment, "CI_MERGE_REQUEST_DIFF_BASE_SHA": base, "MANIFESTS": "deploy"}
+    said = _bash(f"{script}\n{last} || echo code $?", clone, more)
+    assert said.endswith("code 1\n")
+    assert "ColorPolicy/shop/sale" in said
+    report = ET.parse(clone / "policy-bridge.xml").getroot()
+    failed = [case.get("name") for case in report.iter("testcase") if case.find("failure") is not None]
+    assert len(failed) == 1
+
+
+def test_hooks_of_pre_commit_fail_on_problems(bridge: Run, tmp_path: Path) -> None:
+    hooks = {hook["id"]: hook for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())}
+    shop = shutil.copytree(SHOP, tmp_path / "shop")
+    found = bridge(*_hook(hooks["bridge-problems"], shop))
+    assert found.returncode == 1
+    assert "TargetNotFound" in found.stdout
+    settings = tmp_path / "bridge.yaml"
+    settings.write_text("statuswrites: 3\n")
+    assert re.search(hooks["bridge-config"]["files"], "deploy/bridge.yaml")
+    refused = bridge(*_hook(hooks["bridge-config"], shop), settings)
+    assert refused.returncode != 0
+    assert "statuswrites" in refused.stdout + refused.stderr
+
+
+def _hook(hook: dict[str, Any], folder: Path) -> list[str]:
+    words = [*shlex.split(hook["entry"])[1:], *hook.get("args", ())]
+    return [str(folder) if word == "." else word for word in words]
+
+
+def _action_step(name: str) -> dict[str, Any]:
+    steps = yaml.safe_load((ROOT / "action.yml").read_text())["runs"]["steps"]
+    (found,) = (step for step in steps if name in {step.get("id"), step.get("name")})
+    return dict(found)
+
+
+def _bash(script: str, folder: Path, environment: dict[str, str]) -> str:
+    """What a script prints, run as GitHub and GitLab run them."""
+    answer = subprocess.run(
+        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    return answer.stdout
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    who = {f"GIT_{role}_{field}": value for role in ("AUTHOR", "COMMITTER") for field, value in _PERSON.items()}
+    folder.mkdir(parents=True, exist_ok=True)
+    answer = subprocess.run(
+        ["git", *arguments], cwd=folder, env={**os.environ, **who}, capture_output=True, text=True, check=True
+    )
+    return answer.stdout.strip()
+
+
+_PERSON = {"NAME": "someone", "EMAIL": "someone@example.com"}
