@@ -1,0 +1,41 @@
+"""A client for programs: effective policies, why they apply, and how they change.
+
+    async with Client("http://127.0.0.1:8181") as client:
+        for effective in await client.effective("core/Service/shop/catalog"):
+            print(effective.policy_kind, [path.spec for path in effective.paths])
+
+`OpaError` is raised for everything that goes wrong; `QueryError`, one of them, has the `code` and `message` of a query
+that was refused (docs/reference/queries.md, docs/reference/http.md).
+"""
+
+from bridge.client.answers import (
+    AppliedPolicy,
+    Effective,
+    EffectivePath,
+    Explanation,
+    Problem,
+    RejectedAttachment,
+    RejectedLink,
+    Step,
+    Update,
+)
+from bridge.client.client import Client
+from bridge.opa.address import TlsFiles
+from bridge.opa.errors import OpaError, OpaUnavailable, QueryError
+
+__all__ = [
+    "AppliedPolicy",
+    "Client",
+    "Effective",
+    "EffectivePath",
+    "Explanation",
+    "OpaError",
+    "OpaUnavailable",
+    "Problem",
+    "QueryError",
+    "RejectedAttachment",
+    "RejectedLink",
+    "Step",
+    "TlsFiles",
+    "Update",
+]

@@ -1,0 +1,122 @@
+"""The client: one-time questions go to an OPA, changes come from a bridge."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+import msgspec
+
+from bridge.client.answers import Effective, Explanation, Update
+from bridge.client.streaming import Stream
+from bridge.opa.address import TlsFiles
+from bridge.opa.client import Opa
+from bridge.opa.errors import OpaError
+
+_Answer = TypeVar("_Answer")
+
+
+class Client:
+    """An async context manager over an OPA with the bridge's Rego (`opa`), over a bridge (`bridge`), or over both.
+
+    `opa` is `http(s)://HOST:PORT` or `unix:///PATH`, `bridge` the address of `--listen`. Tokens are those of OPA's
+    readers and of the bridge (`web_token_file`). `tls` are files for https to OPA. `timeout` is in seconds, for one
+    question. One client serves any number of tasks.
+    """
+
+    def __init__(
+        self,
+        opa: str | None = None,
+        *,
+        bridge: str | None = None,
+        opa_token: str | None = None,
+        bridge_token: str | None = None,
+        tls: TlsFiles | None = None,
+        timeout: float = 30.0,
+    ) -> None:
+        self._opa = Opa(opa, token=opa_token, tls=tls, timeout=timeout) if opa else None
+        self._stream = Stream(bridge, bridge_token) if bridge else None
+        self._open = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        for part in (self._opa, self._stream):
+            if part is not None:
+                await self._open.enter_async_context(part)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._open.aclose()
+
+    async def effective(
+        self,
+        *targets: str,
+        policy_kind: str | None = None,
+        source_namespace: str | None = None,
+        upsert: Sequence[Mapping[str, Any]] = (),
+        delete: Sequence[str] = (),
+    ) -> list[Effective]:
+        """Return the effective policies at targets (keys), and at the effective targets below them.
+
+        `upsert` and `delete` (objects, keys) make it a what-if: the answer is as if they had been applied. Raises
+        QueryError for a target or kind that does not exist.
+        """
+        asked = _input(policy_kind, source_namespace, upsert, delete) | {"targets": targets}
+        return await self._query("effective", asked, list[Effective])
+
+    async def explain(
+        self,
+        target: str,
+        *,
+        policy_kind: str | None = None,
+        source_namespace: str | None = None,
+        upsert: Sequence[Mapping[str, Any]] = (),
+        delete: Sequence[str] = (),
+    ) -> list[Explanation]:
+        """Return how the effective policies at a target came about; arguments and errors are those of `effective`."""
+        asked = _input(policy_kind, source_namespace, upsert, delete) | {"target": target}
+        return await self._query("explain", asked, list[Explanation])
+
+    def stream(
+        self, *targets: str, policy_kind: str | None = None, source_namespace: str | None = None
+    ) -> AsyncIterator[Update]:
+        """Yield the effective policies at and below targets as they are, then each change, until the caller stops.
+
+        A target may be a key or what a person types. After a broken connection it goes on, and yields only what differs
+        from before. Raises QueryError for a wrong target, OpaUnavailable where the bridge cannot be reached.
+        """
+        if self._stream is None:
+            raise OpaError("the client has no bridge to follow: Client(bridge=…)")
+        return self._stream.updates(targets, policy_kind, source_namespace)
+
+    async def query(self, name: str, input_document: Mapping[str, Any]) -> Any:
+        """Return the result of any other query as it is. Raises QueryError."""
+        if self._opa is None:
+            raise OpaError("the client has no OPA to ask: Client('http://…')")
+        return await self._opa.query(name, input_document)
+
+    async def _query(self, name: str, input_document: Mapping[str, Any], kind: type[_Answer]) -> _Answer:
+        result = await self.query(name, input_document)
+        try:
+            return msgspec.convert(result, kind)
+        except msgspec.ValidationError as error:
+            raise OpaError(f"the answer of OPA to {name} has another form: {error}") from error
+
+
+def _input(
+    policy_kind: str | None,
+    source_namespace: str | None,
+    upsert: Sequence[Mapping[str, Any]],
+    delete: Sequence[str],
+) -> dict[str, Any]:
+    asked: dict[str, Any] = {}
+    if policy_kind:
+        asked["policyKind"] = policy_kind
+    if source_namespace:
+        asked["sourceNamespace"] = source_namespace
+    if upsert or delete:
+        asked["changes"] = {"upsert": upsert, "delete": delete}
+    return asked

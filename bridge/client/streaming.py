@@ -1,0 +1,145 @@
+"""`GET /v1/effective?watch=true` of a bridge, as updates that survive a broken connection."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from types import TracebackType
+from typing import Self
+
+import aiohttp
+import msgspec
+
+from bridge.client.answers import Update
+from bridge.opa.errors import OpaUnavailable, QueryError
+
+_SILENCE = 45.0  # seconds; the bridge sends something every 15
+_FIRST_WAIT, _LONGEST_WAIT = 0.5, 10.0  # seconds between two attempts
+_ATTEMPTS = 8  # in a row that may fail, about 45 s
+_BLOCK = b"\n\n"  # ends an event
+_NOT_FOUND = ("NotFound", "TargetNotFound")
+
+_Place = tuple[str, str]  # a target and a policy kind
+
+
+class _Told(msgspec.Struct):
+    code: str = "Failed"
+    message: str = ""
+
+
+class _Refusal(msgspec.Struct):
+    error: _Told = _Told()
+
+
+class Stream:
+    """Follows effective policies at the bridge `url`, as an async context manager; `token` is its bearer token."""
+
+    def __init__(self, url: str, token: str | None) -> None:
+        self._url = f"{url.rstrip('/')}/v1/effective"
+        self._headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self._session: aiohttp.ClientSession | None = None
+
+    async def __aenter__(self) -> Self:
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=_LONGEST_WAIT, sock_read=_SILENCE)
+        self._session = aiohttp.ClientSession(timeout=timeout, headers=self._headers)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._session:
+            await self._session.close()
+
+    async def updates(
+        self, targets: Sequence[str], policy_kind: str | None, source_namespace: str | None
+    ) -> AsyncIterator[Update]:
+        """Yield what `Client.stream` promises."""
+        parameters = [("target", target) for target in targets] + [("watch", "true")]
+        parameters += [("policyKind", policy_kind)] if policy_kind else []
+        parameters += [("sourceNamespace", source_namespace)] if source_namespace else []
+        known: dict[_Place, Update] = {}
+        failed = 0
+        while True:
+            try:
+                async for update in self._connection(parameters, known):
+                    failed = 0
+                    yield update
+                why = "the bridge ended the stream"
+            except (aiohttp.ClientError, TimeoutError) as error:
+                why = str(error) or type(error).__name__
+            except OpaUnavailable as error:
+                why = str(error)
+            except QueryError as error:
+                if not known or error.code not in _NOT_FOUND:
+                    raise
+                why = str(error)  # a bridge that starts does not know its objects yet
+            failed += 1
+            if failed > _ATTEMPTS:
+                raise OpaUnavailable(f"{self._url} cannot be followed: {why}")
+            await asyncio.sleep(min(_FIRST_WAIT * 2 ** (failed - 1), _LONGEST_WAIT))
+
+    async def _connection(
+        self, parameters: list[tuple[str, str]], known: dict[_Place, Update]
+    ) -> AsyncIterator[Update]:
+        """Yield what one connection tells that is not `known`, and keep that current."""
+        if self._session is None:
+            raise RuntimeError("use the client as an async context manager")
+        told: dict[_Place, Update] = {}  # in this connection, and not compared yet
+        ready = False  # what a bridge tells that is not ready may lack something
+        synced = ""  # the revision at which everything had been told; "" before
+        compared = False
+        async with self._session.get(self._url, params=parameters) as response:
+            if response.status != 200:
+                raise _refused(response.status, await response.read())
+            async for event, data in _events(response.content.iter_any()):
+                if event == "effective":
+                    update = msgspec.json.decode(data, type=Update)
+                    told[update.target, update.policy_kind] = update
+                elif event == "synced":
+                    synced = msgspec.json.decode(data)["revision"]
+                elif event == "state":
+                    ready = msgspec.json.decode(data)["ready"]
+                if not ready or not synced:
+                    continue
+                if not compared:
+                    told = _without_policies(known, told, synced) | told
+                    compared = True
+                for place, update in sorted(told.items()):
+                    if place not in known or known[place].paths != update.paths:
+                        known[place] = update
+                        yield update
+                told.clear()
+
+
+def _without_policies(
+    known: Mapping[_Place, Update], told: Mapping[_Place, Update], revision: str
+) -> dict[_Place, Update]:
+    """What was known before the connection and was not told in it: no policy is left there."""
+    return {
+        place: msgspec.structs.replace(known[place], paths=(), revision=revision) for place in known.keys() - told.keys()
+    }
+
+
+async def _events(chunks: AsyncIterator[bytes]) -> AsyncIterator[tuple[str, bytes]]:
+    """Each event's name and data; the bridge writes the data of an event as one line."""
+    waiting = bytearray()
+    async for chunk in chunks:
+        searched = max(0, len(waiting) - len(_BLOCK) + 1)
+        waiting += chunk
+        while (end := waiting.find(_BLOCK, searched)) >= 0:
+            fields = dict(line.split(b": ", 1) for line in bytes(waiting[:end]).split(b"\n") if b": " in line)
+            del waiting[: end + len(_BLOCK)]
+            searched = 0
+            if b"event" in fields:
+                yield fields[b"event"].decode(), fields.get(b"data", b"null")
+
+
+def _refused(status: int, body: bytes) -> QueryError | OpaUnavailable:
+    """The error of an answer that is not 200: what will be refused again, or what may be answered later."""
+    try:
+        told = msgspec.json.decode(body, type=_Refusal).error
+    except msgspec.DecodeError:
+        told = _Told(message=body[:200].decode(errors="replace"))
+    if status >= 500 or status in {408, 429}:
+        return OpaUnavailable(f"the bridge answered {status} {told.code}: {told.message}")
+    return QueryError(told.code, told.message)

@@ -1,0 +1,79 @@
+"""`examples/envoy-authz`: a real OPA decides on Envoy's requests by the effective policy of the rule that serves them.
+
+The input is that of opa-envoy-plugin (https://www.openpolicyagent.org/docs/envoy/primer), the question is asked of the
+data API: the plugin evaluates the same document.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bridge.opa.client import Opa
+from tests.e2e.conftest import ROOT
+from tests.e2e.serving import bridge_runs
+
+EXAMPLE = ROOT / "examples" / "envoy-authz"
+ADMIN = "gateway.networking.k8s.io/HTTPRoute/shop/books#admin"
+CATALOG = "gateway.networking.k8s.io/HTTPRoute/shop/books#catalog"
+
+
+@pytest.fixture
+async def served(
+    bridge_path: Path, environment: dict[str, str], tmp_path: Path
+) -> AsyncIterator[tuple[Opa, Path]]:
+    """The OPA of a bridge on a copy of the example, and the copy."""
+    folder = shutil.copytree(EXAMPLE, tmp_path / "example")
+    arguments = ("--manifests", folder, "--listen", "127.0.0.1:0")
+    with bridge_runs(bridge_path, environment, tmp_path / "log", *arguments) as found:
+        async with Opa(found.opa_url) as opa:
+            yield opa, folder
+
+
+def _request(path: str, *groups: str, method: str = "GET", host: str = "books.example.com") -> dict[str, Any]:
+    headers = {":authority": host, ":path": path, ":method": method, "user-agent": "curl/8"}
+    headers |= {"x-groups": ",".join(groups)} if groups else {}
+    http = {"id": "1", "host": host, "path": path, "method": method, "headers": headers, "protocol": "HTTP/2"}
+    extensions = {"gateway": "gateway.networking.k8s.io/Gateway/infra/public"}
+    return {"attributes": {"request": {"http": http}, "contextExtensions": extensions}, "parsed_query": {}}
+
+
+async def _result(opa: Opa, request: dict[str, Any]) -> Any:
+    return await opa.ask("envoy/authz/result", request)
+
+
+async def test_the_effective_policy_of_the_matched_rule_decides(served: tuple[Opa, Path]) -> None:
+    opa, _ = served
+    passed = {"allowed": True, "headers": {"x-access-rule": CATALOG}}
+    assert await _result(opa, _request("/poems?page=2")) == passed
+    assert await _result(opa, _request("/admin/users", "book-admins")) == {
+        "allowed": True,
+        "headers": {"x-access-rule": ADMIN},
+    }
+    for request, body in (
+        (_request("/admin", "staff"), "example.com/AccessPolicy/shop/admin admits the groups book-admins"),
+        (_request("/poems", method="TRACE"), "TRACE is denied by example.com/AccessPolicy/infra/no-trace"),
+    ):
+        assert await _result(opa, request) == {"allowed": False, "http_status": 403, "body": body}
+
+
+async def test_what_no_rule_serves_does_not_pass(served: tuple[Opa, Path]) -> None:
+    opa, _ = served
+    result = await _result(opa, _request("/", "book-admins", host="other.example.com"))
+    assert not result["allowed"]
+    assert "other.example.com" in result["body"]
+
+
+async def test_a_changed_policy_decides_at_once(served: tuple[Opa, Path]) -> None:
+    opa, folder = served
+    assert not (await _result(opa, _request("/admin", "staff")))["allowed"]
+    policies = folder / "30-policies.yaml"
+    policies.write_text(policies.read_text().replace("[book-admins]", "[staff]"))
+    async with asyncio.timeout(30):
+        while not (await _result(opa, _request("/admin", "staff")))["allowed"]:
+            await asyncio.sleep(0.05)
