@@ -1,4 +1,4 @@
-"""Commands of other projects that tests check files with, built by Go from the module proxy and kept with the other tools."""
+"""Commands of other projects that tests use, built by Go from the module proxy and kept with the other tools."""
 
 from __future__ import annotations
 

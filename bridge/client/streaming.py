@@ -84,40 +84,50 @@ class Stream:
         """Yield what one connection tells that is not `known`, and keep that current."""
         if self._session is None:
             raise RuntimeError("use the client as an async context manager")
-        told: dict[_Place, Update] = {}  # in this connection, and not compared yet
-        ready = False  # what a bridge tells that is not ready may lack something
-        synced = ""  # the revision at which everything had been told; "" before
-        compared = False
+        told = _Told()
         async with self._session.get(self._url, params=parameters) as response:
             if response.status != 200:
                 raise _refused(response.status, await response.read())
             async for event, data in _events(response.content.iter_any()):
-                if event == "effective":
-                    update = msgspec.json.decode(data, type=Update)
-                    told[update.target, update.policy_kind] = update
-                elif event == "synced":
-                    synced = msgspec.json.decode(data)["revision"]
-                elif event == "state":
-                    ready = msgspec.json.decode(data)["ready"]
-                if not ready or not synced:
-                    continue
-                if not compared:
-                    told = _without_policies(known, told, synced) | told
-                    compared = True
-                for place, update in sorted(told.items()):
-                    if place not in known or known[place].paths != update.paths:
-                        known[place] = update
-                        yield update
-                told.clear()
+                told.take(event, data)
+                for update in told.differing(known):
+                    known[update.target, update.policy_kind] = update
+                    yield update
 
 
-def _without_policies(
-    known: Mapping[_Place, Update], told: Mapping[_Place, Update], revision: str
-) -> dict[_Place, Update]:
-    """What was known before the connection and was not told in it: no policy is left there."""
-    return {
-        place: msgspec.structs.replace(known[place], paths=(), revision=revision) for place in known.keys() - told.keys()
-    }
+class _Told:
+    """What one connection has told and nobody has compared with what was known before."""
+
+    def __init__(self) -> None:
+        self._updates: dict[_Place, Update] = {}
+        self._ready = False  # what a bridge tells that is not ready may lack something
+        self._synced = ""  # the revision at which everything had been told; "" before
+        self._whole = False  # everything was compared
+
+    def take(self, event: str, data: bytes) -> None:
+        """Take in an event."""
+        if event == "effective":
+            update = msgspec.json.decode(data, type=Update)
+            self._updates[update.target, update.policy_kind] = update
+        elif event == "synced":
+            self._synced = msgspec.json.decode(data)["revision"]
+        elif event == "state":
+            self._ready = msgspec.json.decode(data)["ready"]
+
+    def differing(self, known: Mapping[_Place, Update]) -> list[Update]:
+        """The updates that differ from what is known; none while the bridge may not have told everything."""
+        if not self._ready or not self._synced:
+            return []
+        updates, self._updates = self._updates, {}
+        if not self._whole:
+            self._whole = True
+            for place in known.keys() - updates.keys():  # its last policy went while nobody was connected
+                updates[place] = msgspec.structs.replace(known[place], paths=(), revision=self._synced)
+        return [
+            update
+            for place, update in sorted(updates.items())
+            if place not in known or known[place].paths != update.paths
+        ]
 
 
 async def _events(chunks: AsyncIterator[bytes]) -> AsyncIterator[tuple[str, bytes]]:

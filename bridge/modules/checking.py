@@ -107,7 +107,7 @@ class Checker:
             return [] if status == 0 else [self._explained(finding) for finding in _findings(output, errors, names)]
 
     def _explained(self, finding: Finding) -> Finding:
-        """Old Rego can be rewritten; a function that we take away is not `undefined` to a person who knows it of OPA."""
+        """Old Rego can be rewritten; a function that we take away is not `undefined` to who knows it from OPA."""
         if finding.code == _PARSE_ERROR and _OLD_REGO.search(finding.message):
             return finding._replace(message=f"{finding.message}: {_REWRITE}")
         name = finding.message.removeprefix("undefined function ")

@@ -1,4 +1,4 @@
-"""docs/reference/openapi.yaml: valid, and what a real bridge and its OPA answer; clients are generated from it and run."""
+"""docs/reference/openapi.yaml is valid and what a real bridge and its OPA answer; clients made from it run."""
 
 from __future__ import annotations
 
@@ -194,5 +194,8 @@ _REGISTRY: Registry[Any] = Registry().with_resource(
 
 def _check(schema: Any, document: Any) -> None:
     absolute = json.loads(json.dumps(_closed(schema)).replace('"#/', '"urn:api#/'))
-    errors = [f"{error.json_path}: {error.message}" for error in OAS30Validator(absolute, registry=_REGISTRY).iter_errors(document)]
+    errors = [
+        f"{error.json_path}: {error.message}"
+        for error in OAS30Validator(absolute, registry=_REGISTRY).iter_errors(document)
+    ]
     assert errors == []

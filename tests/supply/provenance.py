@@ -20,7 +20,10 @@ from tests.supply.materials import ROOT
 def provenance(files: Sequence[Path], repository: str, revision: str) -> dict[str, Any]:
     """The statement about some files, built from a commit of a repository on GitHub; "" for an unknown commit."""
     page = f"https://github.com/{repository}"
-    source = {"uri": f"git+{page}@refs/tags/v{__version__}", **({"digest": {"gitCommit": revision}} if revision else {})}
+    source = {
+        "uri": f"git+{page}@refs/tags/v{__version__}",
+        **({"digest": {"gitCommit": revision}} if revision else {}),
+    }
     lock = {"uri": "file:requirements.lock", "digest": _sha256(ROOT / "requirements.lock")}
     return {
         "_type": "https://in-toto.io/Statement/v1",
