@@ -22,6 +22,11 @@ def explain_access(error: KubeError, origin: str) -> str:
     return str(error)
 
 
+def is_starting(error: KubeError) -> bool:
+    """Whether a type is not served yet whose CRD was made a moment ago."""
+    return isinstance(error, Throttled) and "initializ" in error.message
+
+
 def explain(error: KubeError, resource: ResourceType, origin: str) -> str:
     """One line: what keeps a type from being read, and what would mend it. `origin` says whose credentials we use."""
     served_as = resource.plural if resource.group == "core" else f"{resource.plural}.{resource.group}"
@@ -34,7 +39,7 @@ def explain(error: KubeError, resource: ResourceType, origin: str) -> str:
             return f"{error}: check certificate-authority and client-certificate of {origin}"
         case Unreachable():
             return f"{error}: is the API server running, and its address in {origin} right?"
-        case Throttled() if "initializ" in error.message:  # of a CRD that was made a moment ago
+        case Throttled() if is_starting(error):
             return f"the API server does not serve it yet ({error.message}): it is asked again shortly"
         case Throttled():
             return f"the API server is asked too much ({error.message}): it is asked again later"

@@ -38,7 +38,7 @@ from bridge.kube.events import (
     read_object,
     read_page,
 )
-from bridge.kube.explaining import explain
+from bridge.kube.explaining import explain, is_starting
 from bridge.kube.lines import LineSplitter
 from bridge.kube.pace import Backoff, Pace
 from bridge.model.changes import Change, Deleted, Listed, Listing, Object, Rejected, Trouble, Upserted
@@ -157,7 +157,8 @@ async def list_and_watch(
                 and (message := explain(error, resource, client.origin)) != trouble
             ):
                 trouble = message
-                yield Trouble(resource.id, message, unknown=isinstance(error, Unreachable | Unauthorized))
+                unknown = isinstance(error, Unreachable | Unauthorized) or is_starting(error)
+                yield Trouble(resource.id, message, unknown=unknown)
         if opened is not None or error is not None:  # after pages the watch begins at once
             lasted = opened is not None and (changed or time.monotonic() - opened > _SOON)
             await _pause(backoff, error, lasted=lasted)

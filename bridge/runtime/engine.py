@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bridge.model.changes import Change, Rejected, Trouble
+from bridge.model.changes import Change, Listed, Rejected, Trouble
 from bridge.model.keys import CLUSTER, Key, group_of
 from bridge.opa.address import TlsFiles
 from bridge.opa.bundle import Bundle
@@ -199,7 +199,7 @@ async def _filled_from(
 
 
 class _Told:
-    """A source that remembers why it delivers nothing of a type that the API server serves, or rejects an object."""
+    """A source that remembers why it delivers nothing of a served type until it does, or rejects an object."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -225,4 +225,6 @@ class _Told:
                 self._troubles[change.subject] = change
             elif isinstance(change, Rejected):
                 self._troubles[str(change.key)] = Trouble(str(change.key), change.reason)
+            elif isinstance(change, Listed):
+                self._troubles.pop(change.type_id, None)
             yield change

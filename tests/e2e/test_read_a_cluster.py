@@ -9,6 +9,7 @@ from typing import Any
 from tests.controlplane.fixtures import Apply
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.conftest import Run
+from tests.integration.objects import crd
 
 NAME = "read-a-cluster"
 GATEWAY_API = "gateway.networking.k8s.io"
@@ -55,6 +56,17 @@ def test_a_cluster_is_read_by_its_kubeconfig(bridge: Run, control_plane: Control
     more = {"BRIDGE_OPA_URL": "http://127.0.0.1:9"}
     again = bridge("effective", "svc/cart", "-n", NAME, "--kubeconfig", kubeconfig, "-o", "json", more=more)
     assert again.stdout == answer.stdout
+
+
+def test_a_crd_that_was_just_applied_keeps_no_command_from_answering(bridge: Run, control_plane: ControlPlane) -> None:
+    crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    made = crd("freshpolicies", "FreshPolicy", group="fresh.example.com")
+    made["metadata"]["labels"] = {"gateway.networking.k8s.io/policy": "Direct"}
+    control_plane.api.apply(f"{crds}/freshpolicies.fresh.example.com", made)
+    answer = bridge("get", "policykinds", "--kubeconfig", control_plane.kubeconfig)
+    control_plane.api.request("DELETE", f"{crds}/freshpolicies.fresh.example.com")
+    assert (answer.returncode, answer.stderr) == (0, "")
+    assert "fresh.example.com/FreshPolicy" in answer.stdout
 
 
 def test_a_cluster_that_is_away_is_told_at_once(bridge: Run, control_plane: ControlPlane, tmp_path: Path) -> None:

@@ -96,7 +96,8 @@ async def test_a_crd_that_was_just_applied_is_waited_for(control_plane: ControlP
         await apply_crd(control_plane.api, crd("things", "Thing", group=group), wait=False)
         async with reading(source.changes()) as reader:
             await reader.until_listed(f"{group}/Thing")
-        assert [change for change in reader.seen if isinstance(change, Trouble)] == []
+        troubles = [change for change in reader.seen if isinstance(change, Trouble)]
+        assert [change for change in troubles if not change.unknown] == []  # a fill goes on without the others
 
 
 async def test_rediscovery_need_not_wait_for_the_next_poll(
