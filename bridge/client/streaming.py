@@ -22,13 +22,13 @@ _NOT_FOUND = ("NotFound", "TargetNotFound")
 _Place = tuple[str, str]  # a target and a policy kind
 
 
-class _Told(msgspec.Struct):
+class _Reason(msgspec.Struct, frozen=True):
     code: str = "Failed"
     message: str = ""
 
 
-class _Refusal(msgspec.Struct):
-    error: _Told = _Told()
+class _Refusal(msgspec.Struct, frozen=True):
+    error: _Reason = _Reason()
 
 
 class Stream:
@@ -149,7 +149,7 @@ def _refused(status: int, body: bytes) -> QueryError | OpaUnavailable:
     try:
         told = msgspec.json.decode(body, type=_Refusal).error
     except msgspec.DecodeError:
-        told = _Told(message=body[:200].decode(errors="replace"))
+        told = _Reason(message=body[:200].decode(errors="replace"))
     if status >= 500 or status in {408, 429}:
         return OpaUnavailable(f"the bridge answered {status} {told.code}: {told.message}")
     return QueryError(told.code, told.message)
