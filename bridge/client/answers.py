@@ -1,4 +1,7 @@
-"""What the queries `effective` and `explain` answer, as types (docs/reference/queries.md). Keys are texts."""
+"""What the queries `effective` and `explain` answer, as types (docs/reference/queries.md). Keys are texts.
+
+Fields that a later version adds are ignored.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +10,14 @@ from typing import Any
 import msgspec
 
 
-class _Answer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Fields that a later version adds are ignored."""
-
-
-class Problem(_Answer):
+class Problem(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Why a path could not be computed."""
 
     code: str
     message: str
 
 
-class AppliedPolicy(_Answer):
+class AppliedPolicy(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A policy on a path: where it is attached, and its outcome (Programmed, PartiallyProgrammed, Overridden)."""
 
     policy: str
@@ -28,7 +27,7 @@ class AppliedPolicy(_Answer):
     overridden_by: tuple[str, ...] = ()
 
 
-class Step(_Answer):
+class Step(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A step of merging: the policies of both sides, the side that decided, and the spec after it."""
 
     established: tuple[str, ...]
@@ -38,7 +37,7 @@ class Step(_Answer):
     result: Any = None
 
 
-class EffectivePath(_Answer):
+class EffectivePath(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The effective policy on one path from the root to a target.
 
     `spec` is None where `error` says why there is none. `origins` has for each leaf of `spec`, by JSON Pointer, the
@@ -55,7 +54,7 @@ class EffectivePath(_Answer):
     source_namespace: str = ""
 
 
-class Effective(_Answer):
+class Effective(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The effective policies of one kind at one effective target, a path each."""
 
     target: str
@@ -63,7 +62,7 @@ class Effective(_Answer):
     paths: tuple[EffectivePath, ...]
 
 
-class RejectedAttachment(_Answer):
+class RejectedAttachment(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A policy that names or selects a node of a path and does not count there."""
 
     policy: str
@@ -72,7 +71,7 @@ class RejectedAttachment(_Answer):
     message: str
 
 
-class RejectedLink(_Answer):
+class RejectedLink(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A link above the target that an object declares and that does not count."""
 
     parent: str
@@ -81,14 +80,14 @@ class RejectedLink(_Answer):
     message: str
 
 
-class Explanation(Effective):
+class Explanation(Effective, frozen=True, kw_only=True, rename="camel"):
     """How effective policies came about: paths with their steps, and what does not count."""
 
     attachments: tuple[RejectedAttachment, ...] = ()
     links: tuple[RejectedLink, ...] = ()
 
 
-class Update(Effective):
+class Update(Effective, frozen=True, kw_only=True, rename="camel"):
     """The effective policies of one kind at one target as they are now; no `paths`: there is none any more.
 
     `revision` numbers the write to OPA that the answer was computed after.

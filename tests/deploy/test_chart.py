@@ -343,7 +343,7 @@ def test_images_are_taken_by_digest_where_values_name_one(tmp_path: Path) -> Non
     spec = one(objects, "Deployment")["spec"]["template"]["spec"]
     images = {container["name"]: container["image"] for container in (*spec["initContainers"], *spec["containers"])}
     assert images == {
-        "credentials": f"policy-bridge@{ours}",
-        "bridge": f"policy-bridge@{ours}",
+        "credentials": f"ghcr.io/policy-bridge/policy-bridge@{ours}",
+        "bridge": f"ghcr.io/policy-bridge/policy-bridge@{ours}",
         "opa": f"docker.io/openpolicyagent/opa@{opa}",
     }

@@ -41,7 +41,8 @@ def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_file_has_its_checksum_and_its_provenance(dist: Path) -> None:
-    told = dict(reversed(line.split("  ")) for line in (dist / CHECKSUMS).read_text().splitlines())
+    lines = [line.split("  ") for line in (dist / CHECKSUMS).read_text().splitlines()]
+    told = {name: digest for digest, name in lines}
     there = {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in dist.iterdir()}
     del there[CHECKSUMS]
     assert told == there
@@ -56,7 +57,7 @@ def test_every_file_has_its_checksum_and_its_provenance(dist: Path) -> None:
 def test_the_wheel_runs_in_an_empty_environment_with_what_is_locked(dist: Path, tmp_path: Path) -> None:
     venv.create(tmp_path / "venv", with_pip=True)
     python = tmp_path / "venv" / "bin" / "python"
-    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    pip: list[str | Path] = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     subprocess.run([*pip, "--require-hashes", "-r", dist / f"{STEM}-requirements.txt"], check=True)
     (wheel,) = dist.glob("*.whl")
     subprocess.run([*pip, "--no-deps", "--no-index", wheel], check=True)
@@ -72,7 +73,7 @@ def test_krew_installs_the_plugin_and_kubectl_runs_it(dist: Path, tmp_path: Path
     assert f"https://github.com/{FORK}/releases/download/v{__version__}/{archive.name}" in manifest.read_text()
     krew = go_command(f"{KREW}/krew", KREW_VERSION)
     environment = os.environ | {"KREW_ROOT": str(tmp_path / "krew"), "BRIDGE_PLUGIN_HOME": str(tmp_path / "plugin")}
-    command = [krew, "install", f"--manifest={manifest}", f"--archive={archive}"]
+    command: list[str | Path] = [krew, "install", f"--manifest={manifest}", f"--archive={archive}"]
     subprocess.run(command, env=environment, check=True, capture_output=True)
     kubectl, opa = find("kubectl"), find("opa")
     assert kubectl is not None
@@ -82,7 +83,17 @@ def test_krew_installs_the_plugin_and_kubectl_runs_it(dist: Path, tmp_path: Path
         "BRIDGE_OPA": str(opa.path),
         "PYTHON": sys.executable,
     }
-    asked = [kubectl.path, "bridge", "effective", "httproute", "cart", "-n", "shop", "--manifests", SHOP]
+    asked: list[str | Path] = [
+        kubectl.path,
+        "bridge",
+        "effective",
+        "httproute",
+        "cart",
+        "-n",
+        "shop",
+        "--manifests",
+        SHOP,
+    ]
     for _ in range(2):  # the second time nothing is installed
         answer = subprocess.run(asked, env=environment, capture_output=True, text=True, timeout=600, check=True)
         assert "HTTPRoute/shop/cart#checkout" in answer.stdout

@@ -104,7 +104,7 @@ def test_what_a_change_does_is_as_described(served: Served) -> None:
 
 
 def test_the_python_example_runs(served: Served) -> None:
-    command = [sys.executable, CLIENTS / "python" / "effective.py", served.opa]
+    command = [sys.executable, str(CLIENTS / "python" / "effective.py"), served.opa]
     told = _run([*command, f"{CATALOG}#metrics"], ROOT)
     assert told == TOLD
     refused = subprocess.run([*command, "core/Service/a/b"], capture_output=True, text=True, check=False)

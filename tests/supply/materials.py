@@ -18,7 +18,7 @@ from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 from packaging.markers import default_environment
 from packaging.requirements import Requirement
-from packaging.utils import canonicalize_name
+from packaging.utils import NormalizedName, canonicalize_name
 
 from bridge import __version__
 from bridge.tools.catalog import TOOLS
@@ -72,7 +72,7 @@ def locked_needs() -> str:
     lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
     entries = {canonicalize_name(entry.split("==", 1)[0]): entry for entry in _ENTRY.findall(lock)}
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    seen: set[str] = set()
+    seen: set[NormalizedName] = set()
     waiting = [name for one in _RUNS_ON for name in _needed(project["dependencies"], one)]
     while waiting:
         name = waiting.pop()
@@ -109,7 +109,7 @@ def _parts() -> list[tuple[Document, list[str]]]:
     return [*(seen[name] for name in sorted(seen)), *((module, []) for module in _vendored())]
 
 
-def _needed(requirements: Iterable[str], elsewhere: Mapping[str, str] = _HERE) -> Iterator[str]:
+def _needed(requirements: Iterable[str], elsewhere: Mapping[str, str] = _HERE) -> Iterator[NormalizedName]:
     environment: Mapping[str, Any] = {**default_environment(), "extra": "", **elsewhere}
     for line in requirements:
         requirement = Requirement(line)

@@ -107,7 +107,7 @@ def _completions(folder: Path) -> None:
     """The scripts of `bridge completion`, for packages that install them in a shell's own folders."""
     files: dict[str, bytes] = {}
     for shell in SHELLS:
-        command = [Path(sys.executable).parent / "bridge", "completion", shell]
+        command = [str(Path(sys.executable).parent / "bridge"), "completion", shell]
         files[f"bridge.{shell}"] = subprocess.run(command, check=True, capture_output=True).stdout
     write_archive(folder / f"{STEM}-completions.tar.gz", files)
 
@@ -118,7 +118,7 @@ def _helm(*arguments: str | Path, home: Path) -> None:
 
 
 def _kubectl(*arguments: str | Path) -> str:
-    command = [ensure("kubectl").path, *arguments]
+    command: list[str | Path] = [ensure("kubectl").path, *arguments]
     text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     yaml.safe_load_all(text)
     return text

@@ -80,6 +80,6 @@ def _steps(workflow: Any) -> Iterator[dict[str, Any]]:
 
 
 def _check(schema: str, file: Path) -> None:
-    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, "--no-cache", file]
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, "--no-cache", str(file)]
     answer = subprocess.run(command, capture_output=True, text=True, check=False)
     assert answer.returncode == 0, answer.stdout
