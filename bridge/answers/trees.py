@@ -77,10 +77,14 @@ def _roots_within(found: Entry, namespace: str) -> list[str]:
     return sorted(inside - below)
 
 
+# The conditions of 2025 have words of their own for the same outcome.
+_OUTCOMES = {"Enforced": "Programmed", "PartiallyEnforced": "PartiallyProgrammed"}
+
+
 def outcomes_of(entry: Entry) -> list[str]:
-    """What became of a policy, once for all its ancestors that agree."""
+    """What became of a policy, once for all its ancestors that agree, in the words of the condition Programmed."""
     reasons = [
-        condition["reason"]
+        _OUTCOMES.get(condition["reason"], condition["reason"])
         for group in condition_groups(entry)
         for condition in group
         if condition["type"] != "Accepted"
