@@ -152,7 +152,7 @@ async def tell_problems(engine: Engine) -> bool:
         tell(f"{level}: {_place(engine, key)}PolicyKind {key.name} is not in force: {message}")
     for key, message in await policy_kind_doubts(engine.opa):
         # What it names may be installed later, and the rest of it is in force: the input is not at fault.
-        tell(f"warning: {_place(engine, key)}PolicyKind {key.name}: {message}")
+        tell(f"warning: {_place(engine, key)}{key.kind} {key.name}: {message}")
     for type_id, about in (await undescribed(engine.opa)).items():
         # The author of a CRD may be somebody else: the input is not at fault.
         where = _place(engine, parse_key(about["crd"])) if "crd" in about else ""

@@ -55,7 +55,7 @@ _other(link, key) := link.child if link.parent == key
 _other(link, key) := link.parent if link.parent != key
 
 # A policy that no policy kind describes, the CRD of such policies, a PolicyKind that is not in force (semantics K6).
-_kinds(key) := (({_problem(key, key, "NotDescribed", kinds.undescribed_message(keys.type_of(key))) |
+_kinds(key) := ((({_problem(key, key, "NotDescribed", kinds.undescribed_message(keys.type_of(key))) |
 	kinds.is_undescribed(key, lookup.get(key))
 } | {_problem(key, key, verdict.reason, verdict.message) |
 	keys.parse(key).type == kinds.policykind_type
@@ -67,6 +67,9 @@ _kinds(key) := (({_problem(key, key, "NotDescribed", kinds.undescribed_message(k
 }) | {_problem(key, key, "NotDescribed", kinds.undescribed_crds[key]) |
 	keys.parse(key).type == kinds.crd_type
 	kinds.undescribed_crds[key]
+}) | {_problem(key, key, "UnknownField", message) |
+	keys.parse(key).type == kinds.crd_type
+	some message in kinds.preset_doubts[key]
 }
 
 _problem(key, about, reason, message) := {"subject": key, "about": about, "reason": reason, "message": message}

@@ -111,11 +111,13 @@ _reference(key) := object.union_n([
 
 # Whoever wrote an entry that is not ours.
 _foreign_count(policy_key) := count([entry |
-	some entry in _current_ancestors(policy_key)
+	some entry in current_ancestors(policy_key)
 	not _is_ours(policy_key, entry)
 ])
 
-_current_ancestors(policy_key) := entries if {
+# METADATA
+# description: The entries of status.ancestors that a policy has now; none where that is not a list.
+current_ancestors(policy_key) := entries if {
 	entries := lookup.get(policy_key).status.ancestors
 	is_array(entries)
 } else := []

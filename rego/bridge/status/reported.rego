@@ -24,7 +24,7 @@ _reports(policy_key) := array.concat(
 		count(conditions) > 0
 	],
 	[object.union({"controllerName": shown.controllerName, "conditions": conditions}, _ancestor_ref(shown)) |
-		some shown in array.slice(_current_ancestors(policy_key), 0, ancestor_bound)
+		some shown in array.slice(current_ancestors(policy_key), 0, ancestor_bound)
 		is_string(shown.controllerName)
 		conditions := _readable_conditions(object.get(shown, "conditions", []))
 		count(conditions) > 0

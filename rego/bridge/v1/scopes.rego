@@ -62,8 +62,9 @@ guessed := queries.input_problem if {
 
 # METADATA
 # description: |
-#   `policykind_doubts`: by the PolicyKind's key, messages about kinds that an accepted PolicyKind names and that no CRD defines.
+#   `policykind_doubts`: by the PolicyKind's key, messages about kinds that an accepted PolicyKind names and that no CRD defines; by
+#   the key of a preset's CRD, messages about fields that the preset reads and the schema does not have.
 # entrypoint: true
 policykind_doubts := queries.input_problem if {
 	queries.input_problem
-} else := kinds.doubts
+} else := object.union(kinds.doubts, kinds.preset_doubts)
