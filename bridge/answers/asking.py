@@ -220,7 +220,7 @@ async def undescribed(opa: Opa) -> dict[str, Entry]:
 
 
 async def policy_kind_doubts(opa: Opa) -> list[tuple[Key, str]]:
-    """The PolicyKinds that name a kind that no CRD defines, and the CRDs that lack what a preset reads, with messages."""
+    """The PolicyKinds that name a kind without a CRD, and the CRDs that lack what a preset reads, with the messages."""
     found: dict[str, list[str]] = await opa.query("policykind_doubts", {})
     return [(parse_key(key), message) for key, messages in sorted(found.items()) for message in messages]
 
