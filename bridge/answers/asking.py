@@ -225,6 +225,11 @@ async def policy_kind_doubts(opa: Opa) -> list[tuple[Key, str]]:
     return [(parse_key(key), message) for key, messages in sorted(found.items()) for message in messages]
 
 
+async def version_problems(opa: Opa) -> list[tuple[Key, Entry]]:
+    """The policies in a version that is not read as it is written, each with its `{policy, reason, message}`."""
+    return [(parse_key(entry["policy"]), entry) for entry in await opa.query("version_problems", {})]
+
+
 async def explain_missing(opa: Opa, targets: Iterable[Key], error: QueryError) -> None:
     """Raise the better error where a target lacks the section that was asked for."""
     if error.code != "TargetNotFound":

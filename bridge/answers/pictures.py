@@ -42,11 +42,15 @@ class Attached:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """A node that is drawn. `missing`: it does not exist, and something names it."""
+    """A node that is drawn. `missing`: it does not exist, and something names it.
+
+    `parameters`: it is not a part of the hierarchy, but the parameters of a GatewayClass or Gateway.
+    """
 
     key: Key
     policies: Sequence[Attached] = ()
     missing: bool = False
+    parameters: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +76,12 @@ class Counted:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """From a parent to a child; `refused` is why it does not count, else ""."""
+    """From a parent to a child; `refused` is why it does not count, else "". `parameters`: it is a parametersRef."""
 
     parent: str
     child: str
     refused: str = ""
+    parameters: bool = False
 
 
 @dataclass(slots=True)
@@ -128,6 +133,7 @@ class _Drawing:
             picture.links += [Link(key, child) for child in self._children[key] if child in chosen]
         for parent, children in (("", self._roots), *((key, self._children[key]) for key in chosen)):
             picture.counted += self._counted(parent, children, chosen)
+        self._add_parameters(picture, chosen)
         self._add_refused(picture)
         return picture
 
@@ -178,6 +184,13 @@ class _Drawing:
         for policies, on_namespace in ((above["policies"], True), (about["policies"], False)):
             for policy in policies:
                 yield Attached(parse_key(policy["policy"]), policy.get("reason", ""), on_namespace)
+
+    def _add_parameters(self, picture: Picture, chosen: Iterable[str]) -> None:
+        for key in chosen:
+            named = self._nodes[key].get("parameters")
+            if named is not None:
+                picture.nodes.setdefault(named, Drawn(parse_key(named), parameters=True))
+                picture.links.append(Link(key, named, parameters=True))
 
     def _add_refused(self, picture: Picture) -> None:
         """The links that do not count between what is drawn and what else there is, or is not."""

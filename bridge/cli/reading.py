@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from bridge.answers.errors import CommandError, NameNotFoundError
-from bridge.answers.targets import first_of
+from bridge.answers.targets import first_of, short_key
 from bridge.cli import watching
 from bridge.cli.options import Input, View, check_watch
 from bridge.cli.plain import tell
@@ -141,7 +141,7 @@ def opened(source: Input, types: Sequence[str] = (), *, follow: bool = False) ->
 
 async def tell_problems(engine: Engine) -> bool:
     """Print what is wrong with manifests and with PolicyKinds, one line each; whether the input is at fault."""
-    from bridge.answers.asking import policy_kind_doubts, refused_policy_kinds, undescribed
+    from bridge.answers.asking import policy_kind_doubts, refused_policy_kinds, undescribed, version_problems
     from bridge.model.keys import parse_key
 
     at_fault = tell_faults(engine)
@@ -157,6 +157,11 @@ async def tell_problems(engine: Engine) -> bool:
         # The author of a CRD may be somebody else: the input is not at fault.
         where = _place(engine, parse_key(about["crd"])) if "crd" in about else ""
         tell(f"warning: {where}{type_id}: {about['message']}")
+    if engine.states is not None:  # an OPA of a running bridge holds what an API server converted
+        for key, problem in await version_problems(engine.opa):
+            unserved = problem["reason"] == "VersionNotServed"  # no API server takes such a manifest
+            at_fault = at_fault or unserved
+            tell(f"{'error' if unserved else 'warning'}: {_place(engine, key)}{short_key(key)}: {problem['message']}")
     return at_fault
 
 

@@ -25,6 +25,10 @@ log = structlog.get_logger(__name__)
 STATES = ("in-force", "last-good-version", "refused", "pending")
 
 
+# Texts of which the manifest of an author has one, unless it is written with escapes.
+MARKS = (b"openpolicyagent.org/", b"RegoPolicy")
+
+
 class Judge(Protocol):
     """Who takes what is handed in: the loader."""
 

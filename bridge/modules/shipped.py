@@ -22,10 +22,15 @@ class Shipped:
     roots: frozenset[str]
 
 
-def shipped(root: Path, bounds: Mapping[str, int] = MappingProxyType({})) -> Shipped:
+_NONE: Mapping[str, Any] = MappingProxyType({})
+
+
+def shipped(root: Path, bounds: Mapping[str, int] = _NONE, versions: Mapping[str, str] = _NONE) -> Shipped:
     """The modules below `root/bridge` (tests left out), with the presets of policy kinds as `data.bridge.presets`.
 
     `bounds` on the size of a policy become `data.bridge.bounds`; the Rego has defaults for those that are not given.
+    `versions`, in which types are read that are not read in the version that the API server prefers, become
+    `data.bridge.versions`.
 
     What is beside them is not for a bundle: OPA has it as files (`bridge.resources.authorization_policy`). They own
     their packages alone: `bridge.strategies` and `bridge.extensions` are for modules that others load.
@@ -37,8 +42,8 @@ def shipped(root: Path, bounds: Mapping[str, int] = MappingProxyType({})) -> Shi
     }
     presets = {path.stem: _preset(path) for path in sorted((root / "bridge/kinds/presets").glob("*.yaml"))}
     packages = {"/".join(path.removesuffix(".rego").split("/")[:2]) for path in modules}
-    data = {"bridge": {"presets": presets, "bounds": dict(bounds)}}
-    return Shipped(modules, data, frozenset(packages | {"bridge/presets", "bridge/bounds"}))
+    data = {"bridge": {"presets": presets, "bounds": dict(bounds), "versions": dict(versions)}}
+    return Shipped(modules, data, frozenset(packages | {"bridge/presets", "bridge/bounds", "bridge/versions"}))
 
 
 def shipped_bundle(root: Path) -> Bundle:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.model.changes import Change, Listed, Rejected, Trouble
 from bridge.model.keys import CLUSTER, Key, group_of
+from bridge.modules.authors import MARKS
 from bridge.opa.address import TlsFiles
 from bridge.opa.bundle import Bundle
 from bridge.opa.client import Opa
@@ -96,11 +97,14 @@ async def open_engine(  # noqa: PLR0913 - each says another thing of what is rea
         async with AsyncExitStack() as stack:
             # Most folders have no Rego of their own: OPA compiles the shipped modules while they are read.
             shipped = (await settle_manifests(())).bundle
-            early = await stack.enter_async_context(_starting(shipped))
+            starting = None
+            if not await asyncio.to_thread(source.mentions, MARKS):
+                starting = await stack.enter_async_context(_starting(shipped))
             with without_collector():
                 objects = await asyncio.to_thread(source.load)
             found = await settle_manifests(objects)
-            starting = early if found.bundle == shipped else await stack.enter_async_context(_starting(found.bundle))
+            if starting is None or found.bundle != shipped:
+                starting = await stack.enter_async_context(_starting(found.bundle))
             opa, changed = await stack.enter_async_context(_filled_from(source, starting, types))
             yield Engine(
                 opa,

@@ -30,7 +30,7 @@ class PolicyLoading:
     """
 
     def __init__(self, world: World, opa: Opa, endpoint: BundleEndpoint, executable: Path, settings: Settings) -> None:
-        found = shipped(rego_root(), settings.policy_bounds)
+        found = shipped(rego_root(), settings.policy_bounds, settings.type_versions)
         memory = settings.check_memory_mib * MEBIBYTE
         checker = Checker(executable, found.modules, allowed=settings.allowed_builtins, memory=memory)
         types = (*ALWAYS, *(one.type for one in settings.selected_types))

@@ -183,6 +183,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         }
 
     @property
+    def type_versions(self) -> dict[str, str]:
+        """The versions that `types` names, by type, as the document `data.bridge.versions`."""
+        return {one.type: one.version for one in self.selected_types if one.version}
+
+    @property
     def placed_types(self) -> tuple[Placed, ...]:
         """The setting `placement`, each in its long form, without those that are off."""
         chosen = [PlacementSettings(type=one) if isinstance(one, str) else one for one in self.placement]

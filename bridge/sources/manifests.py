@@ -15,7 +15,7 @@ from bridge.sources.manifest_state import ManifestState
 from bridge.sources.watching import watch_paths
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
     from bridge.model.keys import Key
@@ -71,6 +71,20 @@ class ManifestSource:
         for path in self._paths:
             if isinstance(path, Path):
                 find_files(path)
+
+    def mentions(self, texts: Collection[bytes]) -> bool:
+        """Return whether a file, or standard input that can be read twice, contains one of these texts.
+
+        Raises ManifestError as `check_paths` does.
+        """
+        for path in self._paths:
+            if isinstance(path, Path):
+                contents = (_bytes_of(file) for file in find_files(path))
+            else:
+                contents = iter([_peeked(sys.stdin.buffer)])
+            if any(text in content for content in contents for text in texts):
+                return True
+        return False
 
     def load(self, stdin: IO[bytes] | None = None) -> list[Object]:
         """All objects, what others depend on first: for commands that run once.
@@ -143,6 +157,21 @@ class ManifestSource:
                 yield Upserted(type_id, tuple(objects))
             else:
                 yield from self._tell(type_id, objects)
+
+
+def _bytes_of(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError:
+        return b""  # loading reports it
+
+
+def _peeked(stream: IO[bytes]) -> bytes:
+    if not stream.seekable():
+        return b""
+    content = stream.read()
+    stream.seek(0)
+    return content
 
 
 def _by_type(objects: Mapping[Key, Object], wanted: AbstractSet[str] = frozenset()) -> list[tuple[str, list[Object]]]:

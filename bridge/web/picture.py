@@ -87,6 +87,7 @@ class Picture:
             "role": parts.role,
             "parents": node["parents"],
             "leadsTo": node["leadsTo"],
+            "parameters": node.get("parameters", ""),
             "children": len({*node["leadsTo"], *self._below.get(key, ())}),
             "policies": node["policies"],
             "refused": node["refused"],

@@ -21,7 +21,7 @@ from tests.properties.drawing import Object
 from tests.properties.random_requests import random_requests, random_routing
 from tests.properties.test_incremental_statuses import at_work
 from tests.reference.hierarchy import parents_of
-from tests.reference.listeners import conflicts
+from tests.reference.listeners import NOT_ALLOWED, unaccepted
 from tests.reference.objects import ROUTES, Cluster, node_of
 from tests.reference.requests import Request, served
 
@@ -124,7 +124,7 @@ async def answered(opa: Opa, request: Request, changes: dict[str, Any]) -> dict[
 
 
 async def attached(opa: Opa, objects: list[Object], changes: dict[str, Any]) -> dict[str, list[str]]:
-    """By route what is directly above it, and by listener in conflict its reason, as a picture shows them."""
+    """What is directly above each route, and why a listener or ListenerSet is not accepted, as a picture shows it."""
     keys = [str(node_of(obj)) for obj in objects if obj["kind"] in {*ROUTES, "Gateway", "ListenerSet"}]
     picture = await opa.query("picture", {"objects": keys, **({"changes": changes} if changes else {})})
     found: dict[str, list[str]] = {}
@@ -135,7 +135,7 @@ async def attached(opa: Opa, objects: list[Object], changes: dict[str, Any]) -> 
             found |= {
                 link["child"]: [link["reason"]]
                 for link in entry["refused"]
-                if link["parent"] == key and "#" in link["child"]
+                if (link["parent"] == key and "#" in link["child"]) or link["reason"] == NOT_ALLOWED
             }
     return found
 
@@ -143,7 +143,12 @@ async def attached(opa: Opa, objects: list[Object], changes: dict[str, Any]) -> 
 def attached_by_the_reference(objects: list[Object]) -> dict[str, list[str]]:
     """The same, by the reference."""
     cluster = Cluster.of(objects)
-    found = {str(node): [reason] for node, reason in conflicts(cluster).items()}
+    # The picture reports a ListenerSet that is not allowed once, not for each of its listeners.
+    found = {
+        str(node): [reason]
+        for node, reason in unaccepted(cluster).items()
+        if reason != NOT_ALLOWED or not node.section
+    }
     for obj in objects:
         if obj["kind"] in ROUTES:
             found[str(node_of(obj))] = sorted(map(str, parents_of(cluster, node_of(obj))))

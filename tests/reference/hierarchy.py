@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.reference.gateway_api import is_granted, takes_route
 from tests.reference.kinds import PolicyKind
-from tests.reference.listeners import conflicts, gateway_of
+from tests.reference.listeners import gateway_of, unaccepted
 from tests.reference.mesh import frontends_of, ports_for
 from tests.reference.objects import GATEWAY_API, ROUTES, Cluster, Node, Spec, group_of, node_of, sections_of
 
@@ -65,7 +65,7 @@ def _listeners_above(cluster: Cluster, route: Spec) -> list[Node]:
         for name, listener in sections_of(holder):
             named = ref.get("sectionName", name) == name and ref.get("port", listener["port"]) == listener["port"]
             node = parent._replace(section=name)
-            if named and node not in conflicts(cluster) and takes_route(cluster, holder, listener, route):
+            if named and node not in unaccepted(cluster) and takes_route(cluster, holder, listener, route):
                 found.add(node)
     return sorted(found)
 
@@ -241,7 +241,7 @@ def _with_namespaces(cluster: Cluster, path: Path) -> Path:
 def effective_targets(cluster: Cluster, kind: PolicyKind) -> list[Node]:
     """Everything that policies of this kind could act at."""
     every = [node for obj in cluster.objects for node in (obj, *cluster.sections(obj))]
-    nodes = [node for node in every if node not in conflicts(cluster)]
+    nodes = [node for node in every if node not in unaccepted(cluster)]
     if kind.is_direct:
         # C2: the declared targets, and their sections "where a target has sections". Read as the field `sections` of
         # the PolicyKind's target: for a kind that knows of no sections the object is one whole.

@@ -8,7 +8,7 @@ from tests.reference.gateway_api import admits
 from tests.reference.kinds import age
 from tests.reference.objects import GATEWAY_API, Cluster, Node, Spec, group_of, node_of, sections_of
 
-HOSTNAME_CONFLICT, PROTOCOL_CONFLICT = "HostnameConflict", "ProtocolConflict"
+HOSTNAME_CONFLICT, PROTOCOL_CONFLICT, NOT_ALLOWED = "HostnameConflict", "ProtocolConflict", "NotAllowed"
 _BESIDE_NO_TCP = {"HTTP", "HTTPS", "TLS", "TCP"}
 
 
@@ -23,14 +23,18 @@ class Listener(NamedTuple):
 
 def gateway_of(cluster: Cluster, listener_set: Spec) -> Node | None:
     """The Gateway of a ListenerSet, if it exists and allows it (Gateway API, `allowedListeners`: by default none)."""
-    ref, own = listener_set["spec"]["parentRef"], node_of(listener_set).namespace
-    group, kind = group_of(ref.get("group", GATEWAY_API)), ref.get("kind", "Gateway")
-    parent = Node(group, kind, ref.get("namespace") or own, ref["name"])
+    parent = _named_gateway(listener_set)
     gateway = cluster.get(parent)
     if gateway is None:
         return None
     rule = gateway["spec"].get("allowedListeners", {}).get("namespaces", {})
-    return parent if admits(cluster, rule, "None", parent.namespace, own) else None
+    return parent if admits(cluster, rule, "None", parent.namespace, node_of(listener_set).namespace) else None
+
+
+def _named_gateway(listener_set: Spec) -> Node:
+    ref = listener_set["spec"]["parentRef"]
+    group, kind = group_of(ref.get("group", GATEWAY_API)), ref.get("kind", "Gateway")
+    return Node(group, kind, ref.get("namespace") or node_of(listener_set).namespace, ref["name"])
 
 
 def holders_of(cluster: Cluster, gateway: Node) -> list[Spec]:
@@ -39,15 +43,23 @@ def holders_of(cluster: Cluster, gateway: Node) -> list[Spec]:
     return [cluster.objects[gateway], *sorted(sets, key=age)]
 
 
-def conflicts(cluster: Cluster) -> dict[Node, str]:
-    """The listeners that are in conflict with others, each with its reason."""
-    if cluster.conflicts is None:
+def unaccepted(cluster: Cluster) -> dict[Node, str]:
+    """What is not accepted and so carries nothing, each with its reason.
+
+    Listeners that are in conflict with others; ListenerSets that their Gateways do not allow, with their listeners.
+    """
+    if cluster.unaccepted is None:
         groups = [holders_of(cluster, node_of(obj)) for obj in cluster.of_kind(GATEWAY_API, "Gateway")]
-        alone = [[obj] for obj in cluster.of_kind(GATEWAY_API, "ListenerSet") if gateway_of(cluster, obj) is None]
-        cluster.conflicts = {
+        others = [obj for obj in cluster.of_kind(GATEWAY_API, "ListenerSet") if gateway_of(cluster, obj) is None]
+        refused = [obj for obj in others if _named_gateway(obj) in cluster.objects]
+        alone = [[obj] for obj in others if obj not in refused]
+        cluster.unaccepted = {
             node: reason for group in groups + alone for node, reason in _among([_listeners(obj) for obj in group])
         }
-    return cluster.conflicts
+        for obj in refused:
+            nodes = [node_of(obj), *(listener.node for listener in _listeners(obj))]
+            cluster.unaccepted |= dict.fromkeys(nodes, NOT_ALLOWED)
+    return cluster.unaccepted
 
 
 def _listeners(holder: Spec) -> list[Listener]:

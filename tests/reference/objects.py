@@ -74,7 +74,7 @@ class Cluster:
     """All objects."""
 
     objects: dict[Node, Spec] = field(default_factory=dict)
-    conflicts: dict[Node, str] | None = None  # of listeners, once somebody has asked (`listeners.conflicts`)
+    unaccepted: dict[Node, str] | None = None  # set by the first call of `listeners.unaccepted`
 
     @classmethod
     def of(cls, objects: Iterable[Spec]) -> Cluster:

@@ -12,7 +12,7 @@ from typing import Any
 
 from tests.reference.hierarchy import parents_of
 from tests.reference.kinds import age
-from tests.reference.listeners import conflicts, holders_of
+from tests.reference.listeners import holders_of, unaccepted
 from tests.reference.mesh import ports_for
 from tests.reference.objects import GATEWAY_API, Cluster, Node, Spec, node_of, sections_of
 
@@ -66,7 +66,7 @@ def _entries(cluster: Cluster, request: Request) -> list[tuple[Node, Spec]]:
         (node_of(holder)._replace(section=name), body)
         for holder in holders_of(cluster, request.gateway)
         for name, body in sections_of(holder)
-        if node_of(holder)._replace(section=name) not in conflicts(cluster)
+        if node_of(holder)._replace(section=name) not in unaccepted(cluster)
         and request.port in {0, body["port"]}
         and (request.kind in {"TCP", "UDP"} or covers(body.get("hostname", ""), request.host))
     ]

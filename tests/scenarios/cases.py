@@ -87,6 +87,16 @@ class Case:
         return {self.key(outcome["uncounted"]["target"]) for outcome in self.outcomes if "uncounted" in outcome}
 
     @cached_property
+    def trees(self) -> set[str]:
+        """The keys of the roots below which the hierarchy is expected to be shown in some way."""
+        return {self.key(outcome["tree"]["root"]) for outcome in self.outcomes if "tree" in outcome}
+
+    @cached_property
+    def reported(self) -> set[str]:
+        """The keys of the policies of whose problems something is expected."""
+        return {self.policies[outcome["problem"]["policy"]] for outcome in self.outcomes if "problem" in outcome}
+
+    @cached_property
     def refused(self) -> set[str]:
         """The names of its PolicyKinds that are not to come into force."""
         return {outcome["refused"]["policyKind"] for outcome in self.outcomes if "refused" in outcome}

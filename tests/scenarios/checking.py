@@ -3,8 +3,8 @@
 An outcome of `expected.yaml` has `says`, its sentence, and one of the checks below. Objects and paths may be written
 short there, `<Kind>/<name>#<section>`; policies are named by their names (`<Kind>/<name>` where two kinds share one).
 
-- `effective: {target, path, policyKind?, sourceNamespace?, spec?, origins?, policies?, error?}`: what holds there, for
-  requests from a namespace. A scenario with such an outcome expects no other effective policy anywhere.
+- `effective: {target, path, policyKind?, sourceNamespace?, spec?, origins?, policies?, overriddenBy?, error?}`: what
+  holds there, for requests from a namespace. A scenario with such an outcome expects no other effective policy anywhere.
 - `unreached: <target>` or `{target, sourceNamespace}`: no effective policy holds there; and none that nobody expects
   anywhere.
 - `uncounted: {target, policyKind?, links?, policies?}`: what `explain` says does not count there, all links as
@@ -19,6 +19,9 @@ short there, `<Kind>/<name>#<section>`; policies are named by their names (`<Kin
   `type` is how the name of the condition type ends, if it is not `Affected`.
 - `affected: {object, annotations: [names]}`: the annotations that an object is marked with.
 - `refused: {policyKind, reason?, mentions?}`: a PolicyKind, by its resource's name, that is not in force.
+- `tree: {root, nodes}`: the hierarchy below a node, each node as `{children, parameters?}`.
+- `problem: {policy, reason, mentions?}` or `{policy, absent: [reasons]}`: a problem that a policy has, or has not. On a
+  cluster no policy has one: its API server converts or refuses what is a problem in a folder.
 - `request: {…, rule, listener?, backends?, filterBackends?, failure?, filters?, policies?, also?, nearest?,
   warnings?}`: the rule that serves a request (null for none), the status that requests get where all fail, warnings by
   their reasons, the rest as in the input and the answer of the query `request`. Its Gateway is the scenario's only one.
@@ -43,6 +46,7 @@ class Answers:
 
     `explained`: by target what the query `explain` gives; `requests`: by its name what becomes of each request.
     `by_source`: `effective` as it is with a sourceNamespace.
+    `trees`: by root what the query `tree` gives; `problems`: by policy what the query `problems` gives.
     `shown`: `{conditions, listeners, parents}` as they stand in a status, and `annotations`.
     `refused`: by its resource's name the Accepted condition of each PolicyKind that is not in force.
     """
@@ -54,6 +58,8 @@ class Answers:
     by_source: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     explained: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     requests: dict[str, dict[str, Any]] = field(default_factory=dict)
+    trees: dict[str, dict[str, Any]] = field(default_factory=dict)
+    problems: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
 
     def for_source(self, namespace: str) -> list[dict[str, Any]]:
         """What is effective for requests from a namespace; without one what is the same for all."""
@@ -76,6 +82,8 @@ def refusal(conditions: list[dict[str, Any]]) -> dict[str, Any] | None:
 def check(case: Case, answers: Answers) -> None:
     """Every expected outcome holds, and no effective policy is there that nobody expects."""
     check_requests(case, answers)
+    _check_trees(case, answers)
+    _check_problems(case, answers)
     expected_paths = []
     for outcome in case.outcomes:
         says = f"{case.name}: {outcome['says']}"
@@ -97,6 +105,33 @@ def check(case: Case, answers: Answers) -> None:
             assert not unexpected, f"{case.name} {source}: effective policies that nobody expects: {unexpected}"
     unexpected_refusals = answers.refused.keys() - case.refused
     assert not unexpected_refusals, f"{case.name}: {[answers.refused[name] for name in unexpected_refusals]}"
+
+
+def _check_trees(case: Case, answers: Answers) -> None:
+    for outcome in case.outcomes:
+        if "tree" in outcome:
+            told = answers.trees[case.key(outcome["tree"]["root"])]["nodes"]
+            found = {key: {name: node[name] for name in ("children", "parameters") if name in node} for key, node in told.items()}
+            wanted = {
+                case.key(node): {
+                    name: [case.key(end) for end in ends] if isinstance(ends, list) else case.key(ends)
+                    for name, ends in about.items()
+                }
+                for node, about in outcome["tree"]["nodes"].items()
+            }
+            assert found == wanted, f"{case.name}: {outcome['says']}"
+
+
+def _check_problems(case: Case, answers: Answers) -> None:
+    for outcome in case.outcomes:
+        if "problem" not in outcome or not answers.problems:
+            continue
+        expected = outcome["problem"]
+        found = {problem["reason"]: problem["message"] for problem in answers.problems[case.policies[expected["policy"]]]}
+        says = f"{case.name}: {outcome['says']}: {found}"
+        assert not found.keys() & set(expected.get("absent", [])), says
+        if "reason" in expected:
+            assert all(text in found[expected["reason"]] for text in expected.get("mentions", [])), says
 
 
 def _paths(answers: Answers, source: str) -> dict[tuple[str, ...], dict[str, Any]]:
@@ -122,6 +157,10 @@ def _check_effective(case: Case, says: str, expected: dict[str, Any], answers: A
     if "policies" in expected:
         outcomes = {policy["policy"]: policy["outcome"] for policy in path["policies"]}
         assert outcomes == {keys[name]: outcome for name, outcome in expected["policies"].items()}, says
+    if "overriddenBy" in expected:
+        by = {policy["policy"]: policy["overriddenBy"] for policy in path["policies"]}
+        wanted = {keys[name]: [keys[one] for one in names] for name, names in expected["overriddenBy"].items()}
+        assert by == wanted, says
     if "error" in expected:
         assert path["error"]["code"] == expected["error"], says
     return (source, *place)

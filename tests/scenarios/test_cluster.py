@@ -147,7 +147,8 @@ def _answers(case: Case, cluster: Cluster) -> Answers:
     }
     explained = {target: cluster.bridge("explain", target) for target in case.explained}
     requests = {name_of(one): cluster.bridge(*command_of(one), codes={0, 1}) for one in requests_of(case)}
-    return Answers(effective, statuses, shown, refused, by_source, explained, requests)
+    trees = {root: cluster.bridge("tree", root) for root in case.trees}
+    return Answers(effective, statuses, shown, refused, by_source, explained, requests, trees)
 
 
 @pytest.mark.parametrize("case", [case for case in all_cases() if case.constrained], ids=lambda case: case.name)

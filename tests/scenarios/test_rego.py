@@ -103,6 +103,8 @@ async def _answers(case: Case, opa: Opa) -> Answers:
         by_source,
         {key: await opa.query("explain", {"target": key, "changes": changes}) for key in case.explained},
         {name_of(one): await opa.query("request", {**one, "changes": changes}) for one in requests_of(case)},
+        {root: await opa.query("tree", {"root": root, "changes": changes}) for root in case.trees},
+        {key: await opa.query("problems", {"objects": [key], "changes": changes}) for key in case.reported},
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bridge.answers.pictures import Picture
+from bridge.answers.pictures import Link, Picture
 from bridge.cli.pictures.texts import badges_at_nodes, full_name, names_of, title_of
 
 # Colours of their own on a white ground, so that a dark page shows them as well.
@@ -29,7 +29,7 @@ def dot(picture: Picture) -> str:
         more = f", {_MISSING}" if node.missing else ""
         label = _quoted("\n".join(names_of(node)))
         lines.append(f"  {names[key]} [label={label}, tooltip={_quoted(full_name(node.key))}{more}];")
-    lines += [f"  {names[link.parent]} -> {names[link.child]}{_refused(link.refused)};" for link in picture.links]
+    lines += [f"  {names[link.parent]} -> {names[link.child]}{_look(link)};" for link in picture.links]
     for name, badge, key in badges_at_nodes(picture):
         if badge is not None:
             lines.append(f"  {name} [shape=note, label={_quoted(badge.text)}, {_STATES[badge.state]}];")
@@ -41,8 +41,10 @@ def dot(picture: Picture) -> str:
     return "\n".join((*lines, "}")) + "\n"
 
 
-def _refused(reason: str) -> str:
-    return f' [style=dashed, color="#cf222e", fontcolor="#cf222e", label={_quoted(reason)}]' if reason else ""
+def _look(link: Link) -> str:
+    if link.refused:
+        return f' [style=dashed, color="#cf222e", fontcolor="#cf222e", label={_quoted(link.refused)}]'
+    return " [style=dotted]" if link.parameters else ""
 
 
 def _quoted(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bridge.answers.pictures import Picture
+from bridge.answers.pictures import Link, Picture
 from bridge.cli.pictures.texts import badges_at_nodes, names_of, title_of
 
 # Colours of their own, so that they are read on a light and on a dark ground.
@@ -25,8 +25,7 @@ def mermaid(picture: Picture) -> str:
         label = "<br>".join(map(_escaped, names_of(node)))
         lines.append(f'  {names[key]}["{label}"]:::{"missing" if node.missing else "node"}')
     for link in picture.links:
-        arrow = f'-. "{_escaped(link.refused)}" .->' if link.refused else "-->"
-        lines.append(f"  {names[link.parent]} {arrow} {names[link.child]}")
+        lines.append(f"  {names[link.parent]} {_arrow(link)} {names[link.child]}")
     for name, badge, key in badges_at_nodes(picture):
         if badge is not None:
             lines.append(f'  {name}(["{_escaped(badge.text)}"]):::{badge.state}')
@@ -36,6 +35,12 @@ def mermaid(picture: Picture) -> str:
         if counted.parent:
             lines.append(f"  {names[counted.parent]} -.- c{number}")
     return "\n".join((*lines, _CLASSES)) + "\n"
+
+
+def _arrow(link: Link) -> str:
+    if link.refused:
+        return f'-. "{_escaped(link.refused)}" .->'
+    return "-.->" if link.parameters else "-->"
 
 
 def _escaped(text: str) -> str:

@@ -27,7 +27,7 @@ text{font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",mon
 .name{font-weight:600}
 .reason{text-anchor:end}
 path{fill:none}
-.refused,.counts,.missing>rect,.counted>rect{stroke-dasharray:5 3}
+.refused,.counts,.parameters,.missing>rect,.counted>rect{stroke-dasharray:5 3}
 .mark{stroke-dasharray:none}
 .overridden .policyname,.policy.refused .policyname{text-decoration:line-through}
 """

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
 from bridge.answers.errors import CommandError
-from bridge.answers.pictures import Picture
+from bridge.answers.pictures import Link, Picture
 from bridge.cli.pictures.layout import Layout, laid_out
 from bridge.cli.pictures.style import STYLE
 from bridge.cli.pictures.texts import Badge, badge_of, full_name, names_of, title_of
@@ -84,15 +84,19 @@ def _parts(picture: Picture) -> tuple[dict[str, _Box], list[_Line]]:
         kind, name = names_of(node)
         badges = [badge_of(attached, picture.outcomes) for attached in node.policies]
         boxes[key] = _Box(kind, name, badges, "missing" if node.missing else "node", full_name(node.key))
-    lines = [
-        _Line(link.parent, link.child, "refused" if link.refused else "link", link.refused) for link in picture.links
-    ]
+    lines = [_Line(link.parent, link.child, _look_of(link), link.refused) for link in picture.links]
     for number, counted in enumerate(picture.counted):
         name = f"counted {number}"
         boxes[name] = _Box("", counted.text, (), "counted", counted.text)
         if counted.parent:
             lines.append(_Line(counted.parent, name, "counts"))
     return boxes, lines
+
+
+def _look_of(link: Link) -> str:
+    if link.refused:
+        return "refused"
+    return "parameters" if link.parameters else "link"
 
 
 def _columns(boxes: Mapping[str, _Box], lines: Sequence[_Line], layout: Layout) -> tuple[list[float], list[float]]:

@@ -60,8 +60,8 @@ def names_of(node: Drawn) -> tuple[str, str]:
     """A node's kind and its name: of a section the level it has in its object is clear from the `#`."""
     key = node.key
     role = f" {key.role}" if key.role else ""
-    missing = ", which does not exist" if node.missing else ""
-    return plain(f"{key.kind}{role}{missing}"), shortened(name_of(key))
+    more = ", which does not exist" if node.missing else ", parameters" if node.parameters else ""
+    return plain(f"{key.kind}{role}{more}"), shortened(name_of(key))
 
 
 def full_name(key: Key) -> str:
@@ -71,7 +71,7 @@ def full_name(key: Key) -> str:
 
 def title_of(picture: Picture) -> str:
     """What the picture is of, and how much of it there is."""
-    drawn = sum(1 for node in picture.nodes.values() if not node.missing)
+    drawn = sum(1 for node in picture.nodes.values() if not node.missing and not node.parameters)
     nodes = f"{picture.total:,} nodes" if picture.total != 1 else "1 node"
     return f"Hierarchy with policies: {nodes}" + (f", {drawn:,} of them drawn" if picture.counted else "")
 

@@ -44,7 +44,7 @@ class _Writer:
         """A node and what is below it; `first` is drawn before its own line, `rest` before those below."""
         key = parse_key(node)
         about = self._nodes[node]
-        below = self._shown(about["children"])
+        below: list[str | _More] = [*_parameters(about), *self._shown(about["children"])]
         again = node in self._written and bool(below)
         self._written.add(node)
         label = _label(key, above) + (f"{TIE}(see above)" if again else "")
@@ -113,6 +113,11 @@ class _More:
 def _noun(key: Key) -> str:
     """What a node is called where nodes are counted: a section is not an object of its kind."""
     return _SECTIONS.get(key.kind, "rule" if key.kind.endswith("Route") else "section") if key.section else key.kind
+
+
+def _parameters(about: Mapping[str, Any]) -> list[str]:
+    """The object that a node takes its parameters from: not a node of the tree itself."""
+    return [f"{short_key(parse_key(about['parameters']))} (parameters)"] if "parameters" in about else []
 
 
 def _label(key: Key, above: Key | None) -> str:

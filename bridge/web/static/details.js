@@ -3,7 +3,7 @@
 import { query } from "./api.js";
 import { breakable, fill, h } from "./dom.js";
 import { effectiveKind, fieldTable } from "./effective.js";
-import { byName, kindName, parts } from "./keys.js";
+import { byName, kindName, parts, short } from "./keys.js";
 import { chip, nodeLink, policyLink, trail } from "./links.js";
 import { outcomeNamed, outcomeOf } from "./outcomes.js";
 
@@ -84,7 +84,8 @@ function head(key, topology) {
   const node = topology.nodes.get(key);
   return h("header", { class: "object" },
     h("p", { class: "caption" }, !node && [chip(type), " "], kind, node?.level && node.level !== kind && ` · ${node.level}`, namespace && ` · ${namespace}`),
-    h("h3", { tabindex: -1 }, breakable(name), section && h("span", { class: "section" }, `#${section}`)));
+    h("h3", { tabindex: -1 }, breakable(name), section && h("span", { class: "section" }, `#${section}`)),
+    node?.parameters && h("p", { class: "quiet" }, `Parameters: ${short(node.parameters)}`));
 }
 
 async function nodeBody(key, topology, later) {

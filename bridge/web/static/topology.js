@@ -9,7 +9,7 @@ export class Topology {
   }
 
   clear() {
-    this.nodes = new Map(); // key -> {key, level, parents, leadsTo, count, policies, refused}
+    this.nodes = new Map(); // key -> {key, level, parents, leadsTo, parameters, count, policies, refused}
     this.children = new Map(); // key -> Set of keys
     this.parents = new Map(); // the other way
     this.targets = new Map(); // policy -> Set of keys of nodes

@@ -88,13 +88,14 @@ export class Wire {
   }
 
   #read(key) {
-    const { level, parents, leadsTo, policies, refused, children } = this.#nodes.get(key);
+    const { level, parents, leadsTo, parameters, policies, refused, children } = this.#nodes.get(key);
     return {
       key,
       count: children, // below it, told or not
       level,
       parents,
       leadsTo,
+      parameters,
       refused,
       policies: policies.map((attached) => ({ ...attached, outcome: overall(this.#policies.get(attached.policy)?.outcomes) })),
     };

@@ -1,6 +1,7 @@
 package bridge.admission
 
 import data.bridge.attachment
+import data.bridge.index
 import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.status as reporting
@@ -18,15 +19,25 @@ warnings contains message if some message in _findings.warnings
 
 warnings contains message if {
 	count(_findings.invalid) == 0
+	not unread_version
 	some message in effects
 }
 
-# What is wrong with the policy that a request writes, judged as if it were there.
-_findings := findings if {
+# What is wrong with the policy that a request writes, judged as if it were there. The API server sends it as it is written, and
+# converts it when it stores it.
+_findings := {"invalid": set(), "warnings": {sentence_about(keys.of(obj), sprintf("is not judged: %s", [message]))}} if {
+	obj := reviewed_object
+	not index.excess(obj)
+	message := unread_version
+} else := findings if {
 	obj := reviewed_object
 	key := keys.of(obj)
 	findings := policy_findings(key) with input as {"changes": {"upsert": [obj]}}
 }
+
+# METADATA
+# description: Why the reviewed policy cannot be read in the version that it is written in; undefined where it can.
+unread_version := kinds.version_problem(keys.type_of(keys.of(reviewed_object)), reviewed_object.apiVersion).message
 
 # METADATA
 # description: |

@@ -12,25 +12,13 @@ import data.bridge.lookup
 
 # METADATA
 # description: |
-#   The listeners of a Gateway or ListenerSet that are in conflict with others and so are not accepted, by name:
-#   `{reason, rival}`, the reason of the listener's Conflicted condition (Gateway API, ListenerConditionReason), and the object
-#   that the other listener is in.
-listener_conflicts(object_key) := {} if {
-	index.facts(object_key).distinct
-} else := {} if {
-	not levels.by_type[keys.type_of(object_key)].section == "Listener"
-} else := _own_conflicts(object_key) if {
+#   The listeners of a Gateway or ListenerSet that are in conflict with others, by name: `{reason, rival}`, the reason of the listener's
+#   Conflicted condition (Gateway API, ListenerConditionReason), and the object that the other listener is in.
+listener_conflicts(object_key) := _own_conflicts(object_key) if {
 	levels.of(object_key) == "Gateway"
 } else := object.union(_own_conflicts(object_key), _lost(object_key)) if {
 	taking_gateway(object_key) != ""
 } else := _own_conflicts(object_key)
-
-# METADATA
-# description: A node is a listener that is in conflict with others.
-is_conflicted(node) if {
-	[object_key, name] := split(node, "#")
-	listener_conflicts(object_key)[name]
-}
 
 # METADATA
 # description: The Gateway that takes a ListenerSet; empty where none does.

@@ -13,6 +13,16 @@ parents_of_level("ListenerSet", listener_set) := {gateway |
 
 # METADATA
 # description: |
+#   The Gateway that exists and does not allow a ListenerSet; undefined where there is none, and for other nodes. A ListenerSet whose Gateway does not
+#   exist is a root instead (semantics P2).
+refusing_gateway(listener_set) := gateway if {
+	levels.of(listener_set) == "ListenerSet"
+	gateway := index.gateway_of(lookup.get(listener_set))
+	listener_set_rejection(listener_set, gateway) == "NotAllowed"
+}
+
+# METADATA
+# description: |
 #   Why a Gateway does not take a ListenerSet, as the reason of the ListenerSet's Accepted condition (Gateway API,
 #   Gateway allowedListeners), or ParentNotFound; empty where it does.
 listener_set_rejection(listener_set, gateway) := "ParentNotFound" if {

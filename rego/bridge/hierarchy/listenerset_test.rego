@@ -107,13 +107,25 @@ test_same_means_the_namespace_of_the_listener_set if {
 test_a_listener_set_that_a_gateway_does_not_take_is_told if {
 	objects := [_allowing({"from": "Same"}), _listener_set("infra"), _set_route({})]
 	links := hierarchy.rejected_links(_route_below) with input as _around(objects)
+	why := "Gateway infra/public allows no ListenerSet from namespace team: see its allowedListeners"
 	[[link.parent, link.child, link.reason, link.message] | some link in links] == [
-		[_set_listener_tcp, _route_below, "NotAllowedByListeners", concat(" ", [
-			"ListenerSet team/extra#tcp allows no HTTPRoute from namespace team:",
-			"see its protocol and allowedRoutes",
-		])],
-		[_gateway_key, _set_key, "NotAllowed", "Gateway infra/public allows no ListenerSet from namespace team: see its allowedListeners"],
+		[_set_listener, _route_below, "NotAllowed", sprintf("ListenerSet team/extra#shop is not accepted: %s", [why])],
+		[_set_listener_tcp, _route_below, "NotAllowed", sprintf("ListenerSet team/extra#tcp is not accepted: %s", [why])],
+		[_gateway_key, _set_key, "NotAllowed", why],
 	]
+}
+
+# P2
+test_nothing_is_below_a_listener_set_that_a_gateway_does_not_take if {
+	every row in [[{"from": "Same"}, set()], [{"from": "All"}, {_set_listener}]] {
+		objects := [_allowing(row[0]), _listener_set("infra"), _set_route({})]
+		above := hierarchy.parents(_route_below) with input as _around(objects)
+		above == row[1]
+		below := hierarchy.children(_set_key) with input as _around(objects)
+		{_set_listener} & below == row[1]
+	}
+	alone := hierarchy.parents(_route_below) with input as _around([_listener_set("infra"), _set_route({})])
+	alone == {_set_listener}
 }
 
 _set_listener_tcp := "gateway.networking.k8s.io/ListenerSet/team/extra#tcp"

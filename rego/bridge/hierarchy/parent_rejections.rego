@@ -35,7 +35,7 @@ _selected(object_key, section, port) := {listener.name: listener |
 	port in {0, listener.port}
 }
 
-_listener_refusal(object_key, listener, route_key) := listener_conflicts(object_key)[listener.name].reason if {
+_listener_refusal(object_key, listener, route_key) := unaccepted_listeners(object_key)[listener.name].reason if {
 	true
 } else := reason if {
 	about := keys.parse(route_key)

@@ -21,7 +21,8 @@ _own_listeners(node) := {link | some link in conflicted_listeners(keys.parse(nod
 # METADATA
 # description: The links between a Gateway or ListenerSet and its listeners that do not count, because these are in conflict.
 conflicted_listeners(object_key) := {rejected_link(object_key, keys.section(object_key, name), conflict.reason) |
-	some name, conflict in listener_conflicts(object_key)
+	some name, conflict in unaccepted_listeners(object_key)
+	conflict.reason != "NotAllowed" # the link between the Gateway and the ListenerSet reports that
 }
 
 # METADATA

@@ -1,6 +1,7 @@
 package bridge.hierarchy
 
 import data.bridge.lib.keys
+import data.bridge.lib.levels
 
 # METADATA
 # description: What a person can do about a link that does not count.
@@ -46,18 +47,22 @@ rejection_message(link) := sprintf("%s does not exist", [_named(link.parent)]) i
 	_named(link.child),
 ]) if {
 	link.reason == "Cycle"
-} else := conflict_message(link.child) if {
-	is_conflicted(link.child)
-} else := conflict_message(link.parent) if {
-	is_conflicted(link.parent)
+} else := _not_allowed_text(link.parent, link.child) if {
+	levels.of(link.child) == "ListenerSet"
+} else := unaccepted_message(link.child) if {
+	is_unaccepted(link.child)
+} else := unaccepted_message(link.parent) if {
+	is_unaccepted(link.parent)
 } else := sprintf("%s takes no %s here: routes of another type have its ports, and of GRPCRoute, HTTPRoute, TLSRoute and TCPRoute only the first counts on a port", [
 	_named(link.parent),
 	keys.parse(link.child).kind,
 ]) if {
 	link.reason == "Conflicted"
-} else := sprintf("%s allows no ListenerSet from namespace %s: see its allowedListeners", [
-	_named(link.parent),
-	keys.parse(link.child).namespace,
+}
+
+_not_allowed_text(gateway, listener_set) := sprintf("%s allows no ListenerSet from namespace %s: see its allowedListeners", [
+	_named(gateway),
+	keys.parse(listener_set).namespace,
 ])
 
 _is_port_of_service(node) if {
@@ -66,10 +71,14 @@ _is_port_of_service(node) if {
 }
 
 # METADATA
-# description: Why a listener is in conflict.
-conflict_message(listener_node) := sprintf("%s is not accepted: %s %s", [_named(listener_node), _named(conflict.rival), said]) if {
+# description: Why a listener is not accepted.
+unaccepted_message(listener_node) := sprintf("%s is not accepted: %s", [_named(listener_node), _not_allowed_text(conflict.rival, object_key)]) if {
 	[object_key, name] := split(listener_node, "#")
-	conflict := listener_conflicts(object_key)[name]
+	conflict := unaccepted_listeners(object_key)[name]
+	conflict.reason == "NotAllowed"
+} else := sprintf("%s is not accepted: %s %s", [_named(listener_node), _named(conflict.rival), said]) if {
+	[object_key, name] := split(listener_node, "#")
+	conflict := unaccepted_listeners(object_key)[name]
 	listener := [listener | some listener in listeners(object_key); listener.name == name][0]
 	said := _conflict_text(conflict.reason, listener)
 }

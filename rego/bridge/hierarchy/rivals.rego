@@ -7,7 +7,7 @@ import data.bridge.lookup
 # METADATA
 # description: |
 #   The objects of which listeners or links count otherwise, because of what an object claims beside them: of a ListenerSet the
-#   ListenerSets that claim the same of their Gateway (see `listener_conflicts`), of a Namespace those of the ListenerSets in
+#   ListenerSets that claim the same of their Gateway (see `unaccepted_listeners`), of a Namespace those of the ListenerSets in
 #   it, of a route the routes of other types at its frontends (see `mesh_ports`). The object is none of them.
 rivals(object_key) := {rival | some path in _claims_of(object_key); some rival in rivals_at(path)} - {object_key}
 

@@ -35,13 +35,13 @@ _admitting_nodes(object_key, type, namespace, section_name, port) := _admitted_b
 
 _admitting_listeners(object_key, type, namespace, section_name, port) := {ending: nodes |
 	own := split(object_key, "/")[2]
-	conflicts := listener_conflicts(object_key)
+	unaccepted := unaccepted_listeners(object_key)
 	some ending, entries in index.facts(object_key).nodes
 	nodes := {node |
 		some [node, name, at_port, allowed, taking] in entries
 		section_name in {"", name}
 		port in {0, at_port}
-		not conflicts[name]
+		not unaccepted[name]
 		kind_allowed(taking, type)
 		namespaces_admit(allowed, "Same", own, namespace)
 	}

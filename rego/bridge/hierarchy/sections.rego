@@ -9,11 +9,11 @@ import data.bridge.lib.levels
 sections(object_key) := {keys.section(object_key, name) | some name in section_names(object_key)}
 
 # METADATA
-# description: The same without listeners that are in conflict with others, which carry nothing (see `listener_conflicts`).
+# description: The same without listeners that are not accepted (see `unaccepted_listeners`).
 accepted_sections(object_key) := {node |
-	conflicts := listener_conflicts(object_key)
+	unaccepted := unaccepted_listeners(object_key)
 	some name in section_names(object_key)
-	not conflicts[name]
+	not unaccepted[name]
 	node := keys.section(object_key, name)
 }
 

@@ -6,7 +6,7 @@ import data.bridge.lookup
 # description: |
 #   The part of a port that a listener claims, so that two listeners with one claim are not distinct (Gateway API,
 #   GatewaySpec.listeners, "Distinct Listeners"): `[port, slot]`. HTTPS and TLS share their slots, because both choose a
-#   listener by the server name. `bridge.hierarchy.listener_conflicts` has what claims mean for each other.
+#   listener by the server name. `bridge.hierarchy.unaccepted_listeners` has what claims mean for each other.
 claim(listener) := [sprintf("%v", [object.get(listener, "port", 0)]), _slot(object.get(listener, "protocol", ""), _claimed_hostname(listener))]
 
 _slot(protocol, hostname) := concat("/", ["TLS", hostname]) if {

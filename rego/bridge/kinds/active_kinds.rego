@@ -41,12 +41,13 @@ has_changes if {
 # description: |
 #   All policy kinds in force, by `<group>/<Kind>`. One that makes no sense with its PolicyKind is what it is without it, or
 #   without what its CRD says: a layer that makes no sense changes nothing. `layers` names those that count, `by` is a hash of
-#   the description (see `stamp`), `traits` what follows from it (see `traits_of`).
-active_kinds[type] := object.union(description, {
+#   the description (see `stamp`), `traits` what follows from it (see `traits_of`), `versions` how its policies are read (see
+#   `versions_of`; absent without a CRD).
+active_kinds[type] := object.union_n([description, {"versions": versions | versions := versions_of(type)}, {
 	"layers": [layer.name | some layer in layers],
 	"by": description_hash(description),
 	"traits": traits_of(description),
-}) if {
+}]) if {
 	some type in described_types
 	layers := [candidate | some candidate in candidate_layers(type); not problem(merge_layers(candidate))][0]
 	description := normal_form(type, merge_layers(layers))

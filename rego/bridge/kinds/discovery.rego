@@ -70,8 +70,8 @@ assumed_level(type) := "Backend" if {
 
 # METADATA
 # description: |
-#   By type the CRD that defines it, `{key, label, version, schema}`: the label's value, and the served version that the
-#   API server prefers with its schema, empty where there is none. Of two CRDs for one type the oldest counts. CRDs that
+#   By type the CRD that defines it, `{key, label, version, schema}`: the label's value, and the served version that is read
+#   with its schema, empty where there is none. Of two CRDs for one type the oldest counts. CRDs that
 #   have no label, no preset and no PolicyKind define no policies, and are not looked at: a cluster has many.
 crds[type] := {
 	"key": key,
@@ -82,7 +82,7 @@ crds[type] := {
 	some type, claims in _crd_claims
 	key := sort(claims)[0][1]
 	crd := lookup.get(key)
-	version := _preferred_version(crd)
+	version := _read_version(type, crd)
 }
 
 _crd_claims[type] contains [lookup.age(key), key] if {
@@ -100,14 +100,25 @@ _may_be_of_policies(type, _) if declared_specs[type]
 
 _may_be_of_policies(type, _) if type == input.guessedType
 
-# Objects are read in that version, so its schema is the one that they fit.
-_preferred_version(crd) := sort({[rank, version] |
+# Objects are read in that version, so its schema is the one that they fit: the version that the setting `types` names
+# (`data.bridge.versions`, by type), else the one that the API server prefers.
+_read_version(type, crd) := [version |
 	some version in crd.spec.versions
-	object.get(version, "served", true) != false
+	is_served(version)
+	version.name == data.bridge.versions[type]
+][0] if {
+	true
+} else := sort({[rank, version] |
+	some version in crd.spec.versions
+	is_served(version)
 	rank := _version_rank(version.name)
 })[0][1] if {
 	true
 } else := {}
+
+# METADATA
+# description: A version of a CRD is served.
+is_served(version) if object.get(version, "served", true) != false
 
 # The order of the API server: v2, v1, v1beta2, v1beta1, v1alpha1, then other names by the alphabet.
 _version_rank(name) := [_stages[stage], 0 - to_number(major), 0 - to_number(concat("", ["0", minor]))] if {

@@ -70,16 +70,9 @@ _type_hint(type) := sprintf("; did you mean %q?", [_near_type(type)]) if {
 	true
 } else := ""
 
-# A kind of the same group, else of another one.
-_near_type(type) := concat("/", [group, kind]) if {
-	group := split(type, "/")[0]
-	kind := likeness.nearest(split(type, "/")[1], {split(known, "/")[1] | some known in _known_types; split(known, "/")[0] == group})
-} else := same[0] if {
-	kind := split(type, "/")[1]
-	same := sort([known |
-		some known in _known_types
-		split(known, "/")[1] == kind
-		likeness.nearest(split(type, "/")[0], {split(known, "/")[0]})
-	])
-	count(same) > 0
+# Of another group only where the groups are alike, too: many groups have a Gateway.
+_near_type(type) := near if {
+	near := likeness.nearest_type(type, _known_types)
+	[group, near_group] := [split(type, "/")[0], split(near, "/")[0]]
+	likeness.nearest(group, {near_group})
 }

@@ -3,6 +3,7 @@ package bridge.kinds
 import data.bridge.index
 import data.bridge.lib.keys
 import data.bridge.lib.levels
+import data.bridge.lib.likeness
 import data.bridge.lookup
 
 # METADATA
@@ -14,7 +15,7 @@ import data.bridge.lookup
 undescribed[type] := object.union_n([
 	{"message": _why_undescribed(type)},
 	{"crd": key | key := _policy_crds[type]},
-	{"near": near | near := nearest_name(type)},
+	{"near": near | near := likeness.nearest_type(type, names)},
 ]) if {
 	some type in (object.keys(_policy_crds) | _attached_types)
 	not type in names
@@ -38,8 +39,8 @@ is_undescribed(key, obj) if {
 # description: What the author of such a policy reads.
 undescribed_message(type) := sprintf("no policy kind describes %s, so this policy has no effect%s", [type, _hint(type)])
 
-_hint(type) := sprintf(": did you mean %s?", [nearest_name(type)]) if {
-	nearest_name(type)
+_hint(type) := sprintf(": did you mean %s?", [near]) if {
+	near := likeness.nearest_type(type, names)
 } else := ": write a PolicyKind, `bridge init policykind` prints one"
 
 _why_undescribed(type) := discovery_problem(type) if {

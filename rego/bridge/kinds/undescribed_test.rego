@@ -67,22 +67,6 @@ test_stored_objects_with_selectors_alone_are_reported if {
 }
 
 # K6
-test_a_typo_has_a_near_match if {
-	every row in [
-		["acme.io/RatePolcy", _rate_type],
-		["acme.io/RatePolciy", _rate_type],
-		["acme.io/RatesPolicy", _rate_type],
-		["acme.com/RatePolicy", _rate_type],
-		["acme.io/RatePolic", _rate_type],
-	] {
-		kinds.nearest_name(row[0]) == row[1] with data.kinds as {_rate_type: {}, "other.io/Policy": {}}
-	}
-	not _near_nothing
-}
-
-_near_nothing if kinds.nearest_name("acme.io/ColorPolicy") with data.kinds as {_rate_type: {}}
-
-# K6
 test_the_near_match_is_part_of_the_message if {
 	typo := object.union(_rate({"targetRef": _to_gateway}), {"kind": "RatePolcy"})
 	found := _undescribed_of([typo, _rate_kind("rates", 1, {})])

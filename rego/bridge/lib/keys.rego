@@ -78,6 +78,10 @@ group(api_version) := split(api_version, "/")[0] if contains(api_version, "/")
 group(api_version) := "core" if not contains(api_version, "/")
 
 # METADATA
+# description: The version of an apiVersion.
+version(api_version) := parts[count(parts) - 1] if parts := split(api_version, "/")
+
+# METADATA
 # description: A group as keys write it. It may carry a version, which is dropped (semantics T1).
 group_name(text) := "core" if text == ""
 

@@ -14,6 +14,19 @@ nearest(text, candidates) := sort({[0 - likeness, candidate] |
 })[0][1]
 
 # METADATA
+# description: |
+#   The type that is most like a type, of types as `<group>/<Kind>`: one of the same group with a like Kind, else one with the same
+#   Kind in another group. Undefined where there is neither.
+nearest_type(type, types) := concat("/", [group, kind]) if {
+	[group, own_kind] := split(type, "/")
+	kind := nearest(own_kind, {other | some candidate in types; [group, other] = split(candidate, "/")})
+} else := sort({[0 - _likeness(lower(group), lower(other)), candidate] |
+	[group, kind] := split(type, "/")
+	some candidate in types
+	[other, kind] = split(candidate, "/")
+})[0][1]
+
+# METADATA
 # description: What a message says of the near match of a text, empty where there is none.
 hint(text, candidates) := sprintf("; did you mean %q?", [nearest(text, candidates)]) if {
 	true

@@ -15,3 +15,23 @@ test_a_word_that_is_like_none_has_no_near_match if {
 	likeness.hint("Nope", ["Gateway"]) == ""
 	likeness.hint("", ["Gateway"]) == ""
 }
+
+# K6
+test_a_misspelled_type_has_a_near_match if {
+	types := {"acme.io/RatePolicy", "other.io/Policy"}
+	every type in [
+		"acme.io/RatePolcy",
+		"acme.io/RatePolciy",
+		"acme.io/RatesPolicy",
+		"acme.com/RatePolicy",
+		"acme.io/RatePolic",
+	] {
+		likeness.nearest_type(type, types) == "acme.io/RatePolicy"
+	}
+	not likeness.nearest_type("acme.io/ColorPolicy", {"acme.io/RatePolicy"})
+}
+
+test_a_kind_of_several_groups_is_that_of_the_group_most_like if {
+	likeness.nearest_type("acme.com/RatePolicy", {"other.io/RatePolicy", "acme.io/RatePolicy", "b.io/RatePolicy"}) == "acme.io/RatePolicy"
+	likeness.nearest_type("acme.com/RatePolcy", {"acme.com/RatePolicy", "acme.io/RatePolcy"}) == "acme.com/RatePolicy"
+}

@@ -41,6 +41,15 @@ stored_fact(key, field) := data.facts[group][kind][namespace][name][field] if {
 }
 
 # METADATA
+# description: The apiVersion of an object. Reads nothing else of it.
+api_version(key) := data.objects[group][kind][namespace][name].apiVersion if {
+	has_no_changes
+	[group, kind, namespace, name] := split(key, "/")
+} else := get(key).apiVersion if {
+	not has_no_changes
+}
+
+# METADATA
 # description: There is an object. Reads one field of it, because OPA makes a term of all that is read.
 has_object(key) if {
 	has_no_changes

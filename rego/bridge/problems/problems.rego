@@ -16,13 +16,13 @@ import data.bridge.status as reporting
 # METADATA
 # description: |
 #   The problems of one object: refs of a policy that are not accepted, a policy that nobody sees anything of, links that do
-#   not count, a PolicyKind that makes no sense, a CRD of policies that makes no kind.
+#   not count, a PolicyKind that makes no sense, a CRD of policies that makes no kind, a version that is not read as it is written.
 of(key) := _problems(key) if {
 	obj := lookup.get(key)
 	not obj.metadata.deletionTimestamp
 } else := set()
 
-_problems(key) := ((_refs(key) | _fate(key)) | _links(key)) | _kinds(key)
+_problems(key) := union({_refs(key), _fate(key), _links(key), _kinds(key), _version(key)})
 
 # One problem for each ref (GEP-713, "Policy status"; semantics T1 to T5).
 _refs(key) := {_problem(key, ref.key, verdict.reason, verdict.message) |
@@ -53,6 +53,11 @@ _links(key) := {_problem(key, _other(link, key), link.reason, link.message) |
 _other(link, key) := link.child if link.parent == key
 
 _other(link, key) := link.parent if link.parent != key
+
+# A policy in a version that its CRD does not serve, or that has other fields than the one that is read (semantics K7).
+_version(key) := {_problem(key, key, found.reason, found.message) |
+	found := kinds.version_problem(keys.type_of(key), lookup.api_version(key))
+}
 
 # A policy that no policy kind describes, the CRD of such policies, a PolicyKind that is not in force (semantics K6).
 _kinds(key) := ((({_problem(key, key, "NotDescribed", kinds.undescribed_message(keys.type_of(key))) |

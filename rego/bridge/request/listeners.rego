@@ -66,7 +66,7 @@ _unfit(node) := "PortDiffers" if {
 	not request.port in {0, listener(node).port}
 } else := "HostnameDiffers" if {
 	not _covers(node)
-} else := hierarchy.listener_conflicts(parts.object)[parts.section].reason if {
+} else := hierarchy.unaccepted_listeners(parts.object)[parts.section].reason if {
 	parts := keys.parse(node)
 } else := ""
 

@@ -46,7 +46,7 @@ _no_listener := {
 	),
 }
 
-_listener_message(node) := hierarchy.conflict_message(node) if {
+_listener_message(node) := hierarchy.unaccepted_message(node) if {
 	listener_refusal(node) in {"HostnameConflict", "ProtocolConflict"}
 } else := sprintf("takes %s on port %v for %s", [found.protocol, found.port, _host_named(hostname(node))]) if {
 	found := listener(node)

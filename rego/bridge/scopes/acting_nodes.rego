@@ -13,7 +13,7 @@ import data.bridge.lookup
 acts_at(policy_kind, node) if {
 	is_of_acting_type(policy_kind, node)
 } else := false if {
-	hierarchy.is_conflicted(node)
+	hierarchy.is_unaccepted(node)
 } else if {
 	not kinds.acts_at_targets(policy_kind)
 	_has_place(policy_kind, keys.parse(node).object)
@@ -46,7 +46,7 @@ is_of_acting_type(policy_kind, node) if {
 	# Only what has listeners claims ports.
 	[object_key, name] := split(node, "#")
 	index.facts(object_key).type in kinds.traits(policy_kind).sections
-	not hierarchy.listener_conflicts(object_key)[name]
+	not hierarchy.unaccepted_listeners(object_key)[name]
 } else if {
 	keys.type_of(node) in kinds.traits(policy_kind).objects
 	not regex.match(`[#@]`, node)

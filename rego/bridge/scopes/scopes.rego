@@ -71,7 +71,7 @@ is_at_or_below(scope, node) if {
 direct_scopes(policy_kind, node) := {scope |
 	kinds.may_target(policy_kind, keys.parse(node).type)
 	itself := attachment.place(policy_kind, node)
-	not hierarchy.is_conflicted(itself)
+	not hierarchy.is_unaccepted(itself)
 	some scope in ({itself} | _sections_of(policy_kind, node))
 	has_protocol(policy_kind, scope)
 }

@@ -9,12 +9,17 @@ import data.bridge.lib.levels
 
 # METADATA
 # description: |
-#   What a picture tells of one object: `nodes` (itself, its sections, the frontend that it is) with `{level, policies}`, and
-#   what it declares: `edges` `[parent, child]` that count, `refused` ones with their reason. `alone` says that it stands in the
+#   What a picture tells of one object: `nodes` (itself, its sections, the frontend that it is) with `{level, policies,
+#   parameters?}`, and what it declares: `edges` `[parent, child]` that count, `refused` ones with their reason. `alone` says that it stands in the
 #   picture even where nothing leads to it. Nothing in it grows with what others declare of the object. Undefined for what has
 #   no place there.
 entry(object_key) := {
-	"nodes": {node: {"level": levels.of(node), "policies": policies_at(node, kinds.names)} | some node in nodes},
+	"nodes": {node: object.union(
+		{"level": levels.of(node), "policies": policies_at(node, kinds.names)},
+		{"parameters": named | named := parameters(node)},
+	) |
+		some node in nodes
+	},
 	"edges": sort(_edges(nodes)),
 	"refused": sort(_refused_links(object_key)),
 	"alone": _alone(object_key),
@@ -53,7 +58,7 @@ _edges(nodes) := {[parent, node] | some node in nodes; some parent in _above(nod
 
 # Any number of rules may lead to a backend: they tell of it, so that a change of one of them costs that one.
 _above(node) := set() if {
-	hierarchy.is_conflicted(node)
+	hierarchy.is_unaccepted(node)
 } else := hierarchy.parents(node) if {
 	levels.of(node) != "Backend"
 } else := hierarchy.extension_parents(node) if {

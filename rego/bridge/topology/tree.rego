@@ -15,11 +15,13 @@ import data.bridge.policy as policies
 # METADATA
 # description: |
 #   A node as the tree tells it: `{level, children, policies}`, with `namespace` for one above which a Namespace with
-#   policies stands (semantics P3). `policies` name or select the node, `{policy, policyKind, accepted, reason?}`.
-node(key, policy_kinds) := object.union(
+#   policies stands (semantics P3), and `parameters` (see `parameters`). `policies` name or select the node,
+#   `{policy, policyKind, accepted, reason?}`.
+node(key, policy_kinds) := object.union_n([
 	{"level": levels.of(key), "children": _children(key), "policies": policies_at(key, policy_kinds)},
 	{"namespace": namespace | namespace := _namespace(key, policy_kinds)},
-)
+	{"parameters": named | named := parameters(key)},
+])
 
 _children(key) := sort(hierarchy.children(key)) if {
 	levels.of(key) != "Namespace"

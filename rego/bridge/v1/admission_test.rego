@@ -118,3 +118,22 @@ test_policy_above_a_bound_is_denied_with_bound_and_count if {
 		"warnings": [],
 	}
 }
+
+# K7
+test_a_policy_in_a_version_with_other_fields_is_not_judged if {
+	wrong := testing.color("shop", "wrong", 1, [testing.service_ref("cart")], {})
+	versions := {"v1": "Unlike", "v2": "Read"}
+	kind := {"example.com/ColorPolicy": {"versions": versions}}
+	found := v1.admission with input as _asks("CREATE", wrong)
+		with data.objects as testing.stored(testing.world)
+		with data.index as testing.stored_index(testing.world)
+		with data.kinds as object.union(_kinds_of_the_world, kind)
+	found == {"denied": [], "warnings": [concat(" ", [
+		`ColorPolicy shop/wrong is not judged: apiVersion "example.com/v1" has other fields than v2,`,
+		"which the bridge reads: write the policy in that version",
+	])]}
+}
+
+_kinds_of_the_world := found if {
+	found := kinds.active_kinds with data.objects as testing.stored(testing.world)
+}

@@ -16,7 +16,7 @@ picture_roots := queries.input_problem if {
 # METADATA
 # description: |
 #   `picture`: what a picture tells of each of `objects`, `{nodes, edges, refused, alone}` by key; what has no place there is
-#   absent. `nodes` has `{level, policies}` by key, `edges` are `[parent, child]`. An edge may lead to an object that is not asked for.
+#   absent. `nodes` has `{level, policies, parameters?}` by key, `edges` are `[parent, child]`. An edge may lead to an object that is not asked for.
 # entrypoint: true
 picture := queries.input_problem if {
 	queries.input_problem

@@ -62,6 +62,20 @@ guessed := queries.input_problem if {
 
 # METADATA
 # description: |
+#   `version_problems`: the policies that are written in a version that their CRD does not serve, or that has other fields than the
+#   one that is read, `[{policy, reason, message}]`. In a cluster there are none, because the API server converts objects.
+# entrypoint: true
+version_problems := queries.input_problem if {
+	queries.input_problem
+} else := sort({object.union({"policy": policy}, problem) |
+	some type in kinds.in_use
+	kinds.get(type).versions
+	some policy in lookup.keys_of(type)
+	problem := kinds.version_problem(type, lookup.api_version(policy))
+})
+
+# METADATA
+# description: |
 #   `policykind_doubts`: by the PolicyKind's key, messages about kinds that an accepted PolicyKind names and that no CRD defines; by
 #   the key of a preset's CRD, messages about fields that the preset reads and the schema does not have.
 # entrypoint: true

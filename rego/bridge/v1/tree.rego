@@ -8,7 +8,7 @@ import data.bridge.topology
 # METADATA
 # description: |
 #   `tree`: the hierarchy from `root` down, or all of it, `{roots, nodes}`. `nodes` holds by key `{level, children, policies,
-#   namespace?}`, every node once, whatever leads to it; `depth` bounds the links followed (15 at most). The children of a
+#   namespace?, parameters?}`, every node once, whatever leads to it; `depth` bounds the links followed (15 at most). The children of a
 #   node at the bound are named, but are not among the nodes. With `refused` it also has the links that do not count of the
 #   nodes, as `refused`.
 # entrypoint: true

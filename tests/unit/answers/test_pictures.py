@@ -104,3 +104,16 @@ def test_refused_links_have_a_bound_too() -> None:
         for number in range(40)
     ]
     assert len(picture_of(found, Bound(siblings=5)).nodes) == 3 + 1 + 5
+
+
+def test_parameters_are_drawn_beside_the_hierarchy_and_not_counted() -> None:
+    found = world(route("a"))
+    config = "core/ConfigMap/infra/large"
+    found["nodes"][GATEWAY]["parameters"] = found["nodes"][CLASS]["parameters"] = config
+    picture = picture_of(found, Bound())
+    assert [key for key, drawn in picture.nodes.items() if drawn.parameters] == [config]
+    assert [link for link in picture.links if link.parameters] == [
+        Link(CLASS, config, parameters=True),
+        Link(GATEWAY, config, parameters=True),
+    ]
+    assert picture.total == picture_of(world(route("a")), Bound()).total

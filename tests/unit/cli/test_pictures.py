@@ -110,3 +110,16 @@ def test_an_svg_of_too_many_boxes_is_refused_with_what_to_do() -> None:
     with pytest.raises(CommandError, match="2,001 boxes are too many for one SVG: leave --all out"):
         drawn(Picture(total=2001, nodes=many), "svg")
     assert "2,001 nodes" in drawn(Picture(total=2001, nodes=many), "dot")
+
+
+@pytest.mark.parametrize(
+    ("form", "line"), [("dot", "n0 -> n3 [style=dotted];"), ("mermaid", "n0 -.-> n3"), ("svg", '<path class="parameters"')]
+)
+def test_parameters_are_a_box_at_a_dashed_line(form: str, line: str) -> None:
+    shown = picture()
+    gateway, config = next(iter(shown.nodes)), Key("core", "ConfigMap", "shop", "large")
+    shown.nodes[str(config)] = Drawn(config, parameters=True)
+    shown.links.append(Link(gateway, str(config), parameters=True))
+    text = drawn(shown, form)
+    assert "ConfigMap, parameters" in text
+    assert line in text

@@ -98,3 +98,15 @@ def test_policies_of_a_namespace_stand_beside_what_is_in_it() -> None:
         namespace: node("Namespace", policies=(policy("infra/all"),)),
     }
     assert printed([GATEWAY], nodes, {}) == ["Gateway/infra/public   ColorPolicy infra/all on its Namespace"]
+
+
+def test_parameters_are_the_first_line_below_their_gateway() -> None:
+    nodes = {
+        GATEWAY: node("Gateway", f"{GATEWAY}#http", parameters="core/ConfigMap/infra/large"),
+        f"{GATEWAY}#http": node("Listener"),
+    }
+    assert printed([GATEWAY], nodes, {}) == [
+        "Gateway/infra/public",
+        "├─ ConfigMap/infra/large (parameters)",
+        "└─ #http",
+    ]

@@ -22,7 +22,7 @@ def test_modules_are_in_it_and_tests_are_not(tmp_path: Path) -> None:
 
 def test_it_owns_its_packages_and_not_those_of_admins() -> None:
     roots = json.loads(files(rego_root())[".manifest"])["roots"]
-    assert {"bridge/v1", "bridge/hierarchy", "bridge/presets", "bridge/bounds"} <= set(roots)
+    assert {"bridge/v1", "bridge/hierarchy", "bridge/presets", "bridge/bounds", "bridge/versions"} <= set(roots)
     assert not {"bridge", "bridge/strategies", "bridge/extensions"} & set(roots)
 
 
@@ -31,7 +31,7 @@ def test_presets_are_data_below_a_root(tmp_path: Path) -> None:
     presets.mkdir(parents=True)
     (presets / "color.yaml").write_text("kind: PolicyKind\nspec: {group: example.com, kind: ColorPolicy}\n")
     found = files(tmp_path)
-    assert json.loads(found[".manifest"])["roots"] == ["bridge/bounds", "bridge/presets"]
+    assert json.loads(found[".manifest"])["roots"] == ["bridge/bounds", "bridge/presets", "bridge/versions"]
     assert json.loads(found["data.json"])["bridge"]["presets"] == {
         "color": {"group": "example.com", "kind": "ColorPolicy"}
     }

@@ -7,7 +7,7 @@ import pytest
 
 from bridge.model.changes import Change, Listed, Listing, Trouble, Upserted
 from bridge.model.keys import Key, key_of
-from bridge.sources.manifest_files import ManifestError
+from bridge.sources.manifest_files import STDIN, ManifestError
 from bridge.sources.manifests import ManifestSource
 
 CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: shop}}\n"
@@ -192,3 +192,15 @@ async def test_the_stream_begins_with_the_troubles(tmp_path: Path) -> None:
 async def test_the_stream_of_a_path_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ManifestError, match="nowhere"):
         await changes_of(ManifestSource([tmp_path / "nowhere" / "x"], follow=True))
+
+
+def test_a_text_is_found_in_any_file_and_in_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.yaml").write_text("kind: Gateway\n")
+    (tmp_path / "b.yaml").write_text("kind: RegoPolicy\n")
+    (tmp_path / "c.txt").write_text("kind: Secret\n")
+    source = ManifestSource([tmp_path], follow=False)
+    assert source.mentions([b"Secret", b"RegoPolicy"])
+    assert not source.mentions([b"Secret"])
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"kind: Secret\n")))
+    assert ManifestSource([STDIN], follow=False).mentions([b"Secret"])
+    assert sys.stdin.read() == "kind: Secret\n"

@@ -1,0 +1,58 @@
+"""The engine behind one command on a folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bridge.opa.managed import ManagedOpa
+from bridge.runtime.engine import open_engine
+
+GATEWAY_CLASS = """
+apiVersion: gateway.networking.k8s.io/v1
+kind: GatewayClass
+metadata: {name: example}
+spec: {controllerName: example.com/gateway}
+"""
+CONFIG_MAP = """
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: rules, namespace: opa-policies, labels: {openpolicyagent.org/policy: rego}}
+data:
+  rules.rego: |
+    package rules
+    answer := 42
+"""
+
+
+@pytest.fixture
+def starts(monkeypatch: pytest.MonkeyPatch, opa_path: Path) -> list[ManagedOpa]:
+    """Every start of an OPA."""
+    monkeypatch.setenv("BRIDGE_OPA", str(opa_path))
+    found: list[ManagedOpa] = []
+    start = ManagedOpa.start
+
+    async def counted(opa: ManagedOpa) -> str:
+        found.append(opa)
+        return await start(opa)
+
+    monkeypatch.setattr(ManagedOpa, "start", counted)
+    return found
+
+
+@pytest.mark.parametrize(("manifest", "answer"), [(GATEWAY_CLASS, None), (CONFIG_MAP, 42)])
+async def test_opa_starts_once_whether_a_folder_has_rego_or_not(
+    tmp_path: Path, starts: list[ManagedOpa], manifest: str, answer: int | None
+) -> None:
+    (tmp_path / "objects.yaml").write_text(manifest)
+    async with open_engine(manifests=[str(tmp_path)]) as engine:
+        assert await engine.opa.get("rules/answer") == answer
+    assert len(starts) == 1
+
+
+async def test_rego_that_is_written_with_escapes_is_loaded_too(tmp_path: Path, starts: list[ManagedOpa]) -> None:
+    (tmp_path / "objects.yaml").write_text(CONFIG_MAP.replace("openpolicyagent.org/policy", r'"openpolicy\x61gent.org/policy"'))
+    async with open_engine(manifests=[str(tmp_path)]) as engine:
+        assert await engine.opa.get("rules/answer") == 42
+    assert len(starts) == 2
