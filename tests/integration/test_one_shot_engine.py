@@ -52,7 +52,9 @@ async def test_opa_starts_once_whether_a_folder_has_rego_or_not(
 
 
 async def test_rego_that_is_written_with_escapes_is_loaded_too(tmp_path: Path, starts: list[ManagedOpa]) -> None:
-    (tmp_path / "objects.yaml").write_text(CONFIG_MAP.replace("openpolicyagent.org/policy", r'"openpolicy\x61gent.org/policy"'))
+    (tmp_path / "objects.yaml").write_text(
+        CONFIG_MAP.replace("openpolicyagent.org/policy", r'"openpolicy\x61gent.org/policy"')
+    )
     async with open_engine(manifests=[str(tmp_path)]) as engine:
         assert await engine.opa.get("rules/answer") == 42
     assert len(starts) == 2

@@ -145,9 +145,7 @@ def attached_by_the_reference(objects: list[Object]) -> dict[str, list[str]]:
     cluster = Cluster.of(objects)
     # The picture reports a ListenerSet that is not allowed once, not for each of its listeners.
     found = {
-        str(node): [reason]
-        for node, reason in unaccepted(cluster).items()
-        if reason != NOT_ALLOWED or not node.section
+        str(node): [reason] for node, reason in unaccepted(cluster).items() if reason != NOT_ALLOWED or not node.section
     }
     for obj in objects:
         if obj["kind"] in ROUTES:

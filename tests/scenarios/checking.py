@@ -4,7 +4,8 @@ An outcome of `expected.yaml` has `says`, its sentence, and one of the checks be
 short there, `<Kind>/<name>#<section>`; policies are named by their names (`<Kind>/<name>` where two kinds share one).
 
 - `effective: {target, path, policyKind?, sourceNamespace?, spec?, origins?, policies?, overriddenBy?, error?}`: what
-  holds there, for requests from a namespace. A scenario with such an outcome expects no other effective policy anywhere.
+  holds there, for requests from a namespace. A scenario with such an outcome expects no other effective policy
+  anywhere.
 - `unreached: <target>` or `{target, sourceNamespace}`: no effective policy holds there; and none that nobody expects
   anywhere.
 - `uncounted: {target, policyKind?, links?, policies?}`: what `explain` says does not count there, all links as
@@ -111,7 +112,10 @@ def _check_trees(case: Case, answers: Answers) -> None:
     for outcome in case.outcomes:
         if "tree" in outcome:
             told = answers.trees[case.key(outcome["tree"]["root"])]["nodes"]
-            found = {key: {name: node[name] for name in ("children", "parameters") if name in node} for key, node in told.items()}
+            found = {
+                key: {name: node[name] for name in ("children", "parameters") if name in node}
+                for key, node in told.items()
+            }
             wanted = {
                 case.key(node): {
                     name: [case.key(end) for end in ends] if isinstance(ends, list) else case.key(ends)
@@ -127,7 +131,9 @@ def _check_problems(case: Case, answers: Answers) -> None:
         if "problem" not in outcome or not answers.problems:
             continue
         expected = outcome["problem"]
-        found = {problem["reason"]: problem["message"] for problem in answers.problems[case.policies[expected["policy"]]]}
+        found = {
+            problem["reason"]: problem["message"] for problem in answers.problems[case.policies[expected["policy"]]]
+        }
         says = f"{case.name}: {outcome['says']}: {found}"
         assert not found.keys() & set(expected.get("absent", [])), says
         if "reason" in expected:

@@ -40,7 +40,7 @@ class Printed:
 
 
 def bridge(opa_path: Path, *command: str, cases: Sequence[Case] | None = None, code: int = 0) -> Printed:
-    """Run a read command on the manifests of some scenarios, or of all; without faults of the input it ends with `code`."""
+    """Run a read command on the manifests of some scenarios, or of all. It ends with `code` or 0, or reports faults."""
     chosen = all_cases() if cases is None else cases
     files = [option for case in chosen for option in ("--manifests", str(case.manifest))]
     environ = {**os.environ, "BRIDGE_OPA": str(opa_path)}

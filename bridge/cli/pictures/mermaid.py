@@ -24,8 +24,7 @@ def mermaid(picture: Picture) -> str:
     for key, node in picture.nodes.items():
         label = "<br>".join(map(_escaped, names_of(node)))
         lines.append(f'  {names[key]}["{label}"]:::{"missing" if node.missing else "node"}')
-    for link in picture.links:
-        lines.append(f"  {names[link.parent]} {_arrow(link)} {names[link.child]}")
+    lines += [f"  {names[link.parent]} {_arrow(link)} {names[link.child]}" for link in picture.links]
     for name, badge, key in badges_at_nodes(picture):
         if badge is not None:
             lines.append(f'  {name}(["{_escaped(badge.text)}"]):::{badge.state}')

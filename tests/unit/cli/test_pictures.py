@@ -113,7 +113,8 @@ def test_an_svg_of_too_many_boxes_is_refused_with_what_to_do() -> None:
 
 
 @pytest.mark.parametrize(
-    ("form", "line"), [("dot", "n0 -> n3 [style=dotted];"), ("mermaid", "n0 -.-> n3"), ("svg", '<path class="parameters"')]
+    ("form", "line"),
+    [("dot", "n0 -> n3 [style=dotted];"), ("mermaid", "n0 -.-> n3"), ("svg", '<path class="parameters"')],
 )
 def test_parameters_are_a_box_at_a_dashed_line(form: str, line: str) -> None:
     shown = picture()
