@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-import yaml
-
 from bridge.opa.bundle import Bundle, build_bundle
+from bridge.sources.yaml_documents import BrokenDocument, read_documents
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +35,22 @@ def shipped(root: Path, bounds: Mapping[str, int] = _NONE, versions: Mapping[str
     What is beside them is not for a bundle: OPA has it as files (`bridge.resources.authorization_policy`). They own
     their packages alone: `bridge.strategies` and `bridge.extensions` are for modules that others load.
     """
+    modules, presets = _files(root)
+    packages = {"/".join(path.removesuffix(".rego").split("/")[:2]) for path in modules}
+    data = {"bridge": {"presets": presets, "bounds": dict(bounds), "versions": dict(versions)}}
+    return Shipped(modules, data, frozenset(packages | {"bridge/presets", "bridge/bounds", "bridge/versions"}))
+
+
+@cache
+def _files(root: Path) -> tuple[Mapping[str, str], Mapping[str, Any]]:
+    """The modules by path, and the presets by the names of their files. They stay as they are while the process runs."""
     modules = {
         str(path.relative_to(root)): path.read_text(encoding="utf-8")
         for path in sorted((root / "bridge").rglob("*.rego"))
         if not path.name.endswith("_test.rego")
     }
     presets = {path.stem: _preset(path) for path in sorted((root / "bridge/kinds/presets").glob("*.yaml"))}
-    packages = {"/".join(path.removesuffix(".rego").split("/")[:2]) for path in modules}
-    data = {"bridge": {"presets": presets, "bounds": dict(bounds), "versions": dict(versions)}}
-    return Shipped(modules, data, frozenset(packages | {"bridge/presets", "bridge/bounds", "bridge/versions"}))
+    return modules, presets
 
 
 def shipped_bundle(root: Path) -> Bundle:
@@ -53,4 +60,7 @@ def shipped_bundle(root: Path) -> Bundle:
 
 
 def _preset(path: Path) -> Any:
-    return yaml.safe_load(path.read_text(encoding="utf-8"))["spec"]
+    [document] = read_documents(path.read_text(encoding="utf-8"))
+    if isinstance(document, BrokenDocument):
+        raise ValueError(f"{path}:{document.line}: {document.reason}")
+    return document.value["spec"]

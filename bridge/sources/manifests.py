@@ -12,7 +12,6 @@ from bridge.model.changes import Change, Deleted, Listed, Listing, Mended, Objec
 from bridge.sources.defaulting import CRD
 from bridge.sources.manifest_files import STDIN, find_files
 from bridge.sources.manifest_state import ManifestState
-from bridge.sources.watching import watch_paths
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
@@ -78,10 +77,8 @@ class ManifestSource:
         Raises ManifestError as `check_paths` does.
         """
         for path in self._paths:
-            if isinstance(path, Path):
-                contents = (_bytes_of(file) for file in find_files(path))
-            else:
-                contents = iter([_peeked(sys.stdin.buffer)])
+            files = find_files(path) if isinstance(path, Path) else [None]
+            contents = (_bytes_of(file) if file else _peeked(sys.stdin.buffer) for file in files)
             if any(text in content for content in contents for text in texts):
                 return True
         return False
@@ -103,9 +100,12 @@ class ManifestSource:
         async with contextlib.AsyncExitStack() as stack:
             # Watching begins before the first reading, so that no change between the two is lost.
             paths = [path for path in self._paths if isinstance(path, Path)]
-            watch = watch_paths(paths) if self._follow and paths else None
-            if watch is not None:
-                await stack.enter_async_context(watch)
+            watch = None
+            if self._follow and paths:
+                # Imported here, because a command that runs once does not watch.
+                from bridge.sources.watching import watch_paths
+
+                watch = await stack.enter_async_context(watch_paths(paths))
             await asyncio.to_thread(self._state.refresh, sys.stdin.buffer)
             for trouble in self._state.troubles:
                 yield trouble

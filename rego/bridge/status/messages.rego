@@ -16,7 +16,14 @@ outcome_message(policy_key, set, tallies) := _message(policy_key, set, _by_targe
 _message(policy_key, _, _, []) := sprintf("Policy reaches nothing: there is no %s at or below its targets%s", [
 	lower(kinds.of_policy(policy_key).effectiveTarget),
 	_limit(policy_key),
-])
+]) if {
+	not kinds.is_direct(keys.type_of(policy_key))
+}
+
+# A Direct policy acts at its targets, but at none that is not accepted or that other controllers serve.
+_message(policy_key, _, _, []) := sprintf("Policy reaches nothing: none of its targets is in effect%s", [_limit(policy_key)]) if {
+	kinds.is_direct(keys.type_of(policy_key))
+}
 
 _limit(policy_key) := sprintf(" on a path through GatewayClass %s, to which className limits it", [concat(" or ", sort(classes))]) if {
 	policy_kind := keys.parse(policy_key).type
