@@ -9,10 +9,14 @@ import data.bridge.lookup
 #   The object that a GatewayClass or Gateway takes its parameters from (Gateway API, GatewayClassSpec.parametersRef and
 #   GatewayInfrastructure.parametersRef), whether it exists or not. It is not a part of the hierarchy: no policy acts through this
 #   link. Undefined for other nodes, and where there is none.
-parameters(key) := keys.named(ref.group, ref.kind, object.get(ref, "namespace", ""), ref.name) if {
-	levels.of(key) == "GatewayClass"
+parameters(key) := parameters_at(levels.of(key), key)
+
+# METADATA
+# description: The same for a node of a known level.
+parameters_at("GatewayClass", key) := keys.named(ref.group, ref.kind, object.get(ref, "namespace", ""), ref.name) if {
 	ref := lookup.get(key).spec.parametersRef
-} else := keys.named(ref.group, ref.kind, keys.parse(key).namespace, ref.name) if {
-	levels.of(key) == "Gateway"
+}
+
+parameters_at("Gateway", key) := keys.named(ref.group, ref.kind, split(key, "/")[2], ref.name) if {
 	ref := lookup.get(key).spec.infrastructure.parametersRef
 }

@@ -15,10 +15,11 @@ import data.bridge.lib.levels
 #   no place there.
 entry(object_key) := {
 	"nodes": {node: object.union(
-		{"level": levels.of(node), "policies": policies_at(node, kinds.names)},
-		{"parameters": named | named := parameters(node)},
+		{"level": level, "policies": policies_at(node, kinds.names)},
+		{"parameters": named | named := parameters_at(level, node)},
 	) |
 		some node in nodes
+		level := levels.of(node)
 	},
 	"edges": sort(_edges(nodes)),
 	"refused": sort(_refused_links(object_key)),

@@ -18,27 +18,29 @@ import data.bridge.policy as policies
 #   policies stands (semantics P3), and `parameters` (see `parameters`). `policies` name or select the node,
 #   `{policy, policyKind, accepted, reason?}`.
 node(key, policy_kinds) := object.union_n([
-	{"level": levels.of(key), "children": _children(key), "policies": policies_at(key, policy_kinds)},
+	{"level": level, "children": _children(level, key), "policies": policies_at(key, policy_kinds)},
 	{"namespace": namespace | namespace := _namespace(key, policy_kinds)},
-	{"parameters": named | named := parameters(key)},
-])
+	{"parameters": named | named := parameters_at(level, key)},
+]) if {
+	level := levels.of(key)
+}
 
-_children(key) := sort(hierarchy.children(key)) if {
-	levels.of(key) != "Namespace"
-} else := sort(hierarchy.members(keys.parse(key).name))
+_children("Namespace", key) := sort(hierarchy.members(keys.parse(key).name))
+
+_children(level, key) := sort(hierarchy.children(key)) if level != "Namespace"
 
 _namespace(key, policy_kinds) := namespace if {
 	not contains(key, "#")
-	parts := keys.parse(key)
-	parts.namespace != "-"
-	namespace := keys.format("", "Namespace", "", parts.namespace)
+	name := split(key, "/")[2]
+	name != "-"
+	namespace := keys.format("", "Namespace", "", name)
 	count(policies_at(namespace, policy_kinds)) > 0
 }
 
 # METADATA
 # description: The policies that name or select a node.
 policies_at(key, policy_kinds) := sort({entry |
-	some policy in attachment.policies_targeting(keys.parse(key).object)
+	some policy in attachment.policies_targeting(keys.object_of(key))
 	policy_kind := keys.parse(policy).type
 	policy_kind in policy_kinds
 	some ref in policies.declared_refs(policy)
@@ -48,7 +50,7 @@ policies_at(key, policy_kinds) := sort({entry |
 
 # Policies that no policy kind describes are shown where they name something, unless one kind is asked for (semantics K6).
 _undescribed_at(key) := {entry |
-	some policy in index.policies_targeting(keys.parse(key).object)
+	some policy in index.policies_targeting(keys.object_of(key))
 	obj := lookup.get(policy)
 	kinds.is_undescribed(policy, obj)
 	some ref in index.target_refs(obj)

@@ -17,12 +17,12 @@ tree := queries.input_problem if {
 } else := _tree_problem if {
 	_tree_problem
 } else := object.union(
-	{"roots": sort(roots), "nodes": {key: topology.node(key, queries.policy_kinds) | some key in (current_statuses | namespaces)}},
-	{"refused": links | input.refused; links := topology.rejected_links(current_statuses)},
+	{"roots": sort(roots), "nodes": {key: topology.node(key, queries.policy_kinds) | some key in (nodes | namespaces)}},
+	{"refused": links | input.refused; links := topology.rejected_links(nodes)},
 ) if {
 	roots := _tree_roots
-	current_statuses := hierarchy.nodes_within(roots, object.get(input, "depth", 15))
-	namespaces := {namespace | some key in current_statuses; namespace := topology.node(key, queries.policy_kinds).namespace}
+	nodes := hierarchy.nodes_within(roots, object.get(input, "depth", 15))
+	namespaces := {namespace | some key in nodes; namespace := topology.node(key, queries.policy_kinds).namespace}
 }
 
 _tree_roots := {hierarchy.canonical_key(input.root)} if input.root
