@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from bridge.opa.bundle import Bundle, build_bundle
-from bridge.sources.yaml_documents import BrokenDocument, read_documents
+from bridge.sources.yaml_documents import Document, read_documents
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ def shipped(root: Path, bounds: Mapping[str, int] = _NONE, versions: Mapping[str
 
 @cache
 def _files(root: Path) -> tuple[Mapping[str, str], Mapping[str, Any]]:
-    """The modules by path, and the presets by the names of their files. They stay as they are while the process runs."""
+    """The modules by path, and the presets by the names of their files, as they are at the first call."""
     modules = {
         str(path.relative_to(root)): path.read_text(encoding="utf-8")
         for path in sorted((root / "bridge").rglob("*.rego"))
@@ -60,7 +60,5 @@ def shipped_bundle(root: Path) -> Bundle:
 
 
 def _preset(path: Path) -> Any:
-    [document] = read_documents(path.read_text(encoding="utf-8"))
-    if isinstance(document, BrokenDocument):
-        raise ValueError(f"{path}:{document.line}: {document.reason}")
-    return document.value["spec"]
+    documents = read_documents(path.read_text(encoding="utf-8"))
+    return next(document.value for document in documents if isinstance(document, Document))["spec"]
