@@ -31,6 +31,7 @@ SECTIONS = {
     "TCPRoute": "rules",
     "Service": "ports",
 }
+ABOVE_ALL = {"Namespace", "GatewayClass", "Thing"}  # or at a level that only an extension knows
 CLUSTER_SCOPED = ("Namespace", "GatewayClass")
 BARE = {"path": "/spec", "strategyPath": "/spec/strategy"}
 WRAPPED = [
@@ -88,6 +89,8 @@ def _policy_kind(draw: Drawing, name: str) -> Object:
             spec["sameLevel"] = "ConflictOnOverlap"
     else:
         spec |= _inherited(draw)
+    if "targets" in spec and not ABOVE_ALL & {entry["kind"] for entry in spec["targets"]}:
+        spec["targets"].append({"group": "", "kind": "Namespace"})  # a kind that cannot reach its level is refused
     draw.add("policybridge.io/v1alpha1", "PolicyKind", f"{name.lower()}s.{GROUP}", spec=spec)
     return spec
 

@@ -197,18 +197,17 @@ def _walk_to_port(cluster: Cluster, port: Node, source: str) -> set[Path]:
     """A rule's traffic goes to the port that its backendRef names: only through such a rule a path leads to the port.
 
     The rules do not say this (P1, P2); it is what Gateway API allows. A port that no rule names starts at its Service.
+    One that only consumers' rules name has no path for other namespaces' requests (P6).
     """
     bodies = [body for name, body in sections_of(cluster.objects[port.whole]) if name == port.section]
-    found = {
-        (*above, port)
-        for above in _walk(cluster, port.whole, source)
-        if len(above) > 1
-        and any(
-            body["port"] in _ports_named(cluster, above[-2], port.whole) and _takes(body, above[-2].kind)
-            for body in bodies
-        )
-    }
-    return found or {(port.whole, port)}
+
+    def names(rule: Node) -> bool:
+        numbers = _ports_named(cluster, rule, port.whole)
+        return any(body["port"] in numbers and _takes(body, rule.kind) for body in bodies)
+
+    if not any(names(rule) for rule in parents_of(cluster, port.whole)):
+        return {(port.whole, port)}
+    return {(*above, port) for above in _walk(cluster, port.whole, source) if len(above) > 1 and names(above[-2])}
 
 
 def _ports_named(cluster: Cluster, rule: Node, backend: Node) -> set[int]:

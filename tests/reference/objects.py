@@ -97,12 +97,11 @@ class Cluster:
     def find_section(self, node: Node) -> Node | None:
         """This section by the name that it has: a port may be named by its number too (K2)."""
         obj = self.get(node)
-        for name, body in sections_of(obj) if obj else []:
-            if name == node.section:
-                return node
-            if node.kind == "Service" and str(body["port"]) == node.section:
-                return node._replace(section=name)
-        return None
+        sections = sections_of(obj) if obj else []
+        if any(name == node.section for name, _ in sections):
+            return node
+        numbers = [name for name, body in sections if node.kind == "Service" and str(body["port"]) == node.section]
+        return node._replace(section=numbers[0]) if numbers else None
 
     def namespaces(self) -> list[str]:
         """Every namespace that holds an object."""
