@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
+from bridge import tracing
 from bridge.admission.review import ReviewError
 
 MUTATING_PATH = "/admission"
@@ -47,6 +48,10 @@ def make_app(review: Review, deadline: Callable[[], float]) -> web.Application:
     bodies = _Bodies()
 
     async def admit(request: web.Request) -> web.Response:
+        with tracing.span(f"POST {request.path}", kind="server", carrier=request.headers):
+            return await answered(request)
+
+    async def answered(request: web.Request) -> web.Response:
         began = asyncio.get_running_loop().time()
         if request.content_type != "application/json":
             return _refusal(415, f"the content type is {request.content_type}: send application/json")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from bridge import tracing
+from bridge.answers.errors import CommandError
 from bridge.cli.help_text import ExampleCommand, debug_option
 from bridge.cli.plain import tell
 
@@ -84,7 +87,14 @@ def run(config: Path | None, **flags: Any) -> None:
     configure_logs(settings.log_level, settings.log_format)
     warn_of_variables()
     take_standard_input(settings.manifests)
-    asyncio.run(serve(settings, lambda running: report(settings, running), site_of(settings), read))
+    try:
+        tracing.start(os.environ)
+    except tracing.TracingError as error:
+        raise CommandError(str(error)) from error
+    try:
+        asyncio.run(serve(settings, lambda running: report(settings, running), site_of(settings), read))
+    finally:
+        tracing.stop()
 
 
 async def report(settings: Settings, running: Running) -> None:

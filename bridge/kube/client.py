@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
+from bridge import tracing
 from bridge.kube.configuration import Access, load_access
 from bridge.kube.errors import ConfigurationError, Garbled, Unauthorized, api_error, one_line, translated
 from bridge.model.nesting import decode
@@ -231,7 +232,7 @@ class KubeClient:
                     self.server + path,
                     params=params,
                     data=body,
-                    headers=_HEADERS | headers,
+                    headers={**_HEADERS, **headers, **tracing.headers()},
                     timeout=limits,
                     allow_redirects=False,  # an API server does not redirect; whoever does shall not get our token
                     **options,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from bridge.model.keys import Key
 
@@ -16,7 +17,8 @@ class Notice:
     `was` holds, by key, the index paths that an object had before. With `refilled` OPA was filled anew, so everything
     that was derived from it is to be derived again, and `keys` is empty. `refilling` comes before that, when OPA holds
     something else than was told: until it is refilled, nothing may be concluded from what it answers. With `kinds`
-    the stored policy kinds may differ from before. One that is `alone` is computed without others.
+    the stored policy kinds may differ from before. One that is `alone` is computed without others. `traces` are the
+    spans that wrote the changes (`bridge.tracing`).
     """
 
     keys: tuple[Key, ...] = ()
@@ -26,6 +28,7 @@ class Notice:
     refilling: bool = False
     kinds: bool = False
     alone: bool = False
+    traces: tuple[Any, ...] = ()
 
 
 Listener = Callable[[Notice], None]

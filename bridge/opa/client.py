@@ -12,6 +12,7 @@ import msgspec
 from opa_client.opa_async import AsyncOpaClient
 from yarl import URL
 
+from bridge import tracing
 from bridge.model.keys import Key, parse_key
 from bridge.model.nesting import Decoded, NestingError, decode
 from bridge.opa.address import TlsFiles, Trust, connector, read_address
@@ -230,11 +231,13 @@ class Opa:
     async def _send(
         self, method: str, path: str, body: Any = msgspec.UNSET, content_type: str = "application/json"
     ) -> bytes:
-        with self._requests.measured(method, path):
+        asked = path.partition("?")[0]
+        told = {"http.request.method": method, "url.path": asked} if tracing.on() else {}
+        with self._requests.measured(method, path), tracing.child(f"OPA {method} {asked}", attributes=told):
             return await self._exchange(method, path, body, content_type)
 
     async def _exchange(self, method: str, path: str, body: Any, content_type: str) -> bytes:
-        headers = {}
+        headers = dict(tracing.headers())
         if self._trust is not None:
             self._trust.look()
         if self._token is not None:

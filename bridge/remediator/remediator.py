@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any
 
 import structlog
 
+from bridge import tracing
 from bridge.model.keys import namespace_in, parse_key
 from bridge.model.notice import Notice
 from bridge.opa.client import Opa
@@ -55,6 +57,7 @@ class Remediator:
         self._batch = BatchSize(STATUS_BATCH)
         self._slow: RetryQueue[Place] = RetryQueue(lambda place: namespace_in(place[1]))  # took too long to compute
         self._reported: dict[Item, Report] = {}  # of items in the queue, from the query that computed the change
+        self._traces: dict[Item, tuple[Any, ...]] = {}  # of items in the queue, the spans that computed them
         self._followers: list[Follower] = []
         self._wake = asyncio.Event()
         self._changes = Shares(self._computing, opa, self._wake.set)
@@ -139,7 +142,7 @@ class Remediator:
                 else:
                     self._slow_again()
                     if settled is not None:
-                        self._report(settled.dirty, settled.reports)
+                        self._report(settled.dirty, settled.reports, settled.traces)
                         if settled.notice.refilled:
                             self._whole = filling
                 self._busy -= 1
@@ -164,9 +167,16 @@ class Remediator:
             self._slow.failed(place)
         self._computing.slow.clear()
 
-    def _report(self, dirty: Dirty, reports: Mapping[Item, Report] = MappingProxyType({})) -> None:
-        self._add((("policy", key) for key in sorted(dirty.policies)), reports)
-        self._add((("object", key) for key in sorted(dirty.objects)), reports)
+    def _report(
+        self, dirty: Dirty, reports: Mapping[Item, Report] = MappingProxyType({}), traces: tuple[Any, ...] = ()
+    ) -> None:
+        items = [
+            *(("policy", key) for key in sorted(dirty.policies)),
+            *(("object", key) for key in sorted(dirty.objects)),
+        ]
+        if traces:
+            self._traces.update(dict.fromkeys(items, traces))
+        self._add(items, reports)
         for follower in self._followers:
             follower(frozenset(dirty.policies))
 
@@ -213,8 +223,10 @@ class Remediator:
         filling = self._filling
         slow: set[Item] = set()
         began = time.perf_counter()
+        links = [trace for item in batch for trace in self._traces.get(item, ())]
         try:
-            planned = await self._plan(batch, slow)
+            with tracing.span("plan statuses", links=links) if links else nullcontext():
+                planned = await self._plan(batch, slow)
         except OpaError as error:
             log.info("statuses wait for OPA", why=str(error))
             for item in batch:
@@ -228,6 +240,7 @@ class Remediator:
             if item in slow:
                 self._queue.failed(item)
             elif item not in planned:
+                self._traces.pop(item, None)
                 self._queue.succeeded(item)
         return planned
 
@@ -303,12 +316,18 @@ class Remediator:
             await self._budget.spend()
             if not self._may_write():  # the wait may have been longer than the right to write lasted
                 self._queue.add([item])
-            elif await write_one(self._sink, self._queue, item, (item[1], patch, resource_version)):
-                self.writes += 1
-                log.debug("status written", object=item[1], what=item[0])
+            else:
+                await self._patch(item, patch, resource_version)
         self._busy -= 1
         self._queue.look_again()
         self._note_idle()
+
+    async def _patch(self, item: Item, patch: Patch, resource_version: str) -> None:
+        links = self._traces.pop(item, ())
+        with tracing.span("patch status", kind="client", links=links, attributes={"policy_bridge.object": item[1]}):
+            if await write_one(self._sink, self._queue, item, (item[1], patch, resource_version)):
+                self.writes += 1
+                log.debug("status written", object=item[1], what=item[0])
 
 
 def _mappings(shown: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import structlog
 
+from bridge import tracing
 from bridge.model.keys import Key
 from bridge.model.notice import Notice
 from bridge.opa.client import Opa
@@ -36,6 +37,7 @@ class Settled:
     dirty: Dirty = field(default_factory=Dirty)
     noted: int = 0  # the last of the changes that had come when the computation began
     reports: dict[Item, Report] = field(default_factory=dict)
+    traces: tuple[Any, ...] = ()  # the span of its computation
 
 
 @dataclass(slots=True)
@@ -109,7 +111,9 @@ class Shares:
         current = share.current
         began = time.perf_counter()
         try:
-            await anext(share.running)
+            with tracing.span("compute statuses", links=current.notice.traces):
+                current.traces = tracing.current()
+                await anext(share.running)
         except StopAsyncIteration:
             share.spent += time.perf_counter() - began
             if generation != self._generation:
@@ -241,7 +245,8 @@ def joined(notices: Sequence[Notice]) -> Notice:
             was[key] = tuple(dict.fromkeys((*was.get(key, ()), *paths)))
     keys = dict.fromkeys(key for notice in notices for key in notice.keys)
     reported = dict.fromkeys(key for notice in notices for key in notice.reported if key not in keys)
-    return Notice(tuple(keys), tuple(reported), was, kinds=any(notice.kinds for notice in notices))
+    traces = tuple(trace for notice in notices for trace in notice.traces)
+    return Notice(tuple(keys), tuple(reported), was, kinds=any(notice.kinds for notice in notices), traces=traces)
 
 
 def _first(notices: list[Notice], *, together: bool) -> tuple[list[Notice], list[Notice]]:
@@ -275,4 +280,4 @@ def _by_namespace(notice: Notice) -> dict[str, Notice]:
 
 def _part(notice: Notice, keys: Sequence[Key], reported: Sequence[Key], *, alone: bool = True) -> Notice:
     was = {key: notice.was[key] for key in keys if key in notice.was}
-    return Notice(tuple(keys), tuple(reported), was, kinds=notice.kinds, alone=alone)
+    return Notice(tuple(keys), tuple(reported), was, kinds=notice.kinds, alone=alone, traces=notice.traces)

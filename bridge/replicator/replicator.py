@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterable, Mapping
 
 import structlog
 
+from bridge import tracing
 from bridge.model.changes import Object
+from bridge.model.keys import Key
 from bridge.model.notice import Listener, Notice
 from bridge.model.recording import Record, record_nothing
 from bridge.opa.client import Opa
@@ -265,7 +267,13 @@ class Replicator:
             self._writing = False
 
     async def _write_batch(self) -> None:
-        written = await self._writer.write(self._intake.take_out(BATCH, BATCH_BYTES, in_turn=True))
+        batch = self._intake.take_out(BATCH, BATCH_BYTES, in_turn=True)
+        since = dict(zip(map(str, batch), self._intake.pending.arrivals, strict=True)) if tracing.on() else {}
+        with tracing.opened("change", since) as changes, tracing.span("replicate", links=changes):
+            await self._write_objects(batch)
+
+    async def _write_objects(self, batch: dict[Key, Object | None]) -> None:
+        written = await self._writer.write(batch)
         self.counted.in_opa(self._intake.pending.arrivals)
         keys = [key for key, before in written.items() if before.essence != self._writer.documents.essence(key)]
         kinds = any(key.type_id in DESCRIBING for key in keys)
@@ -275,7 +283,7 @@ class Replicator:
         if written:
             was = {key: written[key].paths for key in keys if written[key].paths}
             reported = written.keys() - set(keys)
-            self._tell(Notice(tuple(keys), tuple(reported), was, kinds=kinds))
+            self._tell(Notice(tuple(keys), tuple(reported), was, kinds=kinds, traces=tracing.current()))
 
     def _tell(self, notice: Notice) -> None:
         for listener in self._listeners:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from aiohttp import web
 
+from bridge import tracing
 from bridge.opa.authorization import TokenError
 from bridge.runtime.listening import checked_web_token
 from bridge.runtime.request_guard import (
@@ -72,7 +73,8 @@ class Guard:
                 check_origin(request)
                 if check_token:
                     self._check_token(request)
-                return await handler(request)
+                with tracing.span(_route(request), kind="server", carrier=request.headers):
+                    return await handler(request)
             except Exception as error:
                 told = refusal(error)
                 if told is None:
@@ -105,6 +107,12 @@ class Guard:
             return checked_web_token(present)
         except TokenError as error:
             raise Refused(503, "NotReady", f"the file with the token cannot be used: {error}") from error
+
+
+def _route(request: web.Request) -> str:
+    """The method and the route, which has no names of objects."""
+    resource = request.match_info.route.resource
+    return f"{request.method} {resource.canonical if resource else ''}"
 
 
 def _stamp(token: str) -> str:

@@ -56,7 +56,7 @@ def image_materials(base: str) -> Document:
         _component("application", "opa", opa.version, f"pkg:golang/{opa.go.module}@v{opa.version}", "Apache-2.0"),
         _component("container", name, tag, f"pkg:oci/{name.rpartition('/')[2]}?repository_url={name}&tag={tag}", ""),
     ]
-    return _document(own, [*_parts(), *((one, []) for one in more)])
+    return _document(own, [*_parts("otel"), *((one, []) for one in more)])
 
 
 def base_image() -> str:
@@ -90,12 +90,13 @@ def flaws(document: Document) -> str:
     return str(found.data.message) if found else ""
 
 
-def _parts() -> list[tuple[Document, list[str]]]:
-    """Components that our own is made of, each with the references of what it needs itself."""
+def _parts(*extras: str) -> list[tuple[Document, list[str]]]:
+    """Components that our own with these extras is made of, each with the references of what it needs itself."""
     locked = _locked()
     seen: dict[str, tuple[Document, list[str]]] = {}
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    waiting = list(_needed(project["dependencies"]))
+    wanted = [*project["dependencies"], *(one for extra in extras for one in project["optional-dependencies"][extra])]
+    waiting = list(_needed(wanted))
     while waiting:
         name = waiting.pop()
         if name in seen:

@@ -1,0 +1,96 @@
+"""Spans of admission and of requests to OPA, by the SDK's exporter in memory; what OPA itself traces, by OTLP."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+from bridge import tracing
+from bridge.opa.client import Opa
+from bridge.opa.errors import OpaUndefined
+from bridge.opa.managed import ManagedOpa
+from bridge.tracing.otel import Traces
+from tests.integration.served_webhook import review_of, serving
+
+TRACE, PARENT = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
+
+
+@pytest.fixture
+def spans() -> Iterator[InMemorySpanExporter]:
+    """What is traced."""
+    exporter = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    tracing.use(Traces(provider))
+    yield exporter
+    tracing.stop()
+
+
+async def test_a_review_keeps_the_trace_of_the_api_server(
+    spans: InMemorySpanExporter, opa: ManagedOpa, tmp_path: Path
+) -> None:
+    async with serving(tmp_path, opa.url) as ask:
+        headers = {"traceparent": f"00-{TRACE}-{PARENT}-01", "Content-Type": "application/json"}
+        url = f"https://127.0.0.1:{ask.port}/admission?timeout=20s"
+        async with ask.session.post(url, data=review_of({}), headers=headers) as answer:
+            assert answer.status == 200
+    found = {span.name: span for span in spans.get_finished_spans()}
+    review = found["POST /admission"]
+    assert f"{review.context.trace_id:032x}" == TRACE
+    assert review.parent is not None
+    assert f"{review.parent.span_id:016x}" == PARENT
+    asked = [span for name, span in found.items() if name.startswith("OPA POST")]
+    assert asked
+    assert {span.parent.span_id for span in asked if span.parent} == {review.context.span_id}
+
+
+async def test_opa_goes_on_with_the_trace_of_a_request(spans: InMemorySpanExporter, opa_path: Path) -> None:
+    told: asyncio.Queue[tuple[str, str]] = asyncio.Queue()
+
+    async def export(request: web.Request) -> web.Response:
+        body = ExportTraceServiceRequest.FromString(await request.read())
+        for group in body.resource_spans:
+            for scope in group.scope_spans:
+                for span in scope.spans:
+                    told.put_nowait((span.trace_id.hex(), span.parent_span_id.hex()))
+        return web.Response()
+
+    app = web.Application()
+    app.router.add_post("/v1/traces", export)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    address = f"127.0.0.1:{runner.addresses[0][1]}"
+    config = {"distributed_tracing": {"type": "http", "address": address, "sample_percentage": 100}}
+    try:
+        async with ManagedOpa(opa_path, config) as managed, Opa(managed.url) as opa:
+            with tracing.span("ours"), pytest.raises(OpaUndefined):
+                await opa.ask("nothing/there", {})
+            (asked,) = [span for span in spans.get_finished_spans() if span.name.startswith("OPA")]
+            wanted = (f"{asked.context.trace_id:032x}", f"{asked.context.span_id:016x}")
+            async with asyncio.timeout(30):
+                while await told.get() != wanted:
+                    pass
+    finally:
+        await runner.cleanup()
+
+
+async def test_requests_that_nobody_traces_have_no_spans(spans: InMemorySpanExporter, opa_path: Path) -> None:
+    async with ManagedOpa(opa_path, {}) as managed, Opa(managed.url) as opa:
+        assert await opa.ready()
+    assert spans.get_finished_spans() == ()
+
+
+def test_without_traces_nothing_is_made() -> None:
+    assert tracing.span("a") is tracing.span("b")
+    assert (tracing.current(), dict(tracing.headers()), tracing.on()) == ((), {}, False)
+    with tracing.opened("change", {"key": 1.0}) as contexts:
+        assert list(contexts) == []
