@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -19,13 +21,11 @@ from bridge import __version__
 from bridge.tools import find
 from tests.deploy.parts import ROOT
 from tests.deploy.rendering import helm
-from tests.go_tools import go_command
 from tests.supply.krew import LAUNCHER, MANIFEST
 from tests.supply.materials import flaws, locked_needs
 from tests.supply.release import CHECKSUMS, STEM, release
 
-KREW = "sigs.k8s.io/krew/cmd"
-KREW_VERSION = "v0.4.5"
+KREW = shutil.which("krew") and shutil.which("validate-krew-manifest")
 FORK = "someone/fork"
 SHOP = ROOT / "examples" / "shop"
 
@@ -66,36 +66,57 @@ def test_the_wheel_runs_in_an_empty_environment_with_what_is_locked(dist: Path, 
     assert "HTTPRoute" in told or "httproute" in told
 
 
-def test_krew_installs_the_plugin_and_kubectl_runs_it(dist: Path, tmp_path: Path) -> None:
+def test_the_manifest_of_the_plugin_keeps_krews_rules(dist: Path) -> None:
+    """https://krew.sigs.k8s.io/docs/developer-guide/plugin-manifest/, as krew's own validation has them."""
+    manifest = yaml.safe_load((dist / MANIFEST).read_text())
+    archive = dist / f"{LAUNCHER}-{__version__}.tar.gz"
+    spec = manifest["spec"]
+    (platform,) = spec["platforms"]
+    assert (manifest["apiVersion"], manifest["kind"]) == ("krew.googlecontainertools.github.com/v1alpha2", "Plugin")
+    assert manifest["metadata"]["name"] == MANIFEST.removesuffix(".yaml")
+    assert re.fullmatch(r"v\d+\.\d+\.\d+(-[\w.]+)?", spec["version"])
+    assert 0 < len(spec["shortDescription"]) <= 50
+    assert platform["uri"] == f"https://github.com/{FORK}/releases/download/{spec['version']}/{archive.name}"
+    assert platform["sha256"] == hashlib.sha256(archive.read_bytes()).hexdigest()
+    assert {one["key"] for one in platform["selector"]["matchExpressions"]} <= {"os", "arch"}
+    with tarfile.open(archive) as found:
+        assert platform["bin"] in found.getnames()
+
+
+def test_kubectl_runs_the_plugin_where_krew_puts_it(dist: Path, tmp_path: Path) -> None:
+    """Krew unpacks the archive into its store and links the executable into a folder on PATH."""
+    store, executables = tmp_path / "store" / "bridge" / f"v{__version__}", tmp_path / "bin"
+    executables.mkdir()
+    with tarfile.open(dist / f"{LAUNCHER}-{__version__}.tar.gz") as archive:
+        archive.extractall(store, filter="data")
+    (executables / LAUNCHER).symlink_to(store / LAUNCHER)
+    _run_plugin(executables, tmp_path)
+
+
+@pytest.mark.skipif(not KREW, reason="krew and validate-krew-manifest are not on PATH")
+def test_krew_installs_the_plugin(dist: Path, tmp_path: Path) -> None:
     manifest, archive = dist / MANIFEST, dist / f"{LAUNCHER}-{__version__}.tar.gz"
-    validate = go_command(f"{KREW}/validate-krew-manifest", KREW_VERSION)
-    subprocess.run([validate, "-manifest", manifest, "-skip-install"], check=True)
-    assert f"https://github.com/{FORK}/releases/download/v{__version__}/{archive.name}" in manifest.read_text()
-    krew = go_command(f"{KREW}/krew", KREW_VERSION)
-    environment = os.environ | {"KREW_ROOT": str(tmp_path / "krew"), "BRIDGE_PLUGIN_HOME": str(tmp_path / "plugin")}
-    command: list[str | Path] = [krew, "install", f"--manifest={manifest}", f"--archive={archive}"]
+    subprocess.run(["validate-krew-manifest", "-manifest", manifest, "-skip-install"], check=True)
+    environment = os.environ | {"KREW_ROOT": str(tmp_path / "krew")}
+    command = ["krew", "install", f"--manifest={manifest}", f"--archive={archive}"]
     subprocess.run(command, env=environment, check=True, capture_output=True)
+    _run_plugin(tmp_path / "krew" / "bin", tmp_path)
+
+
+def _run_plugin(executables: Path, tmp_path: Path) -> None:
     kubectl, opa = find("kubectl"), find("opa")
     assert kubectl is not None
     assert opa is not None
-    environment |= {
-        "PATH": f"{tmp_path}/krew/bin:{kubectl.path.parent}:{environment['PATH']}",
+    environment = os.environ | {
+        "PATH": f"{executables}:{os.environ['PATH']}",
         "BRIDGE_OPA": str(opa.path),
+        "BRIDGE_PLUGIN_HOME": str(tmp_path / "plugin"),
         "PYTHON": sys.executable,
     }
-    asked: list[str | Path] = [
-        kubectl.path,
-        "bridge",
-        "effective",
-        "httproute",
-        "cart",
-        "-n",
-        "shop",
-        "--manifests",
-        SHOP,
-    ]
+    asked: list[str | Path] = [kubectl.path, "bridge", "effective", "httproute", "cart", "-n", "shop"]
     for _ in range(2):  # the second time nothing is installed
-        answer = subprocess.run(asked, env=environment, capture_output=True, text=True, timeout=600, check=True)
+        command = [*asked, "--manifests", SHOP]
+        answer = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=True)
         assert "HTTPRoute/shop/cart#checkout" in answer.stdout
     assert answer.stderr == ""
 
