@@ -57,8 +57,9 @@ _is_straight(policy_kind) if {
 	not index.has_extension_links
 } else := false
 
-# The same policies count at a section for requests from every namespace: its object is below no frontend.
-_is_same_for_all(policy_kind, node) if {
+# METADATA
+# description: The same policies count at a section for requests from every namespace, because its object is below no frontend.
+is_same_for_all(policy_kind, node) if {
 	_is_straight(policy_kind)
 	[object_key, _] := split(node, "#")
 	not index.facts(object_key).frontends
@@ -109,7 +110,7 @@ counts_for(_, entry, _) if keys.parse(entry.target).namespace in {"-", keys.pars
 #   The sources that statuses are counted over: "", and each namespace for which something else counts at an effective
 #   target, because of a consumer route or a consumer's policy on a path to it (semantics P6).
 sources(policy_kind, node) := [""] if {
-	_is_same_for_all(policy_kind, node)
+	is_same_for_all(policy_kind, node)
 } else := array.concat([""], sort(_consumers(policy_kind, node))) if {
 	_by_source(policy_kind, node)
 } else := [""]
@@ -134,7 +135,7 @@ _consumers(policy_kind, node) := {namespace |
 #   The sources for which effective policies may differ at a target: `sources`, and each namespace for which a path does not
 #   count because its consumer route takes the producer's place (semantics P6).
 differing_sources(policy_kind, node) := [""] if {
-	_is_same_for_all(policy_kind, node)
+	is_same_for_all(policy_kind, node)
 } else := array.concat([""], sort(found)) if {
 	found := {source | some source in sources(policy_kind, node); source != ""} | {namespace |
 		some path in hierarchy.kind_paths(policy_kind, node)

@@ -26,6 +26,16 @@ effective := queries.input_problem if {
 		some target in input.targets
 		some scope in scopes.scopes_at_or_below(kind, hierarchy.canonical_key(target))
 	})
+	may_have_policies(kind, node)
 	paths := engine.policies_of(kind, node, object.get(input, "sourceNamespace", ""))
 	paths != []
 ]
+
+# METADATA
+# description: Whether a kind has to be looked at for a node. Where one kind is asked for, the check would cost more than it saves.
+may_have_policies(_, _) if input.policyKind
+
+may_have_policies(kind, node) if {
+	not input.policyKind
+	not engine.is_untouched(kind, node)
+}
