@@ -6,7 +6,8 @@ const WORDS = {
   Overridden: { sign: "○", word: "overridden", tone: "overridden" },
   Refused: { sign: "✕", word: "not accepted", tone: "refused" },
   Differs: { sign: "≠", word: "reported otherwise", tone: "refused" },
-  Unknown: { sign: "·", word: "reaches nothing", tone: "idle" },
+  NoScope: { sign: "·", word: "reaches nothing", tone: "idle" },
+  Unknown: { sign: "·", word: "", tone: "idle" }, // not told yet
 };
 
 /** Of a policy as the topology tells it: {sign, word, tone}. */
