@@ -166,7 +166,7 @@ def is_of_class(cluster: Cluster, kind: PolicyKind, path: Path, class_name: str)
     """T1: whether a ref with this className counts on a path: it runs through that GatewayClass.
 
     A Gateway is below the class that it names, also where that does not exist (P2 leaves it out of the path alone). A
-    Direct kind's path is its target alone: there any path to the target counts (decision 26).
+    Direct kind's path is its target alone: there any path to the target counts (decision 25).
     """
     if not class_name:
         return True
