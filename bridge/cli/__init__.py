@@ -1,5 +1,5 @@
-"""The command line: one file a command, and printers for what they show.
+"""The command line: one file for each command, and printers for the output.
 
-A command imports what is heavy when it runs, so that help and errors of usage come at once, and a command that needs no
+A command imports expensive modules when it runs, so help and usage errors appear immediately, and a command without a
 cluster never imports the Kubernetes library.
 """

@@ -1,4 +1,4 @@
-"""`bridge analyze`: what applying manifests would change, before anybody applies them."""
+"""`bridge analyze`: the effects of applying manifests, before anyone applies them."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ if TYPE_CHECKING:
     Position = Callable[[Key], tuple[str, int] | None]
 
 _EXAMPLES = (
-    ("What a changed file would do to a cluster", "bridge analyze -f policy.yaml --opa http://opa:8181"),
-    ("The same against a folder", "bridge analyze -f policy.yaml --manifests deploy/"),
-    ("A branch against main, with what it deletes", "bridge analyze -f new/ --manifests old/ --prune"),
-    ("As annotations of a pull request on GitHub", "bridge analyze -f new/ --manifests old/ --prune -o github"),
-    ("As a comment on it; for code scanning; as test results", "bridge analyze -f new/ --manifests old/ -o markdown"),
-    ("What deleting a policy would do", "bridge analyze --delete colorpolicy/infra/brand --manifests deploy/"),
+    ("Show the effects of a changed file on a cluster", "bridge analyze -f policy.yaml --opa http://opa:8181"),
+    ("Compare with a folder", "bridge analyze -f policy.yaml --manifests deploy/"),
+    ("Compare a branch with main, including deletions", "bridge analyze -f new/ --manifests old/ --prune"),
+    ("Print annotations for a pull request on GitHub", "bridge analyze -f new/ --manifests old/ --prune -o github"),
+    ("Print a comment for a pull request (or sarif, junit)", "bridge analyze -f new/ --manifests old/ -o markdown"),
+    ("Show the effects of deleting a policy", "bridge analyze --delete colorpolicy/infra/brand --manifests deploy/"),
 )
-REPORTS = ("github", "markdown", "sarif", "junit")  # as bridge.cli.reports makes them
-_FOUND = 1  # the exit code, if problems are introduced
+REPORTS = ("github", "markdown", "sarif", "junit")  # the formats of bridge.cli.reports
+_FOUND = 1  # exit code if problems are introduced
 
 
-@click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="What applying manifests would change")
+@click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="Show the effects of applying manifests")
 @click.option(
     "-f",
     "--filename",
     "files",
     metavar="FILE",
     multiple=True,
-    help="What would be applied: a file, a folder with all below it, or - for standard input. Several may follow.",
+    help="Manifests to apply: a file, a folder with all its files, or - for standard input. Repeatable.",
 )
 @click.option(
     "--delete",
@@ -49,10 +49,10 @@ _FOUND = 1  # the exit code, if problems are introduced
     metavar="OBJECT",
     multiple=True,
     shell_complete=OBJECTS,
-    help="Would be deleted: KIND/NAMESPACE/NAME.",
+    help="Object to delete: KIND/NAMESPACE/NAME.",
 )
 @source_namespace_option(EVERY_SOURCE)
-@click.option("--prune", is_flag=True, help="With --manifests: what is there and not in FILE would be deleted.")
+@click.option("--prune", is_flag=True, help="With --manifests: delete the objects that FILE lacks.")
 @input_options
 @output_option("table", "wide", "json", "yaml", *REPORTS)
 @debug_option
@@ -66,11 +66,12 @@ def analyze(
     source: Input,
     output: str,
 ) -> None:
-    """Show what applying FILE would change: problems that it brings and mends, effective policies before and after.
+    """Show the effects of applying FILE: introduced and fixed problems, effective policies before and after.
 
     Nothing is written. Problems are targets that do not exist or are not granted, conflicts, policies that are
-    overridden wherever they reach or reach nothing, links that do not count, violations of Constraints; of what
-    the change concerns, not of everything. Exits with 1 if problems are introduced, 2 if FILE is not all readable.
+    overridden on all paths or have no effective target, links that do not count, and violations of Constraints. Only
+    problems that the change can affect are listed. Exits with 1 if problems are introduced, 2 if FILE is not all
+    readable.
     """
     from bridge.cli.printers.analysis import print_analysis
     from bridge.cli.reading import INPUT_ERROR, STDIN, read, take_standard_input

@@ -1,4 +1,4 @@
-"""What `bridge doctor` looks at, each as a check with its outcome."""
+"""The checks of `bridge doctor`."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from bridge import __version__
 from bridge.answers.targets import first_of
 from bridge.cli.options import Input, kubectl_has_a_cluster
 
-_ENOUGH = 1 << 30  # bytes free; a build of kube-apiserver by Go needs several times as much, the rest far less
-_PATIENCE = 5.0  # seconds for an OPA or an API server to answer
-_NAMED = 5  # policy kinds that a check names
+_ENOUGH = 1 << 30  # bytes free; a build of kube-apiserver by Go needs several times as much, others far less
+_PATIENCE = 5.0  # seconds for a response of OPA or an API server
+_NAMED = 5  # policy kinds that a check lists
 _OLDEST_PYTHON = (3, 11)
 
 State = Literal["ok", "missing", "optional", "unchecked"]
@@ -24,10 +24,10 @@ State = Literal["ok", "missing", "optional", "unchecked"]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was looked at.
+    """One check and its result.
 
-    `state`: ok; missing: something is needed that is not there; optional: it is not there, and only the tests need it;
-    unchecked: nobody said where it is. `found` is what there is, `needed_for` why, `mend` the command that helps.
+    `state`: ok; missing: a required item is missing; optional: only the tests need the missing item; unchecked: no
+    address was given. `found` describes the item, `needed_for` its users, `mend` the command that helps.
     """
 
     name: str
@@ -38,7 +38,9 @@ class Check:
 
 
 def check_everything(source: Input, kubeconfig: Path | None, kube_context: str | None) -> list[Check]:
-    """All checks, in the order in which a person mends things. Nothing is fetched or built; seconds at most."""
+    """Return all checks, in the order in which users should fix them. Fetches and builds nothing; takes seconds at
+    most.
+    """
     return [
         _python(),
         Check("bridge", "ok", __version__),
@@ -84,7 +86,7 @@ def _disk() -> Check:
 
 
 async def _opa(source: Input) -> Check:
-    """Whether an OPA answers, has the bridge's modules, and is filled."""
+    """Check that OPA responds, has the bridge's modules, and has the bridge's documents."""
     why = "read commands with --opa"
     url = source.opa_url
     if not url:
@@ -102,7 +104,7 @@ async def _opa(source: Input) -> Check:
         mend = "start it with the configuration that `bridge opa-config` prints, and `bridge run --opa` beside it"
         return Check("opa server", "missing", str(error), why, mend)
     policies = sum(about["policy"] for about in kinds.values())
-    found = f"{url}: modules {revision or 'of no bundle'}, {policies} policy kinds in force"
+    found = f"{url}: modules {revision or 'of no bundle'}, {policies} active policy kinds"
     if undescribed:
         found += f"; not described: {first_of(undescribed, _NAMED)}"
         mend = "correct the kind in the manifest, or write a PolicyKind: `bridge init policykind` prints one"
@@ -111,7 +113,7 @@ async def _opa(source: Input) -> Check:
 
 
 async def _api_server(kubeconfig: Path | None, kube_context: str | None) -> Check:
-    """Whether a cluster answers, knows Gateway API, and lets us read."""
+    """Check that a cluster responds, serves Gateway API, and grants read access."""
     why = "`bridge run` on a cluster"
     if kubeconfig is None and kube_context is None and not kubectl_has_a_cluster():
         return Check("api server", "unchecked", "no kubeconfig", why)
@@ -132,7 +134,7 @@ async def _api_server(kubeconfig: Path | None, kube_context: str | None) -> Chec
                 mend = "kubectl apply the CRDs of Gateway API (https://gateway-api.sigs.k8s.io)"
                 return Check("api server", "missing", f"{client.server}: {version}, without Gateway API", why, mend)
             if refused := [one.what for one in await lacking(client, always_read("list"))]:
-                found = f"{client.server}: {version}; it does not let us list {', '.join(refused)}"
+                found = f"{client.server}: {version}; no permission to list {', '.join(refused)}"
                 mend = "grant list and watch on them in all namespaces: `bridge rbac` prints the roles"
                 return Check("api server", "missing", found, why, mend)
             return Check("api server", "ok", f"{client.server}: {version}, with Gateway API", why)

@@ -1,4 +1,4 @@
-"""What a shell offers for the names that commands take: quickly, or nothing; never a word about an error."""
+"""Shell completion of names that commands take. It is quick or offers nothing, and never prints an error."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 Complete = Callable[[click.Context, click.Parameter, str], list[str]]
 
-PATIENCE = 2.5  # seconds; a person who presses tab waits no longer
+PATIENCE = 2.5  # seconds; the longest wait after pressing tab
 _MOST = 400  # words that are offered
-_SAFE = re.compile(r"[A-Za-z0-9._/#\[\]-]+")  # what a shell has no use of its own for
-# Kinds that nothing is attached to.
+_SAFE = re.compile(r"[A-Za-z0-9._/#\[\]-]+")  # characters without a special meaning for shells
+# Kinds without attached policies.
 _NO_TARGETS = {
     "apiextensions.k8s.io/CustomResourceDefinition",
     "gateway.networking.k8s.io/ReferenceGrant",
@@ -32,20 +32,20 @@ _NO_TARGETS = {
 
 
 def _completing(offer: Callable[[Stock, str | None, str], Awaitable[Iterable[str]]]) -> Complete:
-    """A completion by what there is where the command line says to read."""
+    """Complete a value from the source that the command line names."""
 
     def complete(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
-        import asyncio  # only a tab needs it
+        import asyncio  # only completion needs it
 
         found: list[str] = []
 
         def look() -> None:
-            # Whatever it is: a tab is no place to tell of it.
+            # Completion must not print any error.
             with contextlib.suppress(BaseException), contextlib.redirect_stderr(io.StringIO()):
                 words = asyncio.run(_offered(ctx.params, incomplete, offer))
                 found.extend(word for word in words if word.startswith(incomplete) and _SAFE.fullmatch(word))
 
-        # A daemon, so that a folder that takes long keeps nobody from typing on.
+        # A daemon thread, so a slow folder does not block the shell.
         thread = threading.Thread(target=look, daemon=True)
         thread.start()
         thread.join(PATIENCE)
@@ -111,7 +111,7 @@ async def _constraints(stock: Stock, _: str | None, __: str) -> Iterable[str]:
 
 
 async def _objects(stock: Stock, types: list[str], namespace: str | None, incomplete: str) -> Iterable[str]:
-    """`KIND/` as long as several kinds may be meant, then names, then sections of the one that is named."""
+    """Offer `KIND/` while several kinds match, then names, then sections of the named object."""
     from bridge.answers.kind_names import match_kinds
 
     kind, slash, rest = incomplete.partition("/")
@@ -132,7 +132,7 @@ async def _objects(stock: Stock, types: list[str], namespace: str | None, incomp
 
 
 def _forms(prefix: str, key: Key, namespace: str | None) -> Iterator[str]:
-    """The ways to write an object: with its namespace, or without where -n says it."""
+    """Return the forms of an object: with its namespace, and without it if -n gives the namespace."""
     from bridge.model.keys import CLUSTER
 
     if key.namespace in {CLUSTER, namespace}:
@@ -142,7 +142,7 @@ def _forms(prefix: str, key: Key, namespace: str | None) -> Iterator[str]:
 
 
 def _spelled(type_id: str, incomplete: str) -> str:
-    """A kind as the person began to spell it."""
+    """Return a kind in the spelling that the user began."""
     kind = type_id.partition("/")[2]
     return kind if not incomplete or incomplete[0].isupper() else kind.lower()
 

@@ -1,4 +1,4 @@
-"""`bridge completion`: what makes a shell complete the command's words."""
+"""`bridge completion`: print a shell completion script."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from click.shell_completion import ShellComplete, get_completion_class
 from bridge.cli.help_text import ExampleCommand, debug_option
 
 SHELLS = ("bash", "zsh", "fish")
-VARIABLE = "_BRIDGE_COMPLETE"  # by which the script asks the command
+VARIABLE = "_BRIDGE_COMPLETE"  # variable by which the script calls the command
 
 _EXAMPLES = (
-    ("Now, in bash", "source <(bridge completion bash)"),
-    ("From the next zsh on", "bridge completion zsh >~/.zfunc/_bridge"),
-    ("From the next fish on", "bridge completion fish >~/.config/fish/completions/bridge.fish"),
+    ("Enable it in this bash", "source <(bridge completion bash)"),
+    ("Enable it in every new zsh", "bridge completion zsh >~/.zfunc/_bridge"),
+    ("Enable it in every new fish", "bridge completion fish >~/.config/fish/completions/bridge.fish"),
 )
-# A kind, `HTTPRoute/`, is half a word: no blank is to follow. fish knows that by the slash.
+# `HTTPRoute/` is an incomplete word, so no blank must follow it. fish recognizes that by the slash.
 _WITHOUT_BLANK = {
     "bash": (("COMPREPLY+=($value)", 'COMPREPLY+=("$value"); [[ $value == */ ]] && compopt -o nospace'),),
     "zsh": (
@@ -31,14 +31,14 @@ _WITHOUT_BLANK = {
 }
 
 
-@click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="What makes a shell complete words")
+@click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="Print a shell completion script")
 @click.argument("shell", type=click.Choice(SHELLS))
 @debug_option
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> None:
-    """Print the script that makes a shell complete commands, options, and what options take.
+    """Print the script that completes commands, options and their values in a shell.
 
-    `kubectl bridge …` needs none: kubectl's own completion asks `kubectl_complete-bridge`, which is installed beside
+    `kubectl bridge …` needs none: kubectl's own completion calls `kubectl_complete-bridge`, which is installed next to
     `kubectl-bridge`.
     """
     found = get_completion_class(shell)
@@ -50,7 +50,7 @@ def completion(ctx: click.Context, shell: str) -> None:
 
 
 def complete_for_kubectl() -> None:
-    """What kubectl asks as `kubectl_complete-bridge WORD… INCOMPLETE`: a line for each completion, then a directive."""
+    """Answer `kubectl_complete-bridge WORD… INCOMPLETE`: print a line for each completion, then a directive."""
     from bridge.cli.main import bridge
 
     *words, incomplete = sys.argv[1:] or [""]
@@ -60,4 +60,4 @@ def complete_for_kubectl() -> None:
         half = half or item.value.endswith("/")
         if item.type == "plain":
             print(f"{item.value}\t{item.help}" if item.help else item.value)
-    print(f":{0 if files else 4 + 2 * half}")  # 4: no names of files; 2: no blank behind what is half a word
+    print(f":{0 if files else 4 + 2 * half}")  # 4: no file names; 2: no blank after an incomplete word

@@ -1,4 +1,4 @@
-"""`bridge config`: settings checked, shown with where they come from, and described for editors."""
+"""`bridge config`: check settings, show them with their origins, and print their schema for editors."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ if TYPE_CHECKING:
     from bridge.cli.printers.table import Table
     from bridge.runtime.settings_loading import Loaded
 
-_CHECK = (("A file, before it is given to a bridge", "bridge config check bridge.yaml"),)
+_CHECK = (("Check a file before a bridge uses it", "bridge config check bridge.yaml"),)
 _SHOW = (
-    ("What `bridge run --config bridge.yaml` would run with here", "bridge config show --config bridge.yaml"),
-    ("And where each value comes from", "bridge config show --config bridge.yaml --origin"),
+    ("Show the settings of `bridge run --config bridge.yaml` in this environment", "bridge config show --config bridge.yaml"),
+    ("Also show the origin of each value", "bridge config show --config bridge.yaml --origin"),
 )
-_SCHEMA = (("A schema that an editor completes by", "bridge config schema >bridge.schema.json"),)
+_SCHEMA = (("Print a schema for completion in editors", "bridge config schema >bridge.schema.json"),)
 
 
 @click.group(cls=ExampleGroup, examples=(*_CHECK, *_SHOW, *_SCHEMA), short_help="Settings: check, show, schema")
 @debug_option
 def config() -> None:
-    """Check settings, show them with where they come from, or print the schema of a settings file."""
+    """Check settings, show them with their origins, or print the schema of a settings file."""
 
 
-@config.command(cls=ExampleCommand, examples=_CHECK, short_help="What is wrong with settings files")
+@config.command(cls=ExampleCommand, examples=_CHECK, short_help="Check settings files")
 @click.argument("files", metavar="[FILE]...", nargs=-1, type=click.Path(path_type=Path))
 @click.option(
-    "--config", "named", metavar="FILE", multiple=True, type=click.Path(path_type=Path), help="The same as FILE."
+    "--config", "named", metavar="FILE", multiple=True, type=click.Path(path_type=Path), help="Same as FILE."
 )
 @debug_option
 @click.pass_context
 def check(ctx: click.Context, files: tuple[Path, ...], named: tuple[Path, ...]) -> None:
-    """Report every mistake in settings files, each alone, with file and line; exit with 1 if there are any.
+    """Report every mistake in settings files, each file separately, with file and line; exit with 1 if there are any.
 
-    The environment does not count here, but a variable of it that is no setting is told. Nothing that a file names is
-    looked for.
+    The environment does not count, but unknown variables of the bridge cause a warning. Files that a setting names are
+    not read.
     """
     from bridge.runtime.settings_files import SettingsError
     from bridge.runtime.settings_loading import load_settings
@@ -61,24 +61,24 @@ def check(ctx: click.Context, files: tuple[Path, ...], named: tuple[Path, ...]) 
     ctx.exit(1 if wrong else 0)
 
 
-@config.command(cls=ExampleCommand, examples=_SHOW, short_help="What settings come to, and where from")
+@config.command(cls=ExampleCommand, examples=_SHOW, short_help="Show settings and their origins")
 @click.option(
-    "--config", "file", metavar="FILE", type=click.Path(path_type=Path), help="Settings as YAML, under the environment."
+    "--config", "file", metavar="FILE", type=click.Path(path_type=Path), help="Settings file (YAML); the environment overrides it."
 )
-@click.option("--origin", is_flag=True, help="Say of each value where it comes from.")
+@click.option("--origin", is_flag=True, help="Show the origin of each value.")
 @click.option("-o", "--output", type=click.Choice(["yaml", "json"]), help="Format, without --origin. Default: yaml.")
 @debug_option
 def show(file: Path | None, output: str | None, *, origin: bool) -> None:
-    """Show what a bridge with this file, in this environment, would run with.
+    """Show the settings of a bridge with this file, in this environment.
 
-    No setting is a secret: tokens and keys are named by their files.
+    No setting contains a secret: tokens and keys are in files.
     """
     from bridge.cli.printers.documents import print_document
     from bridge.cli.printers.table import print_tables
     from bridge.runtime.settings_loading import load
 
     if origin and output:
-        raise click.UsageError("--origin is a table: -o is without it")
+        raise click.UsageError("--origin prints a table: use it without -o")
     loaded = load(file)
     _tell_variables()
     if origin:
@@ -87,7 +87,7 @@ def show(file: Path | None, output: str | None, *, origin: bool) -> None:
         print_document(output or "yaml", _document(loaded))
 
 
-@config.command(cls=ExampleCommand, examples=_SCHEMA, short_help="The JSON Schema of a settings file")
+@config.command(cls=ExampleCommand, examples=_SCHEMA, short_help="Print the JSON Schema of a settings file")
 @debug_option
 def schema() -> None:
     """Print the JSON Schema of a settings file."""
@@ -101,7 +101,7 @@ def schema() -> None:
 
 
 def _tell_variables() -> None:
-    """Warn of variables that look like settings and are none."""
+    """Warn about variables that resemble settings but are unknown."""
     from bridge.runtime.settings_environment import unknown_variables
 
     for one in unknown_variables():
@@ -116,7 +116,7 @@ def _document(loaded: Loaded) -> dict[str, Any]:
 
 
 def _short(value: Any) -> Any:
-    """An entry of a list without what it does not say."""
+    """Return an entry of a list without its unset fields."""
     if not isinstance(value, list | tuple):
         return value
     return [

@@ -1,4 +1,4 @@
-"""What is asked of Constraints for people."""
+"""Queries about Constraints for commands."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 
 async def violations_of(engine: Engine, names: Sequence[str], namespace: str | None = None) -> tuple[list[Entry], bool]:
-    """The violations of these Constraints, or of all, as the query gives them; and whether manifests are at fault.
+    """Return the violations of these Constraints, or of all, as in the query result, and whether manifests have errors.
 
-    Tells on standard error of Constraints that are not in force. Raises NameNotFoundError for one that there is not.
+    Warns on standard error about Constraints that are not active. Raises NameNotFoundError for an unknown name.
     """
     asked: dict[str, Any] = {"replicated": list(engine.replicated)} if engine.replicated is not None else {}
     told = {entry["constraint"]: entry for entry in await engine.opa.query("constraints", asked)}
     for name in names:
         if name not in told:
             near = difflib.get_close_matches(name, told, n=1)
-            hint = f"; did you mean {near[0]}?" if near else f"; there are: {', '.join(sorted(told)) or 'none'}"
-            raise NameNotFoundError(f"there is no Constraint {name}{hint}")
+            hint = f"; did you mean {near[0]}?" if near else f"; existing Constraints: {', '.join(sorted(told)) or 'none'}"
+            raise NameNotFoundError(f"Constraint {name} does not exist{hint}")
     asked = {"constraints": list(names)} if names else {}
     audited: dict[str, list[str]] = await engine.opa.query("audit_keys", asked)
     keys = sorted({key for held in audited.values() for key in held if namespace in {None, parse_key(key).namespace}})
@@ -41,12 +41,12 @@ def _tell_refused(engine: Engine, told: Sequence[Entry]) -> bool:
         condition = entry["condition"]
         if entry["unaudited"]:
             kinds = ", ".join(entry["unaudited"])
-            tell(f"warning: Constraint {entry['constraint']}: not judged, because not read: {kinds}")
+            tell(f"warning: Constraint {entry['constraint']}: not evaluated because not replicated: {kinds}")
         if condition["status"] != "True":
             position = engine.position(parse_key(f"policybridge.io/Constraint/-/{entry['constraint']}"))
             where = f"{position[0]}:{position[1]}: " if position else ""
             at_fault = at_fault or position is not None
             level = "error" if position else "warning"
-            what = " is not in force:" if condition["reason"] == "Invalid" else ":"
+            what = " is not active:" if condition["reason"] == "Invalid" else ":"
             tell(f"{level}: {where}Constraint {entry['constraint']}{what} {condition['message']}")
     return at_fault

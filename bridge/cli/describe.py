@@ -1,4 +1,4 @@
-"""`bridge describe`: everything about one object of the hierarchy, or about a policy."""
+"""`bridge describe`: print everything about one object of the hierarchy, or about a policy."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ if TYPE_CHECKING:
     from bridge.runtime.engine import Engine
 
 _EXAMPLES = (
-    ("A route with its policies, problems and events", "bridge describe httproute cart -n shop"),
-    ("A Gateway of a folder of manifests", "bridge describe gtw/infra/public --manifests examples/shop"),
-    ("A policy, with its status and targets", "bridge describe colorpolicy/infra/brand --manifests examples/shop"),
+    ("Describe a route with its policies, problems and events", "bridge describe httproute cart -n shop"),
+    ("Describe a Gateway of a folder of manifests", "bridge describe gtw/infra/public --manifests examples/shop"),
+    ("Describe a policy, with its status and targets", "bridge describe colorpolicy/infra/brand --manifests examples/shop"),
 )
 
 
-@click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="Everything about one object")
+@click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="Describe one object")
 @click.argument("target", metavar="OBJECT", nargs=-1, required=True, shell_complete=OBJECTS)
-@namespace_options(only="The namespace of an OBJECT that is given without one.")
+@namespace_options(only="The namespace of an OBJECT without one.")
 @view_options
 @debug_option
 @click.pass_context
 def describe(ctx: click.Context, target: tuple[str, ...], namespace: str | None, view: View) -> None:
-    """Describe an object: what is above and below it, its policies, effective policies, problems and events.
+    """Describe an object: the objects above and below it, its policies, effective policies, problems and events.
 
-    Of a policy: its status, its targets, and what would change without it. OBJECT is KIND NAME, KIND/NAME,
-    KIND/NAMESPACE/NAME, KIND/NAME#SECTION or a full key. Events are shown only when a cluster is read.
+    For a policy: its status, its targets, and the changes if it were deleted. OBJECT is KIND NAME, KIND/NAME,
+    KIND/NAMESPACE/NAME, KIND/NAME#SECTION or a full key. Events are shown only for a cluster.
     """
     from bridge.cli.printers.description import description
     from bridge.cli.reading import Form, show

@@ -1,4 +1,4 @@
-"""`bridge doctor`: what is here, what is missing, and the command that mends it."""
+"""`bridge doctor`: check tools, OPA and cluster, and print the commands that fix problems."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from bridge.cli.help_text import ExampleCommand, debug_option
 from bridge.cli.options import OPA_TOKEN_VARIABLE, OPA_VARIABLE, output_option
 
 _EXAMPLES = (
-    ("What is here and what is missing", "bridge doctor"),
-    ("Also whether an OPA holds what it should", "bridge doctor --opa http://127.0.0.1:8181"),
-    ("Also whether a cluster lets us in", "bridge doctor --kubeconfig ~/.kube/config"),
+    ("Check what is installed", "bridge doctor"),
+    ("Also check an OPA", "bridge doctor --opa http://127.0.0.1:8181"),
+    ("Also check access to a cluster", "bridge doctor --kubeconfig ~/.kube/config"),
 )
 
 
-@click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="What is here, what is missing, what mends it")
-@click.option("--opa", "opa_url", metavar="URL", envvar=OPA_VARIABLE, help=f"Look at this OPA too (or {OPA_VARIABLE}).")
+@click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="Check tools, OPA and cluster")
+@click.option("--opa", "opa_url", metavar="URL", envvar=OPA_VARIABLE, help=f"Also check this OPA (or {OPA_VARIABLE}).")
 @click.option("--opa-token-file", metavar="FILE", envvar=OPA_TOKEN_VARIABLE, help="Bearer token for that OPA.")
 @click.option(
-    "--kubeconfig", metavar="FILE", help="Look at this cluster. Default: the one that kubectl talks to, if any."
+    "--kubeconfig", metavar="FILE", help="Check this cluster. Default: kubectl's cluster, if any."
 )
 @click.option("--context", "kube_context", metavar="NAME", help="The context in the kubeconfig.")
 @output_option("table", "json", "yaml")
@@ -34,9 +34,10 @@ def doctor(
     kube_context: str | None,
     output: str,
 ) -> None:
-    """Say what is here, what is reachable, and what is missing with the command that mends it.
+    """Check that required tools are installed and that OPA and the cluster are reachable, and print the commands that
+    fix problems.
 
-    Ends with 1 if something is missing that is needed. What only the tests need is marked as optional.
+    Exits with 1 if a required item is missing. Items that only the tests need are marked as optional.
     """
     from bridge.cli.checks import check_everything
     from bridge.cli.options import Input, read_input

@@ -1,4 +1,4 @@
-"""`bridge effective`: the effective policies at targets, or at all that have one."""
+"""`bridge effective`: the effective policies at targets, or at all targets that have one."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
     from bridge.runtime.engine import Engine
 
 _EXAMPLES = (
-    ("Everything that a policy reaches, from a folder of manifests", "bridge effective --manifests examples/shop"),
+    ("All effective policies of a folder of manifests", "bridge effective --manifests examples/shop"),
     (
         "One rule of a route, from a running OPA",
         "bridge effective httproute/cart#checkout -n shop --opa http://opa:8181",
     ),
-    ("What holds below one listener", "bridge effective gtw/public#https --manifests examples/shop"),
-    ("One policy kind, as OPA answers it", "bridge effective --kind colorpolicies --manifests examples/shop -o json"),
-    ("What kustomize makes", "kubectl kustomize . | bridge effective --manifests -"),
+    ("Everything below one listener", "bridge effective gtw/public#https --manifests examples/shop"),
+    ("One policy kind, as the JSON result of the query", "bridge effective --kind colorpolicies --manifests examples/shop -o json"),
+    ("The output of kustomize", "kubectl kustomize . | bridge effective --manifests -"),
 )
 
 
-@click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="Effective policies at targets, or everywhere")
+@click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="Show effective policies at targets, or everywhere")
 @click.argument("targets", metavar="[TARGET]...", nargs=-1, shell_complete=TARGETS)
 @kind_option("Only this policy kind: ColorPolicy, colorpolicies.example.com, …")
-@namespace_options(only="The namespace of TARGETs that are given without one; without TARGET, only what is in it.")
+@namespace_options(only="The namespace of TARGETs without one; without TARGET, show only this namespace.")
 @source_namespace_option(SAME_FOR_ALL)
 @selector_option
 @view_options
@@ -52,11 +52,11 @@ def effective(
     selects: Selects | None,
     view: View,
 ) -> None:
-    """Show effective policies: which spec holds at a target, and which policies it comes from.
+    """Show effective policies: the spec that applies at a target, and the policies that it comes from.
 
-    TARGET is an object or a section of it: KIND NAME, KIND/NAME, KIND/NAMESPACE/NAME, KIND/NAME#SECTION or a full key;
-    KIND alone stands for all objects of the kind. A target above the level at which a policy kind acts stands for
-    everything below it. Without TARGET: all that a policy reaches.
+    TARGET is an object or a section of an object: KIND NAME, KIND/NAME, KIND/NAMESPACE/NAME, KIND/NAME#SECTION or a
+    full key; KIND alone means all objects of the kind. A target above the level at which a policy kind acts means all
+    effective targets below it. Without TARGET: all effective targets of policies.
     """
     from bridge.cli.printers.effective import effective_tables
     from bridge.cli.reading import Form, show

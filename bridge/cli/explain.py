@@ -1,4 +1,4 @@
-"""`bridge explain`: how what holds at a target came about."""
+"""`bridge explain`: explain the effective policies at a target."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 
 _EXAMPLES = (
     (
-        "Why a rule of a route has what it has",
+        "Explain the effective policies of a rule",
         "bridge explain httproute/cart#checkout -n shop --manifests examples/shop",
     ),
     (
-        "One policy kind, with what each step gave",
+        "Explain one policy kind, with the result of each step",
         "bridge explain svc/catalog --kind tp -o wide --manifests examples/shop",
     ),
-    ("On the cluster that kubectl talks to", "bridge explain HTTPRoute/shop/cart --kind ColorPolicy"),
+    ("Explain from kubectl's cluster", "bridge explain HTTPRoute/shop/cart --kind ColorPolicy"),
 )
 
 
-@click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="Why a target has the spec that it has")
+@click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="Explain the effective policies at a target")
 @click.argument("targets", metavar="TARGET...", nargs=-1, required=True, shell_complete=OBJECTS)
 @kind_option("Only this policy kind: ColorPolicy, colorpolicies.example.com, …")
-@namespace_options(only="The namespace of TARGET where it is given without one.")
+@namespace_options(only="The namespace of a TARGET without one.")
 @source_namespace_option(EVERY_SOURCE)
 @view_options
 @debug_option
@@ -45,15 +45,14 @@ def explain(
     source_namespace: str | None,
     view: View,
 ) -> None:
-    """Explain how the effective policies at a target came about.
+    """Explain the effective policies at a target.
 
-    For each path to it: the policies from the top down, the steps by which they were merged, and the spec with the
-    policy that each field comes from. Then what does not count there, policies and links of the hierarchy, with the
-    reason.
+    For each path to the target, the output has the policies from the top down, the steps of their merge, and the spec
+    with the origin of each field. Then it lists policies and links of the hierarchy that do not count, with the reason.
 
-    TARGET is an object or a section of it: KIND NAME, KIND/NAME, KIND/NAMESPACE/NAME, KIND/NAME#SECTION or a full key.
-    One above the level at which a policy kind acts stands for everything below it. If TARGET is a policy: its status,
-    what it reaches, and what would change without it.
+    TARGET is an object or a section of an object: KIND NAME, KIND/NAME, KIND/NAMESPACE/NAME, KIND/NAME#SECTION or a
+    full key. A target above the level at which a policy kind acts means all effective targets below it. For a policy:
+    its status, its effective targets, and the changes if it were deleted.
     """
     from bridge.cli.reading import Form, show
 
@@ -71,7 +70,7 @@ def explain(
 
     form = Form(
         _blocks,
-        f"No policy applies at {' '.join(targets)}, and none is kept from it.",
+        f"No policy applies at {' '.join(targets)}, and none is rejected there.",
         document=lambda found: [one if isinstance(one, dict) else one.document() for one in found],
         names=lambda found: [one["target"] if isinstance(one, dict) else str(one.key) for one in found],
         whole=True,

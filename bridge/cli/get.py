@@ -1,4 +1,4 @@
-"""`bridge get`: lists of policies, policy kinds, effective targets, admins' modules, and objects of any kind."""
+"""`bridge get`: list policies, policy kinds, effective targets, admins' modules, and objects of any kind."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _EXAMPLES = (
     ("All policies and their outcomes", "bridge get policies --manifests examples/shop"),
-    ("The policies of a namespace with a label, by name alone", "bridge get policies -n shop -l team=web -o name"),
+    ("The names of a namespace's policies with a label", "bridge get policies -n shop -l team=web -o name"),
     ("Gateways, routes or Services with their policies", "bridge get routes -n shop --manifests examples/shop"),
     ("Policy kinds and their sources", "bridge get policykinds"),
     ("The targets of one policy kind", "bridge get targets --kind ColorPolicy"),
@@ -28,7 +28,7 @@ _EXAMPLES = (
 
 
 def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """The lists that there are, then kinds and objects."""
+    """Offer the names of lists, then kinds and objects."""
     lists = [name for name in LIST_OF if name.startswith(incomplete)]
     return sorted(lists) if lists and not ctx.params.get("what") else OBJECTS(ctx, param, incomplete)
 
@@ -36,7 +36,7 @@ def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
 @click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="List policies, routes, Gateways, modules and more")
 @click.argument("what", metavar="WHAT [NAME]...", nargs=-1, shell_complete=_complete)
 @kind_option("Only this policy kind: ColorPolicy, colorpolicies.example.com, …")
-@namespace_options(only="Only objects of this namespace.")
+@namespace_options(only="Only objects in this namespace.")
 @selector_option
 @view_options
 @debug_option
@@ -51,15 +51,15 @@ def get(
 ) -> None:
     """List policies, policykinds, targets (effective targets that have a policy), modules, or objects of a kind.
 
-    Kinds are written as kubectl takes them: gateways, gtw, httproutes, svc, routes (all kinds of routes), KIND NAME or
-    KIND/NAME. SCOPES counts the paths on which a policy has an effect, of all paths that it reaches.
+    Write kinds as for kubectl: gateways, gtw, httproutes, svc, routes (all kinds of routes), KIND NAME or KIND/NAME.
+    SCOPES is the number of paths on which a policy has an effect, and of all its paths.
     """
     from bridge.cli.getting import listing
     from bridge.cli.printers.get import LISTS
     from bridge.cli.reading import Form, show
 
     if not what:
-        raise CommandError("what to list: give policies, policykinds, targets, modules or a kind such as routes")
+        raise CommandError("missing list: give policies, policykinds, targets, modules or a kind such as routes")
 
     async def ask(engine: Engine) -> Listing:
         return await listing(engine, what, kind, namespace, selects)

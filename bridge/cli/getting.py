@@ -1,4 +1,4 @@
-"""What `bridge get` lists: policies, policy kinds, effective targets, modules and objects, each as one flat entry."""
+"""The lists of `bridge get`: policies, policy kinds, effective targets, modules and objects, each entry flat."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 LAYERS = {"Preset": "preset", "CustomResourceDefinition": "discovered", "PolicyKind": "PolicyKind"}
 
-# Lists that are not kinds; as with kubectl in the plural, in the singular and short.
+# Lists that are not kinds; in the plural, in the singular and short, as in kubectl.
 _LISTS = {
     "policies": ("policies", "policy", "pol"),
     "policykinds": ("policykinds", "policykind", "pk"),
@@ -25,14 +25,14 @@ LIST_OF = {name: form for form, names in _LISTS.items() for name in names}
 
 
 def nothing_to_list(words: Sequence[str]) -> str:
-    """The message for a list without entries, as kubectl has it."""
+    """Return the message for an empty list, as in kubectl."""
     name = words[0].partition("/")[0]
     return f"No {_TITLES.get(LIST_OF.get(name.lower(), ''), name)} found."
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What `bridge get` shows: entries that are all of one `form`, a key of `bridge.cli.printers.get.LISTS`."""
+    """The result of `bridge get`: entries of one `form`, a key of `bridge.cli.printers.get.LISTS`."""
 
     form: str
     entries: list[Entry]
@@ -41,7 +41,7 @@ class Listing:
 async def listing(
     engine: Engine, words: Sequence[str], kind: str | None, namespace: str | None, selects: Selects | None
 ) -> Listing:
-    """List what the words of a command line name.
+    """Return the list that the words of a command line name.
 
     Raises CommandError for words of another form, and for a kind or object that does not exist.
     """
@@ -64,7 +64,7 @@ async def listing(
     of_policies = set(await engine.opa.query("kinds_in_force", {})) & {key.type_id for key in keys}
     if of_policies:
         if len({key.type_id for key in keys}) > 1:
-            raise CommandError(f"{' '.join(words)} names policies and other objects: list them one after the other")
+            raise CommandError(f"{' '.join(words)} names policies and other objects: list them separately")
         found = await listed_policies(engine.opa, of_policies.pop(), namespace, selects)
         wanted = {str(key) for key in keys}
         return Listing("policies", [entry for entry in found if entry["policy"] in wanted])
@@ -73,7 +73,8 @@ async def listing(
 
 
 def _named(entries: list[Entry], field: str, names: frozenset[str]) -> list[Entry]:
-    """The entries with these names, all where none are given. Raises NameNotFoundError for a name that none has."""
+    """Return the entries with these names, or all without names. Raises NameNotFoundError for a name without an entry.
+    """
     from bridge.answers.errors import NameNotFoundError
 
     if not names:
@@ -86,9 +87,10 @@ def _named(entries: list[Entry], field: str, names: frozenset[str]) -> list[Entr
 
 
 async def listed_policies(opa: Opa, kind: str | None, namespace: str | None, selects: Selects | None) -> list[Entry]:
-    """Every policy: `{policy, policyKind, class, mode, targets, accepted, programmed, message, scopes, created}`.
+    """Return every policy: `{policy, policyKind, class, mode, targets, accepted, programmed, message, scopes,
+    created}`.
 
-    `scopes` is `{affected, all}`: on how many of the paths that it reaches it has a say.
+    `scopes` is `{affected, all}`: the number of its paths on which it has an effect, and of all its paths.
     """
     from bridge.answers.asking import objects
     from bridge.answers.statuses import statuses
@@ -115,9 +117,9 @@ async def listed_policies(opa: Opa, kind: str | None, namespace: str | None, sel
 
 
 async def listed_kinds(opa: Opa, kind: str | None) -> list[Entry]:
-    """Every policy kind: `{policyKind, class, mode, effectiveTarget, strategies, source, accepted, message}`.
+    """Return every policy kind: `{policyKind, class, mode, effectiveTarget, strategies, source, accepted, message}`.
 
-    Types of policies that no policy kind describes are `not described` in `accepted`.
+    Types of policies that no policy kind describes have `not described` in `accepted`.
     """
     from bridge.answers.asking import refused_policy_kinds, undescribed
 
@@ -149,7 +151,7 @@ async def listed_kinds(opa: Opa, kind: str | None) -> list[Entry]:
 
 
 async def listed_targets(opa: Opa, kind: str | None, namespace: str | None, selects: Selects | None) -> list[Entry]:
-    """Every effective target that has a policy: `{target, policyKind, paths, policies: [{policy, outcome}]}`."""
+    """Return every effective target that has a policy: `{target, policyKind, paths, policies: [{policy, outcome}]}`."""
     from bridge.answers.asking import effective_everywhere, selected
 
     entries = await selected(opa, await effective_everywhere(opa, kind, namespace), "target", selects)
@@ -170,7 +172,7 @@ def _selected(obj: Mapping[str, Any], selects: Selects | None) -> bool:
 
 
 def _targets(policy: Mapping[str, Any]) -> list[str]:
-    """The targets as a policy writes them: `HTTPRoute/cart#checkout`, `Service app=web`."""
+    """Return the targets in the form of a policy: `HTTPRoute/cart#checkout`, `Service app=web`."""
     spec = policy.get("spec")
     spec = spec if isinstance(spec, dict) else {}
     refs = spec.get("targetRefs") if isinstance(spec.get("targetRefs"), list) else [spec.get("targetRef")]
@@ -191,7 +193,7 @@ def _ref(ref: Mapping[str, Any]) -> str:
 
 
 def _conditions(entry: Mapping[str, Any]) -> dict[str, str]:
-    """Accepted and the reason of what became of it; of several ancestors each once."""
+    """Return Accepted and the reason of the outcome; for several ancestors each value once."""
     from bridge.answers.statuses import condition_groups
 
     groups = condition_groups(entry)
@@ -209,14 +211,14 @@ def _each_once(conditions: list[Mapping[str, Any]], text: Callable[[Mapping[str,
 
 
 def _strategies(about: Mapping[str, Any]) -> list[str]:
-    """What policies of the kind may have: the default, then by where the spec stands, then by its own words."""
+    """Return the possible strategies of a kind's policies: the default, then those of its paths, then its own names."""
     by_place = [path["strategy"] for path in about["specPaths"] if path.get("strategy")]
     by_word = [one if isinstance(one, str) else one["strategy"] for one in about["strategies"].values()]
     return list(dict.fromkeys([about["defaultStrategy"], *by_place, *by_word]))
 
 
 def _outcomes(paths: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Each policy with what became of it, over the paths: on some of them it may be overridden."""
+    """Return the outcomes of each policy over all paths; a policy may be overridden on some of them."""
     outcomes: dict[str, set[str]] = {}
     for path in paths:
         for policy in path["policies"]:

@@ -1,4 +1,4 @@
-"""`bridge graph`: the hierarchy as a picture, with the policies at each node."""
+"""`bridge graph`: draw the hierarchy, with the policies at each node."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
     from bridge.runtime.engine import Engine
 
 _EXAMPLES = (
-    ("A picture for a browser or a README", "bridge graph --manifests examples/shop -o svg >shop.svg"),
-    ("What is below one Gateway, for a page in Markdown", "bridge graph gtw/infra/public -o mermaid"),
-    ("One namespace, with what stands above it", "bridge graph -n shop --manifests examples/shop -o svg >shop.svg"),
+    ("Draw a picture for a browser or a README", "bridge graph --manifests examples/shop -o svg >shop.svg"),
+    ("Draw everything below one Gateway, for a page in Markdown", "bridge graph gtw/infra/public -o mermaid"),
+    ("Draw one namespace, with the nodes above it", "bridge graph -n shop --manifests examples/shop -o svg >shop.svg"),
     ("For graphviz", "bridge graph --kind ColorPolicy -o dot | dot -Tpng >graph.png"),
 )
 
 
-@click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="The hierarchy as a picture")
+@click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="Draw the hierarchy")
 @click.argument("root", metavar="[ROOT]", nargs=-1, shell_complete=TARGETS)
 @kind_option("Only policies of this kind: ColorPolicy, colorpolicies.example.com, …")
 @depth_option
-@click.option("--all", "everything", is_flag=True, help="Every node, and ports without policies.")
+@click.option("--all", "everything", is_flag=True, help="Draw every node, including ports without policies.")
 @namespace_options(
-    only="The namespace of a ROOT that is given without one; without ROOT, what is in it, with what is above and below."
+    only="The namespace of a ROOT without one; without ROOT, draw its nodes and those above and below."
 )
 @input_options
 @output_option("dot", "mermaid", "svg")
@@ -44,12 +44,12 @@ def graph(
     source: Input,
     output: str,
 ) -> None:
-    """Draw what stands below what, with the policies at each node and what became of them.
+    """Draw the hierarchy, with the policies at each node and their outcomes.
 
-    A policy that is overridden wherever it reaches is drawn so; a link that does not count is dashed and has its
-    reason. ROOT is an object or a section of it: KIND/NAME, KIND/NAMESPACE/NAME, KIND/NAME#SECTION or a full key.
-    Without it: everything. Of many siblings some are drawn, those with policies before the others, and the rest is
-    counted. The same objects make the same picture.
+    Policies that are overridden on all paths are marked; links that do not count are dashed, with the reason. ROOT is
+    an object or a section of an object: KIND/NAME, KIND/NAMESPACE/NAME, KIND/NAME#SECTION or a full key. The default is
+    everything. Of many siblings some are drawn, those with policies first, and the others are counted. The same objects
+    always give the same picture.
     """
     from bridge.cli.pictures import drawn
     from bridge.cli.reading import read

@@ -1,4 +1,4 @@
-"""Help as kubectl gives it: what a command does, examples to copy, then the options."""
+"""Help in kubectl's style: the purpose of a command, examples, then the options."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _Decorated = TypeVar("_Decorated", bound=Callable[..., Any])
 
 
 class ExampleCommand(click.Command):
-    """A command whose help shows `examples`: pairs of what it does and a command line that begins with `bridge`."""
+    """A command whose help shows `examples`: pairs of a description and a command line that begins with `bridge`."""
 
     def __init__(self, *args: Any, examples: tuple[tuple[str, str], ...] = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -30,11 +30,13 @@ class ExampleCommand(click.Command):
         super().format_options(ctx, formatter)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the arguments; `--manifests a.yaml b.yaml`, as a shell writes `--manifests *.yaml`, means both files."""
+        """Parse the arguments; `--manifests a.yaml b.yaml`, which a shell makes from `--manifests *.yaml`, means both
+        files.
+        """
         return super().parse_args(ctx, _each_its_own_option("--manifests", args))
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; Ctrl-C ends it with 130, silently."""
+        """Run the command; Ctrl-C ends it with exit code 130, without output."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
@@ -43,11 +45,11 @@ class ExampleCommand(click.Command):
 
 
 class ExampleGroup(ExampleCommand, click.Group):
-    """A command of commands, whose help shows `examples` too."""
+    """A group of commands, whose help shows `examples` too."""
 
 
 def _each_its_own_option(option: str, args: list[str]) -> list[str]:
-    """The arguments with `option` before every existing path that follows its first value."""
+    """Return the arguments with `option` inserted before every existing path that follows its first value."""
     spread: list[str] = []
     following = False
     for index, arg in enumerate(args):
@@ -60,5 +62,5 @@ def _each_its_own_option(option: str, args: list[str]) -> list[str]:
 
 
 def debug_option(command: _Decorated) -> _Decorated:
-    """The flag that every command takes; `run_command` looks for it."""
-    return click.option("--debug", is_flag=True, expose_value=False, help="Show where an error comes from.")(command)
+    """Add the flag that every command takes; `run_command` reads it."""
+    return click.option("--debug", is_flag=True, expose_value=False, help="Show the traceback of an error.")(command)

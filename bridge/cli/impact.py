@@ -1,4 +1,4 @@
-"""`bridge impact`: what a policy reaches, and what would be without it."""
+"""`bridge impact`: the effective targets of a policy, and the changes if it were deleted."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from bridge.runtime.engine import Engine
 
 _EXAMPLES = (
-    ("What would change without a policy", "bridge impact colorpolicy/infra/brand --manifests examples/shop"),
-    ("The same on a cluster, from its OPA", "bridge impact cp/brand -n infra --opa http://opa:8181"),
+    ("Show the changes if a policy were deleted", "bridge impact colorpolicy/infra/brand --manifests examples/shop"),
+    ("The same for a cluster, from its OPA", "bridge impact cp/brand -n infra --opa http://opa:8181"),
     (
         "Each target, before and after",
         "bridge impact cp/infra/brand --opa http://opa:8181 -o json",
@@ -24,15 +24,15 @@ _EXAMPLES = (
 )
 
 
-@click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="What a policy reaches, and what would be without it")
+@click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="Show the effective targets of a policy, and the changes without it")
 @click.argument("policy", metavar="POLICY", nargs=-1, required=True, shell_complete=POLICIES)
-@namespace_options(only="The namespace of POLICY where it is given without one.")
+@namespace_options(only="The namespace of a POLICY without one.")
 @click.option(
     "--limit",
     type=click.IntRange(1),
     default=1000,
     show_default=True,
-    help="Of how many effective targets before and after are computed.",
+    help="The number of effective targets to compare before and after.",
 )
 @source_namespace_option(EVERY_SOURCE)
 @view_options
@@ -46,10 +46,9 @@ def impact(
     source_namespace: str | None,
     view: View,
 ) -> None:
-    """Show how many effective targets a policy reaches, with which outcome, and what would change without it.
+    """Show the number of effective targets of a policy by outcome, and the changes if it were deleted.
 
-    POLICY is KIND NAME, KIND/NAME, KIND/NAMESPACE/NAME or a full key. Targets that would change in the
-    same way share a row.
+    POLICY is KIND NAME, KIND/NAME, KIND/NAMESPACE/NAME or a full key. Targets with equal changes share a row.
     """
     from bridge.cli.printers.impact import impact_tables
     from bridge.cli.reading import Form, show
@@ -62,6 +61,6 @@ def impact(
         found: Entry = await engine.opa.query("impact", {"policy": str(key), "limit": limit, **more})
         return found
 
-    form = Form(impact_tables, "The policy reaches nothing.", names=lambda found: found["scopes"], whole=True)
+    form = Form(impact_tables, "The policy has no effective targets.", names=lambda found: found["scopes"], whole=True)
     _, code = show(view, ask, form)
     ctx.exit(code)

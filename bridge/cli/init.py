@@ -22,18 +22,18 @@ _EXAMPLES = (
 Guess = dict[str, Any]  # `{field, value, why}`
 
 
-@click.group(cls=ExampleGroup, examples=_EXAMPLES, short_help="A first PolicyKind for a CRD")
+@click.group(cls=ExampleGroup, examples=_EXAMPLES, short_help="Print a draft PolicyKind for a CRD")
 def init() -> None:
-    """Print first versions of resources, to complete and apply."""
+    """Print drafts of resources, to complete and apply."""
 
 
-@init.command("policykind", cls=ExampleCommand, examples=_EXAMPLES, short_help="A PolicyKind guessed from a CRD")
+@init.command("policykind", cls=ExampleCommand, examples=_EXAMPLES, short_help="Print a PolicyKind guessed from a CRD")
 @click.option(
     "--from-crd", "crd", metavar="FILE|NAME", required=True, help="A file or folder with CRDs, or the name of a CRD."
 )
-@click.option("--opa", "opa_url", metavar="URL", help=f"NAME is in the OPA that a bridge fills (or {OPA_VARIABLE}).")
+@click.option("--opa", "opa_url", metavar="URL", help=f"Read the CRD from this OPA (or {OPA_VARIABLE}).")
 @click.option("--opa-token-file", metavar="FILE", envvar=OPA_TOKEN_VARIABLE, help="Bearer token for that OPA.")
-@click.option("--kubeconfig", metavar="FILE", help="NAME is in this cluster. Default: the one that kubectl talks to.")
+@click.option("--kubeconfig", metavar="FILE", help="Read the CRD from this cluster. Default: kubectl's cluster.")
 @click.option("--context", "kube_context", metavar="NAME", help="The context in the kubeconfig.")
 @debug_option
 @click.pass_context
@@ -47,7 +47,7 @@ def policykind(
 ) -> None:
     """Print a PolicyKind guessed from a CRD, with the reason of each guess as a comment.
 
-    Of several CRDs those that define policies without a policy kind are taken. NAME is that of a CRD or a kind.
+    From several CRDs the command uses those of policies without a policy kind. NAME is the name of a CRD or a kind.
     """
     from bridge.cli.reading import read
 
@@ -79,7 +79,7 @@ async def _policy_kinds(engine: Engine, name: str) -> list[str]:
         unknown = (await undescribed(opa)).keys()
         chosen = list(types) if len(types) == 1 else sorted(types.keys() & unknown)
     if not chosen:
-        raise NameNotFoundError("no CRD there defines policies that are not described")
+        raise NameNotFoundError("no CRD in the source defines policies without a policy kind")
     return [_written(type_id, types[type_id], await _guesses(engine, type_id)) for type_id in chosen]
 
 
@@ -109,7 +109,7 @@ def _written(type_id: str, plural: str, guesses: list[Guess]) -> str:
     ]
     for guess in guesses:
         lines.append(f"  # {guess['field']}: {guess['why']}")
-        # A mapping of scalars alone would become one line in braces.
+        # PyYAML would write a mapping of scalars on one line in braces.
         flow = None if isinstance(guess["value"], list | dict) else False
         text = yaml.safe_dump({guess["field"]: guess["value"]}, sort_keys=False, default_flow_style=flow, width=110)
         lines += [f"  {line}" for line in text.splitlines()]

@@ -1,6 +1,6 @@
 """The entry point of `bridge`, which is also installed as `kubectl-bridge`.
 
-Exit codes: 0 fine, 1 found problems, 2 usage or input error, with one clear line on standard error.
+Exit codes: 0 success, 1 problems found, 2 usage or input error, with one line on standard error.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ from bridge.cli.version import show_version, version
 from bridge.cli.violations import violations
 from bridge.cli.webhook_config import webhook_config
 
-_INTERRUPTED = 130  # as a shell reports a program that SIGINT ended
-_BROKEN_PIPE = 141  # as a shell reports a program that SIGPIPE ended
+_INTERRUPTED = 130  # the shell's exit code for a program that SIGINT ended
+_BROKEN_PIPE = 141  # the shell's exit code for a program that SIGPIPE ended
 _COMMANDS: tuple[click.Command, ...] = (
     effective,
     explain,
@@ -74,10 +74,11 @@ _COMMANDS: tuple[click.Command, ...] = (
 
 
 class _Root(click.Group):
-    """Lists its commands in the order in which they were added: reading first, then running, then what is rare."""
+    """A group that lists its commands in the order of their registration: reading first, then running, then rare ones.
+    """
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - the library's signature
-        """The commands' names, without aliases."""
+        """Return the commands' names, without aliases."""
         return [name for name, command in self.commands.items() if command.name == name]
 
 
@@ -104,16 +105,16 @@ def bridge(ctx: click.Context) -> None:
 
 for _command in _COMMANDS:
     bridge.add_command(_command)
-bridge.add_command(analyze, "diff")  # kubectl's word for it
+bridge.add_command(analyze, "diff")  # kubectl's name for it
 
 
 def main() -> None:
-    """Run the command line of this process, and end it with the exit code."""
+    """Run the command line of this process, and exit with its code."""
     sys.exit(run_command(sys.argv[1:], _called_by(sys.argv[0])))
 
 
 def run_command(arguments: Sequence[str], called_by: str = "bridge") -> int:
-    """Run a command line; the exit code. Whatever goes wrong becomes one line on standard error."""
+    """Run a command line and return the exit code. Every error becomes one line on standard error."""
     debug = "--debug" in arguments
     try:
         code = bridge.main(list(arguments), prog_name=called_by, standalone_mode=False)
@@ -121,7 +122,7 @@ def run_command(arguments: Sequence[str], called_by: str = "bridge") -> int:
     except (KeyboardInterrupt, click.Abort):
         return _INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output has enough; the interpreter must not complain when it flushes at its end.
+        # The reader closed the pipe; the interpreter must not complain when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _BROKEN_PIPE
     except Exception as error:  # noqa: BLE001 - whatever it is, a person gets one line
@@ -133,7 +134,7 @@ def run_command(arguments: Sequence[str], called_by: str = "bridge") -> int:
 
 
 def one_line(error: BaseException) -> str:
-    """One line for any error. Errors of our own and of the command line speak for themselves."""
+    """Return one line for any error. The bridge's own errors and usage errors keep their message."""
     if isinstance(error, BaseExceptionGroup):
         return one_line(error.exceptions[0])
     if isinstance(error, click.ClickException):
@@ -143,7 +144,7 @@ def one_line(error: BaseException) -> str:
         return text
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-    return f"unexpected {type(error).__name__}: {text or 'no message'} (--debug shows where)"
+    return f"unexpected {type(error).__name__}: {text or 'no message'} (use --debug for the traceback)"
 
 
 def _explain_usage(error: click.ClickException) -> str:
@@ -155,7 +156,7 @@ def _explain_usage(error: click.ClickException) -> str:
 
 def _called_by(path: str) -> str:
     name = Path(path).name.removesuffix(".exe")
-    # kubectl finds a plugin by its file's name, and the person typed a blank.
+    # kubectl finds a plugin by its file name, while users type a blank.
     return name.replace("kubectl-", "kubectl ", 1) if name.startswith("kubectl-") else "bridge"
 
 

@@ -1,4 +1,4 @@
-"""What `bridge rbac` finds out: the policy kinds there are, the rights that follow, and which of these are lacking."""
+"""The inputs of `bridge rbac`: existing policy kinds, the permissions that follow, and the missing ones."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _CRDS = "/objects/apiextensions.k8s.io/CustomResourceDefinition/-"
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Where policy kinds are: in `manifests`, in a cluster, or, without both, in the shipped presets alone.
+    """The source of policy kinds: `manifests`, a cluster, or, without both, only the shipped presets.
 
-    `cluster` means kubectl's; `kubeconfig` or `kube_context` name another one.
+    `cluster` means kubectl's cluster; `kubeconfig` or `kube_context` name another one.
     """
 
     manifests: tuple[str, ...] = ()
@@ -35,11 +35,11 @@ class Asked:
 
 
 def read_needs(config: Path | None, asked: Asked, *, check: bool = False) -> tuple[list[Access], bool]:
-    """What a bridge with these settings needs, and whether it may need more: not every policy kind could be read.
+    """Return the permissions that a bridge with these settings needs, and whether some policy kinds were unreadable.
 
-    To `check` it, a cluster is there anyway.
+    With `check` the cluster is read in any case.
 
-    Raises SettingsError, and what opening an engine raises.
+    Raises SettingsError, and the errors of opening an engine.
     """
     from bridge.runtime.logs import configure_logs
     from bridge.runtime.settings_loading import load_settings
@@ -52,7 +52,9 @@ def read_needs(config: Path | None, asked: Asked, *, check: bool = False) -> tup
 
 
 def find_lacking(asked: Asked, needs: list[Access], user: str) -> list[Access]:
-    """Of what is needed that which the cluster does not allow `user`, empty for ourselves. Raises KubeError."""
+    """Return the needed permissions that the cluster does not grant `user`, or this user if it is empty. Raises
+    KubeError.
+    """
 
     async def ask() -> list[Access]:
         from bridge.kube.client import KubeClient
@@ -75,7 +77,7 @@ async def _read(settings: Settings, asked: Asked, *, in_cluster: bool) -> tuple[
         kube_context=asked.kube_context,
         empty=not in_cluster,
     ) as engine:
-        if in_cluster:  # what is wrong with somebody's policy there is no matter of rights, a type that is unread is
+        if in_cluster:  # invalid policies do not affect permissions, unlike unreadable types
             engine.problems = [one for one in engine.problems if one.subject.count("/") == 1]
         in_part = await tell_problems(engine)
         facts = await _facts(engine, settings, asked if in_cluster else None)
@@ -106,7 +108,7 @@ async def _facts(engine: Engine, settings: Settings, cluster: Asked | None) -> F
 
 
 def _defined(crd: Mapping[str, Any]) -> ResourceType:
-    """What a CRD makes the API server serve; the version is no part of a right."""
+    """Return the types that a CRD defines; permissions do not name versions."""
     from bridge.model.types import ResourceType
 
     spec = crd["spec"]

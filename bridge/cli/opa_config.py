@@ -1,4 +1,4 @@
-"""`bridge opa-config`: the configuration for an OPA that is to take its modules from a bridge."""
+"""`bridge opa-config`: print the configuration of an OPA that gets its modules from a bridge."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from bridge.cli.help_text import ExampleCommand, debug_option
 from bridge.cli.options import output_option
 
 _EXAMPLES = (
-    ("An OPA beside the bridge", "bridge opa-config >opa.yaml && opa run --server --config-file=opa.yaml"),
-    ("Then the bridge that fills it", "bridge run --opa http://127.0.0.1:8181"),
+    ("Start an OPA next to the bridge", "bridge opa-config >opa.yaml && opa run --server --config-file=opa.yaml"),
+    ("Then start the bridge that writes to it", "bridge run --opa http://127.0.0.1:8181"),
     (
-        "Both in containers that share a folder",
+        "For containers that share a folder",
         "bridge opa-config --bundle-credentials /run/policy-bridge/bundle",
     ),
-    ("A bridge on another host", "bridge opa-config --bridge-url http://policy-bridge:8282"),
-    ("An OPA that answers to tokens alone: its configuration,", "bridge opa-config --authorization >opa.yaml"),
-    ("its policy of who may ask for what,", "bridge opa-config --show policy >authz.rego"),
-    ("and how to start it", "bridge opa-config --show command"),
+    ("For a bridge on another host", "bridge opa-config --bridge-url http://policy-bridge:8282"),
+    ("For an OPA that requires tokens: its configuration,", "bridge opa-config --authorization >opa.yaml"),
+    ("its authorization policy,", "bridge opa-config --show policy >authz.rego"),
+    ("and the command that starts it", "bridge opa-config --show command"),
 )
 
 
@@ -29,33 +29,33 @@ _EXAMPLES = (
     "opa-config",
     cls=ExampleCommand,
     examples=_EXAMPLES,
-    short_help="The configuration for an OPA that the bridge fills",
+    short_help="Print the configuration of an OPA for the bridge",
 )
 @click.option(
     "--bridge-url",
     metavar="URL",
     default="http://127.0.0.1:8282",
     show_default=True,
-    help="Where OPA reaches the bridge: the address that `bridge run --listen` has.",
+    help="The address of the bridge for OPA, as in `bridge run --listen`.",
 )
 @click.option(
     "--bundle-credentials",
     metavar="FOLDER",
     envvar="BRIDGE_BUNDLE_CREDENTIALS",
     type=click.Path(path_type=Path),
-    help="The token and the keys by which OPA fetches and verifies bundles, as `bridge run` has them; made if the "
-    "folder does not exist. Default: a folder of this user's.",
+    help="The token and the keys with which OPA fetches and verifies bundles, as for `bridge run`; created if the "
+    "folder does not exist. Default: a folder of this user.",
 )
-@click.option("--decision-ids", is_flag=True, help="OPA gives each answer an id, for the audit of admission.")
+@click.option("--decision-ids", is_flag=True, help="OPA returns an id with each decision, for the audit of admission.")
 @click.option(
-    "--authorization", is_flag=True, help="OPA gets the tokens that it accepts from the bridge, and limits requests."
+    "--authorization", is_flag=True, help="OPA gets its accepted tokens from the bridge, and limits requests."
 )
 @click.option(
     "--show",
     type=click.Choice(["config", "policy", "command"]),
     default="config",
     show_default=True,
-    help="The configuration; the Rego by which OPA accepts tokens; or the command that starts an OPA with both.",
+    help="Print the configuration, the authorization policy, or the command that starts an OPA with both.",
 )
 @output_option("yaml", "json")
 @debug_option
@@ -67,7 +67,7 @@ def opa_config(
     show: str,
     output: str,
 ) -> None:
-    """Print the configuration that makes an OPA take its modules from this bridge, and no one else's."""
+    """Print the configuration with which OPA gets its modules from this bridge only."""
     if show != "config":
         print(_policy() if show == "policy" else _command())
         return
