@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 _CHECK = (("Check a file before a bridge uses it", "bridge config check bridge.yaml"),)
 _SHOW = (
-    ("Show the settings of `bridge run --config bridge.yaml` in this environment", "bridge config show --config bridge.yaml"),
+    (
+        "Show the settings of `bridge run --config bridge.yaml` in this environment",
+        "bridge config show --config bridge.yaml",
+    ),
     ("Also show the origin of each value", "bridge config show --config bridge.yaml --origin"),
 )
 _SCHEMA = (("Print a schema for completion in editors", "bridge config schema >bridge.schema.json"),)
@@ -31,9 +34,7 @@ def config() -> None:
 
 @config.command(cls=ExampleCommand, examples=_CHECK, short_help="Check settings files")
 @click.argument("files", metavar="[FILE]...", nargs=-1, type=click.Path(path_type=Path))
-@click.option(
-    "--config", "named", metavar="FILE", multiple=True, type=click.Path(path_type=Path), help="Same as FILE."
-)
+@click.option("--config", "named", metavar="FILE", multiple=True, type=click.Path(path_type=Path), help="Same as FILE.")
 @debug_option
 @click.pass_context
 def check(ctx: click.Context, files: tuple[Path, ...], named: tuple[Path, ...]) -> None:
@@ -63,7 +64,11 @@ def check(ctx: click.Context, files: tuple[Path, ...], named: tuple[Path, ...]) 
 
 @config.command(cls=ExampleCommand, examples=_SHOW, short_help="Show settings and their origins")
 @click.option(
-    "--config", "file", metavar="FILE", type=click.Path(path_type=Path), help="Settings file (YAML); the environment overrides it."
+    "--config",
+    "file",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Settings file (YAML); the environment overrides it.",
 )
 @click.option("--origin", is_flag=True, help="Show the origin of each value.")
 @click.option("-o", "--output", type=click.Choice(["yaml", "json"]), help="Format, without --origin. Default: yaml.")

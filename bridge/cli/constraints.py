@@ -25,7 +25,9 @@ async def violations_of(engine: Engine, names: Sequence[str], namespace: str | N
     for name in names:
         if name not in told:
             near = difflib.get_close_matches(name, told, n=1)
-            hint = f"; did you mean {near[0]}?" if near else f"; existing Constraints: {', '.join(sorted(told)) or 'none'}"
+            hint = (
+                f"; did you mean {near[0]}?" if near else f"; existing Constraints: {', '.join(sorted(told)) or 'none'}"
+            )
             raise NameNotFoundError(f"Constraint {name} does not exist{hint}")
     asked = {"constraints": list(names)} if names else {}
     audited: dict[str, list[str]] = await engine.opa.query("audit_keys", asked)

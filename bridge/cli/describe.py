@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 _EXAMPLES = (
     ("Describe a route with its policies, problems and events", "bridge describe httproute cart -n shop"),
     ("Describe a Gateway of a folder of manifests", "bridge describe gtw/infra/public --manifests examples/shop"),
-    ("Describe a policy, with its status and targets", "bridge describe colorpolicy/infra/brand --manifests examples/shop"),
+    (
+        "Describe a policy, with its status and targets",
+        "bridge describe colorpolicy/infra/brand --manifests examples/shop",
+    ),
 )
 
 

@@ -19,9 +19,7 @@ _EXAMPLES = (
 @click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="Check tools, OPA and cluster")
 @click.option("--opa", "opa_url", metavar="URL", envvar=OPA_VARIABLE, help=f"Also check this OPA (or {OPA_VARIABLE}).")
 @click.option("--opa-token-file", metavar="FILE", envvar=OPA_TOKEN_VARIABLE, help="Bearer token for that OPA.")
-@click.option(
-    "--kubeconfig", metavar="FILE", help="Check this cluster. Default: kubectl's cluster, if any."
-)
+@click.option("--kubeconfig", metavar="FILE", help="Check this cluster. Default: kubectl's cluster, if any.")
 @click.option("--context", "kube_context", metavar="NAME", help="The context in the kubeconfig.")
 @output_option("table", "json", "yaml")
 @debug_option

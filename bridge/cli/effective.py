@@ -29,7 +29,10 @@ _EXAMPLES = (
         "bridge effective httproute/cart#checkout -n shop --opa http://opa:8181",
     ),
     ("Everything below one listener", "bridge effective gtw/public#https --manifests examples/shop"),
-    ("One policy kind, as the JSON result of the query", "bridge effective --kind colorpolicies --manifests examples/shop -o json"),
+    (
+        "One policy kind, as the JSON result of the query",
+        "bridge effective --kind colorpolicies --manifests examples/shop -o json",
+    ),
     ("The output of kustomize", "kubectl kustomize . | bridge effective --manifests -"),
 )
 

@@ -73,8 +73,7 @@ async def listing(
 
 
 def _named(entries: list[Entry], field: str, names: frozenset[str]) -> list[Entry]:
-    """Return the entries with these names, or all without names. Raises NameNotFoundError for a name without an entry.
-    """
+    """Return the entries with these names, or all without names. Raises NameNotFoundError for a name without an entry."""
     from bridge.answers.errors import NameNotFoundError
 
     if not names:

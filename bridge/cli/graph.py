@@ -27,9 +27,7 @@ _EXAMPLES = (
 @kind_option("Only policies of this kind: ColorPolicy, colorpolicies.example.com, …")
 @depth_option
 @click.option("--all", "everything", is_flag=True, help="Draw every node, including ports without policies.")
-@namespace_options(
-    only="The namespace of a ROOT without one; without ROOT, draw its nodes and those above and below."
-)
+@namespace_options(only="The namespace of a ROOT without one; without ROOT, draw its nodes and those above and below.")
 @input_options
 @output_option("dot", "mermaid", "svg")
 @debug_option

@@ -24,7 +24,11 @@ _EXAMPLES = (
 )
 
 
-@click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="Show the effective targets of a policy, and the changes without it")
+@click.command(
+    cls=ExampleCommand,
+    examples=_EXAMPLES,
+    short_help="Show the effective targets of a policy, and the changes without it",
+)
 @click.argument("policy", metavar="POLICY", nargs=-1, required=True, shell_complete=POLICIES)
 @namespace_options(only="The namespace of a POLICY without one.")
 @click.option(

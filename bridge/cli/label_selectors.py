@@ -36,4 +36,6 @@ def _requirement(part: str, text: str) -> Selects:
     if found := _EXISTS.fullmatch(part):
         absent, key = found.groups()
         return lambda labels: (key in labels) != bool(absent)
-    raise CommandError(f"-l {text}: {part!r} is not a valid requirement: write key=value, key!=value, key in (a,b), key or !key")
+    raise CommandError(
+        f"-l {text}: {part!r} is not a valid requirement: write key=value, key!=value, key in (a,b), key or !key"
+    )

@@ -21,15 +21,15 @@ OPA_TOKEN_VARIABLE = "BRIDGE_OPA_TOKEN_FILE"  # noqa: S105 - the name of a varia
 OPA_TLS_VARIABLES = ("BRIDGE_OPA_CA_FILE", "BRIDGE_OPA_CERT_FILE", "BRIDGE_OPA_KEY_FILE")
 FORMATS = ("table", "wide", "json", "yaml", "name")
 TEMPLATES = ("jsonpath", "custom-columns")  # formats that a template follows, `jsonpath={.items[*].target}`
-_DEEPEST = 15  # links that the query `tree` follows at most
+_DEEPEST = 15  # the largest depth of the query `tree`
 
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """Where a read command gets its answer: the OPA at `opa_url`, `manifests` (paths, `-`), or else a cluster.
+    """The source of a read command: the OPA at `opa_url`, `manifests` (paths, `-`), or else a cluster.
 
-    `tls` are files for an https OPA: the authorities, our certificate, its key.
-    `kubeconfig` and `kube_context` say which cluster; None as kubectl would choose.
+    `tls` are files for an https OPA: the authorities, the client certificate, its key. `kubeconfig` and `kube_context`
+    select the cluster; None means kubectl's choice.
     """
 
     opa_url: str | None = None
@@ -41,7 +41,7 @@ class Input:
 
 
 def input_options(command: _Decorated) -> _Decorated:
-    """Where to read from: `--opa`, `--manifests`, `--kubeconfig` and what belongs to them.
+    """Add the options of the source: `--opa`, `--manifests`, `--kubeconfig` and related ones.
 
     The command gets them as one argument, `source` (an Input).
     """
@@ -66,16 +66,16 @@ def input_options(command: _Decorated) -> _Decorated:
             "--kubeconfig",
             metavar="FILE",
             type=click.Path(),
-            help="Read this cluster once, with an OPA for as long as it takes. Default: the one that kubectl talks to, "
-            "where neither --opa nor --manifests is given.",
+            help="Read this cluster once, with a temporary OPA. Default: kubectl's cluster, "
+            "if neither --opa nor --manifests is given.",
         ),
         click.option(
             "--manifests",
             metavar="PATH",
             type=click.Path(),
             multiple=True,
-            help="Read manifests instead of asking a running OPA: a file, a folder with all below it, or - for "
-            "standard input. Several may follow.",
+            help="Read manifests instead of a running OPA: a file, a folder with all its files, or - for "
+            "standard input. Repeatable.",
         ),
         click.option(
             "--opa-token-file",
@@ -83,21 +83,21 @@ def input_options(command: _Decorated) -> _Decorated:
             type=click.Path(),
             help=f"Bearer token for OPA (or {OPA_TOKEN_VARIABLE}).",
         ),
-        click.option("--opa", "opa_url", metavar="URL", help=f"The OPA that a bridge fills (or {OPA_VARIABLE})."),
+        click.option("--opa", "opa_url", metavar="URL", help=f"The OPA of a bridge (or {OPA_VARIABLE})."),
     ):
         with_options = option(with_options)
     return cast(_Decorated, with_options)
 
 
 class _Format(click.Choice[str]):
-    """An output format; with `templates` also kubectl's templates, whose syntax is checked before anything is read."""
+    """An output format. With `templates` also kubectl's templates, whose syntax is checked first."""
 
     def __init__(self, formats: tuple[str, ...], *, templates: bool) -> None:
         super().__init__(formats)
         self._templates = TEMPLATES if templates else ()
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the format as it was typed."""
+        """Return the format as typed."""
         name, equals, template = str(value).partition("=")
         if name in self._templates:
             if not equals or not template:
@@ -107,7 +107,7 @@ class _Format(click.Choice[str]):
         return super().convert(value, param, ctx)
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:  # noqa: ARG002 - the library's
-        """Return the formats for the help, a template's with what follows."""
+        """Return the formats for the help; a template's with its argument."""
         return "|".join((*map(str, self.choices), *(f"{name}=…" for name in self._templates)))
 
 
@@ -118,23 +118,23 @@ def output_option(*formats: str) -> Callable[[_Decorated], _Decorated]:
 
 
 def wants_document(output: str) -> bool:
-    """Whether a format shows an answer as JSON has it, whole or by a template, rather than as a table or names."""
+    """Return whether a format prints JSON data, as a whole or by a template, and not a table or names."""
     return output.partition("=")[0] in {"json", "yaml", *TEMPLATES}
 
 
 def namespace_options(*, only: str) -> Callable[[_Decorated], _Decorated]:
-    """`-n` and `-A`; the command gets `namespace`, None for all of them. `only` says in the help what is left out."""
+    """Add `-n` and `-A`; the command gets `namespace`, None for all. `only` is the help text of `-n`."""
 
     def decorate(command: _Decorated) -> _Decorated:
         @functools.wraps(command)
         def with_namespace(*args: Any, namespace: str | None, all_namespaces: bool, **others: Any) -> Any:
             if namespace and all_namespaces:
-                raise CommandError("-n and -A exclude each other: -n is one namespace, -A is all of them")
+                raise CommandError("-n and -A exclude each other: -n selects one namespace, -A all of them")
             return command(*args, namespace=namespace, **others)
 
         with_options: Any = with_namespace
         for option in (
-            click.option("-A", "--all-namespaces", is_flag=True, help="All namespaces, which is the default."),
+            click.option("-A", "--all-namespaces", is_flag=True, help="All namespaces (default)."),
             click.option("-n", "--namespace", metavar="NS", shell_complete=NAMESPACES, help=only),
         ):
             with_options = option(with_options)
@@ -144,12 +144,12 @@ def namespace_options(*, only: str) -> Callable[[_Decorated], _Decorated]:
 
 
 def kind_option(about: str) -> Callable[[_Decorated], _Decorated]:
-    """`--kind`, a policy kind in whichever spelling; `about` is its help."""
+    """Add `--kind`, a policy kind in any spelling; `about` is its help."""
     return click.option("--kind", metavar="KIND", shell_complete=KINDS, help=about)
 
 
 def selector_option(command: _Decorated) -> _Decorated:
-    """`-l`, `--selector`; the command gets `selects`, which tells whether an object's labels are selected, or None."""
+    """Add `-l`, `--selector`; the command gets `selects`, a predicate for an object's labels, or None."""
 
     def parse(_: click.Context, __: click.Parameter, text: str | None) -> Any:
         from bridge.cli.label_selectors import parse_selector
@@ -167,36 +167,36 @@ def selector_option(command: _Decorated) -> _Decorated:
 
 
 def depth_option(command: _Decorated) -> _Decorated:
-    """`--depth`, within what the query `tree` follows."""
-    return click.option("--depth", type=click.IntRange(0, _DEEPEST), help="How many steps to go down.  [default: all]")(
-        command
-    )
+    """Add `--depth`, up to the limit of the query `tree`."""
+    return click.option(
+        "--depth", type=click.IntRange(0, _DEEPEST), help="The number of steps to go down.  [default: all]"
+    )(command)
 
 
 def source_namespace_option(otherwise: str) -> Callable[[_Decorated], _Decorated]:
-    """`--source-namespace`, for requests of one namespace in a mesh; `otherwise` says what is shown without it."""
+    """Add `--source-namespace`, for requests of one namespace in a mesh; `otherwise` describes the default."""
     return click.option(
         "--source-namespace",
         metavar="NS",
         shell_complete=NAMESPACES,
-        help=f"In a mesh: what applies to requests from there. Without it: {otherwise}.",
+        help=f"In a mesh: show the effective policies for requests from this namespace. Default: {otherwise}.",
     )
 
 
-SAME_FOR_ALL = "what is the same for requests from anywhere"
-EVERY_SOURCE = "also each namespace for which something differs"
+SAME_FOR_ALL = "the same for all sources"
+EVERY_SOURCE = "also each namespace with a difference"
 
 
 def watch_option(command: _Decorated) -> _Decorated:
     """`-w`, `--watch`."""
-    return click.option("-w", "--watch", is_flag=True, help="After the table: the rows that change, until Ctrl-C.")(
+    return click.option("-w", "--watch", is_flag=True, help="After the table, print changed rows until Ctrl-C.")(
         command
     )
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What a read command reads, in which format it prints, and whether it goes on as that changes."""
+    """The source of a read command, its output format, and whether it continues with changes."""
 
     source: Input
     output: str
@@ -204,7 +204,7 @@ class View:
 
 
 def view_options(command: _Decorated) -> _Decorated:
-    """The options of all read commands; the command gets them as one argument, `view` (a View)."""
+    """Add the options of all read commands; the command gets them as one argument, `view` (a View)."""
 
     @functools.wraps(command)
     def with_view(*args: Any, source: Input, output: str, watch: bool, **others: Any) -> Any:
@@ -214,9 +214,9 @@ def view_options(command: _Decorated) -> _Decorated:
 
 
 def check_watch(source: Input, output: str) -> None:
-    """Raise CommandError for what cannot be watched."""
+    """Raise CommandError for options that do not work with --watch."""
     if output not in {"table", "wide"}:
-        raise CommandError("--watch shows tables: -o table or wide; for programs there is /v1/effective?watch=true")
+        raise CommandError("--watch prints tables: use -o table or wide; for programs use /v1/effective?watch=true")
     if "-" in source.manifests:
         raise CommandError("standard input cannot be watched: give --manifests a file or folder")
 
@@ -228,19 +228,19 @@ def read_input(
     kubeconfig: str | None = None,
     kube_context: str | None = None,
 ) -> Input:
-    """What the options and the environment say; options go before the environment.
+    """Return the source from the options and the environment; options take precedence.
 
-    Raises CommandError when they name two sources, or when there is none, no cluster of kubectl's either.
+    Raises CommandError for two sources, or for none if kubectl has no cluster either.
     """
     cluster = "--kubeconfig" if kubeconfig else "--context" if kube_context else ""
     given = [name for name, value in (("--opa", opa_url), ("--manifests", manifests), (cluster, cluster)) if value]
     if len(given) > 1:
-        raise CommandError(f"{given[0]} and {given[1]} exclude each other: give the one that is to be read")
+        raise CommandError(f"{given[0]} and {given[1]} exclude each other: give one source")
     if not given:
         opa_url = os.environ.get(OPA_VARIABLE)
     if not given and not opa_url and not kubectl_has_a_cluster():
         raise CommandError(
-            f"nothing to read: there is no kubeconfig; give --manifests PATH, --opa URL (or set {OPA_VARIABLE}), "
+            f"no source: there is no kubeconfig; give --manifests PATH, --opa URL (or set {OPA_VARIABLE}), "
             "or --kubeconfig FILE"
         )
     token_file = (opa_token_file or os.environ.get(OPA_TOKEN_VARIABLE)) if opa_url else None
@@ -250,7 +250,7 @@ def read_input(
 
 
 def kubectl_has_a_cluster() -> bool:
-    """Whether kubectl would find a configuration: a kubeconfig, or a pod's service account."""
+    """Return whether kubectl would find a configuration: a kubeconfig, or a pod's service account."""
     named = os.environ.get("KUBECONFIG")
     in_a_pod = "KUBERNETES_SERVICE_HOST" in os.environ
     return bool(named) or in_a_pod or (Path.home() / ".kube" / "config").exists()
@@ -262,4 +262,4 @@ def _token(file: str) -> str:
     except OSError as error:
         raise CommandError(f"--opa-token-file {file}: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise CommandError(f"--opa-token-file {file}: no text") from error
+        raise CommandError(f"--opa-token-file {file}: not a text file") from error

@@ -1,4 +1,4 @@
-"""`bridge placement`: what the placement decision says of objects as they are."""
+"""`bridge placement`: show the placement decision for existing objects."""
 
 from __future__ import annotations
 
@@ -19,18 +19,23 @@ if TYPE_CHECKING:
 
 _EXAMPLES = (
     (
-        "What would be set in a folder, by the settings of a bridge",
+        "Show the placement of a folder, with the settings of a bridge",
         "bridge placement --manifests examples/placement --config examples/placement-settings.yaml",
     ),
-    ("Deployments of a running bridge", "bridge placement --kind apps/Deployment --opa http://opa:8181"),
+    (
+        "Show the placement of Deployments of a running bridge",
+        "bridge placement --kind apps/Deployment --opa http://opa:8181",
+    ),
 )
 
 
-@click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="What the placement decision would set on objects")
+@click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="Show the annotations of the placement decision")
 @click.option("--kind", "kinds", metavar="GROUP/KIND", multiple=True, help="Objects of this type: apps/Deployment.")
-@click.option("--decision", metavar="PATH", help="The document that decides, instead of the settings'.")
-@click.option("--config", metavar="FILE", type=click.Path(path_type=Path), help="A bridge's settings: its kinds.")
-@namespace_options(only="Only what is in this namespace.")
+@click.option("--decision", metavar="PATH", help="The decision document, instead of the settings'.")
+@click.option(
+    "--config", metavar="FILE", type=click.Path(path_type=Path), help="A bridge's settings, with the kinds to place."
+)
+@namespace_options(only="Only objects in this namespace.")
 @view_options
 @debug_option
 @click.pass_context
@@ -42,11 +47,11 @@ def placement(
     namespace: str | None,
     view: View,
 ) -> None:
-    """Show the annotations that the placement decision would set on objects, and the objects that it refuses.
+    """Show the annotations that the placement decision would set on objects, and the objects that it denies.
 
-    Nothing is written. Without --kind: the kinds of the setting `placement` (from --config, or BRIDGE_PLACEMENT). Of
-    the settings `types` counts too: what the decision reads must be there. With -o wide, json or yaml also what is as
-    it should be.
+    Nothing is written. Without --kind: the kinds of the setting `placement` (from --config, or BRIDGE_PLACEMENT). The
+    setting `types` counts too, because decisions may read these objects. -o wide, json and yaml also show objects
+    without differences.
     """
     from bridge.cli.printers.placement import placement_tables
     from bridge.cli.reading import Form, show
@@ -55,7 +60,7 @@ def placement(
     settings = _settings(config, kinds, decision)
     if not settings.selected_types and not view.source.opa_url:
         known = "only the kinds to place and Gateway API's are read"
-        tell(f"warning: {known}: a decision that reads others needs --config FILE with types")
+        tell(f"warning: {known}: a decision that reads other kinds needs --config FILE with types")
     types = [*(one.type for one in settings.selected_types), *(one.type_id for one in settings.placed_types)]
 
     async def ask(engine: Engine) -> list[Finding]:
@@ -71,7 +76,7 @@ def placement(
 
 
 def _settings(config: Path | None, kinds: tuple[str, ...], decision: str | None) -> Settings:
-    """The settings with what the options say. Raises SettingsError, or CommandError where no kind is placed."""
+    """Return the settings with the options applied. Raises SettingsError, or CommandError if no kind is placed."""
     from bridge.runtime.settings_loading import load_settings
 
     settings = load_settings(config, {"placement": kinds, "decision": decision})

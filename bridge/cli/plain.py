@@ -1,14 +1,14 @@
-"""Texts for a person's terminal: names and messages come from objects that anybody may have written."""
+"""Texts for a terminal: names and messages come from objects that any user may have written."""
 
 from __future__ import annotations
 
 import sys
 
-TIE = "\u00a0"  # a space at which no line is broken; tables print it as a plain one
+TIE = "\u00a0"  # a space at which no line is broken; tables print it as an ordinary one
 
 
 def plain(text: str) -> str:
-    """The text on one line without characters that a terminal would obey, or that do something else than to be seen."""
+    """Return the text on one line, without control and formatting characters."""
     if text.isprintable():
         return text
     return "".join(map(_shown, text))

@@ -1,4 +1,4 @@
-"""`bridge problems`: what is wrong with the objects that exist."""
+"""`bridge problems`: problems of existing objects."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from bridge.runtime.engine import Engine
 
 _EXAMPLES = (
-    ("Everything that needs a look, in a folder", "bridge problems --manifests examples/shop"),
-    ("In one namespace of the cluster, as it changes", "bridge problems -n shop --watch"),
-    ("Of one object", "bridge problems httproute/cart -n shop"),
+    ("All problems in a folder", "bridge problems --manifests examples/shop"),
+    ("Problems in one namespace of the cluster, with updates", "bridge problems -n shop --watch"),
+    ("Problems of one object", "bridge problems httproute/cart -n shop"),
 )
-_FOUND = 1  # the exit code where there are problems
+_FOUND = 1  # exit code if there are problems
 
 
-@click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="What is wrong with objects that exist")
+@click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="List problems of existing objects")
 @click.argument("targets", metavar="[OBJECT]...", nargs=-1, shell_complete=OBJECTS)
-@namespace_options(only="The namespace of OBJECTs that are given without one; without OBJECT, only what is in it.")
+@namespace_options(only="The namespace of OBJECTs without one; without OBJECT, list only this namespace.")
 @selector_option
 @view_options
 @debug_option

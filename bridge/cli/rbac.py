@@ -1,4 +1,4 @@
-"""`bridge rbac`: the rights that a bridge needs, as RBAC's objects, and those that one lacks."""
+"""`bridge rbac`: the permissions that a bridge needs, as RBAC objects, and missing ones."""
 
 from __future__ import annotations
 
@@ -17,43 +17,47 @@ if TYPE_CHECKING:
     from bridge.model.access import Access
 
 _EXAMPLES = (
-    ("What the settings alone ask for", "bridge rbac --config bridge.yaml | kubectl apply -f -"),
+    ("Permissions for the settings only", "bridge rbac --config bridge.yaml | kubectl apply -f -"),
     ("With the policy kinds of manifests, as values for the Helm chart", "bridge rbac --manifests kinds/ -o values"),
-    ("With those that the cluster has", "bridge rbac --config bridge.yaml --cluster -o table"),
+    ("With the policy kinds of the cluster", "bridge rbac --config bridge.yaml --cluster -o table"),
     (
-        "What a bridge's ServiceAccount lacks (exit code 1 if anything)",
+        "Permissions that a bridge's ServiceAccount lacks (exit code 1 if any)",
         "bridge rbac --config bridge.yaml --check --as system:serviceaccount:policy-bridge:policy-bridge",
     ),
 )
-_LACKS = 1  # the exit code
+_LACKS = 1  # exit code
 _FORMATS = ("yaml", "json", "table", "values")
 
 
-@click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="The rights that a bridge needs, or lacks")
+@click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="Print the permissions that a bridge needs, or lacks")
 @click.option(
     "--config",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Settings of `bridge run`. The environment (BRIDGE_TYPES, …) goes before them.",
+    help="Settings of `bridge run`. The environment (BRIDGE_TYPES, …) takes precedence.",
 )
 @click.option(
     "--manifests",
     metavar="PATH",
     multiple=True,
-    help="Where PolicyKinds and CRDs are: a file, a folder with all below it, or -. Several may follow.",
+    help="Source of PolicyKinds and CRDs: a file, a folder with all its files, or -. Repeatable.",
 )
-@click.option("--cluster", is_flag=True, help="Take PolicyKinds and CRDs from the cluster that kubectl talks to.")
-@click.option("--kubeconfig", metavar="FILE", type=click.Path(), help="Take them from this cluster.")
+@click.option("--cluster", is_flag=True, help="Read PolicyKinds and CRDs from kubectl's cluster.")
+@click.option("--kubeconfig", metavar="FILE", type=click.Path(), help="Read them from this cluster.")
 @click.option("--context", "kube_context", metavar="NAME", help="The context in the kubeconfig.")
-@click.option("--check", is_flag=True, help="Print what of it the cluster does not allow; exit code 1 if anything.")
-@click.option("--as", "user", metavar="USER", default="", help="With --check: who is to be allowed. Default: you.")
-@click.option("--name", metavar="NAME", default="policy-bridge", show_default=True, help="Of the roles and bindings.")
+@click.option(
+    "--check", is_flag=True, help="Print the permissions that the cluster does not grant; exit code 1 if there are any."
+)
+@click.option("--as", "user", metavar="USER", default="", help="With --check: the user to check. Default: you.")
+@click.option(
+    "--name", metavar="NAME", default="policy-bridge", show_default=True, help="The name of the roles and bindings."
+)
 @click.option(
     "--service-account",
     metavar="NAMESPACE/NAME",
     default="policy-bridge/policy-bridge",
     show_default=True,
-    help="Whom the roles are bound to.",
+    help="The ServiceAccount of the bindings.",
 )
 @output_option(*_FORMATS)
 @debug_option
@@ -70,20 +74,20 @@ def rbac(
     check: bool,
     **where: Any,
 ) -> None:
-    """Print the ClusterRole, Roles and bindings that a bridge with these settings needs, and nothing beyond them.
+    """Print the ClusterRole, Roles and bindings that a bridge with these settings needs, and nothing more.
 
-    Of policies: get, list and watch on those of every policy kind, and patch on the status of those with `mode: Manage`
-    and of what they affect. Without --manifests or a cluster only the shipped presets are known.
+    For policies: get, list and watch on every policy kind, and patch on the statuses of kinds with `mode: Manage` and
+    of objects that they affect. Without --manifests or a cluster only the shipped presets are known.
     """
     from bridge.cli.needs import Asked, read_needs
     from bridge.cli.reading import INPUT_ERROR
     from bridge.runtime.roles import role_objects
 
     if where["manifests"] and (where["kubeconfig"] or where["kube_context"] or where["cluster"]):
-        raise CommandError("--manifests and a cluster exclude each other: give the one that has the policy kinds")
+        raise CommandError("--manifests and a cluster exclude each other: give the one with the policy kinds")
     asked = Asked(**where)
     if user and not check:
-        raise CommandError("--as goes with --check")
+        raise CommandError("--as needs --check")
     namespace, slash, account = service_account.partition("/")
     if not namespace or not slash or not account:
         raise CommandError(f"--service-account {service_account}: write NAMESPACE/NAME")
@@ -101,7 +105,7 @@ def _check(asked: Asked, needs: list[Access], user: str, output: str) -> int:
 
     found = find_lacking(asked, needs, user)
     if not found:
-        print(f"{user or 'You'} may do all that the bridge is known to do.", file=sys.stderr)
+        print(f"{user or 'You'} has all permissions that the bridge needs.", file=sys.stderr)
         return 0
     _print("table" if output == "yaml" else output, found, role_objects(found, "lacking", ("", "")))
     return _LACKS

@@ -1,4 +1,4 @@
-"""The work that all read commands share: open an engine, query it, print the answer, report faults of the input."""
+"""The work of all read commands: open an engine, query it, print the result, report errors of the input."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 _Answer = TypeVar("_Answer")
 
 STDIN = "-"
-NOT_OPA = "no_opa_error"  # the code of an error body that OPA did not write
-_NAMED = 3  # objects that a warning names
-INPUT_ERROR = 2  # the exit code, though the rest was printed
+NOT_OPA = "no_opa_error"  # code of an error body that is not from OPA
+_NAMED = 3  # objects that a warning lists
+INPUT_ERROR = 2  # exit code, although the rest was printed
 
 
 @dataclass(frozen=True, slots=True)
 class Form(Generic[_Answer]):
-    """How a command shows its answer; the fields are those of `print_answer`.
+    """The output of a command; the fields are those of `print_answer`.
 
-    `whole`: the tables belong together, so that `--watch` shows all of them again when one differs.
+    `whole`: the tables belong together, so `--watch` shows all of them again when one differs.
     """
 
     tables: Callable[[_Answer, bool], Sequence[Table | str]]
@@ -47,9 +47,9 @@ class Form(Generic[_Answer]):
 def show(
     view: View, ask: Callable[[Engine], Awaitable[_Answer]], form: Form[_Answer], types: Sequence[str] = ()
 ) -> tuple[_Answer, int]:
-    """Print what `ask` answers, and return it with the exit code; with `--watch` go on until interrupted.
+    """Print the result of `ask`, and return it with the exit code; with `--watch` continue until interrupted.
 
-    `types` are read besides those that every command needs.
+    `types` are read in addition to those that every command needs.
     """
     if view.watch:
         check_watch(view.source, view.output)
@@ -73,19 +73,19 @@ def read(
     *,
     allow_empty: bool = False,
 ) -> tuple[_Answer, int]:
-    """Return what `ask` answers, and the exit code: 2 if manifests had faults, each of which is printed here.
+    """Return the result of `ask`, and the exit code: 2 if manifests have errors, which are printed here.
 
-    `types` are read of a cluster or of manifests besides those that every command needs. Files and folders without
-    any object are a CommandError, but with `allow_empty`.
+    `types` are read in addition to those that every command needs. Input without any object is a CommandError, unless
+    `allow_empty` is set.
     """
     take_standard_input(source.manifests)
     return asyncio.run(_read(source, ask, types, allow_empty=allow_empty))
 
 
 def take_standard_input(manifests: Sequence[str]) -> None:
-    """Read standard input to its end now, if it is among the manifests, for whoever reads it later.
+    """Read standard input to its end now, if it is among the manifests, for later use.
 
-    A thread of an event loop that waits for it could not be interrupted by Ctrl-C.
+    Ctrl-C could not interrupt a thread of an event loop that waits for standard input.
     """
     if STDIN in manifests:
         sys.stdin = io.TextIOWrapper(io.BytesIO(sys.stdin.buffer.read()))
@@ -97,20 +97,20 @@ async def _read(
     from bridge.opa.errors import OpaRejected
 
     async with opened(source, types) as engine:
-        # A generator may have nothing to say on standard input; a folder without objects is probably the wrong one.
+        # A generator may print nothing on standard input, but a folder without objects is probably the wrong one.
         paths = [path for path in source.manifests if path != STDIN]
         if engine.empty and paths and not allow_empty and not engine.problems:
             raise CommandError(f"no objects in {', '.join(paths)}")
         try:
             return await ask(engine), INPUT_ERROR if await tell_problems(engine) else 0
         except NameNotFoundError:
-            # It may be missing because its file is broken, or because its PolicyKind is refused.
+            # The kind may be missing because its file is broken, or because its PolicyKind is rejected.
             await tell_problems(engine)
             raise
         except OpaRejected as error:
             if source.opa_url and error.code == NOT_OPA:
                 raise CommandError(
-                    f"{source.opa_url} answers, but is not an OPA (HTTP {error.status}): if this is a bridge's own "
+                    f"{source.opa_url} is not an OPA (HTTP {error.status}): if this is a bridge's own "
                     "address (--listen), give the address of its OPA, which it logs when it starts"
                 ) from error
             raise
@@ -120,13 +120,13 @@ async def _read(
 
 
 def opened(source: Input, types: Sequence[str] = (), *, follow: bool = False) -> AbstractAsyncContextManager[Engine]:
-    """The engine behind a command; with `follow` one that takes in what changes."""
-    # Imported here, so that help and errors of usage come at once.
+    """The engine of a command; with `follow` it reads changes."""
+    # Imported here, so help and usage errors appear immediately.
     from bridge.opa.address import TlsFiles
     from bridge.runtime.engine import open_engine
     from bridge.runtime.logs import configure_logs
 
-    configure_logs("error", "console")  # what is wrong with manifests is told below, once
+    configure_logs("error", "console")  # errors of manifests are reported once, below
     return open_engine(
         opa_url=source.opa_url,
         token=source.token,
@@ -140,7 +140,7 @@ def opened(source: Input, types: Sequence[str] = (), *, follow: bool = False) ->
 
 
 async def tell_problems(engine: Engine) -> bool:
-    """Print what is wrong with manifests and with PolicyKinds, one line each; whether the input is at fault."""
+    """Print errors of manifests and of PolicyKinds, one line each; return whether the input has errors."""
     from bridge.answers.asking import policy_kind_doubts, refused_policy_kinds, undescribed, version_problems
     from bridge.model.keys import parse_key
 
@@ -149,12 +149,12 @@ async def tell_problems(engine: Engine) -> bool:
         position = engine.position(key)
         at_fault = at_fault or position is not None
         level = "error" if position else "warning"
-        tell(f"{level}: {_place(engine, key)}PolicyKind {key.name} is not in force: {message}")
+        tell(f"{level}: {_place(engine, key)}PolicyKind {key.name} is not active: {message}")
     for key, message in await policy_kind_doubts(engine.opa):
-        # What it names may be installed later, and the rest of it is in force: the input is not at fault.
+        # The kinds that it names may be installed later, and the rest is active: the input has no error.
         tell(f"warning: {_place(engine, key)}{key.kind} {key.name}: {message}")
     for type_id, about in (await undescribed(engine.opa)).items():
-        # The author of a CRD may be somebody else: the input is not at fault.
+        # Another author may own the CRD: this is not an error of the input.
         where = _place(engine, parse_key(about["crd"])) if "crd" in about else ""
         tell(f"warning: {where}{type_id}: {about['message']}")
     if engine.states is not None:  # an OPA of a running bridge holds what an API server converted
@@ -171,16 +171,16 @@ def _place(engine: Engine, key: Key) -> str:
 
 
 def tell_faults(engine: Engine) -> bool:
-    """Print what is wrong with the input, one line each; return whether anything was.
+    """Print errors of the input, one line each; return whether there were any.
 
-    Rego of others that was rejected is one warning: it is not the reader's fault, and the answer is right without it.
+    Rejected Rego of other authors is one warning, because the result is correct without it.
     """
     for problem in engine.problems:
         tell(f"error: {problem.subject}: {problem.message}")
     if engine.warnings:
         objects = list(dict.fromkeys(problem.subject for problem in engine.warnings))
         tell(
-            f"warning: Rego of {first_of(objects, _NAMED)} is rejected and not part of this answer "
+            f"warning: Rego of {first_of(objects, _NAMED)} is rejected and not part of this result "
             "(`bridge get modules` shows why)"
         )
     return bool(engine.problems)

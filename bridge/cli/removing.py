@@ -1,4 +1,4 @@
-"""What `bridge uninstall-status` finds and does, object by object."""
+"""The work of `bridge uninstall-status`, object by object."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from bridge.runtime.removal_lease import delete_lease, held, holder_of, insist_o
 from bridge.runtime.settings import Settings
 from bridge.tools import ensure
 
-WRITERS = 8  # objects that are written at once
+WRITERS = 8  # objects that are written in parallel
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """An object, `what` a bridge has written there, and what became of it.
+    """An object, `what` a bridge has written there, and the result.
 
-    `left` says why it is there still; `unseen` why this could not be looked at.
+    `left` is the reason why it remains; `unseen` the reason why it could not be checked.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Outcome:
 
 
 async def look(settings: Settings, *, refuse: bool) -> list[Outcome]:
-    """What would go. With `refuse` it is an error that a bridge is at work. Raises KubeError, StillWritingError."""
+    """Return what would be removed. With `refuse` a running bridge is an error. Raises KubeError, StillWritingError."""
     async with await _connected(settings) as client:
         if refuse:
             await insist_on_none(client, settings.lease_namespace, settings.lease_name, _tell)
@@ -54,7 +54,7 @@ async def look(settings: Settings, *, refuse: bool) -> list[Outcome]:
 
 
 async def remove(settings: Settings) -> list[Outcome]:
-    """Take it all back. Raises KubeError, and StillWritingError while a bridge is at work."""
+    """Remove everything. Raises KubeError, and StillWritingError while a bridge is running."""
     where = settings.lease_namespace, settings.lease_name
     async with await _connected(settings) as client:
         await insist_on_none(client, *where, _tell)
@@ -66,7 +66,7 @@ async def remove(settings: Settings) -> list[Outcome]:
                     left = await removal.take_back(one)
                 return Outcome(_name(one), tuple(describe(one.traces)), not left, left)
 
-            # What admission does is settled before anything is written that it would be asked about.
+            # Webhook configurations are removed first, because the API server would call the webhook for other writes.
             first = [await take_back(one) for one in found if "webhooks" in one.traces]
             others = (take_back(one) for one in found if "webhooks" not in one.traces)
             outcomes = [*first, *await asyncio.gather(*others), *_unseen(removal)]
@@ -76,10 +76,10 @@ async def remove(settings: Settings) -> list[Outcome]:
 
 
 async def _last(client: KubeClient, settings: Settings, before: list[Outcome]) -> Outcome:
-    """Delete the Lease, which remembers names of policy kinds that are gone, once nothing is left that needs them."""
+    """Delete the Lease, which stores names of former policy kinds, once no remaining object needs them."""
     name, what = _lease_name(settings), ("the object itself",)
     if any(one.left or one.unseen for one in before):
-        return Outcome(name, what, left="it remembers what is left elsewhere")
+        return Outcome(name, what, left="it stores names of remaining entries")
     try:
         await delete_lease(client, settings.lease_namespace, settings.lease_name)
     except KubeError as error:

@@ -1,4 +1,4 @@
-"""`bridge request`: which rule serves a request, where it leads, and what holds for it."""
+"""`bridge request`: find the rule that serves a request, its backends, and the effective policies."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ if TYPE_CHECKING:
     from bridge.answers.asking import Entry
     from bridge.runtime.engine import Engine
 
-NOT_SERVED = 1  # the exit code
-_PROTOCOLS = {"http": "HTTP", "https": "HTTPS", "grpc": "GRPC"}  # by a URL's scheme
+NOT_SERVED = 1  # exit code
+_PROTOCOLS = {"http": "HTTP", "https": "HTTPS", "grpc": "GRPC"}  # by the scheme of a URL
 
 _EXAMPLES = (
-    ("What serves a page", "bridge request https://shop.example.com/cart --manifests examples/shop"),
-    ("The same by options", "bridge request --host shop.example.com --path /cart --manifests examples/shop"),
+    ("Find the rule that serves a page", "bridge request https://shop.example.com/cart --manifests examples/shop"),
+    ("The same with options", "bridge request --host shop.example.com --path /cart --manifests examples/shop"),
     (
-        "At one port of one Gateway, with a header and a query",
+        "A request to one port of one Gateway, with a header and a query",
         "bridge request --host shop.example.com --path '/cart?beta=1' --header x-user=ann --gateway public --port 443",
     ),
     ("A gRPC call", "bridge request --host api.example.com --grpc shop.Cart/Add"),
     ("A TLS connection by its SNI; a TCP connection by its port", "bridge request --sni db.example.com"),
-    ("A mesh's request to a Service", "bridge request --gateway svc/cart --path /cart --source-namespace blog"),
+    ("A mesh request to a Service", "bridge request --gateway svc/cart --path /cart --source-namespace blog"),
 )
 
 
-@click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="Which rule serves a request, and what holds for it")
+@click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="Show the rule and the policies for a request")
 @click.argument("url", metavar="[URL]", required=False)
-@click.option("--host", metavar="HOST", help="The hostname; a port behind it is left out.")
-@click.option("--path", metavar="PATH", help="The path, with a query or without. Default: /.")
+@click.option("--host", metavar="HOST", help="The hostname; a port after it is ignored.")
+@click.option("--path", metavar="PATH", help="The path, with or without a query. Default: /.")
 @click.option("--method", metavar="METHOD", help="Default: GET.")
-@click.option("--header", "headers", metavar="NAME=VALUE", multiple=True, help="A header; several may be given.")
-@click.option("--query", metavar="NAME=VALUE", multiple=True, help="A query parameter; several may be given.")
-@click.option("--grpc", metavar="SERVICE/METHOD", help="A gRPC call, in place of path and method.")
-@click.option("--sni", metavar="HOST", help="A TLS connection that is passed on, by its server name.")
+@click.option("--header", "headers", metavar="NAME=VALUE", multiple=True, help="A header. Repeatable.")
+@click.option("--query", metavar="NAME=VALUE", multiple=True, help="A query parameter. Repeatable.")
+@click.option("--grpc", metavar="SERVICE/METHOD", help="A gRPC call, instead of path and method.")
+@click.option("--sni", metavar="HOST", help="The server name of a TLS connection that is passed through.")
 @click.option(
     "--protocol",
     type=click.Choice(["HTTP", "HTTPS", "GRPC", "TLS", "TCP", "UDP"], case_sensitive=False),
-    help="Default: what the other options tell; with --port alone TCP.",
+    help="Default: from the other options; with only --port, TCP.",
 )
 @click.option("--port", type=click.IntRange(1, 65535), help="The listener's port. Default: any.")
 @click.option(
@@ -58,28 +58,28 @@ _EXAMPLES = (
     "--namespace",
     metavar="NS",
     shell_complete=NAMESPACES,
-    help="The namespace of a --gateway that is given without one.",
+    help="The namespace of a --gateway without one.",
 )
 @click.option(
     "--source-namespace",
     metavar="NS",
     shell_complete=NAMESPACES,
-    help="The namespace that the request comes from, in a mesh.",
+    help="The namespace of the client, in a mesh.",
 )
 @view_options
 @debug_option
 @click.pass_context
 def request(ctx: click.Context, /, namespace: str | None, view: View, **options: Any) -> None:
-    """Find the rule that serves a request, by Gateway API's precedence, and the effective policies on its way.
+    """Find the rule that serves a request, by Gateway API's precedence, and the effective policies for it.
 
-    Shows the listener, the route and the rule, the backends with their weights, the filters, and for every policy kind
-    what holds there. If no rule serves the request: how far it gets, and what was nearest. It ends with 1 then.
+    Shows the listener, the route and the rule, the backends with their weights, the filters, and the effective policy
+    of every policy kind. If no rule serves the request, shows how far it gets and the nearest rules, and exits with 1.
 
-    URL is http://, https:// or grpc://HOST[:PORT][/PATH][?QUERY]; options replace its parts. Its port is asked about
-    only where it is written.
+    URL is http://, https:// or grpc://HOST[:PORT][/PATH][?QUERY]; options replace its parts. A port counts only if the
+    URL contains it.
 
-    Without --port or --gateway the listener with the most specific hostname that has a rule for it is shown, and the
-    others are named.
+    Without --port or --gateway the command shows the listener with the most specific hostname that has a rule for the
+    request, and names the others.
     """
     from bridge.cli.printers.request import served_tables
     from bridge.cli.reading import Form, show
@@ -100,7 +100,7 @@ def request(ctx: click.Context, /, namespace: str | None, view: View, **options:
 
 
 def _with_url(options: dict[str, Any]) -> dict[str, Any]:
-    """The options with the parts of the URL that they do not give. Raises CommandError for something else."""
+    """Return the options, completed from the parts of the URL. Raises CommandError for anything else."""
     text = options.pop("url")
     if not text:
         return options
@@ -121,7 +121,7 @@ def _with_url(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _asked(options: dict[str, Any]) -> Entry:
-    """The query's input, but for the Gateway. Raises CommandError for what has another form."""
+    """Return the query's input except the Gateway. Raises CommandError for invalid values."""
     named = {"host": "host", "method": "method", "sni": "sni", "port": "port", "source_namespace": "sourceNamespace"}
     asked = {field: options[name] for name, field in named.items() if options[name]}
     if options["protocol"]:
@@ -137,12 +137,12 @@ def _asked(options: dict[str, Any]) -> Entry:
     asked["query"] = _pairs([*(part for part in query.split("&") if part), *options["query"]], "--query", "=")
     asked["headers"] = _pairs(options["headers"], "--header", "=:")
     if not asked.keys() - {"query", "headers", "sourceNamespace", "method"}:
-        raise CommandError("there is no request: give a URL, --host and --path, --grpc, --sni or --port")
+        raise CommandError("missing request: give a URL, --host and --path, --grpc, --sni or --port")
     return asked
 
 
 def _pairs(texts: list[str] | tuple[str, ...], option: str, marks: str) -> dict[str, list[str]]:
-    """`NAME=VALUE` texts as values by name. A header may be written as `NAME: VALUE`, as curl takes it."""
+    """Return `NAME=VALUE` texts as values by name. A header may have curl's form `NAME: VALUE`."""
     found: dict[str, list[str]] = {}
     for text in texts:
         ends = [text.index(mark) for mark in marks if mark in text]
@@ -154,5 +154,5 @@ def _pairs(texts: list[str] | tuple[str, ...], option: str, marks: str) -> dict[
 
 
 def _names(answer: Entry) -> list[str]:
-    """The rule that serves the request and its backends, for `-o name`."""
+    """Return the rule that serves the request and its backends, for `-o name`."""
     return [answer["rule"], *(backend["backend"] for backend in answer["backends"])] if answer["rule"] else []

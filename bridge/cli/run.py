@@ -1,4 +1,4 @@
-"""`bridge run`: the sidecar itself."""
+"""`bridge run`: the sidecar."""
 
 from __future__ import annotations
 
@@ -21,57 +21,66 @@ if TYPE_CHECKING:
 
 _EXAMPLES = (
     ("Serve a folder of manifests and follow its changes", "bridge run --manifests examples/shop"),
-    ("Serve the cluster that kubectl talks to, with an OPA of its own", "bridge run"),
-    ("Fill an OPA that was started with what `opa-config` prints", "bridge run --opa http://127.0.0.1:8181"),
+    ("Serve kubectl's cluster, with the bridge's own OPA", "bridge run"),
+    ("Use an OPA that runs with the output of `opa-config`", "bridge run --opa http://127.0.0.1:8181"),
     ("Settings from a file", "bridge run --config bridge.yaml"),
 )
 
-_SHOWN_ROWS = 100  # of a table at the start; the rest is a command away
+_SHOWN_ROWS = 100  # of a table at the start; other commands show the rest
 
 
-@click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="The sidecar: fill OPA, serve, write statuses")
+@click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="Run the sidecar: sync OPA, serve, write statuses")
 @click.option(
     "--manifests",
     metavar="PATH",
     multiple=True,
-    help="Serve manifests instead of a cluster: a file, a folder with all below it, or - for standard input. Several "
+    help="Serve manifests instead of a cluster: a file, a folder with all its files, or - for standard input. "
     "may follow.",
 )
 @click.option(
-    "--kubeconfig", metavar="FILE", help="How to reach the cluster. Default: as kubectl, else the pod's account."
+    "--kubeconfig",
+    metavar="FILE",
+    help="The kubeconfig of the cluster. Default: as kubectl, otherwise the pod's service account.",
 )
 @click.option("--context", metavar="NAME", help="The context in the kubeconfig.")
 @click.option(
-    "--opa", "opa_url", metavar="URL", help="Fill this OPA (http, https, unix:///PATH) instead of starting one."
+    "--opa", "opa_url", metavar="URL", help="Use this OPA (http, https, unix:///PATH) instead of starting one."
 )
-@click.option("--opa-token-file", metavar="FILE", help="Bearer token for that OPA; read anew for each request.")
+@click.option("--opa-token-file", metavar="FILE", help="Bearer token for that OPA; read again for each request.")
 @click.option(
     "--bundle-credentials",
     metavar="FOLDER",
-    help="The token and the keys by which that OPA fetches and verifies bundles, as `opa-config` has them.",
+    help="The token and the keys with which that OPA fetches and verifies bundles, as for `opa-config`.",
 )
 @click.option(
-    "--opa-port", type=click.IntRange(1, 65535), help="The port of the OPA that is started. Default: a free one."
+    "--opa-port", type=click.IntRange(1, 65535), help="The port of the bridge's own OPA. Default: a free one."
 )
-@click.option("--opa-socket", metavar="PATH", help="The OPA that is started listens on this Unix socket, on no port.")
-@click.option("--listen", metavar="HOST:PORT", help="Where modules and probes are served. Default: 127.0.0.1:8282.")
-@click.option("--web-token-file", metavar="FILE", help="Bearer token for the page; needed unless --listen is loopback.")
+@click.option(
+    "--opa-socket", metavar="PATH", help="The bridge's own OPA listens on this Unix socket instead of a port."
+)
+@click.option("--listen", metavar="HOST:PORT", help="Address of modules and probes. Default: 127.0.0.1:8282.")
+@click.option(
+    "--web-token-file", metavar="FILE", help="Bearer token for the page; required unless --listen is loopback."
+)
 @click.option(
     "--probe-listen",
     metavar="HOST:PORT",
-    help="Serve probes and metrics, and nothing else. Default: at --listen.",
+    help="Separate address of probes and metrics. Default: as --listen.",
 )
-@click.option("--webhook-listen", metavar="HOST:PORT", help="Serve admission there, over TLS. Default: not at all.")
 @click.option(
-    "--config", metavar="FILE", type=click.Path(path_type=Path), help="Settings as YAML; options go before them."
+    "--webhook-listen", metavar="HOST:PORT", help="Address of the admission webhook, over TLS. Default: no webhook."
+)
+@click.option(
+    "--config", metavar="FILE", type=click.Path(path_type=Path), help="Settings file (YAML); options take precedence."
 )
 @click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), help="Default: info.")
 @click.option("--log-format", type=click.Choice(["console", "json"]), help="Default: console.")
 @debug_option
 def run(config: Path | None, **flags: Any) -> None:
-    """Keep OPA filled with a cluster's objects, or a folder's, and write policies' statuses back, until Ctrl-C.
+    """Sync the objects of a cluster or a folder to OPA, and write policies' statuses, until Ctrl-C.
 
-    A setting comes from its option, else from the environment (BRIDGE_OPA_URL, BRIDGE_LISTEN, …), else from the file.
+    A setting comes from its option, otherwise from the environment (BRIDGE_OPA_URL, BRIDGE_LISTEN, …), otherwise from
+    the file.
     """
     from bridge.cli.reading import take_standard_input
     from bridge.runtime.logs import configure_logs
@@ -98,7 +107,7 @@ def run(config: Path | None, **flags: Any) -> None:
 
 
 async def report(settings: Settings, running: Running) -> None:
-    """Show, once, what a folder of manifests comes to, and where to ask from now on."""
+    """Print the effective policies of a folder once, and the addresses for queries."""
     from bridge.cli.printers.table import print_tables
     from bridge.opa.errors import OpaError
 
@@ -107,7 +116,7 @@ async def report(settings: Settings, running: Running) -> None:
             tables, example = await _overview(settings, running)
             print_tables(tables)
         except OpaError as error:
-            # The bridge goes on: what fills OPA also mends it.
+            # The bridge continues: the next sync repairs OPA.
             tell(f"error: {error}")
             example = None
     else:
@@ -122,7 +131,7 @@ async def report(settings: Settings, running: Running) -> None:
 
 
 def _asked_at(url: str) -> tuple[str, str]:
-    """What curl is told of a Unix socket, empty for a port; and the URL that it asks."""
+    """Return curl's option for a Unix socket, empty for a port, and the URL."""
     path = url.removeprefix("unix://")
     return (f"--unix-socket {path} ", "http://localhost") if path != url else ("", url)
 

@@ -1,4 +1,4 @@
-"""`bridge status`: the statuses that policies and what they affect should show."""
+"""`bridge status`: the desired statuses of policies and of objects that they affect."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ if TYPE_CHECKING:
     from bridge.runtime.engine import Engine
 
 _EXAMPLES = (
-    ("What became of the policies in a folder of manifests", "bridge status --manifests examples/shop"),
-    ("The same of a cluster, from its OPA", "bridge status --opa http://opa:8181"),
-    ("Each object as it would be, with its status", "bridge status --manifests examples/shop -o yaml"),
+    ("The statuses of the policies in a folder of manifests", "bridge status --manifests examples/shop"),
+    ("The same for a cluster, from its OPA", "bridge status --opa http://opa:8181"),
+    ("Each object with its desired status", "bridge status --manifests examples/shop -o yaml"),
 )
 
 
-@click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="Statuses of policies and of what they affect")
-@namespace_options(only="Only policies, and objects that they affect, of this namespace.")
+@click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="Show statuses of policies and affected objects")
+@namespace_options(only="Only policies and affected objects in this namespace.")
 @selector_option
 @view_options
 @debug_option
 @click.pass_context
 def status(ctx: click.Context, namespace: str | None, selects: Selects | None, view: View) -> None:
-    """Show the status of each policy, and the conditions on what policies affect.
+    """Show the status of each policy, and the conditions on objects that policies affect.
 
-    With -o json or yaml: an array of these objects as they would be, with their status. A policy of a kind that is only
-    observed, whose status nobody writes, has the annotation policybridge.io/mode: Observe there.
+    -o json and yaml print an array of these objects with their desired status. A policy of a kind in mode Observe,
+    whose status the bridge does not write, has the annotation policybridge.io/mode: Observe there.
     """
     from bridge.answers.statuses import objects_with_status, only, statuses
     from bridge.cli.printers.status import status_tables

@@ -1,4 +1,4 @@
-"""`bridge token` and `bridge credentials`: the secrets that the bridge needs, made at random."""
+"""`bridge token` and `bridge credentials`: random secrets for the bridge."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from bridge.cli.plain import tell
 
 _TOKEN_EXAMPLES = (
     ("A token for the web page", "bridge token >token && bridge run --listen 0.0.0.0:8282 --web-token-file token"),
-    ("The same as a Secret", 'kubectl create secret generic web-token --from-literal=token="$(bridge token)"'),
+    ("Store a token as a Secret", 'kubectl create secret generic web-token --from-literal=token="$(bridge token)"'),
 )
 _CREDENTIALS_EXAMPLES = (
-    ("For a bridge and an OPA that share a folder", "bridge credentials /run/policy-bridge/bundle"),
+    ("Secrets for a bridge and an OPA that share a folder", "bridge credentials /run/policy-bridge/bundle"),
 )
 
 
@@ -30,15 +30,15 @@ def token() -> None:
     "credentials",
     cls=ExampleCommand,
     examples=_CREDENTIALS_EXAMPLES,
-    short_help="The secrets by which an OPA trusts the bridge",
+    short_help="Create the secrets between an OPA and the bridge",
 )
 @click.argument("folder", metavar="FOLDER", type=click.Path(path_type=Path))
 @debug_option
 def credentials(folder: Path) -> None:
-    """Make the secrets by which an OPA fetches and verifies the bridge's bundles, if FOLDER does not exist yet.
+    """Create the secrets with which an OPA fetches and verifies the bridge's bundles, if FOLDER does not exist yet.
 
-    FOLDER then has the files token, signing-key.pem and verification-key.pem. `bridge run` and `bridge opa-config` make
-    them too; this command is for a container that runs before both.
+    FOLDER then has the files token, signing-key.pem and verification-key.pem. `bridge run` and `bridge opa-config`
+    create them too; use this command in a container that runs before both.
     """
     from bridge.opa.credentials import kept_credentials
 

@@ -1,4 +1,4 @@
-"""`bridge tree`: the hierarchy, from the top down, with the policies at each node."""
+"""`bridge tree`: print the hierarchy from the top down, with the policies at each node."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 
 _EXAMPLES = (
     ("Everything, from the GatewayClasses down", "bridge tree --manifests examples/shop"),
-    ("What is below one listener, from a running OPA", "bridge tree gtw/public#https --opa http://opa:8181"),
-    ("Gateways and their listeners alone", "bridge tree gatewayclass/example --depth 2 --manifests examples/shop"),
-    ("All routes of a Gateway that has thousands", "bridge tree gtw/infra/public --all"),
+    ("Everything below one listener, from a running OPA", "bridge tree gtw/public#https --opa http://opa:8181"),
+    ("Only Gateways and their listeners", "bridge tree gatewayclass/example --depth 2 --manifests examples/shop"),
+    ("All routes of a Gateway with thousands of them", "bridge tree gtw/infra/public --all"),
 )
 
 
-@click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="The hierarchy with the policies at each node")
+@click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="Show the hierarchy with the policies at each node")
 @click.argument("root", metavar="[ROOT]", nargs=-1, shell_complete=TARGETS)
 @kind_option("Only policies of this kind: ColorPolicy, colorpolicies.example.com, …")
 @depth_option
 @click.option("--all", "everything", is_flag=True, help="All children of a node, and ports without policies.")
-@namespace_options(only="The namespace of a ROOT that is given without one; without ROOT, only what is in it.")
+@namespace_options(only="The namespace of a ROOT without one; without ROOT, show only this namespace.")
 @view_options
 @debug_option
 @click.pass_context
@@ -40,10 +40,10 @@ def tree(
     namespace: str | None,
     view: View,
 ) -> None:
-    """Show what stands below what, by links that count, with the policies at each node and what became of them.
+    """Show the hierarchy by links that count, with the policies at each node and their outcomes.
 
-    ROOT is an object or a section of it: KIND/NAME, KIND/NAMESPACE/NAME, KIND/NAME#SECTION or a full key. Without it:
-    everything, from what has nothing above it. A node that can be reached in several ways is written out once. Of many
+    ROOT is an object or a section of an object: KIND/NAME, KIND/NAMESPACE/NAME, KIND/NAME#SECTION or a full key.
+    Without it: everything, from the nodes without a parent. A node with several parents is printed once. Of many
     children the first are shown, those with policies before the others.
     """
     from bridge.cli.printers.tree import tree_table
@@ -59,7 +59,7 @@ def tree(
 
     form: Form[Tree] = Form(
         lambda found, wide: [tree_table(found, wide=wide, everything=everything)],
-        "Nothing stands in the hierarchy.",
+        "The hierarchy is empty.",
         document=lambda found: found.found,
         names=lambda found: sorted(found.found["nodes"]),
         whole=True,

@@ -1,4 +1,4 @@
-"""`bridge uninstall-status`: everything that bridges have written into a cluster, taken back."""
+"""`bridge uninstall-status`: remove everything that bridges have written into a cluster."""
 
 from __future__ import annotations
 
@@ -17,40 +17,40 @@ if TYPE_CHECKING:
     from bridge.cli.removing import Outcome
 
 _EXAMPLES = (
-    ("See what would go", "bridge uninstall-status --dry-run"),
-    ("After the bridges are stopped, without a question", "bridge uninstall-status --yes"),
-    ("Of bridges with settings of their own (the Lease's name)", "bridge uninstall-status --config bridge.yaml"),
+    ("Show what the command would remove", "bridge uninstall-status --dry-run"),
+    ("Remove it without confirmation, after the bridges are stopped", "bridge uninstall-status --yes"),
+    ("For bridges with other settings (the Lease's name)", "bridge uninstall-status --config bridge.yaml"),
 )
-_LEFT = 1  # the exit code where something is left, or could not be looked at
+_LEFT = 1  # exit code if something remains, or could not be checked
 
 
 @click.command(
     "uninstall-status",
     cls=ExampleCommand,
     examples=_EXAMPLES,
-    short_help="Take back all that a bridge wrote into a cluster",
+    short_help="Remove everything that a bridge wrote into a cluster",
 )
-@click.option("--kubeconfig", metavar="FILE", help="The cluster. Default: the one that kubectl talks to.")
+@click.option("--kubeconfig", metavar="FILE", help="The cluster. Default: kubectl's cluster.")
 @click.option("--context", metavar="NAME", help="The context in the kubeconfig.")
 @click.option(
     "--config",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Settings of the bridges (lease_namespace, lease_name). The environment goes before them.",
+    help="Settings of the bridges (lease_namespace, lease_name). The environment takes precedence.",
 )
-@click.option("--dry-run", is_flag=True, help="Only say what would go.")
-@click.option("--yes", is_flag=True, help="Do not ask before anything is removed.")
+@click.option("--dry-run", is_flag=True, help="Only show what would be removed.")
+@click.option("--yes", is_flag=True, help="Remove without confirmation.")
 @output_option("table", "json", "yaml")
 @debug_option
 @click.pass_context
 def uninstall_status(
     ctx: click.Context, /, config: Path | None, output: str, *, dry_run: bool, yes: bool, **flags: Any
 ) -> None:
-    """Remove all that bridges wrote into a cluster; what others wrote stays.
+    """Remove everything that bridges wrote into a cluster; entries of other writers stay.
 
-    These are conditions, annotations and statuses, what the webhook's configuration has of them, the Secret of its
-    certificate, and their Lease. Stop the bridges first: while one holds the Lease, nothing is removed. The exit code
-    is 1 if something is left, or could not be looked at.
+    These are conditions, annotations and statuses, the bridge's fields of the webhook configurations, the Secret of its
+    certificate, and its Lease. Stop the bridges first: while a bridge holds the Lease, the command removes nothing. The
+    exit code is 1 if something remains, or could not be checked.
     """
     from bridge.cli.printers import print_answer
     from bridge.cli.printers.removing import outcome_documents, outcome_tables
@@ -58,7 +58,9 @@ def uninstall_status(
     from bridge.runtime.settings_loading import load_settings
 
     def show(outcomes: list[Outcome]) -> None:
-        print_answer(output, outcomes, outcome_tables, "A bridge has left nothing here.", outcome_documents)
+        print_answer(
+            output, outcomes, outcome_tables, "Nothing of a bridge is left in this cluster.", outcome_documents
+        )
 
     settings = load_settings(config, flags)
     if dry_run or not yes:
@@ -67,7 +69,9 @@ def uninstall_status(
             show(found)
             ctx.exit(_LEFT if any(one.unseen for one in found) else 0)
         if not sys.stdin.isatty():
-            raise CommandError("nobody is there to be asked: give --yes, or --dry-run to see what would go")
+            raise CommandError(
+                "no terminal for the confirmation: give --yes, or --dry-run to see what would be removed"
+            )
         show(found)
         click.confirm(f"Remove this from {sum(bool(one.what) for one in found)} objects?", abort=True, err=True)
     done = asyncio.run(remove(settings))

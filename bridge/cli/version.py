@@ -1,4 +1,4 @@
-"""`bridge version` and `bridge --version`: what a bug report needs."""
+"""`bridge version` and `bridge --version`: versions for a bug report."""
 
 from __future__ import annotations
 
@@ -45,4 +45,4 @@ def _opa() -> str:
     if result.found:
         return f"{result.found.version} ({result.found.path}; {result.found.source})"
     why = "; ".join(result.passed_over) or "not on PATH, not named by BRIDGE_OPA, not in the cache"
-    return f"not found: {why}; a command that needs it gets it, `bridge doctor` tells more"
+    return f"not found: {why}; commands install it when they need it, see `bridge doctor`"

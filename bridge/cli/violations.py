@@ -1,4 +1,4 @@
-"""`bridge violations`: what Constraints say of objects that exist, or of manifests."""
+"""`bridge violations`: the violations of Constraints by existing objects, or by manifests."""
 
 from __future__ import annotations
 
@@ -15,16 +15,19 @@ if TYPE_CHECKING:
     from bridge.runtime.engine import Engine
 
 _EXAMPLES = (
-    ("Everything that a Constraint says of manifests", "bridge violations --manifests examples/constraints"),
-    ("Of one Constraint, in one namespace, from a running OPA", "bridge violations memory-limits -n shop --opa URL"),
-    ("As OPA answers it", "bridge violations --manifests examples/constraints -o json"),
+    ("All violations by manifests", "bridge violations --manifests examples/constraints"),
+    (
+        "Violations of one Constraint, in one namespace, from a running OPA",
+        "bridge violations memory-limits -n shop --opa URL",
+    ),
+    ("The JSON result of the query", "bridge violations --manifests examples/constraints -o json"),
 )
-_FOUND = 1  # the exit code where a violation has the action deny
+_FOUND = 1  # exit code if a violation has the action deny
 
 
-@click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="What Constraints say of objects")
+@click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="Show the violations of Constraints")
 @click.argument("constraints", metavar="[CONSTRAINT]...", nargs=-1, shell_complete=CONSTRAINTS)
-@namespace_options(only="Only objects of this namespace.")
+@namespace_options(only="Only objects in this namespace.")
 @selector_option
 @view_options
 @debug_option
@@ -36,10 +39,10 @@ def violations(
     selects: Selects | None,
     view: View,
 ) -> None:
-    """Show the violations of Constraints by objects that exist, or by manifests.
+    """Show the violations of Constraints by existing objects, or by manifests.
 
-    CONSTRAINT is the name of a Constraint; without it: all of them. The exit code is 1 if any violation has the action
-    deny; those of warn and dryrun are shown and change nothing.
+    CONSTRAINT is the name of a Constraint; default: all. The exit code is 1 if a violation has the action deny;
+    violations with warn and dryrun do not change it.
     """
     from bridge.cli.constraints import violations_of
     from bridge.cli.printers.violations import violation_table

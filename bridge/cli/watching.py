@@ -1,4 +1,4 @@
-"""`--watch`: what a command shows, and then the rows that change, as kubectl does."""
+"""`--watch`: print the output of a command, then changed rows, like kubectl."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 _Answer = TypeVar("_Answer")
 
-AWAY_DELAY = 1.0  # seconds before an OPA that is away is asked again
-# Columns by which a row is known again; one that grows with time is no change.
+AWAY_DELAY = 1.0  # seconds before a retry of an unavailable OPA
+# Columns that identify a row; a column that grows with time is not a change.
 _NAMING = frozenset({"TARGET", "POLICY KIND", "VIA", "POLICY", "KIND", "ANCESTOR", "AFFECTED", "CONDITION"})
 _NAMES = frozenset({"NAMESPACE", "NAME", "KIND"})
 _PASSING = frozenset({"AGE"})
@@ -37,10 +37,10 @@ def watch(
     types: Sequence[str] = (),
     whole: bool = False,
 ) -> None:
-    """Show what `ask` answers now, then the rows of its tables that differ, until interrupted.
+    """Show the current result of `ask`, then changed rows of its tables, until interrupted.
 
-    With `whole` the blocks belong together (an explanation, a tree): if any differs, all are shown again. `types` are
-    read besides those that every command needs.
+    With `whole` the blocks belong together (an explanation, a tree): if one differs, all are shown again. `types` are
+    read in addition to those that every command needs.
     """
     asyncio.run(_watch(source, ask, tables, nothing, types, whole=whole))
 
@@ -71,7 +71,7 @@ async def _watch(
             try:
                 found = list(tables(await ask(engine)))
             except NameNotFoundError:
-                found = [Table(table.columns) for table in _only_tables(shown)]  # the object is gone
+                found = [Table(table.columns) for table in _only_tables(shown)]  # the object was deleted
             except OpaError as error:
                 if not away:
                     print(f"warning: {error}; waiting", file=sys.stderr)
@@ -80,7 +80,7 @@ async def _watch(
                 continue
             away = False
             watched.show(found)
-            # Who asks for very much is not to keep OPA busy with nothing else.
+            # Expensive queries must not keep OPA busy all the time.
             await asyncio.sleep(time.monotonic() - began)
 
 
@@ -89,7 +89,7 @@ def _only_tables(blocks: Sequence[Table | str]) -> list[Table]:
 
 
 def _print_blocks(blocks: Sequence[Table | str]) -> bool:
-    """Print what has rows; return whether anything has."""
+    """Print blocks with rows; return whether there are any."""
     made = [block for block in blocks if isinstance(block, str) or block.rows]
     if any(isinstance(block, Table) for block in made):
         print_tables(made)
@@ -98,14 +98,14 @@ def _print_blocks(blocks: Sequence[Table | str]) -> bool:
 
 
 class Repeated:
-    """Blocks that are shown again as a whole when any of them differs."""
+    """Blocks that are shown again as a whole when one of them differs."""
 
     def __init__(self, shown: Sequence[Table | str], nothing: str) -> None:
         self.shown = shown
         self._nothing = nothing
 
     def show(self, blocks: Sequence[Table | str]) -> None:
-        """Print the blocks, below an empty line, if they differ from those shown last."""
+        """Print the blocks after an empty line, if they differ from the previous ones."""
         if list(blocks) == list(self.shown):
             return
         self.shown = blocks
@@ -115,14 +115,14 @@ class Repeated:
 
 
 class Watched:
-    """The tables as they were shown last."""
+    """The previous tables."""
 
     def __init__(self, tables: list[Table]) -> None:
         self.tables = tables
         self._headed = max((index for index, table in enumerate(tables) if table.rows), default=-1)
 
     def show(self, blocks: Sequence[Table | str]) -> None:
-        """Print the rows of the tables that differ, below a header where another table's are above."""
+        """Print the changed rows of the tables, below a header if another table's rows are above."""
         tables = _only_tables(blocks)
         for index, table in enumerate(tables):
             before = self.tables[index] if index < len(self.tables) else Table(table.columns)
@@ -137,7 +137,7 @@ class Watched:
 
 
 def _differing(before: Table, after: Table) -> list[Row]:
-    """The rows that are new or say something else, and those that are gone, marked as such."""
+    """Return new and changed rows, and deleted ones with a mark."""
     was, now = _by_name(before), _by_name(after)
     rows = [row for name, row in now.items() if _lasting(before, was.get(name)) != _lasting(after, row)]
     titles = [column.title for column in after.columns]
@@ -160,14 +160,14 @@ def _by_name(table: Table) -> dict[tuple[tuple[str, str], ...], Row]:
     named: dict[tuple[tuple[str, str], ...], Row] = {}
     for row in table.rows:
         cells = [(title, cell) for title, cell in zip(titles, row, strict=True) if title in naming]
-        while tuple(cells) in named:  # several rows of one name are told apart by their order
+        while tuple(cells) in named:  # several rows of one name are distinguished by their order
             cells.append(("", str(len(cells))))
         named[tuple(cells)] = row
     return named
 
 
 def _lasting(table: Table, row: Row | None) -> dict[str, str] | None:
-    """What is to be compared of a row: an empty column, which another table may lack, says nothing."""
+    """Return the cells of a row to compare: an empty column, which another table may lack, is ignored."""
     if row is None:
         return None
     cells = zip(table.columns, row, strict=True)

@@ -1,4 +1,4 @@
-"""`bridge webhook-config`: the configurations by which an API server asks the bridge before it stores an object."""
+"""`bridge webhook-config`: print the webhook configurations for the API server."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from bridge.cli.help_text import ExampleCommand, debug_option
 from bridge.cli.options import output_option
 
 _EXAMPLES = (
-    ("Ask for every object, by way of the Service of the settings", "bridge webhook-config | kubectl apply -f -"),
+    ("For every object, with the Service of the settings", "bridge webhook-config | kubectl apply -f -"),
     (
-        "Ask for Deployments and one policy kind alone",
+        "For Deployments and one policy kind only",
         "bridge webhook-config --resource deployments.apps --resource colorpolicies.example.com",
     ),
-    ("A bridge outside the cluster", "bridge webhook-config --url https://10.0.0.7:8443/admission"),
+    ("For a bridge outside the cluster", "bridge webhook-config --url https://10.0.0.7:8443/admission"),
 )
 
 
@@ -25,43 +25,45 @@ _EXAMPLES = (
     "webhook-config",
     cls=ExampleCommand,
     examples=_EXAMPLES,
-    short_help="The configurations by which an API server asks the bridge",
+    short_help="Print the webhook configurations for the API server",
 )
 @click.option("--service", "webhook_service", metavar="NAMESPACE/NAME", help="The Service of the bridge.")
 @click.option("--port", type=click.IntRange(1, 65535), default=443, show_default=True, help="The Service's port.")
-@click.option("--url", "webhook_url", metavar="URL", help="In place of a Service: https://HOST:PORT/admission.")
-@click.option("--name", "webhook_configuration", metavar="NAME", help="Of both configurations. Default: policy-bridge.")
+@click.option("--url", "webhook_url", metavar="URL", help="Instead of a Service: https://HOST:PORT/admission.")
+@click.option(
+    "--name", "webhook_configuration", metavar="NAME", help="Name of both configurations. Default: policy-bridge."
+)
 @click.option(
     "--resource",
     "resources",
     metavar="PLURAL.GROUP",
     multiple=True,
-    help="Ask for these (deployments.apps, pods) by whatever writes them, and for policies of any group. Default: all.",
+    help="Review these (deployments.apps, pods), with the subresources that write them, and all policies. Default: all.",
 )
 @click.option(
     "--policies/--no-policies",
     default=True,
     show_default=True,
-    help="With --resource: also ask for objects that look like policies, so that bounds on them hold at admission.",
+    help="With --resource: also review objects that look like policies, so bounds apply to them at admission.",
 )
 @click.option(
     "--exempt-namespace",
     "exempt",
     metavar="NAMESPACE",
     multiple=True,
-    help="Never ask for objects of it either. Several may follow.",
+    help="Also exclude objects in this namespace. Repeatable.",
 )
 @click.option(
     "--ca-file",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Who signs the webhook's certificate. Default: the bridge puts its own authority in.",
+    help="The authority of the webhook's certificate. Default: the bridge adds its own authority.",
 )
 @click.option(
     "--config",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Settings of `bridge run`; options go before them.",
+    help="Settings of `bridge run`; options take precedence.",
 )
 @output_option("yaml", "json")
 @debug_option
@@ -77,9 +79,9 @@ def webhook_config(
 ) -> None:
     """Print a mutating and a validating webhook configuration for `kubectl apply`.
 
-    The mutating webhook gives objects their annotations. The validating one judges them as they will be stored, after
-    all mutating webhooks. The namespaces of the bridge, of OPA (where the settings name a Service of it), of policies
-    and of the control plane are left out, so that a broken policy can always be mended.
+    The mutating webhook adds annotations to objects. The validating webhook checks them as they will be stored, after
+    all mutating webhooks. The namespaces of the bridge, of OPA (if the settings name its Service), of policies and of
+    the control plane are excluded, so users can always fix a broken policy.
     """
     from bridge.admission.configuration import (
         KINDS,

@@ -8,9 +8,9 @@ from bridge.cli.pictures.mermaid import mermaid
 
 
 def drawn(picture: Picture, form: str) -> str:
-    """The picture in the form `dot`, `mermaid` or `svg`. Raises CommandError for an SVG that would be too large."""
+    """Return the picture in the form `dot`, `mermaid` or `svg`. Raises CommandError for an SVG that would be too large."""
     if form == "svg":
-        from bridge.cli.pictures.svg import svg  # it costs more to import than the others take
+        from bridge.cli.pictures.svg import svg  # an expensive import
 
         return svg(picture)
     return dot(picture) if form == "dot" else mermaid(picture)

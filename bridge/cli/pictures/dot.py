@@ -5,7 +5,7 @@ from __future__ import annotations
 from bridge.answers.pictures import Link, Picture
 from bridge.cli.pictures.texts import badges_at_nodes, full_name, names_of, title_of
 
-# Colours of their own on a white ground, so that a dark page shows them as well.
+# Explicit colors on a white background, so they are readable on a dark page too.
 _HEAD = """\
   graph [rankdir=LR, bgcolor="white", fontname="Helvetica", nodesep=0.15, ranksep=0.6, labelloc=b, fontsize=10];
   node [shape=box, style="rounded,filled", fillcolor="#f6f8fa", color="#8c959f", fontcolor="#1f2328",
@@ -22,7 +22,7 @@ _STATES = {
 
 
 def dot(picture: Picture) -> str:
-    """The picture in graphviz's language. A policy is a node of its own, bound to what it is attached to."""
+    """Return the picture in graphviz's language. A policy is a separate node, connected to its target."""
     names = {key: f"n{number}" for number, key in enumerate(picture.nodes)}
     lines = ["digraph policies {", _HEAD, f"  label={_quoted(title_of(picture))};"]
     for key, node in picture.nodes.items():
@@ -48,6 +48,6 @@ def _look(link: Link) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A quoted string of graphviz, to which a backslash and an ampersand would mean something."""
+    """Return a quoted string of graphviz, in which backslashes and ampersands are escaped."""
     escaped = text.replace("&", "&amp;").replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'

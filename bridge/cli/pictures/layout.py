@@ -1,4 +1,4 @@
-"""Where the boxes of a picture stand: columns from left to right, by how many links lead there."""
+"""The positions of a picture's boxes: columns from left to right, by the number of links to them."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from grandalf.layouts import SugiyamaLayout, VertexViewer
 
 _APART = 14.0  # between two boxes of a column
 _LINE = 6.0
-_ROUNDS = 3  # of putting each column in the order that crosses fewest lines
+_ROUNDS = 3  # of ordering each column to reduce crossing lines
 
 Pair = tuple[str, str]
 
 
 @dataclass(slots=True)
 class Layout:
-    """`boxes` by name: column and the middle's height from the top. `bends`: what a line passes, likewise."""
+    """`boxes` maps a name to its column and the height of its middle; `bends` has the same for points of lines."""
 
     boxes: dict[str, tuple[int, float]] = field(default_factory=dict)
     bends: dict[Pair, list[tuple[int, float]]] = field(default_factory=dict)
@@ -25,11 +25,12 @@ class Layout:
 
 
 def laid_out(heights: Mapping[str, float], links: Sequence[Pair]) -> Layout:
-    """The layout of boxes of these heights, by name, with links from left to right. Parts stand below each other."""
+    """Return the layout of boxes of these heights, by name, with links from left to right. Parts are below each other."""
     layout = Layout()
     vertices = {name: Vertex(name) for name in heights}
     for name, vertex in vertices.items():
-        vertex.view = VertexViewer(w=heights[name], h=1.0)  # the library's layers lie: a column's height is their width
+        # grandalf's layers are horizontal: the height of a column is their width
+        vertex.view = VertexViewer(w=heights[name], h=1.0)
     edges = {pair: Edge(vertices[pair[0]], vertices[pair[1]]) for pair in dict.fromkeys(links) if pair[0] != pair[1]}
     for part in Graph(list(vertices.values()), list(edges.values())).C:
         _lay_out_part(part, layout)
@@ -41,7 +42,7 @@ def laid_out(heights: Mapping[str, float], links: Sequence[Pair]) -> Layout:
 def _lay_out_part(part: Graph, layout: Layout) -> None:
     sugiyama = SugiyamaLayout(part)
     sugiyama.xspace = _APART
-    sugiyama.dw = _LINE  # what a line takes of a column that it passes
+    sugiyama.dw = _LINE  # the space for a line that passes a column
     sugiyama.init_all()
     sugiyama.draw(_ROUNDS)
     down = layout.height + (_APART if layout.height else 0.0)
@@ -60,7 +61,7 @@ def _lay_out_part(part: Graph, layout: Layout) -> None:
 
 
 def _part_boxes(column: Sequence[Vertex]) -> None:
-    """Move boxes down that stand in one another, which the library's compaction leaves where heights differ much."""
+    """Move overlapping boxes down; the library leaves overlaps if heights differ much."""
     reached = float("-inf")
     for vertex in sorted(column, key=_top):
         top = max(_top(vertex), reached)

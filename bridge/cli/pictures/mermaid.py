@@ -5,7 +5,7 @@ from __future__ import annotations
 from bridge.answers.pictures import Link, Picture
 from bridge.cli.pictures.texts import badges_at_nodes, names_of, title_of
 
-# Colours of their own, so that they are read on a light and on a dark ground.
+# Explicit colors, readable on a light and on a dark background.
 _CLASSES = """\
   classDef node fill:#f6f8fa,stroke:#8c959f,color:#1f2328
   classDef missing fill:#ffffff,stroke:#cf222e,color:#cf222e,stroke-dasharray:4 3
@@ -18,7 +18,7 @@ _ESCAPED = set("#&<>\"'`\\*_~$%")
 
 
 def mermaid(picture: Picture) -> str:
-    """The picture in mermaid's language. A policy is a node of its own, bound to what it is attached to."""
+    """Return the picture in mermaid's language. A policy is a separate node, connected to its target."""
     names = {key: f"n{number}" for number, key in enumerate(picture.nodes)}
     lines = ["flowchart LR", f"  %% {title_of(picture)}"]
     for key, node in picture.nodes.items():
@@ -43,5 +43,5 @@ def _arrow(link: Link) -> str:
 
 
 def _escaped(text: str) -> str:
-    """A text in which mermaid finds nothing to do: what may be markup as character references."""
+    """Return a text without mermaid markup: special characters become character references."""
     return "".join(f"#{ord(character)};" if character in _ESCAPED else character for character in text)

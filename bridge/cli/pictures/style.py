@@ -1,4 +1,4 @@
-"""How an SVG looks, on a light and on a dark ground: the ground is part of the picture."""
+"""The style of an SVG on a light and on a dark background; the background is part of the picture."""
 
 from __future__ import annotations
 

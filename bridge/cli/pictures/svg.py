@@ -1,4 +1,4 @@
-"""A picture for a browser, which needs no other program to be drawn."""
+"""An SVG picture for a browser, without other programs."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from bridge.cli.pictures.style import STYLE
 from bridge.cli.pictures.texts import Badge, badge_of, full_name, names_of, title_of
 from bridge.cli.printers.table import display_width
 
-_CHARACTER = 7.3  # width of one in the fonts of the style, at 12 px
+_CHARACTER = 7.3  # width of a character in the fonts of the style, at 12 px
 _LINE = 17.0  # height of a line of text
 _PAD = 9.0  # within a box
-_GAP = 44.0  # between columns; more where a reason is written there
+_GAP = 44.0  # between columns; more if a reason is written there
 _MARGIN = 16.0
-_MOST = 2_000  # boxes; laying out more takes minutes, and nobody would look at them
+_MOST = 2_000  # boxes; a larger layout takes minutes and would not be readable
 
 
 @dataclass(frozen=True, slots=True)
 class _Box:
-    """What is written in a box: its kind (small), its name, policies; `look` is its class in the style."""
+    """The contents of a box: its kind (small), its name, policies; `look` is its class in the style."""
 
     kind: str
     name: str
@@ -50,12 +50,12 @@ class _Line:
 
 
 def svg(picture: Picture) -> str:
-    """The picture as SVG, alike from alike objects. Raises CommandError where there are too many nodes."""
+    """Return the picture as SVG, the same for the same objects. Raises CommandError for too many nodes."""
     boxes, lines = _parts(picture)
     if len(boxes) > _MOST:
         raise CommandError(
-            f"{len(boxes):,} boxes are too many for one SVG: leave --all out, or give a ROOT, -n or --depth; "
-            "-o dot and -o mermaid have no bound"
+            f"{len(boxes):,} boxes are too many for one SVG: omit --all, or give a ROOT, -n or --depth; "
+            "-o dot and -o mermaid have no limit"
         )
     layout = laid_out({name: box.height for name, box in boxes.items()}, [(line.parent, line.child) for line in lines])
     lefts, widths = _columns(boxes, lines, layout)
@@ -100,7 +100,7 @@ def _look_of(link: Link) -> str:
 
 
 def _columns(boxes: Mapping[str, _Box], lines: Sequence[_Line], layout: Layout) -> tuple[list[float], list[float]]:
-    """The left side and the width of each column."""
+    """Return the left edge and the width of each column."""
     count = max((column for column, _ in layout.boxes.values()), default=-1) + 1
     widths, gaps = [0.0] * count, [_GAP] * count
     for name, box in boxes.items():
@@ -115,7 +115,7 @@ def _columns(boxes: Mapping[str, _Box], lines: Sequence[_Line], layout: Layout) 
 
 
 class _Place:
-    """Writes boxes and lines where they stand."""
+    """Writes boxes and lines at their positions."""
 
     def __init__(
         self, boxes: Mapping[str, _Box], layout: Layout, lefts: Sequence[float], widths: Sequence[float]
@@ -157,7 +157,7 @@ class _Place:
         yield f'<path class="{line.look}" d="{path}"/>'
 
     def reason(self, line: _Line) -> Iterator[str]:
-        """Why a link does not count, before its child, where no other line's reason is."""
+        """Write why a link does not count, before its child, where no other line's reason is."""
         if not line.reason:
             return
         right, height = self._points(line)[-1]
@@ -167,7 +167,9 @@ class _Place:
         yield f'<text class="reason" x="{right - 10:.1f}" y="{height + 4:.1f}">{escape(line.reason)}</text>'
 
     def _points(self, line: _Line) -> list[tuple[float, float]]:
-        """Where the line goes: from the right of a box, along the columns that it passes, to the left of another."""
+        """Return the points of a line: from the right of a box, along the columns that it passes, to the left of
+        another.
+        """
         column, middle = self._layout.boxes[line.parent]
         points = [(self._lefts[column] + self._boxes[line.parent].width, middle + _MARGIN)]
         for passed, height in ((column, middle), *self._layout.bends[line.parent, line.child]):

@@ -1,4 +1,4 @@
-"""What pictures say, in any form: names of nodes, of policies and what became of them."""
+"""The texts of pictures in all forms: names of nodes, of policies and of their outcomes."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from bridge.cli.printers.effective import MARKS, name_of
 from bridge.cli.printers.table import display_width
 from bridge.model.keys import Key
 
-MOST = 48  # characters of a name; of a longer one the middle is left out
+MOST = 48  # characters of a name; a longer one is shortened in the middle
 
 
 @dataclass(frozen=True, slots=True)
 class Badge:
-    """A policy at a node. `state`: holds, partly, overridden, refused; `mark` says so in words, "" where it holds."""
+    """A policy at a node. `state`: holds, partly, overridden, refused; `mark` is its text, "" for holds."""
 
     name: str
     mark: str
@@ -25,12 +25,12 @@ class Badge:
 
     @property
     def text(self) -> str:
-        """Name and mark."""
+        """Return the name and the mark."""
         return f"{self.name} {self.mark}".rstrip()
 
 
 def badge_of(attached: Attached, outcomes: Mapping[str, Sequence[str]]) -> Badge:
-    """What is said of a policy."""
+    """Return the badge of a policy."""
     name = f"{attached.policy.kind} {shortened(name_of(attached.policy))}"
     name += " on its Namespace" if attached.on_namespace else ""
     if attached.reason:
@@ -43,9 +43,9 @@ def badge_of(attached: Attached, outcomes: Mapping[str, Sequence[str]]) -> Badge
 
 
 def badges_at_nodes(picture: Picture) -> Iterator[tuple[str, Badge | None, str]]:
-    """For forms in which a policy is a node of its own: its name there, and the key of a node that it is bound to.
+    """For forms in which a policy is a separate node: its name there, and the key of the node that it is connected to.
 
-    What is said of it stands between the two when it is named first, None from then on.
+    The mark is between the two for the first name, and None afterwards.
     """
     named: dict[tuple[str, str], str] = {}
     for key, node in picture.nodes.items():
@@ -57,7 +57,7 @@ def badges_at_nodes(picture: Picture) -> Iterator[tuple[str, Badge | None, str]]
 
 
 def names_of(node: Drawn) -> tuple[str, str]:
-    """A node's kind and its name: of a section the level it has in its object is clear from the `#`."""
+    """Return a node's kind and its name; the `#` shows that a section belongs to its object."""
     key = node.key
     role = f" {key.role}" if key.role else ""
     more = ", which does not exist" if node.missing else ", parameters" if node.parameters else ""
@@ -65,19 +65,19 @@ def names_of(node: Drawn) -> tuple[str, str]:
 
 
 def full_name(key: Key) -> str:
-    """A key as a person types it."""
+    """Return a key in the form for commands."""
     return plain(short_key(key))
 
 
 def title_of(picture: Picture) -> str:
-    """What the picture is of, and how much of it there is."""
+    """Return the title: the subject of the picture and its size."""
     drawn = sum(1 for node in picture.nodes.values() if not node.missing and not node.parameters)
     nodes = f"{picture.total:,} nodes" if picture.total != 1 else "1 node"
     return f"Hierarchy with policies: {nodes}" + (f", {drawn:,} of them drawn" if picture.counted else "")
 
 
 def shortened(text: str) -> str:
-    """A name that fits into a picture."""
+    """Return a name short enough for a picture."""
     text = plain(text)
     if display_width(text) <= MOST:
         return text

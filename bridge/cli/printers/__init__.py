@@ -1,4 +1,4 @@
-"""How answers are shown: tables for people; JSON, YAML, names and templates for programs."""
+"""Output formats: tables for people; JSON, YAML, names and templates for programs."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def print_answer(
     document: Callable[[_Answer], Any] = lambda answer: answer,
     names: Callable[[_Answer], Iterable[str]] | None = None,
 ) -> None:
-    """Print an answer on standard output in the format `output`.
+    """Print a result on standard output in the format `output`.
 
-    `tables` makes tables of it, with titles between them (given whether they may be wide), `document` what JSON, YAML
-    and templates show, `names` the keys that `-o name` prints: by default those of the document's entries. For an
-    answer without rows, `nothing` is printed on standard error, as kubectl does.
+    `tables` makes tables with titles between them (its argument: whether they may be wide). `document` is the data for
+    JSON, YAML and templates. `names` are the keys for `-o name`, by default those of the document's entries. For a
+    result without rows, `nothing` is printed on standard error, as in kubectl.
     """
     form, _, template = output.partition("=")
     if form in {"json", "yaml"}:

@@ -1,4 +1,4 @@
-"""What applying manifests would change: a summary, the problems that come, go and stay, and effective policies."""
+"""The effects of applying manifests: a summary, introduced, fixed and unchanged problems, and effective policies."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def print_analysis(output: str, answer: Analysis, position: Position) -> None:
-    """Print it on standard output; `position` tells where an object is written, for those who mend it."""
+    """Print the analysis on standard output; `position` returns the file and line of an object."""
     if output in {"json", "yaml"}:
         print_document(output, answer.document())
     elif output in REPORTS:
@@ -33,7 +33,7 @@ def print_analysis(output: str, answer: Analysis, position: Position) -> None:
 
 
 def summary(answer: Analysis) -> str:
-    """One line that says how much changes."""
+    """Return one line with the number of changes."""
     objects = _counted(created=answer.created, changed=answer.changed, deleted=answer.deleted)
     problems = _counted(introduced=answer.introduced, fixed=answer.fixed, unchanged=answer.remaining)
     targets = len({(told["target"], told["policyKind"]) for told in answer.effective})

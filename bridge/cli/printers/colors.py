@@ -1,4 +1,4 @@
-"""Colours, on a terminal alone, and not where NO_COLOR (no-color.org) or TERM=dumb says otherwise."""
+"""Colors, only on a terminal, and not if NO_COLOR (no-color.org) or TERM=dumb is set."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 import sys
 
 _CODES = {"good": "32", "partly": "33", "bad": "31", "dim": "2"}
-# What a word of an outcome or a condition means to the eye.
+# The colors of words of outcomes and conditions.
 _WORDS = {
     "True": "good",
     "Programmed": "good",
@@ -31,15 +31,15 @@ _PATTERN = re.compile(
 
 
 def use_colors() -> bool:
-    """Whether standard output shows colours."""
+    """Return whether standard output shows colors."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def paint(text: str) -> str:
-    """The text with the words of outcomes in their colours."""
+    """Return the text with the words of outcomes in color."""
     return _PATTERN.sub(lambda match: f"\x1b[{_CODES[_WORDS[match[1]]]}m{match[1]}\x1b[0m", text)
 
 
 def emphasize(text: str) -> str:
-    """The text as a title."""
+    """Return the text formatted as a title."""
     return f"\x1b[1m{text}\x1b[0m"

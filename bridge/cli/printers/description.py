@@ -1,4 +1,4 @@
-"""One object as `bridge describe` shows it: in sections, as kubectl describe does."""
+"""The output of `bridge describe`: sections as in kubectl describe."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from bridge.model.keys import CLUSTER, parse_key
 if TYPE_CHECKING:
     from bridge.answers.description import Description
 
-_MOST = 20  # nodes below that are named; wide: all
+_MOST = 20  # nodes below that are listed; wide: all
 
 Entry = Mapping[str, Any]
 
 
 def description(found: Description, wide: bool = False) -> list[Table | str]:
-    """The sections that have something to show, each with its title."""
+    """Return the sections that have content, each with its title."""
     return [block for block in _blocks(found, wide) if isinstance(block, str) or block.rows]
 
 
@@ -74,7 +74,7 @@ def _pairs(value: Any) -> str:
 
 
 def _conditions(obj: Entry) -> Table:
-    """The conditions that the object shows, whoever wrote them; those of parents and listeners with their place."""
+    """Return the object's current conditions, of all writers; those of parents and listeners with their place."""
     columns = [
         Column("AT"),
         Column("TYPE"),

@@ -1,4 +1,4 @@
-"""Effective policies before and after: equal differences together, with the fields that differ and their policies."""
+"""Effective policies before and after: equal differences together, with the changed fields and their policies."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from bridge.cli.printers.effective import leaves_of, policy_text, via_text, whol
 from bridge.cli.printers.table import Column, Table
 from bridge.model.keys import parse_key
 
-_NAMED = 3  # targets that a row names; a wide table names all
+_NAMED = 3  # targets that a row lists; a wide table lists all
 
 Side = Mapping[str, Any] | None
 
 
 def differences_table(differences: Sequence[Mapping[str, Any]], wide: bool = False) -> Table:
-    """A row for each set of targets at which a policy kind changes in the same way, on paths by the same nodes.
+    """Return a row for each set of targets at which a policy kind changes in the same way, on paths with the same
+    nodes.
 
-    Where a difference is for requests from one namespace alone, a column names that.
+    If a difference is for requests from one namespace only, a column names that namespace.
     """
     alike: dict[tuple[str, str, str, str, str], list[str]] = {}
     for told in differences:
@@ -49,12 +50,12 @@ def differences_table(differences: Sequence[Mapping[str, Any]], wide: bool = Fal
 
 
 def _targets(targets: Sequence[str], *, wide: bool) -> str:
-    # "and 1 more" is no shorter than a name.
+    # "and 1 more" is not shorter than a name.
     return first_of(targets, len(targets) if wide or len(targets) == _NAMED + 1 else _NAMED)
 
 
 def _fields(side: Side, other: Side) -> str:
-    """The fields of one side that the other one does not have, or has otherwise, or from another policy."""
+    """Return the fields of one side that the other side lacks, or has with another value or another policy."""
     if side is None:
         return "(no policy)"
     if "error" in side:
@@ -65,7 +66,7 @@ def _fields(side: Side, other: Side) -> str:
 
 
 def _policies(side: Side, other: Side) -> str:
-    """The policies of one side that fare otherwise on the other: the spec is the same."""
+    """Return the policies of one side with another outcome on the other side, if the specs are equal."""
     theirs = {policy_text(policy) for policy in other["policies"]} if other else set()
     told = [policy_text(policy) for policy in side["policies"]] if side else []
     return ", ".join(text for text in told if text not in theirs)

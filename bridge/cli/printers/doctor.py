@@ -1,4 +1,4 @@
-"""What `bridge doctor` found, as a table and as a document."""
+"""The results of `bridge doctor`, as a table and as a document."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bridge.cli.printers.table import Column, Table
 
 
 def check_tables(checks: Sequence[Check], _wide: bool = False) -> list[Table]:
-    """What was looked at; below it, what mends what is not there."""
+    """Return the checks, and below them the commands that fix missing items."""
     looked_at = Table(
         [Column("WHAT"), Column("STATE", painted=True), Column("FOUND", long=True), Column("FOR", long=True)],
         [[check.name, check.state, check.found, check.needed_for] for check in checks],
@@ -24,5 +24,5 @@ def check_tables(checks: Sequence[Check], _wide: bool = False) -> list[Table]:
 
 
 def check_documents(checks: Sequence[Check]) -> list[dict[str, Any]]:
-    """Each check with all its fields."""
+    """Return each check with all its fields."""
     return [dataclasses.asdict(check) for check in checks]

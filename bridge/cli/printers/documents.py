@@ -1,4 +1,4 @@
-"""JSON and YAML: exactly the value, on standard output."""
+"""JSON and YAML output of exact values."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-# Characters that a terminal obeys, or that turn text around: they are written by their number.
+# Characters that control a terminal or reverse text are escaped.
 _UNSEEN = re.compile(
     "[\x00-\x09\x0b-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
@@ -28,13 +28,13 @@ def print_objects(output: str, objects: Sequence[Any]) -> None:
 
 
 def to_json(value: Any) -> str:
-    """Indented JSON with a line's end."""
+    """Return indented JSON with a final newline."""
     text = json.dumps(value, indent=2, ensure_ascii=False)
     return _UNSEEN.sub(lambda match: json.dumps(match[0])[1:-1], text) + "\n"
 
 
 def to_yaml(value: Any) -> str:
-    """YAML in block style, the keys in their order, long texts on one line, no aliases."""
+    """Return YAML in block style, with the given order of keys, long texts on one line, and no aliases."""
     import yaml
 
     class Dumper(yaml.SafeDumper):

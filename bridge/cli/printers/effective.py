@@ -12,13 +12,15 @@ from bridge.cli.plain import TIE
 from bridge.cli.printers.table import Column, Table
 from bridge.model.keys import CLUSTER, Key, parse_key
 
-# What a policy that does not hold whole has behind its name.
+# Marks after the name of a policy that is not Programmed.
 MARKS = {"PartiallyProgrammed": f"{TIE}(partly)", "Overridden": f"{TIE}(overridden)"}
 _PLAIN = re.compile(r"[^\s,=\"'{}\[\]]+")  # a text that needs no quotes
 
 
 def effective_tables(entries: Sequence[Mapping[str, Any]], wide: bool = False) -> list[Table]:
-    """The result of the query `effective`. A wide table shows whole paths, strategies, and where each field is from."""
+    """Return the tables for the query `effective`. A wide table has whole paths, strategies, and the origin of each
+    field.
+    """
     columns = [
         Column("TARGET"),
         Column("POLICY KIND"),
@@ -40,12 +42,12 @@ def effective_tables(entries: Sequence[Mapping[str, Any]], wide: bool = False) -
 
 
 def whole_path(path: Iterable[Key]) -> str:
-    """Every node of a path."""
+    """Return every node of a path."""
     return " > ".join(short_key(key) for key in path)
 
 
 def via_text(path: Sequence[Key], target: Key) -> str:
-    """What tells one path to a target from another: a section stands for its object, a Gateway for its class."""
+    """Return the nodes that distinguish paths to a target: a section replaces its object, a Gateway its class."""
     shown = []
     for index, key in enumerate(path):
         after = path[index + 1] if index + 1 < len(path) else None
@@ -58,13 +60,15 @@ def via_text(path: Sequence[Key], target: Key) -> str:
 
 
 def name_of(key: Key) -> str:
-    """`<namespace>/<name>[#section]`, or the name alone of what is cluster-scoped."""
+    """Return `<namespace>/<name>[#section]`, or only the name of a cluster-scoped object."""
     namespace = "" if key.namespace == CLUSTER else f"{key.namespace}/"
     return f"{namespace}{key.name}" + (f"#{key.section}" if key.section else "")
 
 
 def policy_text(policy: Mapping[str, Any], *, wide: bool = False) -> str:
-    """A policy of a stack, with what became of it; a wide text also has its target, strategy and who overrides it."""
+    """Return a policy of a stack with its outcome; a wide text also has its target, strategy and the overriding
+    policies.
+    """
     name = name_of(parse_key(policy["policy"]))
     if not wide:
         return name + MARKS.get(policy.get("outcome", ""), "")
@@ -81,17 +85,19 @@ def _effective(at_path: Mapping[str, Any], origins: Mapping[str, Any]) -> str:
 
 
 def compact(spec: Any, origins: Mapping[str, Any] | None = None) -> str:
-    """A spec on one line, `colors.accent=blue, theme=dark`; with `origins` (by JSON pointer) each field's policy."""
+    """Return a spec on one line, `colors.accent=blue, theme=dark`; with `origins` (by JSON pointer) each field's
+    policy.
+    """
     return ", ".join(_told(spec, origins or {}).values()) or "{}"
 
 
 def leaves_of(at_path: Mapping[str, Any]) -> dict[tuple[str, ...], str]:
-    """Each field of an effective policy, as `compact` tells it with its policy."""
+    """Return each field of an effective policy in the form of `compact`, with its policy."""
     return _told(at_path["spec"], at_path["origins"])
 
 
 def _told(spec: Any, origins: Mapping[str, Any]) -> dict[tuple[str, ...], str]:
-    if isinstance(spec, list):  # an additive kind has one item for each policy, which keeps it wherever it is listed
+    if isinstance(spec, list):  # an additive kind has one item for each policy, wherever it is listed
         return {
             (origins.get(f"/{place}", str(place)),): f"{{{compact(item)}}}" + _origin([str(place)], origins)
             for place, item in enumerate(spec)
@@ -111,7 +117,7 @@ def _leaves(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...]
 
 
 def value_text(value: Any) -> str:
-    """A value of a spec on one line: a text that needs no quotes without them, anything else as JSON."""
+    """Return a value of a spec on one line: a text without quotes if it needs none, anything else as JSON."""
     if isinstance(value, str) and _PLAIN.fullmatch(value) and value.isprintable():
         return value
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
@@ -124,6 +130,6 @@ def _origin(path: Sequence[str], origins: Mapping[str, Any]) -> str:
 
 
 def origin_text(origin: str | Sequence[str]) -> str:
-    """The policy, or policies, that a field comes from."""
+    """Return the policy, or policies, that a field comes from."""
     keys = [origin] if isinstance(origin, str) else origin
     return "+".join(name_of(parse_key(key)) for key in keys)

@@ -1,4 +1,4 @@
-"""Why a spec holds at a target: the stack of policies, the steps, the spec with its origins, what is left out."""
+"""The explanation of an effective policy: the stack of policies, the steps, the spec with origins, what does not count."""
 
 from __future__ import annotations
 
@@ -12,23 +12,25 @@ from bridge.cli.printers.effective import name_of, origin_text, value_text, via_
 from bridge.cli.printers.table import Column, Table
 from bridge.model.keys import Key, parse_key
 
-_SHOWN = 8  # targets that are named where many have the same explanation
+_SHOWN = 8  # targets that are listed if many have the same explanation
 
 Entry = Mapping[str, Any]
 
 
 def explanation(entries: Sequence[Entry], wide: bool = False) -> list[Table | str]:
-    """The result of the query `explain`; what is the same at many targets once. Wide: also each step's result."""
+    """Return the tables for the query `explain`; equal explanations of several targets once. Wide: also each step's
+    result.
+    """
     blocks: list[Table | str] = []
     for group in _alike(entries):
         blocks += _of_target(group[0], wide)
         if others := [short_key(parse_key(entry["target"])) for entry in group[1:]]:
-            blocks.append(f"The same, but for the last nodes of paths, at {first_of(others, _SHOWN)}")
+            blocks.append(f"The same, except for the last nodes of paths, at {first_of(others, _SHOWN)}")
     return blocks
 
 
 def _alike(entries: Sequence[Entry]) -> list[list[Entry]]:
-    """Entries in groups in which only the targets, and so the ends of paths, differ."""
+    """Group entries that differ only in their targets, and so in the ends of paths."""
     groups: dict[str, list[Entry]] = {}
     for entry in entries:
         paths = [
@@ -59,7 +61,7 @@ def _of_target(entry: Entry, wide: bool) -> Iterator[Table | str]:
 
 
 def _stack(nodes: Sequence[Key], at_path: Entry) -> Table:
-    """Every node of the path, from the root, with the policies that are attached there."""
+    """Return every node of the path, from the root, with the policies that are attached there."""
     columns = [
         Column("PATH, FROM THE TOP"),
         Column("POLICY"),
@@ -87,7 +89,7 @@ def _outcome(policy: Entry) -> str:
 
 
 def _steps(at_path: Entry, wide: bool) -> Table:
-    """The steps of the fold in their order."""
+    """Return the steps of the fold in order."""
     columns = [
         Column("STEP"),
         Column("ESTABLISHED"),
@@ -126,7 +128,7 @@ def _result(step: Entry) -> str:
 
 
 def _spec(at_path: Entry) -> Table:
-    """Each field of the effective spec with its value and origin."""
+    """Return each field of the effective spec with its value and origin."""
     if "error" in at_path:
         return Table([Column("ERROR", painted=True)], [[f"error: {at_path['error']['message']}"]])
     columns = [Column("EFFECTIVE FIELD"), Column("VALUE", long=True), Column("FROM")]
@@ -142,7 +144,7 @@ def _segments(pointer: str) -> list[str]:
 
 
 def _order(pointer: str) -> list[tuple[int, str]]:
-    """Places in lists by number, fields by name."""
+    """Sort items of lists by number, fields by name."""
     return [(int(segment), "") if segment.isdecimal() else (-1, segment) for segment in _segments(pointer)]
 
 
@@ -163,7 +165,7 @@ def _value_at(spec: Any, pointer: str) -> str:
 
 
 def _left_out(entry: Entry) -> Table:
-    """What would count here if it were allowed."""
+    """Return the policies and links that do not count."""
     columns = [Column("DOES NOT COUNT HERE"), Column("REASON", painted=True), Column("WHY", long=True)]
     rows: list[Sequence[str]] = [
         [

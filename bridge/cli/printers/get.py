@@ -1,4 +1,4 @@
-"""What `bridge get` lists, as tables and as names."""
+"""The lists of `bridge get`, as tables and as names."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _UNITS = ((86_400, "d"), (3_600, "h"), (60, "m"), (1, "s"))  # seconds, as kubec
 
 
 def policies_table(entries: Sequence[Entry], wide: bool = False) -> list[Table]:
-    """A row for each policy. Wide: also the mode and the message."""
+    """Return a row for each policy. Wide: also the mode and the message."""
     columns = [
         Column("NAMESPACE"),
         Column("NAME"),
@@ -55,7 +55,7 @@ def policies_table(entries: Sequence[Entry], wide: bool = False) -> list[Table]:
 
 
 def kinds_table(entries: Sequence[Entry], wide: bool = False) -> list[Table]:
-    """A row for each policy kind."""
+    """Return a row for each policy kind."""
     columns = [
         Column("KIND"),
         Column("CLASS", spare=not wide),
@@ -83,7 +83,7 @@ def kinds_table(entries: Sequence[Entry], wide: bool = False) -> list[Table]:
 
 
 def targets_table(entries: Sequence[Entry], wide: bool = False) -> list[Table]:
-    """A row for each effective target and policy kind."""
+    """Return a row for each effective target and policy kind."""
     columns = [Column("TARGET"), Column("POLICY KIND"), Column("PATHS"), Column("POLICIES", painted=True, long=True)]
     rows: list[Sequence[str]] = [
         [
@@ -98,7 +98,9 @@ def targets_table(entries: Sequence[Entry], wide: bool = False) -> list[Table]:
 
 
 def objects_table(entries: Sequence[Entry], wide: bool = False) -> list[Table]:
-    """A row for each object, with the columns of its kind. Wide: policies that are not accepted, with the reason."""
+    """Return a row for each object, with the columns of its kind. Wide: policies that are not accepted, with the
+    reason.
+    """
     names = list(dict.fromkeys(name for entry in entries for name in entry["details"]))
     routes = any("routes" in entry for entry in entries)
     columns = [
@@ -137,7 +139,7 @@ def _attached(policy: Entry) -> str:
 
 
 def modules_table(entries: Sequence[Entry], wide: bool = False) -> list[Table]:
-    """A row for each object that submits Rego, with its state. Wide: also its packages."""
+    """Return a row for each object that submits Rego, with its state. Wide: also its packages."""
     columns = [
         Column("NAMESPACE"),
         Column("NAME"),
@@ -166,7 +168,7 @@ LISTS: Mapping[str, Callable[[Sequence[Entry], bool], list[Table]]] = {
 
 
 def age(created: str | None, now: dt.datetime) -> str:
-    """The time since a creationTimestamp, in its largest unit; empty where there is none, or none that can be read."""
+    """Return the time since a creationTimestamp, in its largest unit; empty if it is missing or invalid."""
     try:
         seconds = int((now - dt.datetime.fromisoformat(created or "")).total_seconds())
     except (ValueError, TypeError):

@@ -1,4 +1,4 @@
-"""What a policy reaches, and what would be without it."""
+"""The effective targets of a policy, and the changes if it were deleted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bridge.model.keys import parse_key
 
 
 def impact_tables(answer: Mapping[str, Any], wide: bool = False) -> list[Table]:
-    """The answer of the query `impact`: the counts, then what would differ if the policy were deleted."""
+    """Return the tables for the query `impact`: the counts, then the changes if the policy were deleted."""
     counts = answer["counts"]
     outcomes = [f"{name} on {number:,}" for name, number in counts["outcomes"].items() if number]
     compared = "" if counts["compared"] == counts["scopes"] else f" (of {counts['compared']:,} compared)"

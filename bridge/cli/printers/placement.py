@@ -1,4 +1,4 @@
-"""Findings of placement as tables: what would be set, then what cannot be placed."""
+"""Placement results as tables: annotations to set, then objects that cannot be placed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 
 def placement_tables(findings: Sequence[Finding], wide: bool = False) -> list[Table]:
-    """A row for each annotation that differs (`wide`: that is wanted), and one for each object that is not placed."""
+    """Return a row for each annotation that differs (`wide`: each desired one), and one for each object that is not
+    placed.
+    """
     wanted = Table([Column("OBJECT"), Column("ANNOTATION"), Column("NOW", long=True), Column("WANTED", long=True)])
     not_placed = Table([Column("NOT PLACED"), Column("WHY", long=True)])
     for one in findings:

@@ -13,7 +13,7 @@ Position = Callable[[Key], tuple[str, int] | None]
 
 
 def problems_table(problems: Sequence[Mapping[str, Any]], position: Position, title: str = "OBJECT") -> Table:
-    """A row for each problem of the query `problems`; `title` is the header of the objects' column."""
+    """Return a row for each problem of the query `problems`; `title` is the header of the objects' column."""
     columns = [Column(title), Column("PROBLEM", painted=True), Column("MESSAGE", long=True), Column("WHERE")]
     rows: list[Sequence[str]] = [
         [short_key(key), problem["reason"], problem["message"], "{}:{}".format(*place) if place else ""]

@@ -1,4 +1,4 @@
-"""Rights as a table."""
+"""Permissions as a table."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from bridge.model.access import Access
 
 
 def access_table(access: Iterable[Access]) -> Table:
-    """A row for each resource, with what it is for; of several names each is listed."""
+    """Return a row for each resource and its purpose; several resource names are listed separately."""
     columns = [
         Column("NAMESPACE"),
         Column("RESOURCE"),

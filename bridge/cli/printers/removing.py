@@ -1,4 +1,4 @@
-"""What `bridge uninstall-status` found or did, as a table and as a document."""
+"""The results of `bridge uninstall-status`, as a table and as a document."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def outcome_tables(outcomes: Sequence[Outcome], _wide: bool = False) -> list[Table]:
-    """A row an object; below, what could not be looked at."""
+    """Return a row for each object; below, objects that could not be checked."""
     found = Table(
         [Column("OBJECT"), Column("WRITTEN BY A BRIDGE", long=True), Column("RESULT", long=True)],
         [[one.name, "; ".join(one.what), _result(one)] for one in outcomes if one.what],
@@ -24,7 +24,7 @@ def outcome_tables(outcomes: Sequence[Outcome], _wide: bool = False) -> list[Tab
 
 
 def outcome_documents(outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
-    """Each object with what was there and what became of it."""
+    """Return each object with its entries and the result."""
     return [
         {"object": one.name, "written": list(one.what), "result": _result(one)}
         if one.what

@@ -1,4 +1,4 @@
-"""What serves a request, as tables: the way, the backends, the policies, or what was nearest."""
+"""The rule that serves a request, as tables: the path, the backends, the policies, or the nearest rules."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Entry = Mapping[str, Any]
 
 
 def served_tables(answer: Entry, wide: bool = False) -> list[Table | str]:
-    """The result of the query `request`."""
+    """Return the tables for the query `request`."""
     if not answer["rule"]:
         return [_not_served(answer["nearest"]), _nearest(answer["nearest"]), _also(answer["also"])]
     return [
@@ -30,7 +30,7 @@ def served_tables(answer: Entry, wide: bool = False) -> list[Table | str]:
 
 
 def _way(answer: Entry) -> Table:
-    """Where the request goes, one node a row."""
+    """Return the nodes that the request passes, one in each row."""
     rows: list[Sequence[str]] = [
         [title, short_key(parse_key(answer[title.lower()]))]
         for title in ("GATEWAY", "LISTENER", "ROUTE", "RULE")
@@ -48,7 +48,7 @@ def _filter(one: Entry) -> str:
 
 
 def _backends(backends: Sequence[Entry]) -> Table:
-    """Where the rule leads, with the share of the requests that each backend gets."""
+    """Return the backends of the rule, with their share of the requests."""
     total = sum(backend["weight"] for backend in backends)
     rows: list[Sequence[str]] = []
     for backend in backends:
@@ -59,7 +59,7 @@ def _backends(backends: Sequence[Entry]) -> Table:
 
 
 def _filter_backends(backends: Sequence[Entry]) -> Table:
-    """Where filters send requests, besides the rule's own backends."""
+    """Return the backends of filters, in addition to the rule's own."""
     rows: list[Sequence[str]] = [
         [f"{one['filter']} ({one['place']})", *_destination(one), _problem(one)] for one in backends
     ]
@@ -95,7 +95,7 @@ def _nearest(nearest: Entry) -> Table:
 
 
 def _also(others: Sequence[Entry]) -> Table:
-    """Other listeners that take such a request."""
+    """Return other listeners that accept such a request."""
     rows: list[Sequence[str]] = [
         [
             short_key(parse_key(other["listener"] or other["gateway"])),

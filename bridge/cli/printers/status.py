@@ -1,4 +1,4 @@
-"""Statuses as tables: the policies, then what they affect."""
+"""Statuses as tables: the policies, then the objects that they affect."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def status_tables(answer: Statuses, wide: bool = False) -> list[Table]:
-    """A row for each policy and, where its kind keeps its status by ancestor, for each ancestor.
+    """Return a row for each policy and, if its kind reports by ancestor, for each ancestor.
 
-    Of policies that are only observed, what their controllers report, and a second table of where that differs.
+    For observed policies also the reports of their controllers, and a second table of differences.
     """
     message = Column("MESSAGE", long=True, cut=not wide)
     policies = Table(
@@ -46,7 +46,7 @@ def status_tables(answer: Statuses, wide: bool = False) -> list[Table]:
         [Column("POLICY"), Column("KIND"), Column("DIFFERENCE", long=True)],
         [[name_of(key), key.type_id if wide else key.kind, text] for key, text in _differing(answer)],
     )
-    # Observe is what has to be marked; that a status is written goes without saying.
+    # Only Observe is marked; written statuses are the normal case.
     return [policies.without_empty("MODE", "ANCESTOR", "REPORTED"), affected, differing]
 
 
@@ -60,7 +60,7 @@ def _policy_rows(entry: Mapping[str, Any], wide: bool) -> Iterator[Sequence[str]
     key = parse_key(entry["policy"])
     kind = key.type_id if wide else key.kind
     mode = entry["mode"] if wide or entry["mode"] == "Observe" else ""
-    # Ancestors are for the wide table and for policies that have several; one is mostly the target itself.
+    # Ancestors are for the wide table and for policies with several; a single one is usually the target itself.
     ancestors = entry.get("ancestors")
     if ancestors is None:
         yield [name_of(key), kind, mode, "", *_told(entry["conditions"], entry)]
@@ -82,14 +82,14 @@ def _reported(entry: Mapping[str, Any]) -> str:
 
 
 def _told(conditions: Sequence[Mapping[str, Any]], entry: Mapping[str, Any]) -> tuple[str, str, str, str]:
-    """Accepted, the reason of Programmed (or of what stands for it), the reports, and the message that matters more."""
+    """Return Accepted, the reason of Programmed (or its replacement), the reports, and the more important message."""
     by_type = {condition["type"]: condition for condition in conditions}
     accepted = by_type.get("Accepted", {"status": "", "reason": "", "message": ""})
     outcomes = [condition for condition in conditions if condition["type"] != "Accepted"]
     if not outcomes:
         return accepted["status"], "", _reported(entry), f"{accepted['reason']}: {accepted['message']}"
     message = "; ".join(condition["message"] for condition in outcomes)
-    if "but not for" in accepted["message"]:  # some of its targets were refused, which must not be lost
+    if "but not for" in accepted["message"]:  # some of its targets are rejected, which must not be lost
         message = f"{accepted['message']}; {message}"
     return accepted["status"], ", ".join(condition["reason"] for condition in outcomes), _reported(entry), message
 

@@ -1,8 +1,8 @@
-"""Tables as kubectl prints them: columns by spaces, no lines.
+"""Tables in kubectl's style: columns separated by spaces, no lines.
 
-On a terminal that is too narrow, cells are broken between words, or cut where a column says so; if that is not enough,
-columns that can be spared are left out, then what is long stands below its row. Elsewhere (a pipe, a file) each row is
-one line, whatever its length, so that grep and awk can be trusted.
+On a terminal that is too narrow, cells are broken between words, or cut if the column allows it. If that is not enough,
+optional columns are omitted, then long cells are printed below their row. In other outputs (a pipe, a file) each row is
+one line of any length, which grep and awk can process.
 """
 
 from __future__ import annotations
@@ -19,18 +19,17 @@ from bridge.cli.printers.colors import emphasize, paint, use_colors
 
 _GAP = 3  # spaces between columns
 _LEAST_GAP = 2
-_LEAST = 12  # a column is not made narrower than this, or than its title
-_LEAST_CUT = 24  # what is left of a cell that is cut; with less it stands below
-_INDENT = "  "  # of what stands below a row
+_LEAST = 12  # the minimum width of a column, unless its title is shorter
+_LEAST_CUT = 24  # the minimum rest of a cut cell; a shorter one is printed below
+_INDENT = "  "  # of cells below a row
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
     """A column.
 
-    `painted`: words of outcomes in it get their colours. `long`: its cells may stand below their row. `cut`: too long a
-    cell is cut, not broken. `spare`: it may be left out. `tree`: its cells are branches, which go on
-    beside broken cells.
+    `painted`: words of outcomes are colored. `long`: cells may be printed below their row. `cut`: long cells are cut,
+    not broken. `spare`: the column may be omitted. `tree`: cells are branches, which continue next to broken cells.
     """
 
     title: str
@@ -43,23 +42,23 @@ class Column:
 
 @dataclass(slots=True)
 class Table:
-    """Columns and rows of as many cells."""
+    """Columns and rows with one cell for each."""
 
     columns: Sequence[Column]
     rows: list[Sequence[str]] = field(default_factory=list)
 
     def titled(self, **titles: str) -> Table:
-        """The table with other titles for the columns of these names."""
+        """Return the table with other titles for the columns with these names."""
         return Table(
             [replace(column, title=titles.get(column.title, column.title)) for column in self.columns], self.rows
         )
 
     def without(self, title: str) -> Table:
-        """The table without a column."""
+        """Return the table without a column."""
         return self._only(index for index, column in enumerate(self.columns) if column.title != title)
 
     def without_empty(self, *titles: str) -> Table:
-        """The table without those of the named columns in which every cell is empty."""
+        """Return the table without those of the named columns in which every cell is empty."""
         return self._only(
             index
             for index, column in enumerate(self.columns)
@@ -72,9 +71,9 @@ class Table:
 
 
 def print_tables(blocks: Sequence[Table | str], like: Table | None = None) -> None:
-    """Print tables on standard output, an empty line between two, as wide as the terminal; a text is a title.
+    """Print tables on standard output, separated by an empty line, as wide as the terminal; a text is a title.
 
-    What goes on after a table `like` these has no header, and columns that stand below that one's.
+    Tables after a table `like` these have no header, and their columns are aligned with that table's.
     """
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     colors = use_colors()
@@ -84,7 +83,7 @@ def print_tables(blocks: Sequence[Table | str], like: Table | None = None) -> No
         else render(block, width, colors=colors, like=like)
         for block in blocks
     )
-    # A terminal or file that cannot show a character must not stop the rest.
+    # A terminal or file that cannot show a character must not stop the output.
     encoding = sys.stdout.encoding or "utf-8"
     sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
 
@@ -95,7 +94,7 @@ def _title(text: str, width: int | None, *, colors: bool) -> str:
 
 
 def render(table: Table, width: int | None = None, *, colors: bool = False, like: Table | None = None) -> str:
-    """The table as text that ends with a line's end; `width` in characters, None for no bound; `like`: see above."""
+    """Return the table as text with a final newline; `width` in characters, None for no limit; `like`: see above."""
     columns = table.columns
     rows = [[plain(cell) for cell in row] for row in table.rows]
     measured = [*rows, *([plain(cell) for cell in row] for row in (like.rows if like else ()))]
@@ -122,7 +121,7 @@ def render(table: Table, width: int | None = None, *, colors: bool = False, like
 def _arrange(
     columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int | None
 ) -> tuple[list[int], list[int], int]:
-    """The columns that stand beside each other, their widths, and the gap between them."""
+    """Return the columns that fit next to each other, their widths, and the gap between them."""
     every = list(range(len(columns)))
     needed = [index for index in every if not columns[index].spare]
     short = [index for index in needed if not columns[index].long]
@@ -151,13 +150,13 @@ def _below(cells: Sequence[tuple[Column, str, Callable[[str], str]]], width: int
 
 
 def _branches(cell: str) -> str:
-    """What of a tree's branches goes on below a cell."""
+    """Return the part of a tree's branches that continues below a cell."""
     begun = cell[: len(cell) - len(cell.lstrip(f"│├└─ {TIE}"))]
     return begun.replace("├", "│").translate({ord(mark): " " for mark in "└─"})
 
 
 def display_width(text: str) -> int:
-    """How many columns of a terminal a text takes."""
+    """Return the number of terminal columns of a text."""
     return sum(_character_width(character) for character in text)
 
 
@@ -168,7 +167,7 @@ def _character_width(character: str) -> int:
 
 
 def _fit(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int | None, gap: int) -> list[int]:
-    """The columns' widths, reduced toward `width` as far as lines can be broken between words."""
+    """Return the columns' widths, reduced toward `width` as far as lines can be broken between words."""
     cells = [[column.title, *(row[index] for row in rows)] for index, column in enumerate(columns)]
     sizes = [max(map(display_width, column)) for column in cells]
     if width is None:
@@ -183,7 +182,7 @@ def _fit(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int | 
 
 
 def _squeeze(columns: Sequence[Column], sizes: list[int], width: int) -> list[int]:
-    """The widths, reduced further by breaking lines anywhere."""
+    """Return the widths, reduced further by breaking lines anywhere."""
     return _reduce(sizes, [max(len(column.title), _LEAST) for column in columns], width, _LEAST_GAP)
 
 
@@ -207,7 +206,7 @@ def _words(cell: str) -> list[str]:
 
 
 def _wrap(cell: str, size: int) -> list[str]:
-    """The cell in lines: broken between words, and words that are too long where a person would break a name."""
+    """Return the cell in lines: broken between words, and long words at separators of names."""
     if display_width(cell) <= size:
         return [cell]
     lines = [""]
@@ -225,7 +224,7 @@ def _wrap(cell: str, size: int) -> list[str]:
 
 
 def _head(word: str, size: int) -> str:
-    """The beginning of a word that fits, to behind a mark between two parts of a name where there is one."""
+    """Return the beginning of a word that fits, up to a separator of a name if there is one."""
     end = len(word)
     while end > 1 and display_width(word[:end]) > size:
         end -= 1

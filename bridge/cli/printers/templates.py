@@ -1,8 +1,8 @@
 """kubectl's output templates: `-o jsonpath=TEMPLATE` and `-o custom-columns=HEADER:PATH,…`.
 
-The syntax is that of https://kubernetes.io/docs/reference/kubectl/jsonpath/. Paths are evaluated by python-jsonpath
-(RFC 9535); what kubectl writes differently (no `$`, dots escaped by a backslash, templates with `range`) is translated
-here. A list is under `.items`, as in kubectl's lists.
+The syntax is that of https://kubernetes.io/docs/reference/kubectl/jsonpath/. python-jsonpath (RFC 9535) evaluates
+paths; this module translates kubectl's differences (no `$`, dots escaped by a backslash, templates with `range`). A
+list is under `.items`, as in kubectl's lists.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _Part = str | jsonpath.JSONPath | _Range
 
 
 class Template:
-    """A jsonpath template. Raises CommandError for one that cannot be read."""
+    """A jsonpath template. Raises CommandError for an invalid one."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -46,11 +46,11 @@ class Template:
             raise CommandError(f"jsonpath {text!r}: {{end}} without {{range}}")
 
     def render(self, document: Any) -> str:
-        """Fill the template in with a JSON document; fields that the document lacks are empty, as with kubectl."""
+        """Apply the template to a JSON document; fields that the document lacks are empty, as in kubectl."""
         return "".join(_rendered(self._parts, listed(document)))
 
     def _tokens(self) -> Iterator[tuple[str, str]]:
-        """Texts and the insides of braces. A template without braces is one path, as with kubectl."""
+        """Split into texts and the contents of braces. A template without braces is one path, as in kubectl."""
         if "{" not in self._text:
             yield "path", self._text
             return
@@ -88,7 +88,7 @@ class Template:
 
 
 def custom_columns(text: str, document: Any) -> Table:
-    """The table that `custom-columns=HEADER:PATH,…` asks for: a row for each item. Raises CommandError."""
+    """Return the table for `custom-columns=HEADER:PATH,…`: a row for each item. Raises CommandError."""
     columns = []
     for part in _split_columns(text):
         header, colon, path = part.partition(":")
@@ -103,12 +103,12 @@ def custom_columns(text: str, document: Any) -> Table:
 
 
 def listed(document: Any) -> Any:
-    """A document as templates see it: a list is under `items`."""
+    """Return a document in the form for templates: a list is under `items`."""
     return {"items": document} if isinstance(document, list) else document
 
 
 def _split_columns(text: str) -> Sequence[str]:
-    """The columns of a text; commas inside of brackets do not separate."""
+    """Return the columns of a text; commas inside brackets do not separate."""
     parts, depth = [""], 0
     for character in text:
         depth += {"[": 1, "]": -1}.get(character, 0)
@@ -138,7 +138,7 @@ def _unquoted(text: str) -> str:
     try:
         return str(json.loads(f'"{text[1:-1]}"' if text[0] == "'" else text))
     except ValueError as error:
-        raise CommandError(f"jsonpath: {text} is not a quoted text") from error
+        raise CommandError(f"jsonpath: {text} is not a quoted string") from error
 
 
 def _compiled(path: str, whole: str) -> jsonpath.JSONPath:
@@ -150,7 +150,7 @@ def _compiled(path: str, whole: str) -> jsonpath.JSONPath:
 
 
 def _standard(path: str) -> str:
-    r"""Write kubectl's path as RFC 9535 has it: `.labels.app\.io/name` becomes `$["labels"]["app.io/name"]`."""
+    r"""Translate kubectl's path to RFC 9535: `.labels.app\.io/name` becomes `$["labels"]["app.io/name"]`."""
     path = path.removeprefix("$").removeprefix("@")
     found, rest = "$", path if path[:1] in {".", "["} or not path else f".{path}"
     while rest and rest != ".":
@@ -165,7 +165,7 @@ def _standard(path: str) -> str:
         if rest.startswith("["):
             match = _BRACKET.match(rest)
             if match is None:
-                return found + rest  # the library says what is wrong with it
+                return found + rest  # the library's error message
             found += match[0].replace('\\"', '"') if match[0].startswith("[?(") else match[0]
         else:
             match = _FIELD.match(rest)

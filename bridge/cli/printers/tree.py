@@ -1,4 +1,4 @@
-"""The hierarchy as a tree: a node a line, its policies beside it."""
+"""The hierarchy as a tree: one line for each node, with its policies."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bridge.model.keys import Key, parse_key
 if TYPE_CHECKING:
     from bridge.answers.trees import Tree
 
-_MOST = 20  # children of one kind that are shown below a node, unless everything is
+_MOST = 20  # children of one kind that are shown below a node by default
 
 _SECTIONS = {"Gateway": "listener", "ListenerSet": "listener", "Service": "port"}
 
@@ -22,7 +22,7 @@ Row = tuple[str, str]
 
 
 def tree_table(answer: Tree, *, wide: bool = False, everything: bool = False) -> Table:
-    """The answer of the query `tree` as rows. `everything`: all children, and ports though they have no policies."""
+    """Return the result of the query `tree` as rows. `everything`: all children, and ports without policies."""
     writer = _Writer(answer.found["nodes"], answer.outcomes, wide=wide, everything=everything)
     rows = [row for root in answer.found["roots"] for row in writer.rows(root, "", "")]
     return Table(
@@ -41,7 +41,9 @@ class _Writer:
         self._written: set[str] = set()
 
     def rows(self, node: str, first: str, rest: str, above: Key | None = None) -> Iterator[Row]:
-        """A node and what is below it; `first` is drawn before its own line, `rest` before those below."""
+        """Return the lines of a node and the nodes below it; `first` is drawn before its own line, `rest` before those
+        below.
+        """
         key = parse_key(node)
         about = self._nodes[node]
         below: list[str | _More] = [*_parameters(about), *self._shown(about["children"])]
@@ -60,7 +62,7 @@ class _Writer:
                 yield _tied(rest + drawn[0] + str(part)), ""
 
     def _shown(self, children: Sequence[str]) -> list[str | _More]:
-        """The children to write: nodes that are there, and of what is left out how much it is."""
+        """Return the children to print, and the number of omitted ones."""
         found: list[str | _More] = []
         hidden = [child for child in children if child not in self._nodes]
         by_type: dict[str, list[str]] = {}
@@ -101,7 +103,7 @@ class _Writer:
 
 
 class _More:
-    """How many children are left out, and why."""
+    """Return the number of omitted children, and the reason."""
 
     def __init__(self, kind: str, count: int, why: str) -> None:
         self._text = f"… {count:,} more {kind}{'s' if count > 1 else ''} ({why})"
@@ -111,7 +113,7 @@ class _More:
 
 
 def _noun(key: Key) -> str:
-    """What a node is called where nodes are counted: a section is not an object of its kind."""
+    """Return the name of a node's kind for counts: a section is not an object of its kind."""
     return _SECTIONS.get(key.kind, "rule" if key.kind.endswith("Route") else "section") if key.section else key.kind
 
 
@@ -121,7 +123,7 @@ def _parameters(about: Mapping[str, Any]) -> list[str]:
 
 
 def _label(key: Key, above: Key | None) -> str:
-    """A section is named below its object by its name alone."""
+    """Return the label of a node; a section below its object has only its name."""
     if above is not None and key.section and key.object == above.object:
         return f"#{key.section}"
     return short_key(key)

@@ -1,4 +1,4 @@
-"""The table of violations of Constraints."""
+"""Violations of Constraints as a table."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def violation_table(rows: Sequence[Entry], *, wide: bool = False) -> Table:
-    """A row a violation; `wide` adds the details that the policy gives."""
+    """Return a row for each violation; `wide` adds the policy's details."""
     columns = [Column("CONSTRAINT"), Column("ACTION"), Column("OBJECT"), Column("MESSAGE", long=True)]
     columns += [Column("DETAILS", long=True)] if wide else []
     return Table(columns, [_cells(row, wide=wide) for row in rows])

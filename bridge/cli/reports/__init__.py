@@ -1,4 +1,4 @@
-"""Analyses in the forms that CI systems read: GitHub annotations, Markdown comments, SARIF, JUnit."""
+"""Analyses in the formats of CI systems: GitHub annotations, Markdown comments, SARIF, JUnit."""
 
 from __future__ import annotations
 
@@ -26,5 +26,5 @@ FORMATS = tuple(_REPORTS)
 
 
 def print_report(output: str, answer: Analysis, position: Position, summary: str) -> None:
-    """Print an analysis in one of FORMATS. `position` gives the file and line of an object, `summary` is one line."""
+    """Print an analysis in one of FORMATS. `position` returns the file and line of an object, `summary` is one line."""
     sys.stdout.write(_REPORTS[output](answer, position, summary))

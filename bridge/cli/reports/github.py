@@ -1,6 +1,6 @@
 """Problems as annotations of GitHub's workflows.
 
-The form and its escapes: docs.github.com, "Workflow commands for GitHub Actions", "Setting an error message".
+Format and escapes: docs.github.com, "Workflow commands for GitHub Actions", "Setting an error message".
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 
 def workflow_commands(answer: Analysis, position: Position, summary: str) -> Iterator[str]:
-    """An error (a warning, if a Constraint only warns) for each introduced problem, where its object is written."""
+    """Return an error (a warning, if a Constraint only warns) for each introduced problem, at the position of its
+    object.
+    """
     for problem in answer.introduced:
         key = parse_key(problem["subject"])
         place = position(key)

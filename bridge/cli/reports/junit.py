@@ -1,6 +1,6 @@
 """An analysis as JUnit XML: a test case for each problem that the change introduces, keeps or fixes.
 
-The form is what Jenkins, GitLab and others read: https://github.com/testmoapp/junitxml.
+The format is that of Jenkins, GitLab and others: https://github.com/testmoapp/junitxml.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
-from xml.etree import ElementTree as ET  # only written here, never read
+from xml.etree import ElementTree as ET  # only written, never parsed
 
 from bridge.answers.analysis import is_error
 from bridge.answers.targets import short_key
@@ -23,7 +23,9 @@ _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]
 
 
 def junit(answer: Analysis, position: Position, summary: str) -> str:
-    """The document. Introduced problems are failures, unchanged ones and mere warnings are skipped, fixed ones pass."""
+    """Return the document. Introduced problems are failures, unchanged ones and mere warnings are skipped, fixed ones
+    pass.
+    """
     introduced = [
         _case(problem, position, "failure" if is_error(problem) else "skipped") for problem in answer.introduced
     ]

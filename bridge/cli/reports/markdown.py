@@ -1,6 +1,6 @@
-"""An analysis as the comment on a pull request: a summary, problems as a table, differences in collapsible sections.
+"""An analysis as a comment on a pull request: a summary, problems as a table, differences in collapsible sections.
 
-The form is GitHub Flavored Markdown (https://github.github.com/gfm/), which GitLab shows, too.
+The format is GitHub Flavored Markdown (https://github.github.com/gfm/), which GitLab supports too.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from bridge.model.keys import parse_key
 if TYPE_CHECKING:
     from bridge.answers.analysis import Analysis
 
-MARKER = "<!-- policy-bridge -->"  # a bot finds the comment that it wrote by this line
-_LARGEST = 14_000  # characters of a table; a comment on GitHub has at most 65,536, and four tables share them
+MARKER = "<!-- policy-bridge -->"  # a bot finds its own comment by this line
+_LARGEST = 14_000  # characters of a table; a comment on GitHub has at most 65,536, for four tables
 _LONGEST = 400  # characters of a cell
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~])")
 
 
 def comment(answer: Analysis, position: Position, summary: str) -> str:
-    """The comment, which begins with MARKER."""
+    """Return the comment, which begins with MARKER."""
     return "\n".join(_lines(answer, position, summary)) + "\n"
 
 
@@ -40,7 +40,7 @@ def _lines(answer: Analysis, position: Position, summary: str) -> Iterator[str]:
             yield from _section(f"{title} ({len(problems):,})", _problems(problems, position))
     table = differences_table(answer.effective)
     if table.rows:
-        yield from _section(f"Effective policies that differ ({len(answer.effective):,})", _table(table))
+        yield from _section(f"Effective policies with differences ({len(answer.effective):,})", _table(table))
 
 
 def _section(title: str, lines: Iterator[str]) -> Iterator[str]:
@@ -83,7 +83,7 @@ def _cell(text: str) -> str:
 
 
 def escape(text: str) -> str:
-    """Text that Markdown shows as it is: an object's name must not become a link, a mention or HTML."""
+    """Return text that Markdown prints unchanged: an object's name must not become a link, a mention or HTML."""
     escaped = _SPECIAL.sub(r"\\\1", plain(text).replace(TIE, " "))
-    # Mentions and links are found in the text itself, and an empty comment in between prevents that.
+    # Markdown finds mentions and links in plain text; an empty comment inside prevents that.
     return escaped.replace("@", "@<!-- -->").replace("://", ":<!-- -->//")

@@ -1,6 +1,6 @@
 """An analysis as a SARIF log, for code scanning.
 
-The form: OASIS, Static Analysis Results Interchange Format (SARIF) Version 2.1.0.
+Specification: OASIS, Static Analysis Results Interchange Format (SARIF) Version 2.1.0.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
     from bridge.answers.analysis import Analysis
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-# What each reason means; a reason of an admin's module or a new rule is described by its name.
+# The description of each reason; a reason of an admin's module is described by its name.
 _RULES = {
-    "TargetNotFound": "A policy names a target that does not exist, or that no ReferenceGrant lets it name.",
-    "Invalid": "A policy is invalid and takes no part.",
+    "TargetNotFound": "A policy names a target that does not exist, or that no ReferenceGrant allows.",
+    "Invalid": "A policy is invalid and has no effect.",
     "Conflicted": "An older policy has the same target.",
-    "Overridden": "Other policies override a policy wherever it applies.",
-    "NoScope": "A policy reaches nothing.",
+    "Overridden": "Other policies override a policy on all its paths.",
+    "NoScope": "A policy has no effective target.",
     "Violation": "An object violates a Constraint.",
 }
 
 
 def sarif_log(answer: Analysis, position: Position) -> dict[str, Any]:
-    """The log: introduced problems are new results, others that the change concerns are unchanged or absent."""
+    """Return the log: introduced problems are new results; other problems of changed objects are unchanged or absent."""
     states = (("new", answer.introduced), ("unchanged", answer.remaining), ("absent", answer.fixed))
     results = [_result(problem, state, position) for state, problems in states for problem in problems]
     rules = sorted({result["ruleId"] for result in results})
@@ -74,6 +74,6 @@ def _location(problem: Mapping[str, Any], place: tuple[str, int] | None) -> dict
 
 
 def _quoted(file: str) -> Iterator[str]:
-    """The parts of a path as those of a URI reference; a colon in the first would make it a scheme."""
+    """Quote a path for a URI reference; a colon in the first part would make it a scheme."""
     for part in PurePath(file).as_posix().split("/"):
         yield quote(part)
