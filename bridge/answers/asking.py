@@ -203,7 +203,7 @@ def _labels(obj: Mapping[str, Any]) -> Mapping[str, str]:
 
 
 async def refused_policy_kinds(opa: Opa) -> list[tuple[Key, str]]:
-    """The PolicyKinds that are not in force, each with the reason: their policies would be missing without a word."""
+    """The PolicyKinds that are not active, each with the reason: their policies would be missing without a word."""
     keys = await opa.query("policykinds", {})
     return [
         (parse_key(entry["policy"]), condition["message"])

@@ -38,8 +38,9 @@ class Check:
 
 
 def check_everything(source: Input, kubeconfig: Path | None, kube_context: str | None) -> list[Check]:
-    """Return all checks, in the order in which users should fix them. Fetches and builds nothing; takes seconds at
-    most.
+    """Return all checks, in the order in which users should fix them.
+
+    Fetches and builds nothing; takes seconds at most.
     """
     return [
         _python(),

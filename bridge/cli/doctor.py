@@ -32,8 +32,7 @@ def doctor(
     kube_context: str | None,
     output: str,
 ) -> None:
-    """Check that required tools are installed and that OPA and the cluster are reachable, and print the commands that
-    fix problems.
+    """Check the required tools, OPA and the cluster, and print the commands that fix problems.
 
     Exits with 1 if a required item is missing. Items that only the tests need are marked as optional.
     """

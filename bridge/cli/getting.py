@@ -73,7 +73,7 @@ async def listing(
 
 
 def _named(entries: list[Entry], field: str, names: frozenset[str]) -> list[Entry]:
-    """Return the entries with these names, or all without names. Raises NameNotFoundError for a name without an entry."""
+    """Return the entries with these names, or all. Raises NameNotFoundError for a name without an entry."""
     from bridge.answers.errors import NameNotFoundError
 
     if not names:
@@ -86,8 +86,7 @@ def _named(entries: list[Entry], field: str, names: frozenset[str]) -> list[Entr
 
 
 async def listed_policies(opa: Opa, kind: str | None, namespace: str | None, selects: Selects | None) -> list[Entry]:
-    """Return every policy: `{policy, policyKind, class, mode, targets, accepted, programmed, message, scopes,
-    created}`.
+    """Return policies: `{policy, policyKind, class, mode, targets, accepted, programmed, message, scopes, created}`.
 
     `scopes` is `{affected, all}`: the number of its paths on which it has an effect, and of all its paths.
     """

@@ -30,9 +30,7 @@ class ExampleCommand(click.Command):
         super().format_options(ctx, formatter)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments; `--manifests a.yaml b.yaml`, which a shell makes from `--manifests *.yaml`, means both
-        files.
-        """
+        """Parse the arguments; `--manifests a.yaml b.yaml`, as a shell expands `*.yaml`, means both files."""
         return super().parse_args(ctx, _each_its_own_option("--manifests", args))
 
     def invoke(self, ctx: click.Context) -> Any:

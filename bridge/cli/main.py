@@ -74,7 +74,7 @@ _COMMANDS: tuple[click.Command, ...] = (
 
 
 class _Root(click.Group):
-    """A group that lists its commands in the order of their registration: reading first, then running, then rare ones."""
+    """A group that lists its commands in registration order: reading first, then running, then rare ones."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - the library's signature
         """Return the commands' names, without aliases."""

@@ -52,8 +52,9 @@ def read_needs(config: Path | None, asked: Asked, *, check: bool = False) -> tup
 
 
 def find_lacking(asked: Asked, needs: list[Access], user: str) -> list[Access]:
-    """Return the needed permissions that the cluster does not grant `user`, or this user if it is empty. Raises
-    KubeError.
+    """Return the needed permissions that the cluster does not grant `user`, or this user if it is empty.
+
+    Raises KubeError.
     """
 
     async def ask() -> list[Access]:

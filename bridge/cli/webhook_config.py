@@ -38,7 +38,7 @@ _EXAMPLES = (
     "resources",
     metavar="PLURAL.GROUP",
     multiple=True,
-    help="Review these (deployments.apps, pods), with the subresources that write them, and all policies. Default: all.",
+    help="Review these (deployments.apps, pods), their subresources, and all policies. Default: all.",
 )
 @click.option(
     "--policies/--no-policies",

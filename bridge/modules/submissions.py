@@ -36,7 +36,7 @@ class Submission:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Why a submission is not in force.
+    """Why a submission is not active.
 
     `file` is the name of one of its modules or tests (empty where it is about the whole), `line` and `column` count
     from 1 (0: not known), `code` is OPA's (`rego_parse_error`, …) or our own, `message` one line.

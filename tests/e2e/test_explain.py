@@ -40,4 +40,4 @@ def test_near_matches_are_offered(bridge: Run) -> None:
 def test_nothing_to_tell_is_told(bridge: Run) -> None:
     answer = bridge("explain", "svc/assets", "--manifests", SHOP)
     assert (answer.returncode, answer.stdout) == (0, "")
-    assert answer.stderr == "No policy applies at svc/assets, and none is kept from it.\n"
+    assert answer.stderr == "No policy applies at svc/assets, and none is rejected there.\n"

@@ -56,7 +56,7 @@ def test_readers_ask_at_their_address_and_the_bridge_fills_it_by_the_socket(
         assert (asked.returncode, asked.stderr) == (0, "")
         assert asked.stdout == bridge("effective", "--manifests", SHOP).stdout
         found = bridge("doctor", "--opa", f"http://{readers}", "--opa-token-file", tmp_path / "readers").stdout
-        assert re.search(r"modules [0-9a-f]{16}, \d+ policy kinds in force", found)
+        assert re.search(r"modules [0-9a-f]{16}, \d+ active policy kinds", found)
         by_socket = bridge("effective", "--opa", f"unix://{at}")
         assert (by_socket.returncode, by_socket.stdout) == (2, "")
         assert "send a token" in by_socket.stderr

@@ -54,4 +54,4 @@ def test_it_is_filled_and_answers(bridge: Run, opa_url: str) -> None:
 def test_doctor_finds_it_in_order(bridge: Run, opa_url: str) -> None:
     answer = bridge("doctor", "--opa", opa_url)
     assert f"{opa_url}: modules " in answer.stdout
-    assert re.search(r"\d+ policy kinds in force", answer.stdout)
+    assert re.search(r"\d+ active policy kinds", answer.stdout)

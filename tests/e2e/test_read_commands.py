@@ -181,13 +181,13 @@ def test_a_policy_kind_that_makes_no_sense_is_told_where_it_stands(bridge: Run, 
     assert answer.returncode == 2
     why = "effectiveTarget is missing: an Inherited kind needs the level that it acts at"
     assert _lines(answer.stderr) == [
-        f"error: {file}:1: PolicyKind wrong is not in force: {why}",
+        f"error: {file}:1: PolicyKind wrong is not active: {why}",
         "No policies found.",
     ]
     asked_for = bridge("effective", "--kind", "WrongPolicy", "--manifests", SHOP, file)
     assert asked_for.returncode == 2
     refusal, missing = _lines(asked_for.stderr)
-    assert refusal == f"error: {file}:1: PolicyKind wrong is not in force: {why}"
+    assert refusal == f"error: {file}:1: PolicyKind wrong is not active: {why}"
     assert "there is no policy kind 'WrongPolicy'" in missing
 
 
@@ -316,9 +316,7 @@ def test_address_of_the_bridge_is_not_taken_for_an_opa(
     ) as found:
         answer = bridge("effective", "--opa", found.url)
     assert answer.returncode == 2
-    assert answer.stderr.startswith(
-        f"error: {found.url} answers, but is not an OPA (HTTP 405): if this is a bridge's own"
-    )
+    assert answer.stderr.startswith(f"error: {found.url} is not an OPA (HTTP 405): if this is a bridge's own")
 
 
 def test_labels_and_namespaces_select_what_is_shown(bridge: Run) -> None:

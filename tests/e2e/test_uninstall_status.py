@@ -253,7 +253,7 @@ def test_a_cluster_is_afterwards_as_if_it_had_never_met_a_bridge(cluster: Cluste
     assert cluster.kubectl.run("get", "lease", "policy-bridge").returncode != 0
     again = cluster.uninstall("--yes")
     assert (again.returncode, again.stdout) == (0, "")
-    assert "A bridge has left nothing here." in again.stderr
+    assert "Nothing of a bridge is left in this cluster." in again.stderr
 
 
 @pytest.mark.long
@@ -276,7 +276,7 @@ def test_a_bridge_that_was_killed_and_whose_crds_are_gone_leaves_nothing_either(
     told = json.loads(some.stdout)
     assert {one["notLookedAt"] for one in told if "notLookedAt" in one} >= {"apps/Deployment"}
     assert [one["result"] for one in told if one.get("object", "").startswith("Lease/")] == [
-        "left: it remembers what is left elsewhere"
+        "left: it stores names of remaining entries"
     ]
     assert cluster.uninstall("--yes").returncode == 0
     _equal(cluster.shown(lists), {name: obj for name, obj in before.items() if name.startswith(lists)})

@@ -22,7 +22,7 @@ def test_without_constraints_there_is_nothing_to_tell(bridge: Run) -> None:
 def test_a_constraint_that_there_is_not_is_one_line_with_near_matches(bridge: Run) -> None:
     done = bridge("violations", "memory-limit", "--manifests", EXAMPLE)
     assert done.returncode == 2
-    assert done.stderr == "error: there is no Constraint memory-limit; did you mean memory-limits?\n"
+    assert done.stderr == "error: Constraint memory-limit does not exist; did you mean memory-limits?\n"
 
 
 def test_a_constraint_that_makes_no_sense_is_told_where_it_stands(bridge: Run, tmp_path: Path) -> None:
@@ -30,7 +30,7 @@ def test_a_constraint_that_makes_no_sense_is_told_where_it_stands(bridge: Run, t
     file.write_text(WRONG)
     done = bridge("violations", "--manifests", file)
     assert done.returncode == 2
-    assert f"error: {file}:1: Constraint wrong is not in force: spec.enforcementAction must be one of" in done.stderr
+    assert f"error: {file}:1: Constraint wrong is not active: spec.enforcementAction must be one of" in done.stderr
 
 
 def test_a_policy_that_is_not_there_is_told_and_what_it_would_judge_is_a_violation(bridge: Run, tmp_path: Path) -> None:

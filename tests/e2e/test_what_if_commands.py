@@ -230,7 +230,7 @@ def test_effective_policies_of_what_is_deleted_are_gone(bridge: Run, tmp_path: P
 
 def test_impact_of_a_policy_that_reaches_nothing(bridge: Run) -> None:
     answer = bridge("impact", "colorpolicy/shop/summer-sale", "--manifests", SHOP)
-    assert (answer.returncode, answer.stdout, answer.stderr) == (0, "", "The policy reaches nothing.\n")
+    assert (answer.returncode, answer.stdout, answer.stderr) == (0, "", "The policy has no effective targets.\n")
 
 
 def test_impact_of_what_is_no_policy(bridge: Run) -> None:

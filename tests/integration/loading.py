@@ -64,7 +64,7 @@ class Bench:
         await self.until(lambda told: all(told[name].programmed and told[name].version == version for name in names))
 
     async def refused(self, name: str, version: str = "1") -> tuple[str, int, str, str]:
-        """File, line, code and message of the first problem of a version that is not in force."""
+        """File, line, code and message of the first problem of a version that is not active."""
         await self.until(lambda told: told[name].version == version and not told[name].accepted)
         problem = self.verdicts[name].problems[0]
         return problem.file, problem.line, problem.code, problem.message

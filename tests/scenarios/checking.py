@@ -19,7 +19,7 @@ short there, `<Kind>/<name>#<section>`; policies are named by their names (`<Kin
   status.conditions, in those of a `listener` by its name, or of a route's `parent` (some fields of its parentRef).
   `type` is how the name of the condition type ends, if it is not `Affected`.
 - `affected: {object, annotations: [names]}`: the annotations that an object is marked with.
-- `refused: {policyKind, reason?, mentions?}`: a PolicyKind, by its resource's name, that is not in force.
+- `refused: {policyKind, reason?, mentions?}`: a PolicyKind, by its resource's name, that is not active.
 - `tree: {root, nodes}`: the hierarchy below a node, each node as `{children, parameters?}`.
 - `problem: {policy, reason, mentions?}` or `{policy, absent: [reasons]}`: a problem that a policy has, or has not. On a
   cluster no policy has one: its API server converts or refuses what is a problem in a folder.
@@ -49,7 +49,7 @@ class Answers:
     `by_source`: `effective` as it is with a sourceNamespace.
     `trees`: by root what the query `tree` gives; `problems`: by policy what the query `problems` gives.
     `shown`: `{conditions, listeners, parents}` as they stand in a status, and `annotations`.
-    `refused`: by its resource's name the Accepted condition of each PolicyKind that is not in force.
+    `refused`: by its resource's name the Accepted condition of each PolicyKind that is not active.
     """
 
     effective: list[dict[str, Any]]
@@ -76,7 +76,7 @@ def check_requests(case: Case, answers: Answers) -> None:
 
 
 def refusal(conditions: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """The condition of a PolicyKind that says why it is not in force."""
+    """The condition of a PolicyKind that says why it is not active."""
     return next((c for c in conditions if c["type"] == "Accepted" and c["status"] == "False"), None)
 
 

@@ -28,12 +28,12 @@ from tests.scenarios.requests import command_of, name_of, requests_of
 BRIDGE = Path(sys.executable).parent / "bridge"
 INPUT_ERROR = 2
 EXPECTED = ("no policy kind describes it", "which the bridge reads: write the policy in that version")
-REFUSED = re.compile(r"error: (?P<file>.+?):\d+: PolicyKind (?P<name>\S+) is not in force: (?P<message>.+)")
+REFUSED = re.compile(r"error: (?P<file>.+?):\d+: PolicyKind (?P<name>\S+) is not active: (?P<message>.+)")
 
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """What a command printed as JSON, and what it told of PolicyKinds that are not in force: file, name, message."""
+    """What a command printed as JSON, and what it told of PolicyKinds that are not active: file, name, message."""
 
     answer: Any
     refused: list[tuple[str, str, str]]
@@ -47,7 +47,7 @@ def bridge(opa_path: Path, *command: str, cases: Sequence[Case] | None = None, c
     policies = json.dumps({"apiVersion": "v1", "kind": "List", "items": policy_maps(chosen)}).encode()
     arguments = [str(BRIDGE), *command, *files, "--manifests", "-", "-o", "json"]
     done = subprocess.run(arguments, input=policies, capture_output=True, check=False, env=environ)
-    # The policies of a PolicyKind that is not in force are described by none. Versions are checked by `problems`.
+    # The policies of a PolicyKind that is not active are described by none. Versions are checked by `problems`.
     errors = [line for line in done.stderr.decode().splitlines() if not any(text in line for text in EXPECTED)]
     told = [REFUSED.fullmatch(line) for line in errors]
     assert all(told), errors
@@ -118,7 +118,7 @@ def violations(opa_path: Path) -> list[dict[str, Any]]:
     environ = {**os.environ, "BRIDGE_OPA": str(opa_path)}
     done = subprocess.run(command, input=policies, capture_output=True, check=False, env=environ)
     senseless = {name for case in cases for name in case.senseless}
-    told = set(re.findall(r"Constraint (\S+) is not in force: ", done.stderr.decode()))
+    told = set(re.findall(r"Constraint (\S+) is not active: ", done.stderr.decode()))
     assert (done.returncode, told) == (INPUT_ERROR, senseless), done.stderr
     rows: list[dict[str, Any]] = json.loads(done.stdout)
     return rows

@@ -8,7 +8,7 @@ from bridge.cli.pictures.mermaid import mermaid
 
 
 def drawn(picture: Picture, form: str) -> str:
-    """Return the picture in the form `dot`, `mermaid` or `svg`. Raises CommandError for an SVG that would be too large."""
+    """Return the picture in the form `dot`, `mermaid` or `svg`. Raises CommandError for too large an SVG."""
     if form == "svg":
         from bridge.cli.pictures.svg import svg  # an expensive import
 

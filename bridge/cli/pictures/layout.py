@@ -25,7 +25,7 @@ class Layout:
 
 
 def laid_out(heights: Mapping[str, float], links: Sequence[Pair]) -> Layout:
-    """Return the layout of boxes of these heights, by name, with links from left to right. Parts are below each other."""
+    """Return the layout of boxes of these heights, by name, with links from left to right, parts below each other."""
     layout = Layout()
     vertices = {name: Vertex(name) for name in heights}
     for name, vertex in vertices.items():

@@ -167,9 +167,7 @@ class _Place:
         yield f'<text class="reason" x="{right - 10:.1f}" y="{height + 4:.1f}">{escape(line.reason)}</text>'
 
     def _points(self, line: _Line) -> list[tuple[float, float]]:
-        """Return the points of a line: from the right of a box, along the columns that it passes, to the left of
-        another.
-        """
+        """Return the points of a line: from the right of a box, along passed columns, to the left of another."""
         column, middle = self._layout.boxes[line.parent]
         points = [(self._lefts[column] + self._boxes[line.parent].width, middle + _MARGIN)]
         for passed, height in ((column, middle), *self._layout.bends[line.parent, line.child]):

@@ -16,8 +16,7 @@ Side = Mapping[str, Any] | None
 
 
 def differences_table(differences: Sequence[Mapping[str, Any]], wide: bool = False) -> Table:
-    """Return a row for each set of targets at which a policy kind changes in the same way, on paths with the same
-    nodes.
+    """Return a row for each set of targets with equal changes of a policy kind, on paths with the same nodes.
 
     If a difference is for requests from one namespace only, a column names that namespace.
     """

@@ -18,8 +18,9 @@ _PLAIN = re.compile(r"[^\s,=\"'{}\[\]]+")  # a text that needs no quotes
 
 
 def effective_tables(entries: Sequence[Mapping[str, Any]], wide: bool = False) -> list[Table]:
-    """Return the tables for the query `effective`. A wide table has whole paths, strategies, and the origin of each
-    field.
+    """Return the tables for the query `effective`.
+
+    A wide table has whole paths, strategies, and the origin of each field.
     """
     columns = [
         Column("TARGET"),
@@ -66,9 +67,7 @@ def name_of(key: Key) -> str:
 
 
 def policy_text(policy: Mapping[str, Any], *, wide: bool = False) -> str:
-    """Return a policy of a stack with its outcome; a wide text also has its target, strategy and the overriding
-    policies.
-    """
+    """Return a policy of a stack with its outcome; wide also with its target, strategy and the overriding policies."""
     name = name_of(parse_key(policy["policy"]))
     if not wide:
         return name + MARKS.get(policy.get("outcome", ""), "")
@@ -85,9 +84,7 @@ def _effective(at_path: Mapping[str, Any], origins: Mapping[str, Any]) -> str:
 
 
 def compact(spec: Any, origins: Mapping[str, Any] | None = None) -> str:
-    """Return a spec on one line, `colors.accent=blue, theme=dark`; with `origins` (by JSON pointer) each field's
-    policy.
-    """
+    """Return a spec on one line, `colors.accent=blue, theme=dark`; with `origins` also each field's policy."""
     return ", ".join(_told(spec, origins or {}).values()) or "{}"
 
 

@@ -1,4 +1,4 @@
-"""The explanation of an effective policy: the stack of policies, the steps, the spec with origins, what does not count."""
+"""The explanation of an effective policy: the stack, the steps, the spec with origins, and rejected policies."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ Entry = Mapping[str, Any]
 
 
 def explanation(entries: Sequence[Entry], wide: bool = False) -> list[Table | str]:
-    """Return the tables for the query `explain`; equal explanations of several targets once. Wide: also each step's
-    result.
+    """Return the tables for the query `explain`; equal explanations of several targets once.
+
+    Wide: also each step's result.
     """
     blocks: list[Table | str] = []
     for group in _alike(entries):

@@ -98,8 +98,9 @@ def targets_table(entries: Sequence[Entry], wide: bool = False) -> list[Table]:
 
 
 def objects_table(entries: Sequence[Entry], wide: bool = False) -> list[Table]:
-    """Return a row for each object, with the columns of its kind. Wide: policies that are not accepted, with the
-    reason.
+    """Return a row for each object, with the columns of its kind.
+
+    Wide: policies that are not accepted, with the reason.
     """
     names = list(dict.fromkeys(name for entry in entries for name in entry["details"]))
     routes = any("routes" in entry for entry in entries)

@@ -14,9 +14,7 @@ if TYPE_CHECKING:
 
 
 def placement_tables(findings: Sequence[Finding], wide: bool = False) -> list[Table]:
-    """Return a row for each annotation that differs (`wide`: each desired one), and one for each object that is not
-    placed.
-    """
+    """Return a row for each annotation that differs (`wide`: each one), and for each object without placement."""
     wanted = Table([Column("OBJECT"), Column("ANNOTATION"), Column("NOW", long=True), Column("WANTED", long=True)])
     not_placed = Table([Column("NOT PLACED"), Column("WHY", long=True)])
     for one in findings:

@@ -41,9 +41,7 @@ class _Writer:
         self._written: set[str] = set()
 
     def rows(self, node: str, first: str, rest: str, above: Key | None = None) -> Iterator[Row]:
-        """Return the lines of a node and the nodes below it; `first` is drawn before its own line, `rest` before those
-        below.
-        """
+        """Return the lines of a node and the nodes below; `first` precedes its own line, `rest` the others."""
         key = parse_key(node)
         about = self._nodes[node]
         below: list[str | _More] = [*_parameters(about), *self._shown(about["children"])]

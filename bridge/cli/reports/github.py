@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 
 
 def workflow_commands(answer: Analysis, position: Position, summary: str) -> Iterator[str]:
-    """Return an error (a warning, if a Constraint only warns) for each introduced problem, at the position of its
-    object.
-    """
+    """Return an error or warning for each introduced problem, at the position of its object."""
     for problem in answer.introduced:
         key = parse_key(problem["subject"])
         place = position(key)

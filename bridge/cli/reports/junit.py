@@ -23,8 +23,9 @@ _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]
 
 
 def junit(answer: Analysis, position: Position, summary: str) -> str:
-    """Return the document. Introduced problems are failures, unchanged ones and mere warnings are skipped, fixed ones
-    pass.
+    """Return the document.
+
+    Introduced problems are failures, unchanged ones and mere warnings are skipped, fixed ones pass.
     """
     introduced = [
         _case(problem, position, "failure" if is_error(problem) else "skipped") for problem in answer.introduced

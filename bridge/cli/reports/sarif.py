@@ -33,7 +33,7 @@ _RULES = {
 
 
 def sarif_log(answer: Analysis, position: Position) -> dict[str, Any]:
-    """Return the log: introduced problems are new results; other problems of changed objects are unchanged or absent."""
+    """Return the log: introduced problems are new, other problems of changed objects are unchanged or absent."""
     states = (("new", answer.introduced), ("unchanged", answer.remaining), ("absent", answer.fixed))
     results = [_result(problem, state, position) for state, problems in states for problem in problems]
     rules = sorted({result["ruleId"] for result in results})

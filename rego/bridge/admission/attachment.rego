@@ -69,7 +69,7 @@ _refusal(policy_key, found) := sentence_about(policy_key, text) if {
 sentence_about(policy_key, text) := sprintf("%s %s %s", [keys.parse(policy_key).kind, keys.short(policy_key), text])
 
 # A PolicyKind that makes no sense changes nothing, and says so in its status; here it is told at once.
-warnings contains sprintf("PolicyKind %s is not in force: %s", [reviewed_object.metadata.name, verdict.message]) if {
+warnings contains sprintf("PolicyKind %s is not active: %s", [reviewed_object.metadata.name, verdict.message]) if {
 	verdict := _kind_verdict
 	verdict.status == "False"
 }

@@ -91,7 +91,7 @@ report(name, replicated, counted) := object.union(
 
 _violations_part(_, null) := {}
 
-# One that is not in force judges nothing.
+# One that is not active judges nothing.
 _violations_part(name, counted) := {} if {
 	counted != null
 	not active_constraints[name]

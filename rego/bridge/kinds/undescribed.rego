@@ -10,7 +10,7 @@ import data.bridge.lookup
 # description: |
 #   The types of policies that no policy kind in force describes, so that their policies have no effect (semantics K6):
 #   `{message, crd?, near?}` by type. A type is one of policies if its CRD has the policy label or a schema with target
-#   refs, or if an object of it has target refs. A PolicyKind that is not in force says so itself. `near` is the policy kind
+#   refs, or if an object of it has target refs. A PolicyKind that is not active says so itself. `near` is the policy kind
 #   in force that is probably meant.
 undescribed[type] := object.union_n([
 	{"message": _why_undescribed(type)},

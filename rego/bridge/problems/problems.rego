@@ -59,7 +59,7 @@ _version(key) := {_problem(key, key, found.reason, found.message) |
 	found := kinds.version_problem(keys.type_of(key), lookup.api_version(key))
 }
 
-# A policy that no policy kind describes, the CRD of such policies, a PolicyKind that is not in force (semantics K6).
+# A policy that no policy kind describes, the CRD of such policies, a PolicyKind that is not active (semantics K6).
 _kinds(key) := ((({_problem(key, key, "NotDescribed", kinds.undescribed_message(keys.type_of(key))) |
 	kinds.is_undescribed(key, lookup.get(key))
 } | {_problem(key, key, verdict.reason, verdict.message) |

@@ -27,7 +27,7 @@ def test_a_file_that_cannot_be_read_is_named() -> None:
 
 
 def test_what_nobody_expected_says_so_and_how_to_see_more() -> None:
-    assert one_line(KeyError("x")) == "unexpected KeyError: 'x' (--debug shows where)"
+    assert one_line(KeyError("x")) == "unexpected KeyError: 'x' (use --debug for the traceback)"
 
 
 def test_an_error_of_usage_names_the_help() -> None:

@@ -207,7 +207,7 @@ def test_targets_with_one_explanation_have_it_once() -> None:
     text = _explanation(*many)
     assert text.count("PATH, FROM THE TOP") == 1
     assert text.splitlines()[-1].startswith(
-        "The same, but for the last nodes of paths, at HTTPRoute/shop/cart#view-1, "
+        "The same, except for the last nodes of paths, at HTTPRoute/shop/cart#view-1, "
     )
     assert text.endswith(" and 2,991 more")
 
