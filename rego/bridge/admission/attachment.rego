@@ -6,7 +6,7 @@ import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.status as reporting
 
-# A policy that cannot be is kept out where we answer for its kind; of another kind it is only told.
+# An invalid policy is denied if the bridge manages its kind; for another kind it only causes a warning.
 denied contains message if {
 	some ["Manage", message] in _findings.invalid
 }
@@ -23,8 +23,8 @@ warnings contains message if {
 	some message in effects
 }
 
-# What is wrong with the policy that a request writes, judged as if it were there. The API server sends it as it is written, and
-# converts it when it stores it.
+# The problems of the policy that a request writes, as if it had been applied. The API server sends the policy in its
+# own version, and converts it when it stores it.
 _findings := {"invalid": set(), "warnings": {sentence_about(keys.of(obj), sprintf("is not judged: %s", [message]))}} if {
 	obj := reviewed_object
 	not index.excess(obj)
@@ -41,8 +41,8 @@ unread_version := kinds.version_problem(keys.type_of(keys.of(reviewed_object)), 
 
 # METADATA
 # description: |
-#   What acceptance of a policy comes to: `invalid`, its kind's mode with a message, where all of it is; else `warnings` about
-#   its refs that are not accepted.
+#   The result of a policy's acceptance: `invalid`, its kind's mode with a message, if no ref is accepted; otherwise
+#   `warnings` about its rejected refs.
 policy_findings(policy_key) := {"invalid": invalid, "warnings": refused} if {
 	kind := kinds.of_policy(policy_key)
 	verdict := reporting.accepted_condition(policy_key)
@@ -68,7 +68,7 @@ _refusal(policy_key, found) := sentence_about(policy_key, text) if {
 # description: A sentence about a policy.
 sentence_about(policy_key, text) := sprintf("%s %s %s", [keys.parse(policy_key).kind, keys.short(policy_key), text])
 
-# A PolicyKind that makes no sense changes nothing, and says so in its status; here it is told at once.
+# An invalid PolicyKind has no effect. Its status reports that; the warning reports it immediately.
 warnings contains sprintf("PolicyKind %s is not active: %s", [reviewed_object.metadata.name, verdict.message]) if {
 	verdict := _kind_verdict
 	verdict.status == "False"

@@ -1,22 +1,22 @@
 # METADATA
 # title: Admission
 # description: |
-#   What is said of a request to the API server (`input` is its AdmissionRequest): messages that deny it and warnings. One
-#   file for each that has something to say.
+#   The decision on a request to the API server (`input` is its AdmissionRequest): messages that deny it, and warnings.
+#   There is one file for each subject.
 package bridge.admission
 
 import data.bridge.constraints
 import data.bridge.constraints.dispatch
 
 # METADATA
-# description: What Constraints deny the request for, each with the name of its Constraint in front.
+# description: The violations for which Constraints deny the request, each with the name of its Constraint.
 denied contains message if some ["deny", message] in _judged
 
 # METADATA
-# description: What Constraints warn about.
+# description: The violations about which Constraints warn.
 warnings contains message if some ["warn", message] in _judged
 
-# A Constraint itself: one that makes no sense is not let in, one whose policy is not loaded is told of.
+# An invalid Constraint is denied; one whose policy is not loaded causes a warning.
 denied contains message if {
 	_writes_constraint
 	some message in constraints.problems(object.get(input.object, "spec", null))
@@ -42,7 +42,7 @@ _group := input.kind.group if input.kind.group != ""
 
 _group := "core" if input.kind.group == ""
 
-# Each message with what is done about it. A dryrun is for the audit alone.
+# Each message with its action. dryrun concerns the audit only.
 _judged contains [action, sprintf("[%s] %s", [name, message])] if {
 	some name in _matching
 	some [action, message] in _messages[name]
@@ -69,7 +69,7 @@ _violations(name) := {[message, {}]} if {
 	answer := dispatch.violations[policy] with input as {"parameters": done.parameters, "review": input}
 }
 
-# The Constraints that match the object as it was or as it is to be, so that no change of labels leads past one.
+# The Constraints that match the old or the new object, so a change of labels evades none.
 _matching contains name if {
 	_judges
 	some name, spec in constraints.active_constraints
@@ -84,13 +84,14 @@ _fits_scale(match) if is_about_scale(match)
 
 _match(_, match, it) if constraints.matches(match, it)
 
-# While the labels of its namespace are not known, every selector of them may match.
+# While the labels of its namespace are unknown, every namespaceSelector may match.
 _match(name, match, it) if {
 	constraints.unknown_namespace(name, it)
 	constraints.matches(object.remove(match, ["namespaceSelector"]), it)
 }
 
-# Deletions are not judged: what violates a Constraint must be able to go. Nor are statuses, which controllers report.
+# Constraints do not apply to deletions, because users must be able to delete violating objects, nor to statuses, which
+# controllers write.
 _judges if {
 	input.operation in {"CREATE", "UPDATE"}
 	object.get(input, "subResource", "") != "status"
@@ -99,7 +100,7 @@ _judges if {
 	not _leaving
 }
 
-# An object that is being deleted goes when the last finalizer is taken away, which changes its metadata alone.
+# An object that is being deleted disappears when its last finalizer is removed, which changes only its metadata.
 _leaving if {
 	input.operation == "UPDATE"
 	input.object.metadata.deletionTimestamp
@@ -113,7 +114,7 @@ _subjects contains constraints.subject(input.oldObject) if {
 	is_object(input.oldObject)
 }
 
-# What parameters are selected by: the object as it is to be.
+# The new object selects the parameters.
 _reviewed := constraints.subject(object.union(input.object, {"metadata": {"namespace": namespace}})) if {
 	namespace := object.get(input, "namespace", "")
 	namespace != ""

@@ -3,11 +3,11 @@ package bridge.admission
 import data.bridge.lib.keys
 
 # METADATA
-# description: How many sentences of one form are told of one policy.
+# description: The maximum number of sentences of one form about one policy.
 sentence_bound := 3
 
 # METADATA
-# description: What a policy's effects after a change are, beside those before, as sentences.
+# description: The differences between a policy's effects before and after a change, as sentences.
 effect_sentences(after, before) := {sentence_about(after.policy, text) |
 	some text in array.concat(after.empty, _some_of([sentence |
 		some sentence in array.concat(
@@ -19,7 +19,7 @@ effect_sentences(after, before) := {sentence_about(after.policy, text) |
 
 _some_of(sentences) := array.slice(sentences, 0, 4 * sentence_bound)
 
-# Where all its paths at an object have one outcome, by whom.
+# The objects where all its paths have one outcome, by the overriding policy.
 _loss_texts(after, outcome) := array.slice(
 	[sprintf("is %s by %s on %s", [_verbs_of_loss[outcome], by, number]) |
 		some deciders in sort({deciders | some reached in after.outcomes; deciders := _deciders(reached, outcome)})
@@ -44,7 +44,7 @@ _deciders(reached, "PartiallyProgrammed") := sort(by) if {
 	by := {name | some outcome in reached; outcome[0] != "Programmed"; some name in outcome[1]}
 }
 
-# Where it holds and did not before, by namespace.
+# The objects where it has an effect that it did not have before, by namespace.
 _gain_texts(after, before) := array.concat(
 	[sprintf("becomes effective on %s%s", [_count(objects, after), where]) |
 		some namespace in array.slice(namespaces, 0, sentence_bound)
@@ -69,7 +69,7 @@ _of_namespace("") := ""
 
 _of_namespace(namespace) := sprintf(" of namespace %s", [namespace]) if namespace != ""
 
-# Which others it overrides and did not before.
+# The policies that it overrides and did not override before.
 _overrides(after, before) := array.slice(
 	[sprintf("overrides %s on %s", [keys.short(other), _count(objects, after)]) |
 		some other, overridden in after.overridden

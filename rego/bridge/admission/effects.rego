@@ -8,11 +8,11 @@ import data.bridge.scopes
 import data.bridge.status as reporting
 
 # METADATA
-# description: How many objects below each target of a policy are looked at, so that a request waits for so many and no more.
+# description: The maximum number of examined objects below each target of a policy, which limits the time of a request.
 sample_bound := 100
 
 # METADATA
-# description: What the reviewed policy would change, as sentences.
+# description: The effects of the reviewed policy, as sentences.
 effects := effect_sentences(after, before) if {
 	obj := reviewed_object
 	key := keys.of(obj)
@@ -27,9 +27,10 @@ _before(policy_key) := found if {
 
 # METADATA
 # description: |
-#   What becomes of a policy where it acts, `{policy, whole, empty, outcomes, overridden}`: `outcomes` has the outcomes and who
-#   decides them by object, `overridden` the objects where it overrides another policy, by that one. Where `whole` is false
-#   there are more objects than these; `empty` says that there is nothing that the policy reaches.
+#   The outcomes of a policy at its effective targets, `{policy, whole, empty, outcomes, overridden}`. `outcomes` has
+#   the outcomes and the deciding policies by object, `overridden` the objects where it overrides another policy, by
+#   that policy. `whole` is false if there are more objects than these; `empty` is true if the policy has no effective
+#   target.
 sample_effects(policy_key) := {
 	"policy": policy_key,
 	"whole": whole,
@@ -65,14 +66,14 @@ sample_effects(policy_key) := {
 	]
 }
 
-# As many of the targets as a query has time for, whatever leads to them.
+# As many of the targets as a query can compute in time, by their number of paths.
 _within_paths_bound(targets) := targets if {
 	sum(_path_counts(targets)) <= hierarchy.paths_bound
 } else := array.slice(targets, 0, max([1, floor(hierarchy.paths_bound / max(_path_counts(targets)))]))
 
 _path_counts(targets) := [hierarchy.path_count(keys.whole(target)) | some target in targets]
 
-# A row names who decides by `<namespace>/<name>` with what decided after it.
+# A row names the overriding policy as `<namespace>/<name>`, followed by the reason.
 _loses_to(outcome, policy, winner) if {
 	outcome.policy == policy
 	outcome.outcome in {"Overridden", "PartiallyProgrammed"}

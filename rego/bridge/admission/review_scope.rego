@@ -6,8 +6,8 @@ import data.bridge.lib.keys
 
 # METADATA
 # description: |
-#   What `denied` and `warnings` can be about: objects of these `types`, or where `any` is true of any type. Of others they
-#   are empty, so that nobody needs to ask. Only objects of the types in `depends_on` change this.
+#   The types that `denied` and `warnings` can concern: `types`, or any type if `any` is true. For other types they are
+#   empty, so clients need not query them. Only changes of objects of the types in `depends_on` change this result.
 review_scope := {
 	"any": count(_open) > 0,
 	"types": sort((({constraints.type, kinds.policykind_type} | kinds.names) | _constrained)),
@@ -21,7 +21,7 @@ _constrained := {concat("/", [keys.group_name(group), kind]) |
 	some kind in entry.kinds
 }
 
-# Constraints that do not name both groups and kinds match what nobody can list.
+# Constraints that do not name both groups and kinds match types that cannot be listed.
 _open contains name if {
 	some name, spec in constraints.active_constraints
 	object.get(spec, ["match", "kinds"], []) == []

@@ -4,8 +4,8 @@ import data.bridge.lib.keys
 
 # METADATA
 # description: |
-#   The object that a request writes, with the name and namespace that it will have; undefined where it deletes one, writes a
-#   subresource, or leaves the spec as it is, for then nothing is decided anew.
+#   The object that a request writes, with its future name and namespace. Undefined if the request deletes an object,
+#   writes a subresource, or leaves the spec unchanged, because then no decision changes.
 reviewed_object := named if {
 	input.operation in {"CREATE", "UPDATE"}
 	object.get(input, "subResource", "") == ""
@@ -21,7 +21,7 @@ _spec_stays if {
 	object.get(input.object, "spec", null) == object.get(input.oldObject, "spec", null)
 }
 
-# The API server makes a name from generateName after it has asked.
+# The API server generates a name from generateName after admission.
 _name := {"name": concat("", [input.object.metadata.generateName, "?"])} if {
 	not input.object.metadata.name
 } else := {}

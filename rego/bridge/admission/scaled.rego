@@ -6,8 +6,8 @@ import data.bridge.lookup
 
 # METADATA
 # description: |
-#   The update that a request for the subresource `scale` comes to: the scaled object as it is held, with the new number of
-#   replicas. Undefined for other requests, and where the object is not held.
+#   The update for a request to the subresource `scale`: the stored scaled object with the new number of replicas.
+#   Undefined for other requests, and if the object is not stored.
 scale_update := object.union(
 	object.remove(input, ["kind", "object", "oldObject"]),
 	{
@@ -52,7 +52,7 @@ _scalable := {
 
 # METADATA
 # description: |
-#   A match is about a Scale itself. It has none of its object's labels and fields, so only one that names the kind is.
+#   A match selects Scale objects. A Scale has none of its object's labels and fields, so the match must name the kind.
 is_about_scale(match) if {
 	some entry in match.kinds
 	"Scale" in entry.kinds

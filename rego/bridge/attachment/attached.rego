@@ -33,8 +33,8 @@ _accepted_at(policy, node) if {
 
 # METADATA
 # description: |
-#   The refs of a kind's policies to a node, whatever the verdict on them, as [policy, ref]. One that names an object and
-#   selects it refers to it once.
+#   The refs of a kind's policies to a node, whatever their verdicts, as [policy, ref]. A policy that both names and
+#   selects an object refers to it once.
 refs_to(policy_kind, node) := {[policy, ref] |
 	some policy in _naming_node(policy_kind, node)
 	takes_part(policy)
@@ -52,8 +52,8 @@ refs_to(policy_kind, node) := {[policy, ref] |
 
 # METADATA
 # description: |
-#   The node that a policy kind means by a key: the canonical one, or the frontend where it means frontends (semantics
-#   K4). Undefined where there is none.
+#   The node that a policy kind means by a key: the canonical one, or the frontend if the kind targets frontends
+#   (semantics K4). Undefined if there is none.
 place(policy_kind, key) := hierarchy.canonical_key(key) if {
 	not contains(key, "@")
 	not kinds.frontend_role(policy_kind, keys.parse(key).type)
@@ -62,7 +62,8 @@ place(policy_kind, key) := hierarchy.canonical_key(key) if {
 }
 
 # METADATA
-# description: The nodes that a policy is attached to by its accepted refs; none while it is being deleted (semantics T5).
+# description: |
+#   The nodes that a policy is attached to by its accepted refs; none while it is being deleted (semantics T5).
 targets(policy_key) := {place(keys.parse(policy_key).type, ref.key) |
 	takes_part(policy_key)
 	some ref in policies.declared_refs(policy_key)
@@ -70,10 +71,10 @@ targets(policy_key) := {place(keys.parse(policy_key).type, ref.key) |
 }
 
 # METADATA
-# description: A policy with a deletionTimestamp takes no part (semantics T5).
+# description: A policy with a deletionTimestamp has no effect (semantics T5).
 takes_part(policy_key) if not policies.fact(policy_key, "deleting")
 
-# A Service port has two spellings, its name and its number (semantics K2).
+# A Service port has two forms, its name and its number (semantics K2).
 _naming_node(policy_kind, node) := index.policies_naming(policy_kind, node) if {
 	not contains(node, "@")
 	not hierarchy.is_port(node)

@@ -6,8 +6,9 @@ import data.bridge.kinds
 
 # METADATA
 # description: |
-#   The policies of a kind that are attached to a node by refs with a className alone, with these classes: such an attachment
-#   counts only on paths through a GatewayClass of that name (the first form of GEP-713, PolicyTargetReference; semantics T1).
+#   The policies of a kind that are attached to a node only by refs with a className, with these classes. Such an
+#   attachment counts only on paths through a GatewayClass of that name (the first version of GEP-713,
+#   PolicyTargetReference; semantics T1).
 limits(policy_kind, node) := {policy: classes |
 	some [policy, class_ref] in refs_to(policy_kind, node)
 	class_ref.class

@@ -6,16 +6,16 @@ import data.bridge.policy as policies
 
 # METADATA
 # description: |
-#   Under `sameLevel: Conflict` one target, with its section, belongs to the oldest policy; a younger one's ref to it
-#   is Conflicted (GEP-713, "Merge strategy: None"; semantics F5). Under ConflictOnOverlap only where the younger one sets
-#   what an older one sets there. Undefined where there is no conflict.
+#   The conflict of a ref. Under `sameLevel: Conflict` only the oldest policy of a target and section is accepted; a
+#   younger policy's ref is Conflicted (GEP-713, "Merge strategy: None"; semantics F5). Under ConflictOnOverlap this
+#   applies only if the younger policy sets a field that an older one sets. Undefined without a conflict.
 conflict(policy_key, ref) := {"reason": "Conflicted", "message": message} if {
 	holders := _in_the_way(policy_key, ref)
 	message := sprintf("%s belongs to %s", [policies.describe(ref), _winner(_way_to_compare(policy_key, ref), holders, policy_key)])
 }
 
 # METADATA
-# description: The policy that a ref conflicts with, of several the oldest; undefined where there is no conflict.
+# description: The policy that a ref conflicts with, the oldest if there are several; undefined without a conflict.
 conflict_winner(policy_key, ref) := [holder |
 	some holder in _in_the_way(policy_key, ref)
 	_overlaps_with(_way_to_compare(policy_key, ref), holder, policy_key)
@@ -35,7 +35,7 @@ _overlaps_with("NotCompared", _, _)
 
 _overlaps_with("ConflictOnOverlap", holder, policy_key) if is_string(overlap(holder, policy_key))
 
-# Those that hold what a ref names, the oldest first; undefined where the policy is one of them.
+# The policies that have the target of a ref, the oldest first; undefined if the policy is one of them.
 _in_the_way(policy_key, ref) := [holder | some holder in contenders; holder in holders] if {
 	policy_kind := keys.parse(policy_key).type
 	kinds.get(policy_kind).sameLevel in {"Conflict", "ConflictOnOverlap"}
@@ -45,14 +45,14 @@ _in_the_way(policy_key, ref) := [holder | some holder in contenders; holder in h
 	policy_key in contenders
 }
 
-# The policies with which a policy contends for what a ref names, itself among them.
+# The policies that contend for the target of a ref, including the policy itself.
 _contenders_for(policy_key, ref) := _contenders(policy_kind, node, _requests_from(policy_key, node)) if {
 	policy_kind := keys.parse(policy_key).type
 	node := place(policy_kind, ref.key)
 }
 
-# The policies of a kind that would be accepted at a node if they were alone there, the oldest first. `source`: those that
-# count for the same requests.
+# The policies of a kind that would be accepted at a node if they were alone there, the oldest first. `source`: those
+# that count for the same requests.
 _contenders(policy_kind, node, source) := [policy |
 	some [_, _, policy] in sort({policies.fact(policy, "order") |
 		some [policy, ref] in refs_to(policy_kind, node)
@@ -79,7 +79,7 @@ _holders("ConflictOnOverlap", contenders) := disjoint_policies(contenders) if {
 	policies.leaves_within_bound(contenders)
 }
 
-# So large policies are not compared: the oldest ones that are within the bound whatever their size hold the target.
+# Large policies are not compared: the oldest ones within the bound have the target.
 _holders("ConflictOnOverlap", contenders) := disjoint_policies(array.slice(contenders, 0, policies.largest_policies)) if {
 	not policies.leaves_within_bound(contenders)
 }

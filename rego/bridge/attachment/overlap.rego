@@ -4,8 +4,8 @@ import data.bridge.lib.recursion
 
 # METADATA
 # description: |
-#   The first pointer at which the specs proper of two policies overlap, whatever the values: a leaf of one is, or contains,
-#   a leaf of the other (semantics F5). Undefined where they are disjoint.
+#   The first pointer at which the specs proper of two policies overlap, whatever the values: a leaf of one is, or
+#   contains, a leaf of the other (semantics F5). Undefined if they are disjoint.
 overlap(policy, other) := sort(common)[0] if {
 	common := _overlaps(_taken_with(_nothing_taken, policy), other)
 	count(common) > 0
@@ -21,7 +21,7 @@ _taken_with(taken, policy) := {
 
 _overlaps(taken, policy) := (taken.leaves & _containers(policy)) | (taken.containers & data.bridge.policy.pointers(policy))
 
-# The leaves of a policy's spec and all that contains them, up to the whole spec (``).
+# The leaves of a policy's spec and everything that contains them, up to the whole spec (``).
 _containers(policy) := {container |
 	some pointer in data.bridge.policy.pointers(policy)
 	parts := split(pointer, "/")
@@ -30,13 +30,15 @@ _containers(policy) := {container |
 }
 
 # METADATA
-# description: How many policies may contend for one target; as many as a stack may hold. Younger ones do not get it.
+# description: |
+#   The maximum number of policies that may contend for one target, the same as for a stack. Younger policies are
+#   rejected.
 contender_bound := recursion.item_bound
 
 # METADATA
 # description: |
-#   Of policies, the oldest first, those that overlap with no older one among these. One that lost takes no part in
-#   later comparisons (semantics F5). A fold as `bridge.lib.recursion` has it.
+#   Those of the policies, ordered from the oldest, that do not overlap with an older one of the result. A policy that
+#   loses takes no part in later comparisons (semantics F5). A fold as in `bridge.lib.recursion`.
 disjoint_policies(policies) := _taken_512(_nothing_taken, policies).policies
 
 _taken_512(taken, policies) := _taken_64(taken, policies) if count(policies) <= 64

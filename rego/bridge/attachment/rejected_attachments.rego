@@ -8,10 +8,10 @@ import data.bridge.policy as policies
 
 # METADATA
 # description: |
-#   The attachments of a kind's policies that do not count for an effective target, though they name a node of one of the
-#   paths to it: `{policy, target, reason, message}`, with the verdict's reason, or Deleting for a policy that takes no
-#   part, OtherClass for a ref whose className keeps it off one of the paths, or OtherController where the kind's
-#   `controllers` do (semantics T1 to T6, P8). What `explain` adds to an effective policy.
+#   The attachments of a kind's policies that do not count for an effective target, although they name a node of one of
+#   its paths: `{policy, target, reason, message}`. The reason is that of the verdict, Deleting for a policy that is
+#   being deleted, OtherClass for a ref whose className excludes it from one of the paths, or OtherController if the
+#   kind's `controllers` do (semantics T1 to T6, P8). `explain` adds these to an effective policy.
 rejections(policy_kind, node) := {rejection |
 	paths := hierarchy.all_kind_paths(policy_kind, node)
 	some object_key in _objects_on(paths)
@@ -30,7 +30,7 @@ rejections(policy_kind, node) := {rejection |
 
 _objects_on(paths) := {keys.parse(node).object | some path in paths; some node in path}
 
-# A ref to another section of the object says nothing here; one to a section that does not exist might have been meant.
+# A ref to another section of the object does not concern this target; one to a missing section may.
 _concerns(policy_kind, ref, paths) if {
 	some path in paths
 	place(policy_kind, ref.key) in path

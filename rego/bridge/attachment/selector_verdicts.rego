@@ -7,8 +7,8 @@ import data.bridge.policy
 
 # METADATA
 # description: |
-#   The verdicts on a policy's selectors, one for each object that no ref and no selector before it names (semantics T4);
-#   a selector that selects nothing, or cannot, has one of its own.
+#   The verdicts on a policy's selectors, one for each object that no ref and no earlier selector names (semantics T4).
+#   A selector that selects nothing, or is invalid, has its own verdict.
 selector_verdicts(policy_key) := [found |
 	all_selectors := index.target_selectors(lookup.get(policy_key))
 	some position, selector in all_selectors

@@ -1,8 +1,8 @@
 # METADATA
 # title: Attachment
 # description: |
-#   Which policies are attached to which nodes. A declared target is what a ref names (GEP-713, "The targetRefs
-#   stanza"); whether a ref is accepted is decided per ref (semantics T1 to T5).
+#   The attachment of policies to nodes. A ref names a declared target (GEP-713, "The targetRefs stanza"); each ref is
+#   accepted or rejected independently (semantics T1 to T5).
 package bridge.attachment
 
 import data.bridge.index
@@ -12,8 +12,8 @@ import data.bridge.policy as policies
 
 # METADATA
 # description: |
-#   The policies of a kind that select an object, or of all kinds. The cost is that of the selectors for such objects in
-#   their namespace, and nothing where there are none.
+#   The policies of a kind, or of all kinds, that select an object. The cost is that of the selectors for such objects
+#   in their namespace.
 policies_selecting(object_key) := {policy |
 	parts := keys.parse(object_key)
 	labels := policies.labels_of(parts.type, parts.name, object.get(lookup.get(object_key).metadata, "labels", {}))
@@ -27,6 +27,6 @@ policies_targeting(object_key) := index.policies_targeting(object_key) | policie
 
 # METADATA
 # description: |
-#   Those of them that may name the object. Policies of other namespaces that may not are left out: their authors can name any
-#   object, as often as they like, and must not make a change of it expensive.
+#   Those of them that may target the object. Policies of other namespaces without permission are omitted: their authors
+#   can name any object any number of times, and must not make its changes expensive.
 permitted_policies_targeting(object_key) := {policy | some policy in policies_targeting(object_key); is_permitted(policy, object_key)}

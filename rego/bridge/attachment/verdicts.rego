@@ -8,8 +8,9 @@ import data.bridge.policy
 
 # METADATA
 # description: |
-#   The verdict on each ref of a policy, in its order: `{ref, reason, message}`, reason Accepted, Invalid, TargetNotFound or
-#   Conflicted (GEP-713, "Status conditions"; semantics T2 to T4). Where no object can be named, the ref is the policy itself.
+#   The verdict on each ref of a policy, in order: `{ref, reason, message}`, reason Accepted, Invalid, TargetNotFound or
+#   Conflicted (GEP-713, "Status conditions"; semantics T2 to T4). If a ref names no object, the policy itself is the
+#   ref.
 verdicts(policy_key) := [invalid_verdict(policy_key, message)] if {
 	message := policy.excess(policy_key)
 } else := found if {
@@ -28,7 +29,7 @@ _verdict_on(policy_key, namespace, written_ref) := object.union({"ref": ref}, ve
 invalid_verdict(policy_key, message) := {"ref": policy.object_ref(policy_key), "reason": "Invalid", "message": message}
 
 # METADATA
-# description: The verdict on one ref, after the other policies on its target were heard.
+# description: The verdict on one ref, including conflicts with other policies of its target.
 verdict(policy_key, ref) := own if {
 	own := own_verdict(policy_key, ref)
 	own.reason != "Accepted"
@@ -37,7 +38,7 @@ verdict(policy_key, ref) := own if {
 } else := {"reason": "Accepted", "message": "Policy has been accepted"}
 
 # METADATA
-# description: The verdict on one ref by what the policy and the target say, without the other policies.
+# description: The verdict on one ref by the policy and the target only, without other policies.
 own_verdict(policy_key, ref) := {"reason": "Invalid", "message": message} if {
 	message := policy_problem(policy_key)
 } else := {"reason": "Invalid", "message": message} if {
@@ -48,7 +49,7 @@ own_verdict(policy_key, ref) := {"reason": "Invalid", "message": message} if {
 	message := _protocol_problem(policy_key, ref)
 } else := {"reason": "Accepted", "message": ""}
 
-# No port that a ref names is for a protocol that the kind acts on (GEP-1897: TLS to a port that is for UDP alone).
+# No port that a ref names has a protocol on which the kind acts (GEP-1897: TLS to a port that is for UDP only).
 _protocol_problem(policy_key, ref) := sprintf("%s acts on ports for %s, and %s is for %s alone", [
 	keys.parse(policy_key).kind,
 	concat(" and ", protocols),
@@ -74,7 +75,7 @@ _not_found(policy_key, ref) := sprintf("Target %s is not found, or no ReferenceG
 _group_hint(policy_key, ref) := policy.group_hint(keys.type_of(policy_key), keys.type_of(ref.object))
 
 # METADATA
-# description: Why a policy is Invalid as a whole; undefined where it is not.
+# description: The reason why a policy is Invalid as a whole; undefined if it is valid.
 policy_problem(policy_key) := policy.fact(policy_key, "invalid")
 
 _reachable(policy_key, ref) if {
@@ -89,14 +90,14 @@ _section_exists(ref) if hierarchy.canonical_key(ref.key)
 
 # METADATA
 # description: |
-#   A policy may name an object as a target: one of its own namespace, or where a ReferenceGrant lets it. One that may not has the
-#   same verdict whatever becomes of the object (semantics T2).
+#   A policy may target an object: one of its own namespace, or if a ReferenceGrant allows it. A ref without permission
+#   has the same verdict whether the object exists or not (semantics T2).
 is_permitted(policy_key, object_key) if {
 	keys.namespace(object_key) in {"", keys.namespace(policy_key)}
 } else if {
 	keys.namespace(policy_key) == ""
 } else if {
-	# What counts only for a policy's own namespace needs nobody's leave (semantics P6).
+	# A policy that counts only for its own namespace needs no permission (semantics P6).
 	kinds.is_consumer_kind(keys.type_of(policy_key))
 } else if {
 	hierarchy.is_granted(policy_key, object_key)

@@ -5,7 +5,7 @@ import data.bridge.lookup
 
 # METADATA
 # description: |
-#   A match selects a subject: every field that it has holds. An absent or empty one matches everything.
+#   A match selects a subject: all its fields match. An absent or empty match selects everything.
 matches(match, it) if {
 	_kind_matches(object.get(match, "kinds", []), it.group, it.kind)
 	_scope_matches(object.get(match, "scope", "*"), it.scope)
@@ -43,7 +43,7 @@ _scope_matches(scope, scope) if scope != "*"
 
 _namespace_matches([], _)
 
-# What is in no namespace cannot be in another one than these.
+# A cluster-scoped subject is in none of the other namespaces.
 _namespace_matches(patterns, "") if count(patterns) > 0
 
 _namespace_matches(patterns, namespace) if {
@@ -76,7 +76,7 @@ _namespace_selected(selector, it) if {
 	labels.selects(selector, lookup.namespace_labels(it.namespace))
 }
 
-# A name as it is, or with a * before it, behind it, or both.
+# A name, with an optional * before it, after it, or both.
 _globbed("", _)
 
 _globbed(pattern, pattern) if pattern != ""

@@ -1,7 +1,7 @@
 package bridge.constraints
 
 # METADATA
-# description: All that is wrong with a match at a place of a Constraint.
+# description: All problems of a match at a place of a Constraint.
 match_problems(place, match) := [sprintf("%s must be an object", [place])] if not is_object(match)
 
 match_problems(place, match) := array.flatten([
@@ -63,7 +63,7 @@ _is_glob(pattern) if {
 	not contains(trim_prefix(trim_suffix(pattern, "*"), "*"), "*")
 }
 
-# One without either field would select everything, and is more likely labels that stand one level too high.
+# A selector without either field would select everything; usually its labels are one level too high.
 _selector_problem(selector) := "must be an object of matchLabels and matchExpressions, and have one of them" if {
 	not _is_selector(selector)
 } else := "matchLabels must be an object of labels, text by text" if {
@@ -93,7 +93,7 @@ _are_expressions(expressions) if {
 	}
 }
 
-# As the API server judges them: values where they are compared with, none where they are not.
+# The API server's validation: values for operators that compare, none for the others.
 _is_operation(expression) if {
 	expression.operator in {"Exists", "DoesNotExist"}
 	count(object.get(expression, "values", [])) == 0

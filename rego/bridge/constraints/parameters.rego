@@ -2,8 +2,8 @@ package bridge.constraints
 
 # METADATA
 # description: |
-#   Parameters laid one over another, the first beneath: maps merge, a list appends what the one beneath it lacks, anything
-#   else replaces what is beneath it.
+#   Layered parameters, the lowest first: maps merge, a list appends its items that the list below lacks, any other
+#   value replaces the one below.
 merge_parameters(layers) := json.patch(whole, [{"op": "replace", "path": path, "value": value} |
 	some path in _list_paths(layers)
 	is_array(object.get(whole, path, null))
@@ -12,7 +12,7 @@ merge_parameters(layers) := json.patch(whole, [{"op": "replace", "path": path, "
 	whole := object.union_n(layers)
 }
 
-# Where a layer over the first has a list. What stands within lists is a value as any other.
+# The paths of lists in the layers above the first. Lists within lists are ordinary values.
 _list_paths(layers) := {path |
 	some place, layer in layers
 	place > 0
@@ -23,7 +23,7 @@ _list_paths(layers) := {path |
 	}
 }
 
-# The lists at a path, up from the last layer that has anything else there, or in place of a map above it.
+# The lists at a path, above the last layer that has another value there, or instead of a map above it.
 _lists(layers, path) := [list |
 	some place, layer in layers
 	place > _last(_replacing(layers, path))
@@ -47,7 +47,7 @@ _absent := "\u0000"
 
 _last(places) := max(places | {-1})
 
-# The first as it is, and of each further one what does not stand before it.
+# The first list, followed by the new items of each further list.
 _appended(lists) := array.concat(lists[0], [item |
 	further := [item | some place, list in lists; place > 0; some item in list]
 	some place, item in further

@@ -2,8 +2,8 @@ package bridge.constraints
 
 # METADATA
 # description: |
-#   All that is wrong with the spec of a Constraint, in a stable order. An API server refuses most of it by the CRD's schema;
-#   a folder of manifests has nobody else to tell.
+#   All problems of a Constraint's spec, in a stable order. An API server rejects most of them by the CRD's schema; for
+#   a folder of manifests this is the only check.
 problems(spec) := ["spec is no object"] if not is_object(spec)
 
 problems(spec) := array.concat(_field_problems(spec), _selection_problems(spec)) if is_object(spec)
@@ -26,7 +26,7 @@ _values := {
 	"onParameterSelectionNoMatch": ["proceed", "allow", "warn", "deny"],
 }
 
-# A package as Rego declares it.
+# A package name in Rego syntax.
 _package := `^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*|\["[^"\\]+"\])*$`
 
 _field_problems(spec) := array.flatten([

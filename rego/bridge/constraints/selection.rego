@@ -2,8 +2,8 @@ package bridge.constraints
 
 # METADATA
 # description: |
-#   The parameters for a subject that the Constraint matches: `{parameters}`, or `{unselected}` where none of its
-#   parameterSelection matches and that has a meaning of its own: allow, warn or deny.
+#   The parameters for a subject that the Constraint matches: `{parameters}`, or `{unselected}` if no entry of
+#   parameterSelection matches and that has its own effect: allow, warn or deny.
 selection(spec, it) := {"parameters": _parameters(spec, chosen)} if {
 	chosen := _chosen(spec, it)
 	count(chosen) > 0
@@ -12,7 +12,7 @@ selection(spec, it) := {"parameters": _parameters(spec, chosen)} if {
 } else := {"unselected": no_match(spec)}
 
 # METADATA
-# description: What is done where no parameterSelection matches.
+# description: The action if no entry of parameterSelection matches.
 no_match(spec) := object.get(spec, "onParameterSelectionNoMatch", "proceed")
 
 _parameters(spec, chosen) := merge_parameters(array.concat(

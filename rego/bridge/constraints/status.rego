@@ -7,8 +7,9 @@ import data.bridge.status as reporting
 
 # METADATA
 # description: |
-#   The condition Accepted of a Constraint: whether it makes sense and its policy is loaded. `replicated` are the types that
-#   are there to be audited, null for all; of those that it names and that are not, the message tells.
+#   The condition Accepted of a Constraint: whether it is valid and its policy is loaded. `replicated` are the types
+#   that the audit covers, null for all; the message lists the types that the Constraint names and the audit does not
+#   cover.
 accepted(name, replicated) := reporting.with_generation(concat("/", [type, "-", name]), object.union(
 	{"type": "Accepted"},
 	_accepted(name, replicated),
@@ -35,7 +36,7 @@ _accepted(name, replicated) := {"status": "True", "reason": "Accepted", "message
 }
 
 # METADATA
-# description: What there is to say of a policy that is not loaded, by what is done about violations.
+# description: The message for a policy that is not loaded, by the action for violations.
 policy_missing(policy, done) := sprintf("policy %s is not loaded, or has no rule violation: until it is, %s", [policy, _meanwhile[done]])
 
 _meanwhile := {
@@ -60,7 +61,7 @@ _not_replicated(name, replicated) := {concat("/", [keys.group_name(group), kind]
 }
 
 # METADATA
-# description: A row of violations as a Constraint's status has it.
+# description: A row of violations in the form of a Constraint's status.
 status_entry(violation) := {
 	"group": api_group(parts.group),
 	"kind": parts.kind,
@@ -74,8 +75,8 @@ status_entry(violation) := {
 
 # METADATA
 # description: |
-#   What there is to tell of a Constraint; `unaudited` are the types that it names and that are not replicated. With its
-#   violations where they have been counted: `counted` is `{total, first}`, their number and the first rows, or null.
+#   The report on a Constraint; `unaudited` are the types that it names and that are not replicated. It includes
+#   violations if they were counted: `counted` is `{total, first}`, their number and the first rows, or null.
 report(name, replicated, counted) := object.union(
 	{
 		"constraint": name,
@@ -91,7 +92,7 @@ report(name, replicated, counted) := object.union(
 
 _violations_part(_, null) := {}
 
-# One that is not active judges nothing.
+# A Constraint that is not active has no violations.
 _violations_part(name, counted) := {} if {
 	counted != null
 	not active_constraints[name]

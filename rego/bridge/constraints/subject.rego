@@ -5,8 +5,8 @@ import data.bridge.lookup
 
 # METADATA
 # description: |
-#   What a match looks at in an object: `{group, kind, namespace, name, labels, scope}`. A Namespace counts as within itself,
-#   any other cluster-scoped object as within no namespace, as Gatekeeper has it.
+#   The fields of an object that a match reads: `{group, kind, namespace, name, labels, scope}`. As in Gatekeeper, a
+#   Namespace counts as an object in itself, and other cluster-scoped objects are in no namespace.
 subject(obj) := {
 	"group": api_group(keys.group(obj.apiVersion)),
 	"kind": obj.kind,
@@ -17,7 +17,7 @@ subject(obj) := {
 }
 
 # METADATA
-# description: The same of an object that is held, by its key.
+# description: The same for a stored object, by its key.
 subject_of(key) := subject(lookup.get(key))
 
 # METADATA
@@ -28,7 +28,7 @@ is_namespace(it) if {
 }
 
 # METADATA
-# description: A group as Kubernetes writes it, empty for the core one.
+# description: A group in Kubernetes' form, empty for the core group.
 api_group(group) := "" if group == "core"
 
 api_group(group) := group if group != "core"
@@ -38,7 +38,7 @@ _namespace(obj) := obj.metadata.name if {
 	obj.apiVersion == "v1"
 } else := object.get(obj.metadata, "namespace", "")
 
-# One that the API server is yet to name has the beginning of its name.
+# For an object without a name yet, the prefix of its name.
 _name(metadata) := name if {
 	name := metadata.name
 	name != ""

@@ -5,8 +5,8 @@ import data.bridge.lookup
 
 # METADATA
 # description: |
-#   What is to be done about a subject that a Constraint matches, with parameters for `it`: `{policy, parameters}`, which the
-#   policy is asked with; `{violation}` or `{warning}`, a message without asking; undefined where nothing is to be done.
+#   The next step for a subject that the Constraint matches, with parameters for `it`: `{policy, parameters}` to
+#   evaluate the policy; `{violation}` or `{warning}`, a message without evaluation; undefined if nothing applies.
 step(name, it) := {"violation": sprintf("policy %s is not loaded", [spec.policy])} if {
 	spec := active_constraints[name]
 	not is_loaded(spec.policy)
@@ -21,8 +21,8 @@ _result_fields := {"deny": "violation", "warn": "warning"}
 
 # METADATA
 # description: |
-#   What is said where a policy has answered, as [message, details]: each violation of Gatekeeper's form, `{msg, details?}`.
-#   An answer of another form is violations_of as a violation too, for it was meant as one.
+#   The violations of a policy's result, as [message, details]: each violation in Gatekeeper's form, `{msg, details?}`.
+#   A result of another form counts as a violation too.
 violations_of(policy, answer) := {[message, details] |
 	some violation in answer
 	[message, details] := _violation(policy, violation)
@@ -40,12 +40,11 @@ _violation(policy, violation) := [violation.msg, object.get(violation, "details"
 
 # METADATA
 # description: |
-#   Objects that no Constraint judges: those of the bridge itself, which must stay mendable whatever a Constraint says.
+#   Types that no Constraint evaluates: those of the bridge itself, which users must always be able to fix.
 is_exempt(type) if startswith(type, "policybridge.io/")
 
 # METADATA
-# description: |
-#   The namespace of a subject is not held yet, and the Constraint goes by labels of namespaces.
+# description: The namespace of a subject is not stored yet, and the Constraint has a namespaceSelector.
 unknown_namespace(name, it) if {
 	it.namespace != ""
 	not is_namespace(it)
@@ -54,7 +53,7 @@ unknown_namespace(name, it) if {
 }
 
 # METADATA
-# description: A Constraint goes by labels of namespaces.
+# description: A Constraint has a namespaceSelector.
 selects_by_namespace(name) if {
 	some match in _matches_of(active_constraints[name])
 	object.get(match, "namespaceSelector", {}) != {}

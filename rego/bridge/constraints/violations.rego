@@ -6,8 +6,8 @@ import data.bridge.lookup
 
 # METADATA
 # description: |
-#   What `names` of Constraints say of the held objects `object_keys`, as rows `{constraint, object, enforcementAction,
-#   message, details}`. `object_keys` null stands for all objects of the kinds that a Constraint names.
+#   The violations of Constraints with these `names` by the stored objects `object_keys`, as rows `{constraint, object,
+#   enforcementAction, message, details}`. `object_keys` null means all objects of the kinds that a Constraint names.
 violations(names, object_keys) := {violation |
 	some name in names
 	spec := active_constraints[name]
@@ -25,7 +25,7 @@ violations(names, object_keys) := {violation |
 }
 
 # METADATA
-# description: The keys of the held objects whose kind a Constraint names; all that are judged at all where it names none.
+# description: The keys of the stored objects whose kind a Constraint names, or of all audited objects if it names none.
 audit_keys(name) := {key |
 	match := object.get(active_constraints[name], "match", {})
 	some object_type in lookup.types
@@ -35,7 +35,7 @@ audit_keys(name) := {key |
 }
 
 # METADATA
-# description: The same, of objects in these namespaces.
+# description: The same, for objects in these namespaces.
 audit_keys_in(name, namespaces) := {key |
 	some key in audit_keys(name)
 	parts := keys.parse(key)
@@ -67,8 +67,8 @@ _violations_by(done, key) := violations_of(done.policy, answer) if {
 
 # METADATA
 # description: |
-#   An object that exists already as Gatekeeper's audit puts it to a policy: with neither operation, user nor old object,
-#   which nobody knows.
+#   The review of a stored object in the form of Gatekeeper's audit: without operation, user and old object, which are
+#   unknown.
 review(key) := {
 	"kind": {"group": api_group(keys.group(obj.apiVersion)), "version": _version(obj.apiVersion), "kind": obj.kind},
 	"name": obj.metadata.name,

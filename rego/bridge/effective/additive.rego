@@ -4,8 +4,8 @@ import data.bridge.policy as policies
 
 # METADATA
 # description: |
-#   What the policies of a stack are together where every one applies (strategy Additive; semantics C4), `{spec, origins}`: the
-#   list of their specs in the order of the kind, then as in the stack, and each item's policy by the item's JSON pointer.
+#   The combined policies of a stack if every one applies (strategy Additive; semantics C4), `{spec, origins}`: the list
+#   of their specs in the order of the kind, then of the stack, and each item's policy by the item's JSON pointer.
 listed_specs(attached) := {
 	"spec": [policies.facts(policy).spec | some policy in in_order],
 	"origins": {sprintf("/%d", [place]): policy | some place, policy in in_order},

@@ -4,8 +4,8 @@ import data.bridge.merge
 
 # METADATA
 # description: |
-#   The order of precedence of joins, also where one of them is Custom: there the two sides are applied, an admin's rule makes one
-#   spec of them, and that is an element of the order like any other (semantics F9). `{error}` where the rule fails.
+#   The order of precedence of joins, including Custom ones. For Custom, both sides are applied, an admin's rule merges
+#   them into one spec, and that is an element of the order like any other (semantics F9). `{error}` if the rule fails.
 precedence(found, ranked) := {"elements": order(found), "seams": seams(found)} if {
 	every join in found {
 		join.place != "Custom"
@@ -47,7 +47,7 @@ _joined_at(acc, found, index) := acc if index >= count(found)
 
 _joined_at(acc, found, index) := _join(acc, found[index]) if index < count(found)
 
-# A fold as `bridge.lib.recursion` has it.
+# A fold as in `bridge.lib.recursion`.
 _joined_512(acc, found) := _joined_64(acc, found) if count(found) <= 64
 
 _joined_512(acc, found) := h if {

@@ -8,16 +8,16 @@ import data.bridge.policy as policies
 
 # METADATA
 # description: |
-#   The effective policy of one kind at one effective target, for each path that has a policy and counts for requests from
-#   a namespace ("": from any, see `stacks`): `{path, spec, origins, policies}`; a stack above the bound, or a path above its
-#   own, gives `{path, error, policies}`.
+#   The effective policy of one kind at one effective target, for each path that has a policy and counts for requests
+#   from a namespace ("": from any, see `stacks`): `{path, spec, origins, policies}`; `{path, error, policies}` if the
+#   stack or the path exceeds its bound.
 policies_of(policy_kind, node, source) := [entry |
 	some [path, attached] in stacks(policy_kind, node, source)
 	entry := entry_of(path, attached)
 ]
 
 # METADATA
-# description: The effective policy of a stack at a path, as `policies_of` has it.
+# description: The effective policy of a stack at a path, in the form of `policies_of`.
 entry_of(path, attached) := object.union({"path": path}, _result(attached)) if {
 	within_bounds(attached, path[0])
 } else := {
@@ -27,7 +27,7 @@ entry_of(path, attached) := object.union({"path": path}, _result(attached)) if {
 }
 
 # METADATA
-# description: How many policies a stack may hold. A longer one is an error for its path, never a silent cut.
+# description: The maximum number of policies of a stack. A longer stack is an error of its path, never a silent cut.
 stack_bound := 512
 
 # METADATA
@@ -39,7 +39,7 @@ within_bounds(attached, root) if {
 }
 
 # METADATA
-# description: How messages say that a stack, or its path, is above its bound.
+# description: The message for a stack, or its path, above its bound.
 bound_message(attached, root) := sprintf("%d policies meet here; at most %d can be merged", [count(attached), stack_bound]) if {
 	root != hierarchy.path_bound_mark
 	count(attached) > stack_bound
@@ -60,8 +60,9 @@ _result(attached) := {"error": result.error, "policies": _stack_entries(attached
 
 # METADATA
 # description: |
-#   The policies of a stack as one, `{spec, origins, side}`, or `{error}`. `side` has items of lists by their keys where the kind has
-#   merge rules, and is absent where policies are listed and not merged. A function of the stack alone, so that OPA merges once for all targets that share it.
+#   The merged policies of a stack, `{spec, origins, side}`, or `{error}`. `side` has items of lists by their keys if
+#   the kind has merge rules, and is absent if policies are listed instead of merged. It is a function of the stack
+#   only, so OPA merges once for all targets that share the stack.
 merged_stack(attached) := {"spec": plain_side.spec, "origins": plain_side.origins, "side": plain_side} if {
 	kinds.traits(kind_of(attached)).plain
 	elements := order(joins(kind_of(attached), attached))

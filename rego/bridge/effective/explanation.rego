@@ -5,16 +5,17 @@ import data.bridge.merge
 
 # METADATA
 # description: |
-#   The effective policies of a target as `policies_of` has them, with the steps by which each spec was made, in their order:
-#   `{established, challenger, strategy, winner, result}`. The sides are named by their policies, the established ones first;
-#   `winner` is Established, Challenger or Both; `result` is the spec after the step, with the nulls that still remove fields
-#   (GEP-713, "Abstract process for calculating effective policies"; semantics F3). One policy alone takes no step.
+#   The effective policies of a target in the form of `policies_of`, with the steps of each merge in order:
+#   `{established, challenger, strategy, winner, result}`. The sides are lists of their policies, the established ones
+#   first. `winner` is Established, Challenger or Both. `result` is the spec after the step, with the nulls that still
+#   remove fields (GEP-713, "Abstract process for calculating effective policies"; semantics F3). A single policy has no
+#   step.
 explanations(policy_kind, node, source) := [_explanation(path, attached) | some [path, attached] in stacks(policy_kind, node, source)]
 
 # METADATA
 # description: |
-#   The same for any source, and after that what counts for one source and is not the same for all, with the source as
-#   `sourceNamespace` (semantics P6).
+#   The same for any source, followed by the differences for single sources, with the source as `sourceNamespace`
+#   (semantics P6).
 explanations_for_all(policy_kind, node) := [object.union(_explanation(path, attached), {"sourceNamespace": source | source != ""}) |
 	some source in sources(policy_kind, node)
 	some [path, attached] in distinct_stacks(policy_kind, node, source)
@@ -30,7 +31,7 @@ _steps(attached, root) := plain_steps(attached) if {
 	not kinds.is_additive(kind_of(attached))
 } else := []
 
-# The steps within a side, then the one that joins it to those before it.
+# The steps within a side, then the step that joins it to the previous ones.
 _steps_of(attached, index) := array.concat(
 	[step |
 		level := joins_of_level(found[index].policies)
@@ -54,7 +55,7 @@ _steps_of(attached, index) := array.concat(
 	item_ranks := ranks(kind_of(attached), attached)
 }
 
-# The policies that are joined at a step, the established ones first.
+# The policies that a step joins, the established ones first.
 _sides_of_join(found, index) := [own, before] if {
 	found[index].upward
 	own := found[index].policies
@@ -64,7 +65,7 @@ _sides_of_join(found, index) := [own, before] if {
 	before := _in_stack_order(array.slice(found, 0, index))
 }
 
-# What was joined upward last is at the top.
+# Upward, the last join is at the top.
 _in_stack_order(found) := array.concat(
 	[policy | some join in array.reverse([join | some join in found; join.upward]); some policy in join.policies],
 	[policy | some join in found; not join.upward; some policy in join.policies],

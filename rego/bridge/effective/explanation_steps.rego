@@ -4,9 +4,9 @@ import data.bridge.policy as policies
 
 # METADATA
 # description: |
-#   The steps of a stack of a kind that joins every policy from the most specific one upward, each by its own strategy. A step
-#   costs a constant number of expressions: each list has one entry a policy, `{}` where a policy is not at that place, and a step
-#   applies the slices of these lists that begin after its base (see `order`).
+#   The steps of a stack of a kind that joins every policy from the most specific one upward, each by its own strategy.
+#   A step costs a constant number of expressions: each list has one entry for each policy, `{}` if the policy is not at
+#   that place, and a step applies the slices of these lists that begin after its base (see `order`).
 plain_steps(attached) := [step |
 	some number in numbers.range(1, last)
 	entry := upward[number]
@@ -34,7 +34,8 @@ plain_steps(attached) := [step |
 
 # METADATA
 # description: |
-#   The side whose values remain in a step where both sides have one. Under None only the more specific side counts (semantics C2).
+#   The side whose values remain in a step if both sides have one. Under None only the more specific side counts
+#   (semantics C2).
 winner_of := {
 	"None": "Challenger",
 	"AtomicDefaults": "Challenger",

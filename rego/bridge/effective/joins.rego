@@ -5,10 +5,11 @@ import data.bridge.policy as policies
 
 # METADATA
 # description: |
-#   How a kind joins the policies of a stack (`{policy, target}`, the established ones first) into an order of precedence, see
-#   `order`. Each join also has `policies`, those of its side, and how it merges with what is joined already: `strategy`, `rules`,
-#   `upward` (the side is the established one), and for Custom `custom`. A kind as GEP-713 has it starts with the most specific
-#   policy and goes up, by the strategy of the established one (semantics F1, F2).
+#   How a kind joins the policies of a stack (`{policy, target}`, the established ones first) into an order of
+#   precedence, see `order`. Each join also has `policies`, those of its side, and how it merges with the previous
+#   joins: `strategy`, `rules`, `upward` (the side is the established one), and for Custom `custom`. A kind with
+#   GEP-713's defaults starts with the most specific policy and goes up, by the strategy of the established one
+#   (semantics F1, F2).
 joins(policy_kind, attached) := [{
 	"elements": [policy],
 	"place": place_upward[policies.strategy_of(policy)],
@@ -24,7 +25,8 @@ joins(policy_kind, attached) := [{
 } else := joins_of_sides(policy_kind, sides(policy_kind, attached), ranks(policy_kind, attached))
 
 # METADATA
-# description: The joins of sides, by level where the oldest of a level wins, in the direction that the kind has (semantics F4).
+# description: |
+#   The joins of sides, by level if the oldest policy of a level wins, in the direction of the kind (semantics F4).
 joins_of_sides(policy_kind, sides_to_join, item_ranks) := [join |
 	in_order := _in_join_order(policy_kind, sides_to_join)
 	some index, policies_of_side in in_order
@@ -44,9 +46,9 @@ _place(join_method) := place_upward[join_method.strategy] if {
 	join_method.upward
 } else := place_downward[join_method.strategy]
 
-# By the strategy of the oldest policy of the side that decides: the side itself, which is the established one going up and
-# the challenger going down; under Stack the side directly above it (GEP-713, "Abstract process for calculating effective
-# policies").
+# By the strategy of the oldest policy of the deciding side: the side itself, which is the established one going up and
+# the challenger going down; under Stack the side directly above it (GEP-713, "Abstract process for calculating
+# effective policies").
 _method_of(policy_kind, in_order, index) := join_method(in_order[index][0], true) if {
 	kinds.folds_upward(policy_kind)
 } else := join_method(in_order[index][0], false) if {
@@ -54,7 +56,7 @@ _method_of(policy_kind, in_order, index) := join_method(in_order[index][0], true
 } else := join_method(in_order[max([0, index - 1])][0], false)
 
 # METADATA
-# description: What a policy's pairs are merged by where its strategy decides.
+# description: The method by which a policy's strategy merges a pair.
 join_method(policy, is_upward) := object.union(
 	{"strategy": known.strategy, "rules": known.rules, "upward": is_upward},
 	{"custom": known.custom | known.custom},
@@ -64,8 +66,8 @@ join_method(policy, is_upward) := object.union(
 
 # METADATA
 # description: |
-#   The order within one side, `{elements, seams}`, from the youngest policy up, each older one above the younger or in place of
-#   them (semantics F5, OldestWins).
+#   The order within one side, `{elements, seams}`, from the youngest policy up, each older one above the younger ones
+#   or instead of them (semantics F5, OldestWins).
 level_order([policy], _) := {"elements": [policy], "seams": []}
 
 level_order(level, item_ranks) := precedence(joins_of_level(level), item_ranks) if count(level) > 1

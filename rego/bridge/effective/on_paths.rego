@@ -5,8 +5,8 @@ import data.bridge.kinds
 
 # METADATA
 # description: |
-#   What `policies_of` tells, of these paths to an effective target alone: one who asks about a request goes one way, while a Service
-#   may be reached through thousands of routes.
+#   The result of `policies_of` for only these paths to an effective target. A request takes one path, while a Service
+#   may have thousands of routes.
 policies_on(policy_kind, paths_to_node, source) := [entry |
 	some path in hierarchy.counted_paths(policy_kind, paths_to_node)
 	hierarchy.counts_for(path, source)

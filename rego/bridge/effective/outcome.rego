@@ -6,13 +6,13 @@ import data.bridge.policy as policies
 
 # METADATA
 # description: |
-#   What became of one policy of a stack at its path, `{outcome, overriddenBy}`: all its leaves survive: Programmed; some:
-#   PartiallyProgrammed; none: Overridden (semantics O1 to O3).
+#   The outcome of one policy of a stack at its path, `{outcome, overriddenBy}`: all its leaves survive: Programmed;
+#   some: PartiallyProgrammed; none: Overridden (semantics O1 to O3).
 outcome(attached, policy) := {"outcome": "Programmed", "overriddenBy": []} if {
-	# Most policies keep all.
+	# Most policies keep all leaves.
 	object.subset(_origins(attached, policy), _kept_whole(policy))
 } else := {"outcome": {true: "PartiallyProgrammed", false: "Overridden"}[policy in owners], "overriddenBy": sort(winners)} if {
-	# Most others lose leaves to policies that have a leaf at the same place.
+	# Most policies lose leaves to policies that have a leaf at the same place.
 	kinds.traits(kind_of(attached)).plain
 	own := policies.facts(policy).origins
 	there := object.filter(merged_stack(attached).origins, object.keys(own))
@@ -27,8 +27,8 @@ outcome(attached, policy) := {"outcome": "Programmed", "overriddenBy": []} if {
 	lost := {pointer | some pointer, _ in policies.facts(policy).origins; object.get(origins, [pointer], "") != policy}
 }
 
-# The origins of a stack, in the form in which the rules of a policy's own strategy have leaves: items of lists by their
-# keys and not by their places (semantics F8).
+# The origins of a stack, with the leaves that a policy's own strategy rules define: items of lists by their keys
+# instead of their places (semantics F8).
 _origins(attached, policy) := _origins_by(attached, policies.facts(policy).rules)
 
 _origins_by(attached, rules) := merged_stack(attached).origins if {
@@ -54,8 +54,9 @@ _has_a_part(attached, policy, lost) if {
 	count(_joint_owners(attached, policy)) > 0
 }
 
-# The policies that set the lost pointers or what is below them; else all that set something; of both those that can win. Else the
-# policies that kept this one out as a whole, though they set nothing themselves (semantics O3).
+# The policies that set the lost pointers or a value below them, or all that set a value; in both cases those that can
+# win. If there are none, the policies that excluded this one as a whole, although they set nothing themselves
+# (semantics O3).
 _overriding(_, _, lost) := set() if count(lost) == 0
 
 _overriding(attached, policy, lost) := winners if {
@@ -83,14 +84,14 @@ _owners_at(lost, origins) := {owner | some pointer in lost; some owner in merge.
 
 _contributors(attached) := {owner | some origin in merged_stack(attached).origins; some owner in merge.as_list(origin)}
 
-# The policies in the order of precedence, whether they set something or not.
+# The policies in the order of precedence, whether they set a value or not.
 _owners_in_order(attached) := {owner |
 	some element in precedence(joins(kind_of(attached), attached), ranks(kind_of(attached), attached)).elements
 	some origin in side(element).origins
 	some owner in merge.as_list(origin)
 }
 
-# A leaf that several made together belongs to none of them as a whole, and in part to each (semantics F9).
+# A leaf that several policies made together belongs partly to each of them (semantics F9).
 _joint_owners(attached, policy) := {owner |
 	some origin in _joint_origins(attached, policies.facts(policy).rules)
 	policy in origin

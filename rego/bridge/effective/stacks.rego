@@ -8,8 +8,8 @@ import data.bridge.lib.keys
 
 # METADATA
 # description: |
-#   What counts at an effective target for requests from a namespace ("": from any, so only what is the same for all), each
-#   path that has a policy with its stack, `[path, stack]` (semantics P6).
+#   Each path to an effective target that has a policy for requests from a namespace ("": only what is the same for
+#   all), with its stack, `[path, stack]` (semantics P6).
 stacks(policy_kind, node, source) := [[array.concat(path, [node]), attached] |
 	some [path, above] in _object_stacks(policy_kind, object_key)
 	attached := array.concat(above, own)
@@ -21,7 +21,7 @@ stacks(policy_kind, node, source) := [[array.concat(path, [node]), attached] |
 	not hierarchy.is_crowded(object_key)
 	own := _policies_at_object(policy_kind, node)
 } else := [[path, attached]] if {
-	# Policies above it count for nothing here, so there is an error even where none is attached to the target itself.
+	# Policies above it do not count here, so this is an error even if no policy is attached to the target itself.
 	not kinds.is_direct(policy_kind)
 	hierarchy.is_crowded(keys.whole(node))
 	path := [hierarchy.path_bound_mark, node]
@@ -42,7 +42,8 @@ stacks(policy_kind, node, source) := [[array.concat(path, [node]), attached] |
 
 # METADATA
 # description: |
-#   A kind that acts where it is declared acts at a target only for requests for which a policy on that counts (semantics C1).
+#   A kind that acts at declared targets acts at a target only for requests for which a policy on that target counts
+#   (semantics C1).
 acts_at_end(policy_kind, _, _) if not kinds.acts_where_declared(policy_kind)
 
 acts_at_end(_, path, attached) if {
@@ -50,7 +51,7 @@ acts_at_end(_, path, attached) if {
 	entry.target == path[count(path) - 1]
 }
 
-# What counts at a node of this kind is the same for all sources, by its path alone.
+# The policies at a node of this kind depend only on its path, for all sources.
 _is_straight(policy_kind) if {
 	kinds.traits(policy_kind).sourceless
 	not attachment.has_class_limits(policy_kind)
@@ -65,7 +66,7 @@ is_same_for_all(policy_kind, node) if {
 	not index.facts(object_key).frontends
 }
 
-# The paths to an object, sorted, each with the policies on it. For paths without frontends and extensions.
+# The paths to an object, sorted, each with its policies. For paths without frontends and extensions.
 _object_stacks(policy_kind, object_key) := sort([[array.concat(above, step), array.concat(_policies_at_nodes(policy_kind, above), own)] |
 	some parent in parents
 	some above in hierarchy.counted_paths(policy_kind, hierarchy.paths(parent, with_namespaces))
@@ -81,12 +82,12 @@ _object_stacks(policy_kind, object_key) := sort([[array.concat(above, step), arr
 
 _policies_at_nodes(policy_kind, nodes) := [entry | some node in nodes; some entry in _policies_at_object(policy_kind, node)]
 
-# As `policies_at`, of a node that is no port and no frontend.
+# As `policies_at`, for a node that is neither a port nor a frontend.
 _policies_at_object(policy_kind, node) := [] if {
 	index.is_untargeted_key(policy_kind, node)
 } else := policies_at(policy_kind, node)
 
-# Most paths have no frontend, and then they are the same for every source.
+# Most paths have no frontend, and are the same for every source.
 _paths_for(policy_kind, node, source) := {path |
 	some path in hierarchy.kind_paths(policy_kind, node)
 	hierarchy.counts_for(path, source)
@@ -100,15 +101,15 @@ _has_frontends(policy_kind, node) if {
 } else := false
 
 # METADATA
-# description: A policy that names another namespace counts only for requests from its own.
+# description: A policy that targets another namespace counts only for requests from its own.
 counts_for(_, entry, source) if keys.parse(entry.policy).namespace in {"-", source}
 
 counts_for(_, entry, _) if keys.parse(entry.target).namespace in {"-", keys.parse(entry.policy).namespace}
 
 # METADATA
 # description: |
-#   The sources that statuses are counted over: "", and each namespace for which something else counts at an effective
-#   target, because of a consumer route or a consumer's policy on a path to it (semantics P6).
+#   The sources for which statuses count: "", and each namespace with a difference at an effective target, because of a
+#   consumer route or a consumer's policy on one of its paths (semantics P6).
 sources(policy_kind, node) := [""] if {
 	is_same_for_all(policy_kind, node)
 } else := array.concat([""], sort(_consumers(policy_kind, node))) if {
@@ -132,8 +133,8 @@ _consumers(policy_kind, node) := {namespace |
 
 # METADATA
 # description: |
-#   The sources for which effective policies may differ at a target: `sources`, and each namespace for which a path does not
-#   count because its consumer route takes the producer's place (semantics P6).
+#   The sources for which effective policies may differ at a target: `sources`, and each namespace for which a path does
+#   not count because its consumer route replaces the producer's (semantics P6).
 differing_sources(policy_kind, node) := [""] if {
 	is_same_for_all(policy_kind, node)
 } else := array.concat([""], sort(found)) if {
@@ -145,8 +146,8 @@ differing_sources(policy_kind, node) := [""] if {
 
 # METADATA
 # description: |
-#   What counts for a source and is not the same for all, `[path, stack]`; of "" all that counts. So what is the same in
-#   two contexts is counted once.
+#   The `[path, stack]` pairs that count for a source only; for "" all pairs. Pairs that are the same for two sources
+#   are counted once.
 distinct_stacks(policy_kind, node, source) := stacks(policy_kind, node, source) if {
 	source == ""
 } else := [counted |

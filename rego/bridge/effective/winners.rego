@@ -7,9 +7,10 @@ import data.bridge.policy as policies
 
 # METADATA
 # description: |
-#   The strategy by which one policy of a stack can win over another (semantics O3): of a pair the established one can, where the
-#   strategy that joins the two is an override, the challenger where it is a default, both where it is Custom. `Closest` where the
-#   other is too far up to be joined, `Parents` where it is at none of the kind's `parentLevels`. Undefined where the one cannot win over the other.
+#   The strategy by which one policy of a stack can win over another (semantics O3). The established policy of a pair
+#   can win if the strategy that joins the two is an override, the challenger if it is a default, and both if it is
+#   Custom. `Closest` if the other policy is too far up to be joined, `Parents` if it is at none of the kind's
+#   `parentLevels`. Undefined if the one cannot win over the other.
 winning_strategy(attached, winner, loser) := strategy if {
 	winner != loser
 	places := _plain_places(attached)
@@ -21,14 +22,14 @@ winning_strategy(attached, winner, loser) := strategy if {
 	not _plain_places(attached)
 }
 
-# By policy its place, where a kind joins the policies of a path as GEP-713 has it, and each is there once.
+# The place of each policy, for a kind that joins with GEP-713's defaults and lists each policy once.
 _plain_places(attached) := {entry.policy: index | some index, entry in attached} if {
 	kinds.traits(kind_of(attached)).plain
 	count({entry.policy | some entry in attached}) == count(attached)
 }
 
 _general_winning_strategy(attached, winner, loser) := _closeness(kind_of(attached)) if {
-	# Under Closest a policy that is left out loses to those that are joined (semantics F4).
+	# Under Closest an omitted policy loses to those that are joined (semantics F4).
 	kinds.get(kind_of(attached)).mergesWith == "Closest"
 	not loser in _joined_policies(attached)
 	winner in _joined_policies(attached)
@@ -44,7 +45,8 @@ _closeness(policy_kind) := "Closest" if {
 
 _strategy_of_policies(attached, winner, loser) := _winning_strategies(attached, winner, loser)[0]
 
-# The strategies of the pairs that the two make, each at its places: first those where the winner is the established one.
+# The strategies of the pairs of the two policies, at each of their places: first those in which the winner is
+# established.
 _winning_strategies(attached, winner, loser) := array.concat(
 	[strategy |
 		some upper in _places(attached)[winner]
@@ -63,14 +65,14 @@ _winning_strategies(attached, winner, loser) := array.concat(
 )
 
 # METADATA
-# description: One policy of a stack can keep another one out as a whole, also where it sets nothing (semantics O3).
+# description: One policy of a stack can exclude another one as a whole, even if it sets nothing (semantics O3).
 wins_atomically(attached, winner, loser) if {
 	winner != loser
 	some strategy in _winning_strategies(attached, winner, loser)
 	startswith(strategy, "Atomic")
 }
 
-# By policy its places among the sides that are joined, `[side, place within]`, from the top.
+# The places of each policy among the joined sides, `[side, place within]`, from the top.
 _places(attached) := {policy: [[number, within]] | some number, side_policies in found; some within, policy in side_policies} if {
 	found := sides(kind_of(attached), attached)
 	count(_joined_policies(attached)) == sum([count(side_policies) | some side_policies in found])
@@ -79,8 +81,8 @@ _places(attached) := {policy: [[number, within]] | some number, side_policies in
 	some policy in _joined_policies(attached)
 }
 
-# The established one decides, under strategyFrom the challenger, under Stack the side directly above the challenger; of a side
-# of several its oldest policy.
+# The established policy decides, under strategyFrom the challenger, under Stack the side directly above the challenger;
+# for a side of several policies its oldest one.
 _strategy_of_pair(attached, upper, lower) := strategy_within_level(found[upper[0]][upper[1]]) if {
 	upper[0] == lower[0]
 	found := sides(kind_of(attached), attached)
@@ -94,8 +96,8 @@ _deciding(policy_kind, _, lower) := lower if kinds.get(policy_kind).strategyFrom
 
 _deciding(policy_kind, _, lower) := lower - 1 if kinds.get(policy_kind).fold == "Stack"
 
-# With both wrappers a policy can win if one of its parts has a higher precedence than one of the other's; an override is named
-# where it has a leaf that the other has too.
+# With both wrappers a policy can win if one of its parts has a higher precedence than one of the other's; an override
+# is named if it has a leaf that the other has too.
 _strategy_of_parts(attached, winner, loser) := "PatchOverrides" if {
 	override := policies.part_origin(winner, "override")
 	some element in _parts_below(attached, override, loser)
@@ -118,8 +120,8 @@ _joined_policies(attached) := {policy | some side_policies in sides(kind_of(atta
 
 # METADATA
 # description: |
-#   The policies that override a policy at its path, in the words of messages, with what decided: GEP-713's name of the strategy
-#   that merged the two (semantics S1).
+#   The policies that override a policy at its path, as texts for messages, with the reason: GEP-713's name of the
+#   strategy that merged the two (semantics S1).
 deciders(attached, policy, overridden_by) := [concat("", [keys.short(winner), _reason(winning_strategy(attached, winner, policy))]) |
 	some winner in overridden_by
 ]
@@ -128,7 +130,8 @@ _reason("Closest") := ", which is closer"
 
 _reason("Parents") := ", which is closest or merges with that"
 
-# Under None only one that names the section wins over another (semantics C2); that says more than its name.
+# Under None only a policy that names the section wins over another (semantics C2); this reason is more helpful than the
+# strategy's name.
 _reason("None") := ", which names the section"
 
 _reason(strategy) := sprintf(" (%s)", [merge.strategies[strategy]]) if not strategy in {"Closest", "Parents", "None"}

@@ -11,21 +11,21 @@ ports(service_key) := lookup.get(service_key).spec.ports if levels.by_type[keys.
 
 # METADATA
 # description: |
-#   The section names of a Service's ports, in its order, each its name or, where it has none, its number (semantics K2).
+#   The section names of a Service's ports, in its order, each its name or, without a name, its number (semantics K2).
 port_names(service_key) := [name |
 	some position, port in ports(service_key)
 	name := index.section_name(port, _port_number(port, position))
 ]
 
-# What has no number either, which only manifests can have, goes by its place.
+# A port without a name and a number, which is possible in manifests only, is named by its place.
 _port_number(port, position) := sprintf("%v", [port.port]) if {
 	is_number(port.port)
 } else := sprintf("[%d]", [position])
 
 # METADATA
 # description: |
-#   The backends that each rule of a route names and may use, those of its filters among them, rule node > backend key > set of
-#   port numbers. Whether they lead to the backend is for `leads_to` to say.
+#   The backends that each rule of a route names and may use, including those of its filters: rule node > backend key >
+#   set of port numbers. `leads_to` decides whether the rule references the backend.
 rule_backends(route_key) := {node: backends |
 	namespace := keys.parse(route_key).namespace
 	some position, rule in lookup.get(route_key).spec.rules
@@ -40,14 +40,14 @@ rule_backends(route_key) := {node: backends |
 }
 
 # METADATA
-# description: A route may name a backend of its own namespace, or one that a ReferenceGrant lets it name.
+# description: A route may name a backend of its own namespace, or one that a ReferenceGrant allows.
 backend_permitted(route_key, backend) if keys.parse(route_key).namespace == keys.parse(backend).namespace
 
 backend_permitted(route_key, backend) if is_granted(route_key, backend)
 
 # METADATA
 # description: |
-#   The nodes directly above an object or frontend of a level by its own links that count. Each level has its file.
+#   The nodes directly above an object or frontend of a level by its own links that count. Each level has a file.
 parents_of_level("Backend", backend) := {rule |
 	some route_key in index.declared_parents(backend)
 	some rule, backends in rule_backends(route_key)
@@ -56,8 +56,8 @@ parents_of_level("Backend", backend) := {rule |
 
 # METADATA
 # description: |
-#   A path above a port leads to it: a port is reached through the rules that name its number and whose requests it takes, not
-#   through every rule that names its Service.
+#   A path above a port includes the port: only rules that name its number and its protocol count, not every rule that
+#   names its Service.
 reaches_port(above, node) if {
 	some rule in array.slice(above, count(above) - 3, count(above))
 	parts := keys.parse(rule)
@@ -74,7 +74,7 @@ is_port(node) if {
 	contains(node, "#")
 } else := false
 
-# What an extension module links to a Service leads to all its ports.
+# A link of an extension module to a Service counts for all its ports.
 reaches_port(above, node) if {
 	index.has_extension_links
 	some parent in array.slice(above, count(above) - 3, count(above))

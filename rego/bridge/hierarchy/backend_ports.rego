@@ -5,8 +5,8 @@ import data.bridge.lookup
 
 # METADATA
 # description: |
-#   A rule of a route of a type leads to a backend by one of the port numbers that its refs have (BackendObjectReference.port).
-#   What is no Service, or a Service without ports, says nothing of ports.
+#   A rule of a route of a type references a backend by one of the port numbers of its refs
+#   (BackendObjectReference.port). Other kinds than Service, and Services without ports, have no restriction.
 leads_to(type, backend, numbers) if {
 	not _has_ports(backend)
 } else if {
@@ -18,8 +18,8 @@ leads_to(type, backend, numbers) if {
 
 # METADATA
 # description: |
-#   Why routes of a type do not get to a port number of a backend, as the reason of a route's ResolvedRefs condition (Gateway
-#   API, RouteConditionReason); empty where they do. A Service may have a number twice, for TCP and for UDP.
+#   Why routes of a type cannot use a port number of a backend, as the reason of a route's ResolvedRefs condition
+#   (Gateway API, RouteConditionReason); empty if they can. A Service may have a number twice, for TCP and for UDP.
 port_refusal(type, backend, number) := "" if {
 	not _has_ports(backend)
 } else := "" if {
@@ -30,7 +30,9 @@ port_refusal(type, backend, number) := "" if {
 } else := "BackendNotFound"
 
 # METADATA
-# description: The node of the port by which routes of a type get to a number of a Service, for UDP those of UDPRoutes and for TCP all others.
+# description: |
+#   The node of the port that routes of a type use for a number of a Service: the UDP port for UDPRoutes, the TCP port
+#   for others.
 port_node(type, service_key, number) := [keys.section(service_key, port_names(service_key)[position]) |
 	some position, port in lookup.get(service_key).spec.ports
 	port.port == number
@@ -39,8 +41,8 @@ port_node(type, service_key, number) := [keys.section(service_key, port_names(se
 
 # METADATA
 # description: |
-#   A port of a Service takes the streams of routes of a type, by its protocol (ServicePort.protocol). What kinds of routes that
-#   are not Gateway API's send nobody here knows.
+#   A port of a Service serves routes of a type, by its protocol (ServicePort.protocol). The protocols of other kinds of
+#   routes than Gateway API's are unknown.
 takes_routes(port, type) if {
 	type == "gateway.networking.k8s.io/UDPRoute"
 	port_protocol(port) == "UDP"
@@ -70,8 +72,8 @@ _has_ports(backend) if {
 
 # METADATA
 # description: |
-#   The refs of a route to a backend that does not take its requests, as links from the route: to the backend as a whole or, where
-#   that is there and permitted, to each port that it does not have for them.
+#   The refs of a route to a backend that does not serve its requests, as links from the route: to the whole backend or,
+#   if that exists and is permitted, to each port number that it lacks.
 rejected_backends(route_key, backend) := {rejected_link(route_key, backend, reason)} if {
 	reason := backend_rejection(route_key, backend)
 	reason != ""

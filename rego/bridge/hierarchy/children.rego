@@ -6,8 +6,8 @@ import data.bridge.lib.levels
 
 # METADATA
 # description: |
-#   The nodes directly below a node by links that count: the sections of an object, and what has the node among its
-#   `parents`. Without the objects of a Namespace (see `members`).
+#   The nodes directly below a node by links that count: the sections of an object, and the nodes that have it among
+#   their `parents`. The objects of a Namespace are in `members`.
 children(node) := union({_sections_below(node), _backends_below(node), object.get(_linked_below(keys.whole(node)), node, set())})
 
 _sections_below(node) := accepted_sections(node) if {
@@ -16,7 +16,7 @@ _sections_below(node) := accepted_sections(node) if {
 	exists(node)
 } else := set()
 
-# The rules of a route say themselves what is below them.
+# The rules of a route declare the nodes below them.
 _backends_below(node) := {backend |
 	some backend, numbers in rule_backends(keys.parse(node).object)[node]
 	exists(backend)
@@ -26,7 +26,7 @@ _backends_below(node) := {backend |
 	levels.of(node) == "Rule"
 } else := set()
 
-# What names an object as standing above it, by the node of the object that it stands below: judged once for all of them.
+# The objects that name another object as their parent, by the node of that object: evaluated once for all of them.
 _linked_below(object_key) := {} if {
 	levels.of(object_key) == "Route"
 	not index.has_extension_links
@@ -46,7 +46,8 @@ _parents_within(object_key, child) := {parent | some parent in parents(child); k
 
 # METADATA
 # description: |
-#   The nodes of a namespace, those of sections and all below them left out: what its Namespace stands above (semantics P3).
+#   The topmost nodes of a namespace, without sections and the nodes below: the nodes below its Namespace (semantics
+#   P3).
 members(namespace) := {key |
 	some key in objects_of_namespace(namespace)
 	has_place(trim_suffix(key, "@frontend"))

@@ -6,8 +6,8 @@ import data.bridge.lookup
 
 # METADATA
 # description: |
-#   The names of the GatewayClasses that a path runs through. A Gateway is of the class that it names, whether that
-#   exists (semantics P2) and stands on the path or not.
+#   The names of the GatewayClasses that a path runs through. A Gateway belongs to the class that it names, whether that
+#   exists (semantics P2) and is on the path or not.
 classes(path) := {keys.parse(node).name |
 	some node in path
 	levels.of(node) == "GatewayClass"

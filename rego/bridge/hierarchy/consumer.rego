@@ -6,9 +6,9 @@ import data.bridge.lib.levels
 
 # METADATA
 # description: |
-#   A path counts for requests from a namespace ("": from any, so only what is the same for all). Through a frontend that
-#   holds for its own namespace's routes, the producer's, unless the source has a consumer route for it; and for a
-#   consumer route if it is the source's own (Gateway API, ParentReference.namespace; semantics P6).
+#   A path counts for requests from a namespace ("": from any, so only paths that are the same for all). A path through
+#   a frontend counts for the routes of the frontend's own namespace, the producer's, unless the source has a consumer
+#   route for it; and for a consumer route of the source (Gateway API, ParentReference.namespace; semantics P6).
 counts_for(path, source) if {
 	every pair in _through_frontends(path) {
 		_route_counts(pair[0], pair[1], source)
@@ -24,7 +24,7 @@ consumers(path) := {namespace |
 }
 
 # METADATA
-# description: The namespaces whose consumer routes take the place of a producer's route on a path, which is not theirs then.
+# description: The namespaces whose consumer routes replace a producer's route on a path, which does not count for them.
 replacing_consumers(path) := {namespace |
 	some [frontend_node, route_key] in _through_frontends(path)
 	home := keys.parse(frontend_node).namespace
@@ -33,7 +33,7 @@ replacing_consumers(path) := {namespace |
 	not _route_counts(frontend_node, route_key, namespace)
 }
 
-# The frontends of a path, each with the route below it; there may be a Namespace between them.
+# The frontends of a path, each with the route below it; a Namespace may be between them.
 _through_frontends(path) := {[node, route_key] |
 	some position, node in path
 	keys.is_frontend(node)

@@ -7,9 +7,9 @@ import data.bridge.lookup
 
 # METADATA
 # description: |
-#   An object and all objects below it, by declared links, whether they count or not: what a change of the object may
-#   concern. A Namespace holds its objects, and a backend is a frontend too (semantics K4). Bounded like paths; what a link
-#   declares crosses one object a step.
+#   An object and all objects below it, by declared links, whether they count or not: the objects that a change of the
+#   object may affect. A Namespace contains its objects, and a backend is a frontend too (semantics K4). Bounded like
+#   paths; a step follows one declared link.
 objects_below(object_key) := reach("declared below", roles(object_key), _declared_depth)
 
 # Each object of the longest path is one step.
@@ -17,8 +17,8 @@ _declared_depth := 9
 
 # METADATA
 # description: |
-#   What one step in a direction reaches: "declared below", ["declared below", bound] (at most so many, the first by key),
-#   "declared above", "below" and "nodes above" (by links that count), or "above", which takes and gives paths.
+#   The result of one step in a direction: "declared below", ["declared below", bound] (at most so many, the first by
+#   key), "declared above", "below" and "nodes above" (by links that count), or "above", which maps paths to paths.
 next_step("declared below", object_keys) := _directly_below(object_keys)
 
 next_step(["declared below", bound], object_keys) := _first(_directly_below(object_keys), bound)
@@ -36,7 +36,7 @@ _directly_below(object_keys) := {child |
 }
 
 # METADATA
-# description: An object, and the frontend that it is where a route says so.
+# description: An object, and its frontend if a route uses it as one.
 roles(object_key) := {object_key, keys.frontend(object_key)} if {
 	levels.of(object_key) == "Backend"
 	count(index.declared_children(keys.frontend(object_key))) > 0
@@ -53,8 +53,8 @@ objects_of_namespace(namespace) := {key |
 
 # METADATA
 # description: |
-#   The other way round: an object or frontend and all above it by declared links, each with the Namespace that holds it, and
-#   the object of a frontend.
+#   The reverse: an object or frontend and everything above it by declared links, each with its Namespace, and the
+#   object of a frontend.
 objects_above(key) := (above | objects) | {keys.format("", "Namespace", "", namespace) |
 	some object_key in objects
 	namespace := keys.parse(object_key).namespace
@@ -64,7 +64,7 @@ objects_above(key) := (above | objects) | {keys.format("", "Namespace", "", name
 	objects := {trim_suffix(found, "@frontend") | some found in above}
 }
 
-# What `objects_of_namespace` names, asked for one object.
+# One object is in the result of `objects_of_namespace`.
 _is_member(object_key, _) if {
 	not levels.by_type[keys.parse(object_key).type].object in {"GatewayClass", "Namespace"}
 	levels.by_type[keys.parse(object_key).type]
@@ -74,14 +74,17 @@ _is_member(object_key, _) if {
 _is_member(object_key, namespace) if object_key in index.members(namespace)
 
 # METADATA
-# description: What stands directly below an object by declared links, and below a ListenerSet among that; see `objects_below`.
+# description: |
+#   The objects directly below an object by declared links, including those below a ListenerSet among them; see
+#   `objects_below`.
 step_below(object_key) := next | _directly_below({key | some key in next; levels.of(key) == "ListenerSet"}) if {
 	next := _directly_below(roles(object_key))
 }
 
 # METADATA
 # description: |
-#   The same, of at most `bound` objects a step, the first by key: `{objects, whole}`. `whole` is false where there are more.
+#   The same, with at most `bound` objects for each step, the first by key: `{objects, whole}`. `whole` is false if
+#   there are more.
 some_below(object_key, bound) := {"objects": union({frontier | some frontier in found}), "whole": whole} if {
 	found := frontiers(["declared below", bound], roles(object_key), _declared_depth)
 	cut_node := [frontier | some frontier in array.slice(found, 0, _declared_depth); count(_directly_below(frontier)) > bound]

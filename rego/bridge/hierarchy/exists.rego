@@ -7,8 +7,8 @@ import data.bridge.lookup
 
 # METADATA
 # description: |
-#   An object exists (semantics P2, T2): it is held, or it is of a virtual type, of which any name exists. Takes the key
-#   of an object, without a section or role.
+#   An object exists (semantics P2, T2): it is stored, or it is of a virtual type, of which every name exists. The
+#   argument is the key of an object, without a section or role.
 exists(object_key) if {
 	lookup.has_object(object_key)
 } else if {
@@ -17,8 +17,8 @@ exists(object_key) if {
 
 # METADATA
 # description: |
-#   Types of objects that no API server knows, as an extension module says, or a PolicyKind by `is_virtual` of a target
-#   (semantics T2).
+#   Types of objects that no API server serves, declared by an extension module, or by `virtual` of a target in a
+#   PolicyKind (semantics T2).
 is_virtual(type) if type in _virtual_types
 
 _virtual_types contains type if some type in levels.virtual_types

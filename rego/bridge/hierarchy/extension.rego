@@ -3,7 +3,7 @@ package bridge.hierarchy
 import data.bridge.index
 
 # METADATA
-# description: The nodes that stand above an object or frontend by extension modules, where both ends exist.
+# description: The nodes above an object or frontend that extension modules declare, if both ends exist.
 extension_parents(node) := {parent |
 	some parent in index.declared_extension_parents(node)
 	canonical_key(parent) == parent

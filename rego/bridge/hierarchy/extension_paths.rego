@@ -4,9 +4,9 @@ import data.bridge.lib.levels
 
 # METADATA
 # description: |
-#   The paths to an object or frontend where extension modules make links, without Namespaces: as `paths`, but each way is
-#   extension_paths from the target up, so that a cycle is seen. It is cut at the first key that would repeat, and the path starts
-#   below that (semantics P7).
+#   The paths to an object or frontend if extension modules declare links, without Namespaces. Unlike `paths`, each path
+#   is walked from the target up, which detects cycles. It is cut at the first repeated key, and starts below that
+#   (semantics P7).
 extension_paths(node) := {path | some frontier in whole; some path in _ends(frontier)} | {array.concat([path_bound_mark], path) | some path in found[path_bound]} if {
 	found := frontiers("above", {[node]}, path_bound)
 	whole := array.slice(found, 0, path_bound)
@@ -18,7 +18,7 @@ next_step("above", paths_so_far) := {array.concat([parent], path) |
 	not parent in path
 }
 
-# Those that end here: nothing stands above, or what does is on the path already.
+# The paths that end here: nothing is above, or the node above is already on the path.
 _ends(paths_so_far) := {path |
 	some path in paths_so_far
 	_nothing_new_above(path)
@@ -30,8 +30,8 @@ _nothing_new_above(path) if cut_node(path)
 
 # METADATA
 # description: |
-#   The node at which a path was cut because extension modules make a cycle: it stands above the path's start, and on the
-#   path. Undefined where the path is whole.
+#   The node at which a path was cut because of a cycle of extension modules: it is above the path's start, and on the
+#   path. Undefined if the path was not cut.
 cut_node(path) := repeated[0] if {
 	start := [node | some node in array.slice(path, 0, 2); levels.of(node) != "Namespace"][0]
 	repeated := sort([parent | some parent in parents(start); parent in path])

@@ -2,8 +2,8 @@ package bridge.hierarchy
 
 # METADATA
 # description: |
-#   A list of sets: these nodes, then the nodes that each further step in a direction reaches, `depth` steps at most (16). A
-#   closure as `bridge.lib.recursion` has it.
+#   A list of sets: these nodes, then the nodes that each further step in a direction reaches, at most `depth` steps
+#   (16). A closure as in `bridge.lib.recursion`.
 frontiers(direction, nodes, depth) := [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q] if {
 	a := nodes
 	b := _next(direction, a, depth)
@@ -30,6 +30,5 @@ _next(direction, nodes, left) := next_step(direction, nodes) if {
 } else := set()
 
 # METADATA
-# description: |
-#   All nodes that steps in a direction reach from these nodes, with these themselves.
+# description: All nodes that steps in a direction reach from these nodes, including these nodes.
 reach(direction, nodes, depth) := {node | some frontier in frontiers(direction, nodes, depth); some node in frontier}

@@ -4,7 +4,8 @@ import data.bridge.lib.keys
 import data.bridge.lookup
 
 # METADATA
-# description: A ReferenceGrant in the target's namespace lets objects of the referrer's kind and namespace name it.
+# description: |
+#   A ReferenceGrant in the target's namespace allows objects of the referrer's kind and namespace to name it.
 is_granted(referrer, target) if {
 	from := keys.parse(referrer)
 	to := keys.parse(target)

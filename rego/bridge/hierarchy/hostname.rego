@@ -2,7 +2,7 @@ package bridge.hierarchy
 
 # METADATA
 # description: |
-#   A route with these hostnames (lower case; none: all) and a listener with this one (empty: all) have a name in common.
+#   A route with these hostnames (lower case; none: all) and a listener with this one (empty: all) have a common name.
 hostnames_meet(hostnames, hostname) if {
 	hostname == ""
 } else if {
@@ -14,8 +14,7 @@ hostnames_meet(hostnames, hostname) if {
 
 # METADATA
 # description: |
-#   Two hostnames in lower case have a name in common. `*.` stands for one or more labels on the left (Gateway API,
-#   Hostname).
+#   Two hostnames in lower case have a common name. `*.` matches one or more labels on the left (Gateway API, Hostname).
 hostnames_intersect(name, name)
 
 hostnames_intersect(left, right) if {

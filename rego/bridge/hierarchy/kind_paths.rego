@@ -5,9 +5,9 @@ import data.bridge.lib.keys
 
 # METADATA
 # description: |
-#   The paths to an effective target as a policy kind sees them: through the hierarchy for an Inherited kind, the
-#   target alone, below its object, for a Direct one (semantics C2, P3). Those below Gateways of controllers that the
-#   kind does not name are left out (P8).
+#   The paths to an effective target for a policy kind: through the hierarchy for an Inherited kind, only the target,
+#   below its object, for a Direct one (semantics C2, P3). Paths below Gateways of controllers that the kind does not
+#   name are omitted (P8).
 kind_paths(policy_kind, node) := counted_paths(policy_kind, all_kind_paths(policy_kind, node)) if {
 	not kinds.is_direct(policy_kind)
 } else := all_kind_paths(policy_kind, node) if {
@@ -15,7 +15,7 @@ kind_paths(policy_kind, node) := counted_paths(policy_kind, all_kind_paths(polic
 } else := {whole | some whole in all_kind_paths(policy_kind, node); count(counted_paths(policy_kind, paths(node, false))) > 0}
 
 # METADATA
-# description: As `kind_paths`, with the paths below Gateways of any controller.
+# description: As `kind_paths`, including the paths below Gateways of any controller.
 all_kind_paths(policy_kind, node) := {[node]} if {
 	kinds.is_direct(policy_kind)
 	not contains(node, "#")

@@ -7,9 +7,9 @@ import data.bridge.lookup
 
 # METADATA
 # description: |
-#   The listeners of a Gateway or ListenerSet that a parentRef with this sectionName ("": none) and port (0: none) selects and that admit
-#   routes of a type from a namespace, name > hostname in lower case. The same for all such routes, so OPA computes it
-#   once for them.
+#   The listeners of a Gateway or ListenerSet that a parentRef with this sectionName ("": none) and port (0: none)
+#   selects and that allow routes of a type from a namespace, name > hostname in lower case. The result is the same for
+#   all such routes, so OPA computes it once.
 admitting_listeners(object_key, type, namespace, section_name, port) := {listener.name: lower(object.get(listener, "hostname", "")) |
 	levels.of_type(keys.parse(object_key).type) in {"Gateway", "ListenerSet"}
 	some listener in listeners(object_key)
@@ -20,8 +20,8 @@ admitting_listeners(object_key, type, namespace, section_name, port) := {listene
 
 # METADATA
 # description: |
-#   Why a listener admits no routes of a type from a namespace, as the reason of a route's Accepted condition (Gateway API,
-#   RouteConditionReason); empty where it does.
+#   Why a listener does not allow routes of a type from a namespace, as the reason of a route's Accepted condition
+#   (Gateway API, RouteConditionReason); empty if it does.
 listener_rejection(object_key, listener, type, namespace) := "NotAllowedByListeners" if {
 	not kind_allowed(listener, type)
 } else := "NotAllowedByListeners" if {
@@ -29,7 +29,7 @@ listener_rejection(object_key, listener, type, namespace) := "NotAllowedByListen
 	not namespaces_admit(allowed, "Same", keys.parse(object_key).namespace, namespace)
 } else := ""
 
-# Which route kinds a protocol takes where a listener does not say (Gateway API, Listener.protocol).
+# The route kinds of a protocol if a listener does not list kinds (Gateway API, Listener.protocol).
 _types_by_protocol := {
 	"HTTP": {"gateway.networking.k8s.io/HTTPRoute", "gateway.networking.k8s.io/GRPCRoute"},
 	"HTTPS": {"gateway.networking.k8s.io/HTTPRoute", "gateway.networking.k8s.io/GRPCRoute"},
@@ -40,7 +40,7 @@ _types_by_protocol := {
 
 # METADATA
 # description: |
-#   A listener takes routes of a type, by its protocol and its allowedRoutes (Gateway API, AllowedRoutes.kinds).
+#   A listener allows routes of a type, by its protocol and its allowedRoutes (Gateway API, AllowedRoutes.kinds).
 kind_allowed(listener, type) if {
 	count(object.get(listener, ["allowedRoutes", "kinds"], [])) > 0
 	some kind in listener.allowedRoutes.kinds
@@ -53,7 +53,7 @@ kind_allowed(listener, type) if {
 
 _compatible(listener, type) if _by_protocol(listener, type)
 
-# Of a kind of routes that is not Gateway API's own only its implementation knows which protocols it can be served by.
+# For kinds of routes outside Gateway API, only their implementation knows the protocols.
 _compatible(_, type) if {
 	every types in _types_by_protocol {
 		not type in types
@@ -63,19 +63,20 @@ _compatible(_, type) if {
 _by_protocol(listener, type) if {
 	type in _types_by_protocol[listener.protocol]
 } else if {
-	# Where TLS ends at the listener, what is inside may be any stream.
+	# If the listener terminates TLS, the stream inside may be of any type.
 	listener.protocol == "TLS"
 	object.get(listener, ["tls", "mode"], "Terminate") == "Terminate"
 	type == "gateway.networking.k8s.io/TCPRoute"
 } else if {
-	# A protocol of an implementation's own takes what the implementation says; nothing here speaks against it.
+	# For an implementation-specific protocol, nothing here restricts the routes.
 	not _types_by_protocol[listener.protocol]
 }
 
 # METADATA
 # description: |
-#   What a Gateway or listener says of namespaces (`from`, `selector`) admits an object of a namespace; `own` is the
-#   namespace of what says it, `default_from` is `from` where it says none (Gateway API, RouteNamespaces, ListenerNamespaces).
+#   The namespaces part of a Gateway or listener (`from`, `selector`) allows an object of a namespace. `own` is the
+#   namespace of the Gateway or ListenerSet, `default_from` the default of `from` (Gateway API, RouteNamespaces,
+#   ListenerNamespaces).
 namespaces_admit(allowed, default_from, own, namespace) if {
 	object.get(allowed, "from", default_from) == "Same"
 	namespace == own

@@ -5,15 +5,15 @@ import data.bridge.lib.keys
 import data.bridge.lib.levels
 import data.bridge.lookup
 
-# Within a Gateway and its ListenerSets each listener must be distinct. The Gateway goes first, then its ListenerSets by age
-# and name. A listener that an earlier object leaves no room for loses, as if it did not exist. Of the others, those of
-# one object that are not distinct are all in conflict, because none of them may win (Gateway API, GatewaySpec.listeners,
-# "Handling indistinct Listeners"; ListenerSetSpec.listeners).
+# Within a Gateway and its ListenerSets each listener must be distinct. The Gateway precedes its ListenerSets, which are
+# ordered by age and name. A listener that conflicts with one of an earlier object loses, as if it did not exist.
+# Listeners of one object that conflict with each other are all in conflict, because none of them may win (Gateway API,
+# GatewaySpec.listeners, "Handling indistinct Listeners"; ListenerSetSpec.listeners).
 
 # METADATA
 # description: |
-#   The listeners of a Gateway or ListenerSet that are in conflict with others, by name: `{reason, rival}`, the reason of the listener's
-#   Conflicted condition (Gateway API, ListenerConditionReason), and the object that the other listener is in.
+#   The listeners of a Gateway or ListenerSet that conflict with others, by name: `{reason, rival}`, the reason of the
+#   listener's Conflicted condition (Gateway API, ListenerConditionReason), and the object of the other listener.
 listener_conflicts(object_key) := _own_conflicts(object_key) if {
 	levels.of(object_key) == "Gateway"
 } else := object.union(_own_conflicts(object_key), _lost(object_key)) if {
@@ -21,7 +21,7 @@ listener_conflicts(object_key) := _own_conflicts(object_key) if {
 } else := _own_conflicts(object_key)
 
 # METADATA
-# description: The Gateway that takes a ListenerSet; empty where none does.
+# description: The Gateway that accepts a ListenerSet; empty if none does.
 taking_gateway(listener_set) := gateway if {
 	gateway := index.gateway_of(lookup.get(listener_set))
 	listener_set_rejection(listener_set, gateway) == ""
@@ -44,7 +44,7 @@ _own_conflict(object_key, port, slots, slot, others, protocol) := "ProtocolConfl
 	count(others) > 0
 }
 
-# A ListenerSet whose TCP listener loses has room for its other listeners.
+# If the TCP listener of a ListenerSet loses, its other listeners may use the port.
 _is_first(object_key, port) if {
 	levels.of(object_key) == "Gateway"
 } else if {
@@ -53,13 +53,13 @@ _is_first(object_key, port) if {
 	_first_at(taking_gateway(object_key), port) == object_key
 }
 
-# Of two listeners in one slot of a port.
+# The conflict of two listeners in one slot of a port.
 _slot_conflict(slot, others, protocol) := "HostnameConflict" if {
 	not slot in {"TCP", "UDP"}
 	protocol in {other | some other in others}
 } else := "ProtocolConflict"
 
-# What a ListenerSet loses to earlier objects of its Gateway.
+# The listeners of a ListenerSet that lose to earlier objects of its Gateway.
 _lost(listener_set) := {name: {"reason": reason, "rival": rival} |
 	gateway := taking_gateway(listener_set)
 	some port, slots in index.facts(listener_set).claims
@@ -69,7 +69,7 @@ _lost(listener_set) := {name: {"reason": reason, "rival": rival} |
 	reason := _slot_conflict(slot, others, protocol)
 }
 
-# The object that leaves no room for a slot of a ListenerSet, with its listeners in that slot.
+# The object that precedes a ListenerSet at a slot, with its listeners in that slot.
 _earlier(gateway, port, slot, listener_set) := [first, {}] if {
 	index.is_stream(slot)
 	tcp_claimed(gateway, port)
@@ -90,7 +90,7 @@ _excludes(first, port, slot) if {
 }
 
 # METADATA
-# description: A port has a TCP listener. Only there it matters which object came first on the port.
+# description: A port has a TCP listener. Only there the order of objects on the port matters.
 tcp_claimed(gateway, port) if {
 	index.facts(gateway).claims[port].TCP
 } else if {
@@ -111,7 +111,7 @@ _first_in(gateway, port, slot) := gateway if {
 	index.facts(gateway).claims[port][slot]
 } else := _oldest(index.claimants(gateway, port, slot))
 
-# Of ListenerSets those that their Gateway does not take have no say.
+# ListenerSets that their Gateway does not accept are ignored.
 _oldest(listener_sets) := sort({[lookup.age(key), keys.alphabetical(key), key] |
 	some key in listener_sets
 	taking_gateway(key) != ""

@@ -5,7 +5,7 @@ import data.bridge.lib.keys
 import data.bridge.lib.levels
 import data.bridge.lookup
 
-# Only a Gateway that allows it stands above a ListenerSet.
+# Only a Gateway that allows it is above a ListenerSet.
 parents_of_level("ListenerSet", listener_set) := {gateway |
 	gateway := index.gateway_of(lookup.get(listener_set))
 	listener_set_rejection(listener_set, gateway) == ""
@@ -23,8 +23,8 @@ refusing_gateway(listener_set) := gateway if {
 
 # METADATA
 # description: |
-#   Why a Gateway does not take a ListenerSet, as the reason of the ListenerSet's Accepted condition (Gateway API,
-#   Gateway allowedListeners), or ParentNotFound; empty where it does.
+#   Why a Gateway does not accept a ListenerSet, as the reason of the ListenerSet's Accepted condition (Gateway API,
+#   Gateway allowedListeners), or ParentNotFound; empty if it does.
 listener_set_rejection(listener_set, gateway) := "ParentNotFound" if {
 	not lookup.get(gateway)
 } else := "NotAllowed" if {

@@ -3,17 +3,18 @@ package bridge.hierarchy
 import data.bridge.index
 import data.bridge.lib.keys
 
-# A parentRef with a port binds its route to that port of a frontend, one without to all (GEP-1294, "Ports"). Of routes of
-# several types on one port only one type counts (GEP-1294, "Route types"). Both is decided by port among the producer's
-# routes, and among those of each consumer's namespace: no namespace can change what others' requests meet.
+# A parentRef with a port binds its route to that port of a frontend, without a port to all (GEP-1294, "Ports"). If
+# routes of several types use one port, only one type counts (GEP-1294, "Route types"). Both are decided for each port
+# among the producer's routes, and among those of each consumer's namespace: no namespace can change the routes for
+# others' requests.
 
-# The first type on a port wins. UDPRoutes are of another protocol.
+# The first type on a port wins. UDPRoutes have another protocol.
 _mesh_types := [concat("/", [keys.gateway_api, kind]) | some kind in ["GRPCRoute", "HTTPRoute", "TLSRoute", "TCPRoute"]]
 
 # METADATA
 # description: |
-#   Why a frontend that a parentRef names does not take a route, as the reason of the route's Accepted condition; empty where it
-#   does.
+#   Why a frontend that a parentRef names does not accept a route, as the reason of the route's Accepted condition;
+#   empty if it does.
 mesh_rejection(frontend_node, route_key, section, port) := reason if {
 	reason := frontend_rejection(trim_suffix(frontend_node, "@frontend"), section, port)
 	reason != ""
@@ -25,8 +26,8 @@ mesh_rejection(frontend_node, route_key, section, port) := reason if {
 
 # METADATA
 # description: |
-#   The ports of a frontend on which a route counts for requests from a namespace ("": from any): those that it is bound to, of
-#   which no other type of routes has taken, and which no consumer route of that namespace takes (semantics P6).
+#   The ports of a frontend on which a route counts for requests from a namespace ("": from any): those that it is bound
+#   to, without those of another type of routes or of a consumer route of that namespace (semantics P6).
 mesh_ports(frontend_node, route_key, source) := _own_ports(frontend_node, route_key) if {
 	namespace := keys.parse(route_key).namespace
 	namespace != keys.parse(frontend_node).namespace
@@ -37,8 +38,8 @@ mesh_ports(frontend_node, route_key, source) := _own_ports(frontend_node, route_
 
 # METADATA
 # description: |
-#   The ports of a frontend that have a number, by the names that `mesh_ports` gives them; of 0 all. Of a frontend that is no
-#   Service, only the ports that parentRefs name are known, and `*` stands for all others.
+#   The ports of a frontend that have a number, by the names of `mesh_ports`; for 0 all. For a frontend that is not a
+#   Service, only the ports that parentRefs name are known, and `*` means all others.
 ports_with_number(frontend_node, number) := _all_ports(frontend_node) if {
 	number == 0
 } else := {name |
@@ -52,13 +53,13 @@ ports_with_number(frontend_node, number) := _all_ports(frontend_node) if {
 	name in _all_ports(frontend_node)
 } else := {"*"}
 
-# One without ports is as other frontends are.
+# A Service without ports is treated like other frontends.
 _is_service(frontend_node) if {
 	keys.type_of(frontend_node) == "core/Service"
 	count(port_names(trim_suffix(frontend_node, "@frontend"))) > 0
 }
 
-# An extension module can put a route below a frontend that no parentRef names.
+# An extension module can place a route below a frontend that no parentRef names.
 _own_ports(frontend_node, route_key) := _all_ports(frontend_node) if {
 	frontend_node in extension_parents(route_key)
 } else := {port |
@@ -67,7 +68,7 @@ _own_ports(frontend_node, route_key) := _all_ports(frontend_node) if {
 	some port in _bound_by(frontend_node, ref.section, ref.port)
 } - _taken_by_other_types(frontend_node, route_key)
 
-# The ports that consumer routes of a namespace take from the producer's.
+# The ports that consumer routes of a namespace replace for the producer's.
 _consumed_ports(frontend_node, source) := set() if {
 	source == keys.parse(frontend_node).namespace
 } else := union({bound | some bound in _ports_by_type(frontend_node, source)})
@@ -99,7 +100,7 @@ _all_ports(frontend_node) := {name | some name in port_names(trim_suffix(fronten
 	ref.port != 0
 }
 
-# What routes of earlier types in a route's namespace are bound to.
+# The ports of routes of earlier types in a route's namespace.
 _taken_by_other_types(frontend_node, route_key) := set() if {
 	count(_ports_by_type(frontend_node, keys.parse(route_key).namespace)) < 2
 } else := {port |

@@ -5,15 +5,15 @@ import data.bridge.lib.levels
 
 # METADATA
 # description: |
-#   The links that an object itself declares and that do not count, as `rejected_links` tells them: those to what it puts
-#   above itself, of a route also those to its backends, of a Gateway or ListenerSet those to its listeners.
+#   The links that an object itself declares and that do not count, in the form of `rejected_links`: those to its
+#   parents, for a route also those to its backends, for a Gateway or ListenerSet those to its listeners.
 rejected_by(object_key) := {object.union(link, {"message": message}) |
 	some link in rejections_by(object_key)
 	message := rejection_message(link)
 }
 
 # METADATA
-# description: The same without their messages.
+# description: The same without messages.
 rejections_by(object_key) := {link |
 	some link in union({rejections(object_key), _refused_backends(object_key), conflicted_listeners(object_key)})
 	link.reason != ""

@@ -6,8 +6,8 @@ import data.bridge.lookup
 
 # METADATA
 # description: |
-#   The parentRefs of a route, as it writes them, that select the node `above` it; all of them where nothing is above it
-#   ("": a path that begins at the route).
+#   The parentRefs of a route, as in its spec, that select the node `above` it; all of them if there is none ("": a path
+#   that begins at the route).
 parent_refs(route_key, above) := {ref | some ref in written_and_default_refs(route_key)} if {
 	above == ""
 } else := {ref |
@@ -21,8 +21,8 @@ parent_refs(route_key, above) := {ref | some ref in written_and_default_refs(rou
 
 # METADATA
 # description: |
-#   The parentRefs of a route as it writes them, and one for each default Gateway that it uses without naming it, as its
-#   status.parents has it (GEP-3793).
+#   The parentRefs of a route as in its spec, and one for each default Gateway that it uses without naming it, as in
+#   status.parents (GEP-3793).
 written_and_default_refs(route_key) := array.concat(written, [default_ref(gateway) |
 	lookup.get(route_key).spec.useDefaultGateways == "All"
 	named := {index.parent_key(ref, keys.parse(route_key).namespace) | some ref in written}

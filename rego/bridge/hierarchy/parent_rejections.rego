@@ -4,7 +4,7 @@ import data.bridge.lib.keys
 import data.bridge.lookup
 
 # METADATA
-# description: Of what a parentRef names each node with the reason why it does not take the route, empty where it does.
+# description: Each node that a parentRef selects, with the reason why it does not accept the route, empty if it does.
 parent_rejections(node, route_key, section, port) := {node: mesh_rejection(node, route_key, section, port)} if {
 	keys.is_frontend(node)
 }

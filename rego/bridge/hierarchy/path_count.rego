@@ -4,22 +4,22 @@ import data.bridge.index
 import data.bridge.lib.keys
 import data.bridge.lib.levels
 
-# A route with many parents, listeners and rules has thousands of paths to one Service, and an author who may create routes has
-# several of these. While OPA evaluates a query, it commits no write, so others wait for the answer (semantics P9).
+# A route with many parents, listeners and rules has thousands of paths to one Service, and a tenant may create several
+# such routes. While OPA evaluates a query, it commits no write, so other clients wait for the result (semantics P9).
 
 # METADATA
-# description: How many paths may lead to one node, and to the targets of one query together.
+# description: The maximum number of paths to one node, and to the targets of one query together.
 paths_bound := 4096
 
 # METADATA
-# description: More paths than the bound lead to an object or frontend. What is attached above it is not computed there.
+# description: An object or frontend has more paths than the bound. Policies above it are not computed there.
 is_crowded(node) if {
 	path_count(node) > paths_bound
 } else := false
 
 # METADATA
 # description: |
-#   How many paths lead to an object or frontend, as far as Gateway API's own links go: to a backend through each rule that names
+#   The number of paths to an object or frontend by Gateway API's own links: to a backend through each rule that names
 #   it, from each listener and frontend above the route. The cost is that of the routes, not of the paths.
 path_count(node) := sum([number |
 	some route_key in index.declared_parents(node)
@@ -30,8 +30,7 @@ path_count(node) := sum([number |
 } else := count(parents(node))
 
 # METADATA
-# description: |
-#   The nodes that paths to a node go through, without Namespaces. The cost is that of the nodes, and not of the paths.
+# description: The nodes on all paths to a node, without Namespaces. The cost is that of the nodes, not of the paths.
 nodes_above(node) := {above | some path in paths(node, false); some above in path} if {
 	is_port(node)
 } else := {node} | reach("nodes above", {keys.whole(node)}, path_bound)

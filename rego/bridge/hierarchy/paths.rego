@@ -6,8 +6,7 @@ import data.bridge.lib.levels
 import data.bridge.lib.recursion
 
 # METADATA
-# description: |
-#   The nodes directly above a node by links that count, without Namespaces (see `paths`).
+# description: The nodes directly above a node by links that count, without Namespaces (see `paths`).
 parents(node) := {object_key} if {
 	[object_key, _] := split(node, "#")
 } else := listeners_above(node) | frontends_above(node) if {
@@ -22,20 +21,20 @@ parents(node) := {object_key} if {
 } else := set()
 
 # METADATA
-# description: How many nodes a path may have. A path that would be longer starts with `path_bound_mark`.
+# description: The maximum number of nodes of a path. A longer path starts with `path_bound_mark`.
 path_bound := recursion.step_bound
 
 # METADATA
-# description: The first element of a path that was cut at a bound, so that nobody takes it for a whole one.
+# description: The first element of a path that was cut at a bound, which distinguishes it from a whole path.
 path_bound_mark := "…"
 
 # METADATA
 # description: |
-#   All paths to a node, each from a root (a node with nothing above it that counts) to the node itself. A set, so two
-#   ways with the same keys are one (semantics P1). A parent that does not exist or a link that does not count is left
-#   out (P2). Above the bound on their number there is one, which starts with `path_bound_mark` (P9). With `with_namespaces`, the
-#   Namespace of a Gateway, ListenerSet, route, frontend or backend stands directly above it (P3).
-#   A recursive function as `bridge.lib.recursion` has it.
+#   All paths to a node, each from a root (a node without a parent that counts) to the node itself. A set, so two paths
+#   with the same keys are one (semantics P1). A missing parent or a link that does not count is omitted (P2). Above the
+#   bound on their number there is one path, which starts with `path_bound_mark` (P9). With `with_namespaces`, the
+#   Namespace of a Gateway, ListenerSet, route, frontend or backend is directly above it (P3). A recursive function as
+#   in `bridge.lib.recursion`.
 paths(node, with_namespaces) := {array.concat(above, [node]) | some above in _paths_to_object(object_key, with_namespaces)} if {
 	not index.has_extension_links
 	[object_key, _] := split(node, "#")
@@ -48,7 +47,7 @@ paths(node, with_namespaces) := {array.concat(above, [node]) | some above in _pa
 	not is_port(node)
 } else := _extend(_extension_paths_to(keys.parse(node).object, with_namespaces), node, with_namespaces)
 
-# Of a Gateway, above which there is its class and nothing else, without a search.
+# Only its class is above a Gateway, so no search is needed.
 _paths_to_object(object_key, with_namespaces) := {array.concat([class | some class in index.facts(object_key).class; exists(class)], _step(object_key, with_namespaces))} if {
 	index.facts(object_key).class[0]
 } else := _paths_15(object_key, with_namespaces)
@@ -91,7 +90,7 @@ _paths_0(node, _) := {[path_bound_mark, node]}
 
 # METADATA
 # description: |
-#   The paths to a backend, or to a port of one, that go on from these paths to a rule; `with_namespaces` as in `paths`.
+#   The paths to a backend, or to a port of one, that continue these paths to a rule; `with_namespaces` as in `paths`.
 paths_below(aboves, node, with_namespaces) := _extend(aboves, node, with_namespaces) if {
 	not is_port(node)
 } else := _extend(_extend(aboves, keys.parse(node).object, with_namespaces), node, with_namespaces)
@@ -123,7 +122,7 @@ _step(node, with_namespaces) := [node] if {
 	exists(namespace)
 } else := [node]
 
-# The Namespace of a ListenerSet stands above its Gateway already where that is in the same one.
+# The Namespace of a ListenerSet is already above its Gateway if both are in the same namespace.
 _same_namespace_above(node) if {
 	levels.of(node) == "ListenerSet"
 	some gateway in parents(node)

@@ -7,19 +7,19 @@ import data.bridge.lookup
 
 # METADATA
 # description: |
-#   The declared links on the way up from a node that do not count, a list of `{parent, child, reason, message}` with
-#   Gateway API's own reason where it has one (GEP-713, "Hierarchy of target kinds"; semantics P2). It is asked by people,
-#   so it looks at all that the node and its ancestors declare. The message says what would make the link count.
+#   The declared links above a node that do not count, a list of `{parent, child, reason, message}` with Gateway API's
+#   own reason if it has one (GEP-713, "Hierarchy of target kinds"; semantics P2). It is for people, and covers all
+#   declarations of the node and its ancestors. The message states how to make the link count.
 rejected_links(node) := [object.union(link, {"message": rejection_message(link)}) |
 	some links in array.concat([_own_listeners(node)], [rejections(child) | some child in declared_upward(_start(node))])
 	some link in sort(links)
 ]
 
-# The listener that a node is, or those of the object that it is.
+# The listener of a node, or the listeners of its object.
 _own_listeners(node) := {link | some link in conflicted_listeners(keys.parse(node).object); node in {link.parent, link.child}}
 
 # METADATA
-# description: The links between a Gateway or ListenerSet and its listeners that do not count, because these are in conflict.
+# description: The links between a Gateway or ListenerSet and its listeners in conflict, which do not count.
 conflicted_listeners(object_key) := {rejected_link(object_key, keys.section(object_key, name), conflict.reason) |
 	some name, conflict in unaccepted_listeners(object_key)
 	conflict.reason != "NotAllowed" # the link between the Gateway and the ListenerSet reports that
@@ -27,8 +27,8 @@ conflicted_listeners(object_key) := {rejected_link(object_key, keys.section(obje
 
 # METADATA
 # description: |
-#   The declared links directly above an object, or the frontend that it is, that do not count: what `rejected_links` says of
-#   it alone, as a set. Of a Gateway or ListenerSet those to its listeners, too.
+#   The declared links directly above an object, or its frontend, that do not count: the part of `rejected_links` for
+#   this object, as a set. For a Gateway or ListenerSet also those to its listeners.
 rejected_above(child) := {object.union(link, {"message": rejection_message(link)}) |
 	some link in (rejections(child) | conflicted_listeners(child))
 }
@@ -94,7 +94,7 @@ _missing(object_key) := "" if {
 } else := "ParentNotFound"
 
 # METADATA
-# description: Why a link from a route to a backend does not count, as a reason; empty where it does.
+# description: Why a link from a route to a backend does not count, as a reason; empty if it counts.
 backend_rejection(route_key, backend) := "RefNotPermitted" if {
 	not backend_permitted(route_key, backend)
 } else := "BackendNotFound" if {
@@ -103,8 +103,8 @@ backend_rejection(route_key, backend) := "RefNotPermitted" if {
 
 # METADATA
 # description: |
-#   Why a route's requests do not get to a backend that it names, by a port number (0: none), `{reason, message}`; null where they
-#   do.
+#   Why a route's requests fail at a backend that it names, by a port number (0: none), `{reason, message}`; null if
+#   they succeed.
 rejected_backend(route_key, backend, number) := {"reason": reason, "message": rejection_message(rejected_link(route_key, backend, reason))} if {
 	reason := backend_rejection(route_key, backend)
 	reason != ""

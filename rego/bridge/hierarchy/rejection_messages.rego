@@ -4,7 +4,7 @@ import data.bridge.lib.keys
 import data.bridge.lib.levels
 
 # METADATA
-# description: What a person can do about a link that does not count.
+# description: How to make a link count, as a message.
 rejection_message(link) := sprintf("%s does not exist", [_named(link.parent)]) if {
 	link.reason == "ParentNotFound"
 } else := sprintf("%s does not exist", [_named(link.child)]) if {

@@ -6,13 +6,16 @@ import data.bridge.lookup
 
 # METADATA
 # description: |
-#   The objects of which listeners or links count otherwise, because of what an object claims beside them: of a ListenerSet the
-#   ListenerSets that claim the same of their Gateway (see `unaccepted_listeners`), of a Namespace those of the ListenerSets in
-#   it, of a route the routes of other types at its frontends (see `mesh_ports`). The object is none of them.
+#   The objects whose listeners or links an object affects because both claim the same: for a ListenerSet the
+#   ListenerSets with equal claims at their Gateway (see `unaccepted_listeners`), for a Namespace those of its
+#   ListenerSets, for a route the routes of other types at its frontends (see `mesh_ports`). The object itself is not
+#   included.
 rivals(object_key) := {rival | some path in _claims_of(object_key); some rival in rivals_at(path)} - {object_key}
 
 # METADATA
-# description: The same for an index path, `["claims", gateway, port, slot]` or `["children", frontend]`, that an object has or had.
+# description: |
+#   The same for an index path, `["claims", gateway, port, slot]` or `["children", frontend]`, that an object has or
+#   had.
 rivals_at(path) := union({index.claimants(gateway, port, other) |
 	["claims", gateway, port, slot] = path
 	some other in _slots_against(gateway, port, slot)

@@ -2,11 +2,11 @@ package bridge.hierarchy
 
 import data.bridge.index
 
-# Only frontends that exist and listeners that the route is allowed to attach to stand above it (Gateway API, parentRefs).
+# Only existing frontends and listeners that allow the route are above it (Gateway API, parentRefs).
 parents_of_level("Route", route_key) := listeners_above(route_key) | frontends_above(route_key)
 
 # METADATA
-# description: The listeners that admit a route.
+# description: The listeners that accept a route.
 listeners_above(route_key) := {node |
 	some ref in known.parents
 	some nodes in object.filter(_admitting_nodes(ref.object, known.type, known.namespace, ref.section, ref.port), known.endings)
@@ -23,12 +23,12 @@ listeners_above(route_key) := {node |
 	known := index.facts(route_key)
 }
 
-# A listener's hostname as an ending, and those of a route that has wildcards or no hostnames.
+# The ending of a listener's hostname matches one of the endings of a route with wildcards or without hostnames.
 _in_common(ending, known) if ending in known.endings
 
 _in_common(ending, known) if strings.any_suffix_match(ending, known.wild)
 
-# The listener nodes that admit such routes, by the ending of their hostnames.
+# The listener nodes that accept such routes, by the ending of their hostnames.
 _admitting_nodes(object_key, type, namespace, section_name, port) := _admitted_by_default(type, namespace) if {
 	object_key == index.default_gateways_key
 } else := _admitting_listeners(object_key, type, namespace, section_name, port)
@@ -47,7 +47,7 @@ _admitting_listeners(object_key, type, namespace, section_name, port) := {ending
 	}
 }
 
-# Default Gateways are as if a parentRef named each (GEP-3793).
+# Default Gateways count as if a parentRef named each (GEP-3793).
 _admitted_by_default(type, namespace) := {ending: nodes |
 	some ending in {ending | some gateway in index.default_gateways; some ending, _ in index.facts(gateway).nodes}
 	nodes := {node |
@@ -57,7 +57,7 @@ _admitted_by_default(type, namespace) := {ending: nodes |
 }
 
 # METADATA
-# description: The frontends that a route names, that exist, and that have a port for it.
+# description: The existing frontends that a route names and that have a port for it.
 frontends_above(route_key) := {ref.node |
 	some ref in index.facts(route_key).frontends
 	mesh_rejection(ref.node, route_key, ref.section, ref.port) == ""

@@ -28,7 +28,7 @@ section_names(object_key) := index.facts(object_key).sections if {
 # METADATA
 # description: |
 #   The node that a key means: `#[n]` for a named rule and a port's number become their names (semantics K2, K3).
-#   Undefined where the object or the section does not exist.
+#   Undefined if the object or the section does not exist.
 canonical_key(key) := key if {
 	[object_key, section] := split(key, "#")
 	section in index.facts(object_key).sections
@@ -39,7 +39,7 @@ canonical_key(key) := key if {
 	[object_key, section] := split(key, "#")
 	section in section_names(object_key)
 } else := key if {
-	# A frontend is whole: a route that names a port of it is still a route of it.
+	# A frontend has no sections: a route that names one of its ports is still a route of the frontend.
 	levels.of(key) == "Frontend"
 	exists(trim_suffix(key, "@frontend"))
 } else := keys.section(parts.object, name) if {
@@ -47,7 +47,7 @@ canonical_key(key) := key if {
 	parts.role == ""
 	name := section_spellings(parts.object)[parts.section]
 } else := key if {
-	# Of an object that nobody holds any section may be named.
+	# For an object that is not stored, every section is accepted.
 	parts := keys.parse(key)
 	parts.role == ""
 	levels.has_sections(parts.type)
@@ -55,7 +55,7 @@ canonical_key(key) := key if {
 }
 
 # METADATA
-# description: What may be written for each section of an object, spelling > name. Names win over the other spellings.
+# description: The accepted forms of an object's sections, form > name. Names take precedence over other forms.
 section_spellings(object_key) := object.union(others, {name: name | some name in section_names(object_key)}) if {
 	others := _other_spellings(levels.of_type(keys.parse(object_key).type), object_key)
 }
@@ -72,8 +72,8 @@ _other_spellings(level_name, _) := {} if not level_name in {"Route", "Backend"}
 
 # METADATA
 # description: |
-#   The nodes of one object, or of one frontend, at a level, itself or its sections. One that does not exist has none
-#   (semantics P2).
+#   The nodes of one object, or of one frontend, at a level: the object itself or its sections. A missing object has
+#   none (semantics P2).
 nodes_at(object_key, level_name) := {object_key} if {
 	levels.of(object_key) == level_name
 	has_place(object_key)
@@ -86,8 +86,8 @@ nodes_at(object_key, level_name) := accepted_sections(object_key) if {
 
 # METADATA
 # description: |
-#   An object exists (semantics P2) and stands in the hierarchy. One of a type that is not listed is a backend only where
-#   something names it as one.
+#   An object exists (semantics P2) and is part of the hierarchy. An object of an unlisted type is a backend only if
+#   another object names it as one.
 has_place(object_key) if {
 	levels.by_type[keys.parse(object_key).type]
 	exists(object_key)

@@ -12,7 +12,7 @@ policies_naming(policy_kind, key) := {policy | some policy, _ in data.index.atta
 } | object.get(changed_entries, ["attached", policy_kind, key], set())
 
 # METADATA
-# description: No policy of a kind names a node, whatever the spelling. Most nodes have none.
+# description: No policy of a kind names a node in any form, which is true of most nodes.
 is_untargeted(policy_kind, node) if {
 	is_untargeted_key(policy_kind, node)
 	not startswith(node, "core/Service/")
@@ -20,13 +20,13 @@ is_untargeted(policy_kind, node) if {
 } else := false
 
 # METADATA
-# description: The same of a node that is no port and no frontend, so that it has one spelling.
+# description: The same for a node that is neither a port nor a frontend, and so has one form.
 is_untargeted_key(policy_kind, node) if {
 	not data.index.attached[policy_kind][node]
 	_has_names_only
 } else := false
 
-# Policies are attached by what the index says of names, and nothing else.
+# Only names in the index attach policies, not selectors or changes.
 _has_names_only if {
 	lookup.has_no_changes
 	not selectors_exist
@@ -48,7 +48,8 @@ targeted_objects := {object_key |
 } | {joined | some joined, _ in changed_entries.targeted}
 
 # METADATA
-# description: Some policy selects its targets by labels. Made once a query, so that where none does nobody looks for them.
+# description: |
+#   Some policy selects its targets by labels. Computed once for a query, which avoids lookups if no policy does.
 selectors_exist if {
 	some _ in data.index.selectors
 }
@@ -57,8 +58,8 @@ selectors_exist if changed_entries.selectors
 
 # METADATA
 # description: |
-#   The policies that select objects of a type in a namespace (`-` for cluster-scoped ones), as [policy, what it selects
-#   by] (see `bridge.attachment.selectors`), whatever they select.
+#   The policies that select objects of a type in a namespace (`-` for cluster-scoped ones), as [policy, selector] (see
+#   `bridge.attachment.selectors`), whatever they select.
 policies_selecting(namespace, type) := {[policy, text] |
 	some text, policies in data.index.selectors[namespace][type]
 	some policy, _ in policies
@@ -86,6 +87,6 @@ oversized_policies(object_key) := {policy |
 
 # METADATA
 # description: |
-#   Which bound a replicated policy is above, as a message; undefined where it is above none. Stored, because counting the
-#   policy again in each query is the cost that bounds avoid.
+#   The bound that a replicated policy exceeds, as a message; undefined if it exceeds none. It is stored, because
+#   counting the policy again in each query would cause the cost that bounds avoid.
 stored_excess(policy_key) := data.index.oversized[policy_key][policy_key]

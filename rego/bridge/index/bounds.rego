@@ -2,24 +2,24 @@ package bridge.index
 
 # METADATA
 # description: |
-#   How large a policy may be, `{leaves, depth, targetRefs, size}` (semantics T6): the settings `policy_max_…`, which travel
+#   The bounds on policies, `{leaves, depth, targetRefs, size}` (semantics T6): the settings `policy_max_…`, which are
 #   in the bundle as `data.bridge.bounds`.
 bounds := object.union(default_bounds, data.bridge.bounds) if {
 	true
 } else := default_bounds
 
 # METADATA
-# description: The bounds where no setting says otherwise.
+# description: The default bounds, without settings.
 default_bounds := {"leaves": 3000, "depth": 64, "targetRefs": 256, "size": 262144}
 
 # METADATA
-# description: How many entries `spec.targetSelectors` may have. Each is compared with those before it.
+# description: The maximum number of entries of `spec.targetSelectors`. Each is compared with those before it.
 selector_bound := 16
 
 # METADATA
 # description: |
-#   The bound that a policy object is above, with its count, as a message; undefined where it is above none (semantics T6).
-#   Each step is linear in the JSON text and enters no value, because the object is as large as a tenant makes it.
+#   The bound that a policy object exceeds, with its count, as a message; undefined if it exceeds none (semantics T6).
+#   Each step is linear in the JSON text and traverses no value, because tenants choose the size of the object.
 excess(policy) := _message("targetRefs", count(policy.spec.targetRefs), bounds.targetRefs) if {
 	is_array(policy.spec.targetRefs)
 	count(policy.spec.targetRefs) > bounds.targetRefs
@@ -38,12 +38,12 @@ excess(policy) := _message("targetRefs", count(policy.spec.targetRefs), bounds.t
 
 _message(what, number, bound) := sprintf("Policy has %d %s; at most %d are allowed", [number, what, bound])
 
-# The spec alone; metadata and status are not what a policy asks for.
+# Only the spec counts; metadata and status have no effect on a policy.
 _not_counted := ["apiVersion", "kind", "metadata", "status"]
 
 _text(policy) := json.marshal(object.remove(policy, _not_counted))
 
-# In JSON there is one value more than there are commas, counted without the objects and lists that hold others.
+# JSON text has one more value than commas, not counting the objects and lists that contain others.
 _leaves(text) := strings.count(regex.replace(text, `"(?:[^"\\]|\\.)*"`, ""), ",") + 1
 
 _brackets(text) := strings.count(text, "{") + strings.count(text, "[")

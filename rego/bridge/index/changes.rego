@@ -4,8 +4,8 @@ import data.bridge.lookup
 
 # METADATA
 # description: |
-#   What the objects that `changes` creates or replaces declare, by part of the index, first key, and the further keys joined by newlines: a
-#   set. A complete rule, so that OPA makes it once a query.
+#   The declarations of the objects that `changes` creates or replaces, by part of the index, first key, and the further
+#   keys joined by newlines: a set. A complete rule, so OPA computes it once for a query.
 changed_entries := _entries_of_changes
 
 _entries_of_changes[path[0]][path[1]][concat("\n", array.slice(path, 2, 4))] contains value if {

@@ -4,9 +4,9 @@ import data.bridge.lookup
 
 # METADATA
 # description: |
-#   The part of a port that a listener claims, so that two listeners with one claim are not distinct (Gateway API,
-#   GatewaySpec.listeners, "Distinct Listeners"): `[port, slot]`. HTTPS and TLS share their slots, because both choose a
-#   listener by the server name. `bridge.hierarchy.unaccepted_listeners` has what claims mean for each other.
+#   The part of a port that a listener claims, `[port, slot]`: two listeners with equal claims are not distinct (Gateway
+#   API, GatewaySpec.listeners, "Distinct Listeners"). HTTPS and TLS share their slots, because both select a listener
+#   by the server name. `bridge.hierarchy.unaccepted_listeners` evaluates the claims.
 claim(listener) := [sprintf("%v", [object.get(listener, "port", 0)]), _slot(object.get(listener, "protocol", ""), _claimed_hostname(listener))]
 
 _slot(protocol, hostname) := concat("/", ["TLS", hostname]) if {
@@ -31,7 +31,7 @@ claims_of(listeners) := {port: slots |
 }
 
 # METADATA
-# description: The claims of listeners as links have them, a set of `[port, slot]`.
+# description: The claims of listeners in the form of links, a set of `[port, slot]`.
 claimed(listeners) := {claim(listener) | some listener in listeners}
 
 # METADATA

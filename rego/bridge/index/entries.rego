@@ -4,8 +4,8 @@ import data.bridge.lib.keys
 
 # METADATA
 # description: |
-#   The links of an object as the replicator writes them, at both ends: `{path, value}`, where the path is the part of
-#   `data.index` with its keys. The object's own key completes it (docs/reference/documents.md).
+#   The links of an object in the form that the replicator writes at both ends: `{path, value}`, where the path is the
+#   part of `data.index` with its keys. The object's own key completes it (docs/reference/documents.md).
 entries(obj) := _entries(keys.of(obj), links(obj))
 
 _entries(self, declared) := _target_entries(self, declared) | union({
@@ -27,7 +27,7 @@ _edges(self, declared) := ({[parent, self] | some parent in declared.above} | {[
 	some child in declared.below
 }) | {[keys.whole(parent), child] | some [parent, child] in declared.extended}
 
-# By the end at this side of the pairs the other ends.
+# The other ends of the pairs, by the end at this side.
 _ends_by(pairs, side) := {end: sort({pair[1 - side] | some pair in pairs; pair[side] == end}) | some end in {pair[side] | some pair in pairs}}
 
 _by_namespace(object_keys) := {namespace: sort([key | some key in object_keys; split(key, "/")[2] == namespace]) |

@@ -5,8 +5,8 @@ import data.bridge.lib.levels
 
 # METADATA
 # description: |
-#   What extension modules say that has not the shape that counts, `[module, message]`. It is ignored, so that one wrong
-#   module never stops a query.
+#   Results of extension modules with an invalid form, `[module, message]`. They are ignored, so one wrong module never
+#   stops a query.
 extension_problems contains [name, "levels must be an object: <group>/<Kind> > {object, section}"] if {
 	by_type := data.bridge.extensions.hierarchy[name].levels
 	not is_object(by_type)
@@ -49,7 +49,7 @@ extension_problems contains [name, sprintf("virtual: %v is no type, write <group
 }
 
 # METADATA
-# description: The same of the links that modules make of one object.
+# description: The same for the links that modules declare for one object.
 extension_link_problems(obj) := {[name, "links must be a set of [parent, child]"] |
 	some name in link_modules
 	made := data.bridge.extensions.hierarchy[name].links with input as {"object": obj}

@@ -5,10 +5,10 @@ import data.bridge.lib.levels
 
 # METADATA
 # description: |
-#   The facts of a Gateway or ListenerSet: `listeners`, `sections` (their names), `nodes` (by the ending of their hostname
-#   `[node, name, port, namespaces, listener]`, where `listener` has what decides on the kinds of routes), `claims` (see `claims_of`), `distinct` (it is a
-#   Gateway whose listeners are distinct), `type` and `class`
-#   (the key of the GatewayClass).
+#   The facts of a Gateway or ListenerSet: `listeners`, `sections` (their names), `nodes` (by the ending of their
+#   hostname `[node, name, port, namespaces, listener]`, where `listener` has the fields that restrict route kinds),
+#   `claims` (see `claims_of`), `distinct` (it is a Gateway whose listeners are distinct), `type` and `class` (the key
+#   of the GatewayClass).
 facts_at("Listener", type, obj) := {
 	"listeners": named,
 	"sections": [listener.name | some listener in named],
@@ -39,7 +39,7 @@ _entry_of(self, listener) := [
 	},
 ]
 
-# The listeners of a Gateway are compared with each other alone, those of a ListenerSet also with what came before it.
+# The listeners of a Gateway are compared with each other only, those of a ListenerSet also with earlier objects.
 _are_distinct(type, claims) if {
 	levels.of_type(type) == "Gateway"
 	every slots in claims {

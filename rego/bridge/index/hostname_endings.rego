@@ -2,8 +2,8 @@ package bridge.index
 
 # METADATA
 # description: |
-#   A listener's hostname (lower case) as an ending: a route's hostname, written after a slash, ends with it if the two share a
-#   name. A listener without a hostname has the ending ``.
+#   A listener's hostname (lower case) as an ending: a route's hostname with a slash before it ends with it if the two
+#   have a common name. A listener without a hostname has the ending ``.
 hostname_ending("") := ""
 
 hostname_ending(hostname) := trim_prefix(hostname, "*") if startswith(hostname, "*.")
@@ -15,9 +15,9 @@ hostname_ending(hostname) := concat("", ["/", hostname]) if {
 
 # METADATA
 # description: |
-#   The facts of a route's hostnames: `endings`, those of the listeners that share a name with one of them, as far as they can be
-#   listed, and `wild`, the endings of its wildcards (`` for a route of every hostname): a listener whose ending ends with one
-#   of these shares a name too.
+#   The facts of a route's hostnames: `endings`, those of the listeners that have a common name with one of them, as far
+#   as they can be listed, and `wild`, the endings of its wildcards (`` for a route of every hostname): a listener whose
+#   ending ends with one of these has a common name too.
 hostname_facts([hostname]) := {"endings": array.concat([concat("", ["/", name])], _endings_above(name))} if {
 	name := lower(hostname)
 	not startswith(name, "*.")

@@ -6,14 +6,14 @@ import data.bridge.lib.levels
 # METADATA
 # title: Index
 # description: |
-#   What one object declares, each thing once: `{above, below, served, claims, extended, held, targets, classes, selectors,
-#   oversized, facts}` (docs/reference/documents.md); a field without values is absent. A function of the object alone: whether
-#   a link counts is decided in queries. `entries` has the same as the replicator writes it. An initial sync makes the links of
-#   every object: what many objects share is a function of that alone, which OPA evaluates once a query.
+#   The declarations of one object, each once: `{above, below, served, claims, extended, members, targets, classes,
+#   selectors, oversized, facts}` (docs/reference/documents.md); a field without values is absent. A function of the
+#   object only: queries decide whether a link counts. `entries` has the same in the form for the replicator. An initial
+#   sync computes the links of every object: OPA evaluates functions of shared values once for a query.
 links(obj) := links_of_type(keys.type(obj.apiVersion, obj.kind), obj)
 
 # METADATA
-# description: The same of an object of a known type.
+# description: The same for an object of a known type.
 links_of_type(type, obj) := of_level(levels.of_type(type), type, obj) if {
 	not has_link_modules
 	object.filter(obj.spec, target_fields) == {}
@@ -27,7 +27,7 @@ links_of_type(type, obj) := of_level(levels.of_type(type), type, obj) if {
 ])
 
 # METADATA
-# description: What the level of an object lets it declare.
+# description: The declarations that the level of an object allows.
 default of_level(_, _, _) := {}
 
 of_level("Gateway", type, obj) := _present({
@@ -65,7 +65,7 @@ of_level("Route", type, obj) := {"above": above, "below": below, "served": found
 
 _present(fields) := {field: values | some field, values in fields; count(values) > 0}
 
-# The links that extension modules make, with the objects among their ends that an index entry must hold.
+# The links that extension modules declare, with the objects among their ends that need an index entry.
 _extension_fields(_, extension_pairs) := {} if count(extension_pairs) == 0
 
 _extension_fields(own, extension_pairs) := object.union({"extended": extension_pairs}, {"members": ends | count(ends) > 0}) if {

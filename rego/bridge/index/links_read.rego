@@ -4,10 +4,10 @@ import data.bridge.lib.levels
 
 # METADATA
 # description: |
-#   The fields that `links` reads, as JSON Pointers (`*`: each item of a list). An object that has one of the fields `with` is
-#   read whole, except its status and the rest of its metadata: a policy is measured (semantics T6). A change of other fields
-#   changes no links, and whoever asks for an object's links may leave them out. Null while extension modules make links or
-#   place kinds: nobody knows what theirs read, nor when they change.
+#   The fields that `links` reads, as JSON Pointers (`*`: each item of a list). An object that has one of the fields
+#   `with` is read as a whole, except its status and the rest of its metadata, because policies are measured (semantics
+#   T6). A change of other fields changes no links, and clients may omit these fields. Null while extension modules
+#   declare links or levels, because the fields that they read are unknown.
 link_fields := null if {
 	count(link_modules) > 0
 } else := null if {

@@ -2,8 +2,8 @@ package bridge.index
 
 # METADATA
 # description: |
-#   Why a ref names nothing that could exist, with its place in the policy; undefined where it does. Such a ref is Invalid
-#   by itself, and the policy's other refs count (semantics T2, T4).
+#   Why a ref cannot name any object, with its place in the policy; undefined if it can. Such a ref is Invalid by
+#   itself, and the policy's other refs count (semantics T2, T4).
 ref_flaw(place, raw) := sprintf("%s is no object", [place]) if {
 	not is_object(raw)
 } else := sprintf("%s.%s is missing or empty", [place, absent[0]]) if {
@@ -19,7 +19,7 @@ ref_flaw(place, raw) := sprintf("%s is no object", [place]) if {
 
 _text_fields := ["group", "kind", "namespace", "name", "sectionName", "className"]
 
-# A key's own marks, which would make it another key. A group may carry a version.
+# The separators of keys, which would make it another key. A group may have a version.
 _marks(field) := `[/#@]` if {
 	field in {"kind", "namespace", "name"}
 } else := `[#@]|^/`

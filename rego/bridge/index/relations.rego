@@ -4,14 +4,14 @@ import data.bridge.lib.keys
 import data.bridge.lookup
 
 # METADATA
-# description: The objects that stand above this one by any object's declaration, whether that counts or not.
+# description: The objects above this one by any object's declaration, whether that counts or not.
 declared_parents(key) := (linked - {default_gateways_key}) | default_gateways if {
 	linked := _declared_neighbors("parents", key)
 	default_gateways_key in linked
 } else := _declared_neighbors("parents", key)
 
 # METADATA
-# description: The objects that stand below this one by any object's declaration, whether that counts or not.
+# description: The objects below this one by any object's declaration, whether that counts or not.
 declared_children(key) := (linked - {default_gateways_key}) | _declared_neighbors("children", default_gateways_key) if {
 	linked := _declared_neighbors("children", key)
 	default_gateways_key in linked
@@ -32,8 +32,7 @@ frontends := {node |
 }
 
 # METADATA
-# description: |
-#   Some extension module makes links. Made once a query, so that where none does nobody looks for them.
+# description: Some extension module declares links. Computed once for a query, which avoids lookups if no module does.
 has_extension_links if {
 	some _ in data.index.extended
 }
@@ -41,7 +40,7 @@ has_extension_links if {
 has_extension_links if changed_entries.extended
 
 # METADATA
-# description: The nodes that an extension module puts above an object or frontend, whether they exist or not.
+# description: The nodes that an extension module places above an object or frontend, whether they exist or not.
 declared_extension_parents(node) := _declared_ends("extended", node)
 
 # METADATA
@@ -49,14 +48,14 @@ declared_extension_parents(node) := _declared_ends("extended", node)
 members(namespace) := _declared_ends("members", namespace)
 
 # METADATA
-# description: The objects that refer into a namespace from another one.
+# description: The objects of other namespaces with references into a namespace.
 referrers(namespace) := {key |
 	some declarers in data.index.referrers[namespace]
 	some key, _ in declarers
 	not key in lookup.changed_keys
 } | object.get(changed_entries, ["referrers", namespace, ""], set())
 
-# What an object declares of itself stands apart from what others declare of it (docs/reference/documents.md).
+# An object's own declarations are stored separately from those of other objects (docs/reference/documents.md).
 _declared_neighbors(direction, key) := ({other |
 	not key in lookup.changed_keys
 	some other in data.index.own[direction][keys.home(key)][key]

@@ -5,9 +5,10 @@ import data.bridge.lib.levels
 
 # METADATA
 # description: |
-#   The facts of a route: `type`, `namespace`, `sections` (the names of its rules), `parents` (the Gateways and ListenerSets
-#   that its parentRefs name, `{object, section, port, text}`; `default_gateways_key` stands for default Gateways), `frontends` (those that they name, `{node, section, port}`, if
-#   there are any), and the facts of its hostnames (see `hostname_facts`).
+#   The facts of a route: `type`, `namespace`, `sections` (the names of its rules), `parents` (the Gateways and
+#   ListenerSets that its parentRefs name, `{object, section, port, text}`; `default_gateways_key` represents default
+#   Gateways), `frontends` (those that they name, `{node, section, port}`, if there are any), and the facts of its
+#   hostnames (see `hostname_facts`).
 facts_at("Rule", type, route) := object.union_n([
 	_parent_facts(type, namespace, object.get(route.spec, "parentRefs", []), object.get(route.spec, "useDefaultGateways", "None")),
 	hostname_facts(object.get(route.spec, "hostnames", [])),
@@ -41,7 +42,7 @@ _frontends(refs, namespace) := [{"node": node, "section": object.get(ref, "secti
 	keys.is_frontend(node)
 ]
 
-# Most parentRefs. A kind of this name in another group, as Istio's Gateway, is another kind.
+# Most parentRefs. The same kind name in another group, such as Istio's Gateway, is another kind.
 _has_listeners(ref) if {
 	object.get(ref, "kind", "Gateway") in {"Gateway", "ListenerSet"}
 	keys.group_name(object.get(ref, "group", keys.gateway_api)) == keys.gateway_api

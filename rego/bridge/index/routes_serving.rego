@@ -20,14 +20,14 @@ served_names(parent) := union({object.keys(data.index.served[parent][home]) | so
 
 # METADATA
 # description: |
-#   Some hostnames for which routes declare a parent, that end with a text, at most so many. One text of all is searched,
-#   because to look at ten thousand one by one takes ten times as long.
+#   Some hostnames for which routes declare a parent and that end with a text, up to a maximum. One text with all
+#   hostnames is searched, because a loop over ten thousand takes ten times as long.
 some_served_names(parent, ending, most) := regex.find_n(concat("", ["(?m)^.*", _literal(ending), "$"]), _names_text(parent), most)
 
 _names_text(parent) := concat("\n", served_names(parent))
 
 # METADATA
-# description: Some paths for which routes declare a parent and a hostname, that begin with a text, at most so many.
+# description: Some paths for which routes declare a parent and a hostname and that begin with a text, up to a maximum.
 some_served_paths(parent, name, beginning, most) := regex.find_n(
 	concat("", ["(?m)^", _literal(beginning), ".*$"]),
 	_paths_text(parent, name),
@@ -43,5 +43,5 @@ _paths_text(parent, name) := concat("\n", array.concat(
 	],
 ))
 
-# A text in which a regular expression finds no more than itself.
+# A text as a regular expression that matches only that text.
 _literal(text) := concat("", [`\Q`, replace(text, `\E`, `\E\\E\Q`), `\E`])

@@ -1,13 +1,15 @@
 package bridge.index
 
 # METADATA
-# description: The name of a part of an object where it can be a section name, else the fallback.
+# description: The name of a part of an object if it can be a section name, otherwise the fallback.
 section_name(part, fallback) := part.name if {
 	regex.match(`^[^#@/\[\]]+$`, part.name)
 } else := fallback
 
 # METADATA
-# description: The listeners of a spec that have a section name; of two with one name the first (the API refuses such an object).
+# description: |
+#   The listeners of a spec that have a section name; of two with the same name the first (the API rejects such an
+#   object).
 named_listeners(listeners) := listeners_with_names if {
 	listeners_with_names := [listener | some listener in listeners; section_name(listener, "") == listener.name]
 	count({listener.name | some listener in listeners_with_names}) == count(listeners_with_names)
@@ -19,13 +21,13 @@ named_listeners(listeners) := listeners_with_names if {
 
 # METADATA
 # description: |
-#   The section names of rules, in their order, each its name or, where it has none, its place as `[n]` (semantics K3). Of two
-#   rules with one name, which the API refuses, the second has none.
+#   The section names of rules, in their order, each its name or, without a name, its place as `[n]` (semantics K3). Of
+#   two rules with the same name, which the API rejects, the second has none.
 rule_names(rules) := _rule_names(count(rules), {place: rule.name | some place, rule in rules}) if {
 	is_array(rules)
 } else := []
 
-# Most routes name no rule, so that many share their section names.
+# Most routes name no rule, so many share their section names.
 _rule_names(number, {}) := [sprintf("[%d]", [place]) | some place in numbers.range(0, number - 1)] if {
 	number > 0
 }

@@ -2,9 +2,9 @@ package bridge.index
 
 # METADATA
 # description: |
-#   Why an entry of spec.targetSelectors is no selector, with its place in the policy; undefined where it is one. It has
-#   group, kind, matchLabels and matchExpressions as a LabelSelector of Kubernetes has them, and selects whole objects of
-#   the policy's own namespace: it has neither sectionName nor namespace (semantics T1, T2).
+#   Why an entry of spec.targetSelectors is not a valid selector, with its place in the policy; undefined if it is
+#   valid. It has group, kind, matchLabels and matchExpressions as in a LabelSelector of Kubernetes, and selects whole
+#   objects of the policy's own namespace: it has neither sectionName nor namespace (semantics T1, T2).
 selector_flaw(place, raw) := sprintf("%s is no object", [place]) if {
 	not is_object(raw)
 } else := ref_flaw(place, object.union(raw, {"name": "-"})) if {

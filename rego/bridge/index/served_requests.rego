@@ -1,17 +1,17 @@
 package bridge.index
 
-# Of a route with more paths, the index has the first segments.
+# For a route with more paths, the index has the first segments.
 _path_bound := 16
 
-# Each path is an entry for each hostname at each parent. A route for which that would be more is found by hostname alone, so
-# that its author cannot make OPA write for seconds.
+# Each path is an entry for each hostname at each parent. A route with more entries is found by hostname only, so its
+# author cannot make OPA write for seconds.
 _entry_bound := 512
 
 # METADATA
 # description: |
-#   By what a route may be found from a request, `{hostnames, paths}`: at each of its parents, for each hostname (`*`: any), by
-#   the paths that it matches or that are above these (`/`: any, `*`: unknown). A gRPC method is the path
-#   `/<service>/<method>`. Other routes than those at the paths above its own do not serve a request.
+#   The request fields by which a route is found, `{hostnames, paths}`: at each of its parents, for each hostname (`*`:
+#   any), by the paths that it matches or their prefixes (`/`: any, `*`: unknown). A gRPC method is the path
+#   `/<service>/<method>`. Only routes at a request's path or its prefixes can serve it.
 served_requests(type, spec) := {
 	"hostnames": names,
 	"paths": _paths_served(type, [object.get(rule, "matches", []) | some rule in spec.rules], most),
@@ -20,7 +20,7 @@ served_requests(type, spec) := {
 	most := _most_paths(count(names), count(object.get(spec, "parentRefs", [])))
 }
 
-# Many routes have as many hostnames and parents.
+# Many routes have equal numbers of hostnames and parents.
 _most_paths(hostnames, parents) := min([_path_bound, floor(_entry_bound / (hostnames * max([parents, 1])))])
 
 _names_served(hostnames) := {lower(name) | some name in hostnames} if {
@@ -56,7 +56,7 @@ _path(type, _) := "/" if {
 }
 
 # METADATA
-# description: A path without the slash at its end, but for the root.
+# description: A path without the slash at its end, except for the root.
 without_last_slash(path) := shorter if {
 	shorter := trim_right(path, "/")
 	shorter != ""

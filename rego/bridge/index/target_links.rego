@@ -4,8 +4,8 @@ import data.bridge.lib.keys
 
 # METADATA
 # description: |
-#   What a policy declares, as fields of `links`. Every object with target refs declares them, whether its kind is a known
-#   policy kind or not, so that a new PolicyKind relinks nothing.
+#   The declarations of a policy, as fields of `links`. Every object with target refs has them, whether its kind is a
+#   known policy kind or not, so a new PolicyKind relinks nothing.
 target_links(obj) := {} if {
 	not is_object(obj.spec)
 } else := {} if {
@@ -23,7 +23,7 @@ target_links(obj) := {} if {
 	refs := target_refs(obj)
 }
 
-# A policy above a bound takes no part (semantics T6). It is found at itself, and for `explain` at its first targets.
+# A policy above a bound has no effect (semantics T6). It is stored at itself, and for `explain` at its first targets.
 _oversized(obj, message) := {"message": message, "objects": ({keys.of(obj)} | {ref.object |
 	namespace := object.get(obj.metadata, "namespace", "")
 	some raw in array.slice(raw_refs(obj), 0, _first_refs)

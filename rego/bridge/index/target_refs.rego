@@ -4,9 +4,9 @@ import data.bridge.lib.keys
 
 # METADATA
 # description: |
-#   The target refs of a policy object in its order: spec.targetRefs, or the singular spec.targetRef (semantics T1).
-#   `key` is the declared target as written, `class` the historic className, where the ref has one. What names nothing
-#   that could exist is left out here; `ref_flaw` says why.
+#   The target refs of a policy object in order: spec.targetRefs, or the singular spec.targetRef (semantics T1). `key`
+#   is the declared target as written, `class` the historic className, if the ref has one. Refs that cannot name any
+#   object are omitted; `ref_flaw` gives the reason.
 target_refs(policy) := [ref |
 	namespace := object.get(policy.metadata, "namespace", "")
 	some raw in raw_refs(policy)
@@ -14,7 +14,7 @@ target_refs(policy) := [ref |
 ]
 
 # METADATA
-# description: One target ref of a policy of a namespace; undefined where the ref has a flaw.
+# description: One target ref of a policy of a namespace; undefined if the ref is invalid.
 target_ref(own_namespace, raw) := object.union(ref, {"class": class | class := named.className; class != ""}) if {
 	named := _names(raw)
 	target := keys.format(named.group, named.kind, _ref_namespace(own_namespace, named), named.name)
@@ -26,7 +26,7 @@ target_ref(own_namespace, raw) := object.union(ref, {"class": class | class := n
 }
 
 # METADATA
-# description: The target refs as a policy object has them.
+# description: The target refs as in the policy object.
 raw_refs(policy) := policy.spec.targetRefs if {
 	is_array(policy.spec.targetRefs)
 	count(policy.spec.targetRefs) > 0
@@ -34,8 +34,8 @@ raw_refs(policy) := policy.spec.targetRefs if {
 	policy.spec.targetRef != null
 }
 
-# The names in a ref, empty where one is absent or null. Undefined for what names nothing that could exist: a name that
-# is no text (concat takes no other), or that has a key's own marks, which would make it another key.
+# The names in a ref, empty if absent or null. Undefined for a ref that cannot name any object: a name that is not a
+# string (concat accepts only strings), or that has separators of keys, which would make it another key.
 _names(raw) := named if {
 	named := object.union(_no_names, raw)
 	_name_something(named)
@@ -58,7 +58,7 @@ _with_section(target, "") := target
 
 _with_section(target, section) := keys.section(target, section) if section != ""
 
-# A ref without a namespace names an object of the policy's own, or a cluster-scoped one.
+# A ref without a namespace names an object of the policy's own namespace, or a cluster-scoped one.
 _ref_namespace(own_namespace, named) := named.namespace if {
 	named.namespace != ""
 } else := "" if {

@@ -4,9 +4,9 @@ import data.bridge.lib.keys
 
 # METADATA
 # description: |
-#   The selectors of a policy object, `{place, type, text}`: spec.targetSelectors, each of which stands for a ref to every
-#   object of its kind in the policy's own namespace whose labels it selects (semantics T1). `text` is what it selects by,
-#   one text for one meaning. One with a flaw has `{place, flaw}`.
+#   The selectors of a policy object, `{place, type, text}`: each entry of spec.targetSelectors refers to every object
+#   of its kind in the policy's own namespace whose labels it selects (semantics T1). `text` is the selector in a
+#   canonical form. An invalid one is `{place, flaw}`.
 target_selectors(policy) := [entry |
 	some number, raw in policy.spec.targetSelectors
 	entry := _selector_entry(sprintf("spec.targetSelectors[%d]", [number]), raw)

@@ -1,8 +1,8 @@
 # METADATA
 # title: Policy kinds
 # description: |
-#   A policy kind is described by data (design, "Policy kinds"), in layers: shipped presets, what CRDs say, PolicyKind
-#   resources, merged field by field, later over earlier (semantics K1).
+#   Data describes a policy kind (design, "Policy kinds"), in layers: shipped presets, CRDs, PolicyKind resources,
+#   merged field by field, later over earlier (semantics K1).
 package bridge.kinds
 
 import data.bridge.lib.keys
@@ -14,24 +14,24 @@ policykind_type := "policybridge.io/PolicyKind"
 
 # METADATA
 # description: |
-#   A policy kind in force by its `<group>/<Kind>`, with all defaults. `data.kinds` is what the replicator stored of
-#   `active_kinds`; a query that changes a PolicyKind asks the rule itself.
+#   An active policy kind by its `<group>/<Kind>`, with all defaults. `data.kinds` is the stored result of
+#   `active_kinds`; a query that changes a PolicyKind evaluates the rule itself.
 get(type) := data.kinds[type] if not has_changes
 
 get(type) := active_kinds[type] if has_changes
 
 # METADATA
-# description: The policy kind of a policy; undefined where its kind is none.
+# description: The policy kind of a policy; undefined if its kind is not a policy kind.
 of_policy(policy_key) := get(keys.type_of(policy_key))
 
 # METADATA
-# description: The names of all policy kinds in force.
+# description: The names of all active policy kinds.
 names := {name | some name, _ in data.kinds} if not has_changes
 
 names := object.keys(active_kinds) if has_changes
 
 # METADATA
-# description: The query changes what describes policy kinds.
+# description: The query changes objects that describe policy kinds.
 has_changes if {
 	some key in lookup.changed_keys
 	keys.parse(key).type in {policykind_type, crd_type}
@@ -39,10 +39,10 @@ has_changes if {
 
 # METADATA
 # description: |
-#   All policy kinds in force, by `<group>/<Kind>`. One that makes no sense with its PolicyKind is what it is without it, or
-#   without what its CRD says: a layer that makes no sense changes nothing. `layers` names those that count, `by` is a hash of
-#   the description (see `stamp`), `traits` what follows from it (see `traits_of`), `versions` how its policies are read (see
-#   `versions_of`; absent without a CRD).
+#   All active policy kinds, by `<group>/<Kind>`. If a PolicyKind, or the CRD's part, is invalid together with the other
+#   layers, that layer is ignored. `layers` names those that count, `by` is a hash of the description (see `stamp`),
+#   `traits` are derived from it (see `traits_of`), `versions` are the versions of its policies (see `versions_of`;
+#   absent without a CRD).
 active_kinds[type] := object.union_n([description, {"versions": versions | versions := versions_of(type)}, {
 	"layers": [layer.name | some layer in layers],
 	"by": description_hash(description),
@@ -54,7 +54,7 @@ active_kinds[type] := object.union_n([description, {"versions": versions | versi
 }
 
 # METADATA
-# description: By type what the oldest PolicyKind of it says.
+# description: The spec of the oldest PolicyKind of each type.
 declared_specs := {type: lookup.get(claims[0][2]).spec | some type, claims in _claims}
 
 _claims := {type: claims |
@@ -74,8 +74,8 @@ type_of_spec(spec) := concat("/", [keys.group_name(object.get(spec, "group", "")
 
 # METADATA
 # description: |
-#   What a PolicyKind is told, `{status, reason, message}` of its Accepted condition. One that makes no sense, or is the
-#   younger of two for one kind, changes nothing (semantics K1, C3).
+#   The Accepted condition of a PolicyKind, `{status, reason, message}`. An invalid one, and the younger of two for one
+#   kind, has no effect (semantics K1, C3).
 verdict(policykind_key) := {"status": "False", "reason": "Invalid", "message": message} if {
 	message := own_problems(object.get(lookup.get(policykind_key), "spec", null))[0]
 } else := {"status": "False", "reason": "Conflicted", "message": message} if {

@@ -5,7 +5,7 @@ import data.bridge.lib.likeness
 import data.bridge.merge
 
 # METADATA
-# description: The fields of a policy kind's description whose value is not one of those allowed, each as a message.
+# description: The fields of a policy kind's description whose value is not allowed, each as a message.
 value_problems(spec) := [message |
 	some field, allowed in allowed_values
 	value := object.get(spec, field, allowed[0])
@@ -14,7 +14,7 @@ value_problems(spec) := [message |
 ]
 
 # METADATA
-# description: What a field may say; the first is its default.
+# description: The allowed values of a field; the first is its default.
 allowed_values := {
 	"class": ["Inherited", "Direct"],
 	"mode": ["Observe", "Manage"],

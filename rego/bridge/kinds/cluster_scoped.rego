@@ -4,8 +4,8 @@ import data.bridge.lookup
 
 # METADATA
 # description: |
-#   Types that are known to be cluster-scoped, by what they are or by their CRD's scope. Only cluster-scoped policies may
-#   target them, except a policy's own Namespace (semantics T3).
+#   Types that are cluster-scoped, by their definition or by their CRD's scope. Only cluster-scoped policies may target
+#   them, except a policy's own Namespace (semantics T3).
 cluster_scoped(type) if type in {"core/Namespace", "gateway.networking.k8s.io/GatewayClass"}
 
 cluster_scoped(type) if {

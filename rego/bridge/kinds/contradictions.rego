@@ -6,8 +6,8 @@ import data.bridge.lib.likeness
 
 # METADATA
 # description: |
-#   What a policy kind's description says that contradicts itself, each as a message with the field and, in a list, its place:
-#   fields that can have no effect with the others, and kinds that policies of it can never act at.
+#   The contradictions in a policy kind's description, each as a message with the field and, in a list, its place:
+#   fields that can have no effect with the others, and kinds at which its policies can never act.
 contradictions(spec) := array.flatten([
 	_direct_level(spec),
 	_direct_merge_rules(spec),
@@ -46,8 +46,8 @@ _out_of_reach(spec) := [message |
 	count(spec.targets) > 0
 } else := []
 
-# The order of levels, top down. A mesh frontend is above routes, and below nothing (semantics K4). Where other levels are, and
-# what an extension links to a type without a level, only the extension knows.
+# The order of levels, top down. A mesh frontend is above routes, and below nothing (semantics K4). Only an extension
+# knows the order of other levels and of types without a level.
 _ranks := {"GatewayClass": 1, "Gateway": 2, "ListenerSet": 3, "Frontend": 4, "Listener": 4, "Route": 5, "Rule": 6, "Backend": 7, "Port": 8}
 
 _is_below(level, effective_level) if _ranks[level] > _ranks[effective_level]
@@ -109,7 +109,7 @@ _other_level_message(spec, place, kind) := sprintf("effectiveKinds[%d]: %q is at
 	spec.effectiveTarget != "Backend"
 }
 
-# The kinds of which objects, or sections, are at a level, with and without their groups.
+# The kinds whose objects or sections are at a level, with and without their groups.
 _kinds_at(level_name) := {name |
 	some type, level in levels.by_type
 	level_name in {level.object, object.get(level, "section", "")}
@@ -123,7 +123,7 @@ _empty_pointers(spec) := [sprintf("specPaths[%d].%s: %q names a field without a 
 	hint := {true: `; did you mean "/spec"?`, false: ""}[[field, entry[field]] == ["path", "/"]]
 ]
 
-# A description that says nothing of it leaves the shape to the CRD, which a folder need not have.
+# Without statusShape in the description, the CRD decides, which a folder may lack.
 _no_ancestors(spec) := [sprintf("gatewayControllers needs statusShape: Ancestors, and statusShape is %q", [spec.statusShape])] if {
 	spec.statusShape == "Conditions"
 	spec.gatewayControllers

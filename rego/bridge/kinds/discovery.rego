@@ -7,13 +7,14 @@ import data.bridge.lookup
 crd_type := "apiextensions.k8s.io/CustomResourceDefinition"
 
 # METADATA
-# description: The label by which a CRD says that it defines a policy kind, and of which class (GEP-713, "Policy CRD label").
+# description: |
+#   The label with which a CRD declares that it defines a policy kind, and its class (GEP-713, "Policy CRD label").
 policy_label := "gateway.networking.k8s.io/policy"
 
 # METADATA
 # description: |
-#   What the CRD of a type says of it as a policy kind (semantics K1): the class from its label, the rest from its schema.
-#   `class` is what an admin's PolicyKind says, which turns what else is read; empty where none says anything.
+#   The description of a type as a policy kind from its CRD (semantics K1): the class from its label, the rest from its
+#   schema. `class` is that of an admin's PolicyKind, which changes how the schema is read; empty if there is none.
 discovered_fields(type, class) := object.union_n([
 	{"class": labelled | labelled := labelled_class(type)},
 	{"effectiveTarget": level |
@@ -22,7 +23,7 @@ discovered_fields(type, class) := object.union_n([
 		level := assumed_level(type)
 	},
 	{"sameLevel": "Conflict" |
-		# Controllers whose policies have no field of merging give a target to the oldest of them.
+		# For policies without a field about merging, controllers accept only the oldest at a target.
 		labelled_class(type)
 		_class_of(type, class) == "Inherited"
 		not schema_form(type).specPaths
@@ -33,8 +34,8 @@ discovered_fields(type, class) := object.union_n([
 
 # METADATA
 # description: |
-#   The class that a CRD's label gives, in any letter case. The historic `true` leaves it to the shape: wrappers, a
-#   choice of strategy or several target kinds are for an Inherited kind.
+#   The class from a CRD's label, in any letter case. For the historic `true` it depends on the schema: wrappers, a
+#   choice of strategy or several target kinds mean an Inherited kind.
 labelled_class(type) := "Direct" if {
 	_label(type) == "direct"
 } else := "Inherited" if {
@@ -62,7 +63,8 @@ _class_of(_, class) := class if class != ""
 
 # METADATA
 # description: |
-#   The level that is assumed, because no schema says at which one a policy acts: backends where it can be attached to one, else rules.
+#   The assumed level, because no schema states at which one a policy acts: backends if it can be attached to one,
+#   otherwise rules.
 assumed_level(type) := "Backend" if {
 	some target in schema_shape(type).targets
 	not target.group == "gateway.networking.k8s.io"
@@ -70,9 +72,9 @@ assumed_level(type) := "Backend" if {
 
 # METADATA
 # description: |
-#   By type the CRD that defines it, `{key, label, version, schema}`: the label's value, and the served version that is read
-#   with its schema, empty where there is none. Of two CRDs for one type the oldest counts. CRDs that
-#   have no label, no preset and no PolicyKind define no policies, and are not looked at: a cluster has many.
+#   The CRD that defines each type, `{key, label, version, schema}`: the label's value, and the served version that is
+#   read with its schema, empty if there is none. Of two CRDs for one type the oldest counts. CRDs without a label,
+#   preset and PolicyKind define no policies, and are skipped: a cluster has many.
 crds[type] := {
 	"key": key,
 	"label": object.get(crd.metadata, ["labels", policy_label], ""),
@@ -100,8 +102,8 @@ _may_be_of_policies(type, _) if declared_specs[type]
 
 _may_be_of_policies(type, _) if type == input.guessedType
 
-# Objects are read in that version, so its schema is the one that they fit: the version that the setting `types` names
-# (`data.bridge.versions`, by type), else the one that the API server prefers.
+# Objects are read in that version, so its schema applies to them: the version in the setting `types`
+# (`data.bridge.versions`, by type), otherwise the one that the API server prefers.
 _read_version(type, crd) := [version |
 	some version in crd.spec.versions
 	is_served(version)
@@ -120,7 +122,7 @@ _read_version(type, crd) := [version |
 # description: A version of a CRD is served.
 is_served(version) if object.get(version, "served", true) != false
 
-# The order of the API server: v2, v1, v1beta2, v1beta1, v1alpha1, then other names by the alphabet.
+# The order of the API server: v2, v1, v1beta2, v1beta1, v1alpha1, then other names in alphabetical order.
 _version_rank(name) := [_stages[stage], 0 - to_number(major), 0 - to_number(concat("", ["0", minor]))] if {
 	[[_, major, stage, minor]] := regex.find_all_string_submatch_n(`^v([1-9][0-9]*)(?:(alpha|beta)([1-9][0-9]*))?$`, name, 1)
 } else := [3, name]
@@ -128,7 +130,7 @@ _version_rank(name) := [_stages[stage], 0 - to_number(major), 0 - to_number(conc
 _stages := {"": 0, "beta": 1, "alpha": 2}
 
 # METADATA
-# description: Why a CRD with the label makes no policy kind; a label with an unknown value is reported, not guessed.
+# description: Why a CRD with the label defines no policy kind; a label with an unknown value is reported, not guessed.
 discovery_problem(type) := "no version of it is served" if {
 	crds[type].version == ""
 } else := sprintf("label %s: %s is none of Direct, Inherited, true", [policy_label, crds[type].label]) if {

@@ -6,8 +6,8 @@ import data.bridge.lookup
 
 # METADATA
 # description: |
-#   What PolicyKinds that count name without its being known, by the PolicyKind's key, each as a message. It may come to be, so a
-#   PolicyKind counts all the same.
+#   The unknown kinds that accepted PolicyKinds name, by the PolicyKind's key, each as a message. They may be installed
+#   later, so the PolicyKind counts.
 doubts[key] := messages if {
 	some name, policykind in lookup.objects_in(policykind_type, "-")
 	key := concat("/", [policykind_type, "-", name])
@@ -17,7 +17,7 @@ doubts[key] := messages if {
 }
 
 # METADATA
-# description: The same of the spec of a PolicyKind.
+# description: The same for the spec of a PolicyKind.
 doubts_about(spec) := array.concat(_unserved_targets(spec), _unserved_backends(spec))
 
 _unserved_targets(spec) := [sprintf("targets[%d]: no CRD defines %q%s", [place, type, _type_hint(type)]) |
@@ -43,7 +43,7 @@ _known_types := (object.keys(levels.by_type) | levels.virtual_types) | ((_types_
 
 _types_with_crds := {concat("/", [crd.spec.group, crd.spec.names.kind]) | some crd in lookup.objects_in(crd_type, "-")}
 
-# Of a folder that holds no CRDs nobody knows what is served; there what is misspelled is alone in doubt.
+# In a folder without CRDs the served kinds are unknown; only misspelled names are reported.
 _is_doubtful(type) if _near_type(type)
 
 _is_doubtful(type) if {
@@ -57,7 +57,7 @@ _is_doubtful(type) if {
 	not _is_built_in(split(type, "/")[0])
 }
 
-# What the API server serves without a CRD.
+# A group that the API server serves without a CRD.
 _is_built_in(group) if not contains(group, ".")
 
 _is_built_in(group) if {
@@ -70,7 +70,7 @@ _type_hint(type) := sprintf("; did you mean %q?", [_near_type(type)]) if {
 	true
 } else := ""
 
-# Of another group only where the groups are alike, too: many groups have a Gateway.
+# A kind of another group only if the groups are similar too: many groups have a Gateway.
 _near_type(type) := near if {
 	near := likeness.nearest_type(type, _known_types)
 	[group, near_group] := [split(type, "/")[0], split(near, "/")[0]]

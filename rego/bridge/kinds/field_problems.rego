@@ -4,8 +4,8 @@ import data.bridge.lib.likeness
 
 # METADATA
 # description: |
-#   What is wrong with what a PolicyKind says itself, whatever other layers say: shapes, and fields that there are not. An
-#   API server refuses these by the CRD's schema; a folder of manifests has nobody else to tell.
+#   The errors of a PolicyKind itself, independent of other layers: wrong forms and unknown fields. An API server
+#   rejects these by the CRD's schema; for a folder of manifests this is the only check.
 own_problems(spec) := array.concat(shape_problems(spec), unknown_fields(spec))
 
 # METADATA
@@ -63,8 +63,8 @@ fields := {
 
 # METADATA
 # description: |
-#   Fields of a policy kind's description that are no such thing at all, in a stable order. What else is wrong is asked
-#   only of a description that has none of these.
+#   Fields of a policy kind's description with a wrong type or form, in a stable order. Other problems are checked only
+#   if there are none of these.
 shape_problems(spec) := ["spec is no object"] if not is_object(spec)
 
 shape_problems(spec) := array.concat(
@@ -78,7 +78,7 @@ shape_problems(spec) := array.concat(
 	is_object(spec)
 }
 
-# The first entry of a list that is not as it should be.
+# The first invalid entry of a list.
 _first_wrong(field, shape, value) := sprintf("%s[%d]: %s is not valid: ", [field, wrong[0], substring(json.marshal(value[wrong[0]]), 0, 200)]) if {
 	startswith(shape, "a list of")
 	is_array(value)
@@ -86,7 +86,7 @@ _first_wrong(field, shape, value) := sprintf("%s[%d]: %s is not valid: ", [field
 	count(wrong) > 0
 } else := ""
 
-# The core group is "" (or core), and may be left out.
+# The core group is "" (or core), and may be omitted.
 _name(spec, "group") if regex.match(`^[a-z0-9.-]*$`, object.get(spec, "group", ""))
 
 _name(spec, "kind") if regex.match(`^[A-Za-z][A-Za-z0-9]*$`, spec.kind)

@@ -2,10 +2,10 @@ package bridge.kinds
 
 import data.bridge.merge
 
-# What each shape of a PolicyKind's field means, by the words in which it is told.
+# The definition of each form of a PolicyKind's field, by its text in messages.
 
 # METADATA
-# description: A value of a PolicyKind's field has this shape; the shape is the text that messages use.
+# description: A value of a PolicyKind's field has this form; the form is the text in messages.
 fits("a string", value) if is_string(value)
 
 fits("the name of a package, letters, digits and _", value) if regex.match(`^[A-Za-z_][A-Za-z0-9_]*$`, value)

@@ -2,9 +2,9 @@ package bridge.kinds
 
 # METADATA
 # description: |
-#   What a PolicyKind of a type probably has, from its CRD, in the order in which people write it: a list of `{field, value,
-#   why}`, with what the guess is made from. A value that nobody can guess from a schema is the most common one. Undefined
-#   where no CRD defines the type. `input.guessedType` names the type.
+#   The probable fields of a PolicyKind for a type, guessed from its CRD, in the usual order: a list of `{field, value,
+#   why}` with the reason of each guess. Values that a schema does not show are the most common ones. Undefined if no
+#   CRD defines the type. `input.guessedType` names the type.
 guessed(type) := array.flatten([
 	_guessed_class(type),
 	_guessed_targets(type),

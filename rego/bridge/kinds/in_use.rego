@@ -4,8 +4,8 @@ import data.bridge.lookup
 
 # METADATA
 # description: |
-#   The policy kinds that queries look at: not those that a shipped preset describes and that have no policies, because most
-#   clusters have none of most vendors.
+#   The policy kinds that queries evaluate: without kinds of shipped presets that have no policies, because most
+#   clusters lack most vendors.
 in_use := {type | some type in names; _is_in_use(type)}
 
 _is_in_use(type) if not "Preset" in get(type).layers

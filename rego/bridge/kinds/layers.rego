@@ -1,8 +1,7 @@
 package bridge.kinds
 
 # METADATA
-# description: |
-#   What layers say together, field by field, later over earlier (semantics K1). A layer is `{name, fields}`.
+# description: The merge of layers, field by field, later over earlier (semantics K1). A layer is `{name, fields}`.
 merge_layers(layers) := {field: values[count(values) - 1] |
 	some layer in layers
 	some field, _ in layer.fields
@@ -11,12 +10,12 @@ merge_layers(layers) := {field: values[count(values) - 1] |
 
 # METADATA
 # description: |
-#   Types that a preset, a CRD's label or a PolicyKind makes policy kinds. A CRD without the label makes none; where there
-#   is one anyway, its schema counts.
+#   Types that a preset, a CRD's label or a PolicyKind makes policy kinds. A CRD without the label makes none; but if
+#   another layer does, the CRD's schema counts.
 described_types := (object.keys(presets) | object.keys(declared_specs)) | {type | some type, _ in crds; labelled_class(type)}
 
 # METADATA
-# description: The layers that may describe a type, all of them first.
+# description: The possible sets of layers for a type, the complete set first.
 candidate_layers(type) := [layers |
 	some layers in [layers_of(type, _sensible(type)), layers_of(type, {}), [_preset_layer(type)]]
 	_makes_a_kind(type, layers)
@@ -26,13 +25,13 @@ _makes_a_kind(_, layers) if layers[_].name in {"Preset", "PolicyKind"}
 
 _makes_a_kind(type, _) if labelled_class(type)
 
-# What the oldest PolicyKind of a type says, unless it has a fault of its own.
+# The spec of the oldest PolicyKind of a type, unless it is invalid by itself.
 _sensible(type) := declared_specs[type] if {
 	count(own_problems(declared_specs[type])) == 0
 } else := {}
 
 # METADATA
-# description: The layers that describe a type, where its PolicyKind says this; those without fields are left out.
+# description: The layers of a type whose PolicyKind has this spec; those without fields are omitted.
 layers_of(type, declared) := [layer |
 	some layer in [
 		_preset_layer(type),
@@ -48,10 +47,10 @@ _preset_layer(type) := {"name": "Preset", "fields": object.get(presets, type, {}
 # description: The shipped presets, by type.
 presets := {type_of_spec(spec): spec | some spec in data.bridge.presets}
 
-# What the CRD of a type says. A PolicyKind that says where the spec proper is, or that policies do not merge, says all
-# about how policies merge, and so does a preset, which was written for the vendor's code. Neither does the label of a CRD
-# change the class of a preset (kgateway's say Direct of kinds that are inherited), and no schema says the level at which
-# policies act.
+# The fields from the CRD of a type. A PolicyKind that defines the spec proper, or that policies do not merge, replaces
+# all of the CRD's fields about merging, and so does a preset, which follows the vendor's code. The label of a CRD does
+# not change the class of a preset (kgateway's labels state Direct for inherited kinds), and no schema states the level
+# at which policies act.
 _read(type, declared) := object.remove(found, array.flatten([
 	_fields_of_merging[says_all],
 	_assumed_fields(type, declared),
@@ -73,8 +72,8 @@ _fields_of_merging := {
 	false: [],
 }
 
-# That policies of a kind do not merge at one target is assumed of a CRD without a field of merging, where no other layer
-# says how they merge.
+# Without a field about merging in the CRD, and without another layer about merging, policies of a kind do not merge at
+# one target.
 _assumed_fields(type, declared) := ["sameLevel"] if {
 	not schema_form(type).specPaths
 	some fields in [declared, object.get(presets, type, {})]
@@ -83,5 +82,5 @@ _assumed_fields(type, declared) := ["sameLevel"] if {
 
 _merging_fields := {"specPaths", "strategies", "defaultStrategy", "wrappers", "custom", "merge", "strategyFrom", "mergesWith", "fold"}
 
-# The class by another layer than the CRD.
+# The class from another layer than the CRD.
 _other_class(type, declared) := object.get(declared, "class", object.get(presets, [type, "class"], ""))

@@ -50,8 +50,8 @@ _targets(spec) := [object.union(entry, {field: value | some field, value in targ
 	spec.targets
 }
 
-# Which kinds count at the effective level; default: the target kinds of that level, with their groups, else all
-# (semantics P5). What is targeted as a mesh frontend is above routes, not a backend (K4).
+# The kinds that count at the effective level; default: the target kinds of that level, with their groups, otherwise all
+# (semantics P5). A target with the role of a mesh frontend is above routes, not a backend (K4).
 _effective_kinds(spec) := spec.effectiveKinds
 
 _effective_kinds(spec) := of_level if {
@@ -78,14 +78,14 @@ _default_strategy(spec) := assumed if {
 }
 
 # METADATA
-# description: The strategies that a policy of the kind can name, or come to by its wrapper.
+# description: The strategies that a policy of the kind can name, or have because of its wrapper.
 supported_strategies(spec) := ({place.strategy | some place in spec.specPaths} | {name |
 	some meaning in spec.strategies
 	some name in _names(strategy_of(meaning))
 }) | {"Custom" | spec.custom}
 
 # METADATA
-# description: The strategy that a value at strategyPath means, `{strategy, merge}` or a name alone (semantics F7).
+# description: The strategy of a value at strategyPath, `{strategy, merge}` or only a name (semantics F7).
 strategy_of(meaning) := meaning.strategy if is_object(meaning)
 
 strategy_of(meaning) := meaning if not is_object(meaning)

@@ -4,8 +4,8 @@ import data.bridge.lib.leaves
 
 # METADATA
 # description: |
-#   The `order` of a kind with the strategy Additive in the form that `rank` needs: `{segments, ranks?, default?, descending}`,
-#   where `ranks` has the place of each of the `values` as JSON text.
+#   The `order` of a kind with the strategy Additive in the form for `rank`: `{segments, ranks?, default?, descending}`,
+#   where `ranks` has the position of each of the `values` as JSON text.
 order_keys(order) := [object.union_n([
 	{"segments": leaves.segments(entry.path), "descending": object.get(entry, "descending", false)},
 	{"ranks": {json.marshal(value): place | some place, value in entry.values} | entry.values},
@@ -16,8 +16,8 @@ order_keys(order) := [object.union_n([
 
 # METADATA
 # description: |
-#   By what the policies of a kind with the strategy Additive are ordered before anything else, the lowest first: for each entry
-#   of the kind's `order` `[0, value]`, or `[1, 0]` where a policy has no value that the entry can place (semantics C4).
+#   The sort key of a policy of a kind with the strategy Additive, the lowest first: for each entry of the kind's
+#   `order` `[0, value]`, or `[1, 0]` if the policy has no value for the entry (semantics C4).
 rank(policy_kind, obj) := [place |
 	some entry in get(policy_kind).order
 	value := object.get(obj, entry.segments, object.get(entry, "default", null))

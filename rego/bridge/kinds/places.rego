@@ -4,11 +4,11 @@ import data.bridge.lib.leaves
 
 # METADATA
 # description: |
-#   The places where policies of a kind with these `specPaths` may have their spec proper, in order, with what follows
-#   from each, `{path, segments, strategy, strategySegments, otherStrategies, drop, inner, rivals, holder}`. `drop` are the
-#   fields there that are never proper, `inner` the strategy's field deeper inside, `otherStrategies` where a strategy would
-#   be another place's, outside of this one, `rivals` the wrappers that exclude this one, `holder` the
-#   bare spec around this wrapper with the fields that may stand in it. Kept in `data.kinds`, so that no query makes them.
+#   The places where policies of a kind with these `specPaths` may have their spec proper, in order, with derived data,
+#   `{path, segments, strategy, strategySegments, otherStrategies, drop, inner, rivals, holder}`. `drop` are the fields
+#   there that are never proper, `inner` the strategy's field deeper inside, `otherStrategies` the places of strategies
+#   that belong to other entries, `rivals` the wrappers that exclude this one, `holder` the bare spec around this
+#   wrapper with its allowed fields. Stored in `data.kinds`, so no query computes them.
 places(spec_paths) := [place |
 	some entry in spec_paths
 	segments := leaves.segments(entry.path)
@@ -35,13 +35,13 @@ places(spec_paths) := [place |
 	}
 ]
 
-# The fields of a spec at an entry's path that are refs, strategy, or said not to be proper.
+# The fields of a spec at an entry's path that are refs, the strategy, or declared as not proper.
 _never_proper(entry) := array.concat(
 	array.concat(["targetRefs", "targetRef", "targetSelectors"], object.get(entry, "without", [])),
 	[field | some field in _strategy_field(entry); count(_strategy_field(entry)) == 1],
 )
 
-# The strategy's field relative to the spec, where it lies inside it.
+# The strategy's field relative to the spec, if it is inside it.
 _strategy_field(entry) := rest if {
 	path := leaves.segments(entry.strategyPath)
 	base := leaves.segments(entry.path)
@@ -51,14 +51,14 @@ _strategy_field(entry) := rest if {
 
 _inside(path, other) if startswith(concat("", [path, "/"]), concat("", [other, "/"]))
 
-# The bare spec that holds a wrapper, `{segments, allowed}`; empty where no bare spec does.
+# The bare spec that contains a wrapper, `{segments, allowed}`; empty if no bare spec does.
 _holder(spec_paths, segments) := {"segments": above, "allowed": allowed} if {
 	above := array.slice(segments, 0, count(segments) - 1)
 	bare := [entry | some entry in spec_paths; leaves.segments(entry.path) == above][0]
 	allowed := array.concat(_never_proper(bare), _wrappers_in(spec_paths, above))
 } else := {}
 
-# The fields of a bare spec that are wrappers; one that is null is none.
+# The fields of a bare spec that are wrappers; a null one does not count.
 _wrappers_in(spec_paths, above) := [name |
 	some entry in spec_paths
 	path := leaves.segments(entry.path)

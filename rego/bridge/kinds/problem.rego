@@ -1,13 +1,12 @@
 package bridge.kinds
 
 # METADATA
-# description: Why a policy kind's description makes no sense; undefined where it does (semantics C1 to C3).
+# description: Why a policy kind's description is invalid; undefined if it is valid (semantics C1 to C3).
 problem(spec) := problems(spec)[0] if count(problems(spec)) > 0
 
 # METADATA
 # description: |
-#   All that is wrong with a policy kind's description, in a stable order; for one that an Inherited kind has None
-#   (semantics C3).
+#   All problems of a policy kind's description, in a stable order, such as an Inherited kind with None (semantics C3).
 problems(spec) := shape_problems(spec) if {
 	count(shape_problems(spec)) > 0
 } else := array.flatten([_class_problems(spec), value_problems(spec), contradictions(spec)])
@@ -38,7 +37,7 @@ _missing_effective_target(spec) if {
 	object.get(spec, "effectiveTarget", "") == ""
 } else := false
 
-# Whatever way a policy can come to None.
+# All cases in which a policy could have None.
 _inherited_none(spec) if {
 	class_of(spec) == "Inherited"
 	"None" in _strategies(spec)
@@ -79,7 +78,7 @@ _direct_order(spec) if {
 	object.get(spec, "sameLevel", "Conflict") in {"OlderEstablished", "OldestWins"}
 } else := false
 
-# None merges no pair, so there is nothing that these fields could say (semantics C2).
+# None merges no pair, so these fields could have no effect (semantics C2).
 _direct_fold(spec) if {
 	class_of(spec) == "Direct"
 	some field, allowed in object.filter(allowed_values, ["strategyFrom", "mergesWith", "fold", "wrappers"])
@@ -133,11 +132,11 @@ _nameless_manage(spec) if {
 	not regex.match(_controller_name, object.get(spec, "controllerName", ""))
 } else := false
 
-# Gateway API, GatewayController. Its domain is part of condition types, which the API server holds to their form.
+# Gateway API, GatewayController. Its domain is part of condition types, whose form the API server validates.
 _controller_name := `^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/[A-Za-z0-9/._~%!$&'()*+,;=:-]+$`
 
 # METADATA
-# description: The class that a description gives, or Inherited.
+# description: The class of a description, by default Inherited.
 class_of(spec) := object.get(spec, "class", "Inherited")
 
 _strategies(spec) := supported_strategies(spec) | {spec.defaultStrategy | spec.defaultStrategy}

@@ -2,8 +2,8 @@ package bridge.kinds
 
 # METADATA
 # description: |
-#   How a CRD's schema says that policies merge, as fields of a PolicyKind; empty where it says nothing. Wrappers (defaults,
-#   overrides; historic default, override) and a choice of strategy (strategy; Envoy Gateway's mergeType).
+#   How a CRD's schema defines merging, as fields of a PolicyKind; empty if it does not. Wrappers (defaults, overrides;
+#   historic default, override) and a choice of strategy (strategy; Envoy Gateway's mergeType).
 schema_form(type) := object.union_n([
 	{"specPaths": spec_paths | spec_paths := _spec_paths(type)},
 	{"strategies": strategies |
@@ -30,7 +30,8 @@ _merging(type) if count(_wrappers(type)) > 0
 
 _merging(type) if _chosen_by(type)
 
-# The historic wrappers are merged by field (GEP-713's first version), those of today as a whole unless a policy says otherwise.
+# The historic wrappers are merged by field (GEP-713's first version), current ones as a whole unless a policy selects
+# another strategy.
 _wrapper_strategies := {
 	"overrides": "AtomicOverrides",
 	"override": "PatchOverrides",
@@ -38,13 +39,13 @@ _wrapper_strategies := {
 	"default": "PatchDefaults",
 }
 
-# In the order in which they are looked for.
+# In the order in which they are checked.
 _wrappers(type) := [name |
 	some name in ["overrides", "override", "defaults", "default"]
 	spec_schema(type)[name].type == "object"
 ]
 
-# The field beside a bare spec by which a policy chooses its strategy.
+# The field beside a bare spec with which a policy selects its strategy.
 _chosen_by(type) := [name |
 	some name in ["strategy", "mergeType"]
 	_is_text(spec_schema(type)[name])
@@ -52,7 +53,7 @@ _chosen_by(type) := [name |
 
 _is_text(schema) if schema.type == "string"
 
-# What the values that a policy can choose mean; GEP-713's own names need no entry (semantics F7).
+# The strategies of the values that a policy can select; GEP-713's own names need no entry (semantics F7).
 _strategies_of(type) := {value: meaning |
 	some [place, schema] in _choices(type)
 	some value in object.get(schema, "enum", _unlisted[place[count(place) - 1]])
@@ -65,7 +66,7 @@ _choices(type) := [[place, schema] |
 	_is_text(schema)
 ]
 
-# The values that are taken for granted where a schema does not list them.
+# The assumed values if a schema does not list them.
 _unlisted := {"strategy": ["atomic", "merge", "patch"], "mergeType": ["JSONMerge", "Replace", "StrategicMerge"]}
 
 _meanings := {
@@ -77,8 +78,8 @@ _meanings := {
 	"replace": "AtomicDefaults",
 }
 
-# Envoy Gateway: the more specific policy says how it is merged into that of its listener, else of its Gateway; one that
-# does not say stands alone; of two for one target the older has it.
+# Envoy Gateway: the more specific policy selects how it merges into the policy of its listener, otherwise of its
+# Gateway; without a selection it applies alone; only the older of two for one target is accepted.
 _merge_type_kind := {
 	"strategyFrom": "Challenger",
 	"mergesWith": "Closest",

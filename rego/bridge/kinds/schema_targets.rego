@@ -5,9 +5,9 @@ import data.bridge.lib.levels
 
 # METADATA
 # description: |
-#   What a CRD's schema says of a kind of any class, as fields of a PolicyKind: the target kinds where it lists them, whether
-#   a ref has a section, whether it may name another namespace, and where the status stands (semantics S3). A field that
-#   the schema says nothing of is absent.
+#   The fields of a PolicyKind of any class from a CRD's schema: the target kinds if it lists them, whether a ref has a
+#   section, whether it may name another namespace, and the place of the status (semantics S3). Fields that the schema
+#   does not define are absent.
 schema_shape(type) := object.union_n([
 	{"targets": targets | targets := _listed_targets(type)},
 	{"targetSections": false | _without_sections(type)},
@@ -19,7 +19,7 @@ schema_shape(type) := object.union_n([
 # description: The fields of a policy's spec in the schema of its CRD.
 spec_schema(type) := object.get(crds[type].schema, ["properties", "spec", "properties"], {})
 
-# The schema of one target ref; targetRefs wins over the singular targetRef, as in policies (semantics T1).
+# The schema of one target ref; targetRefs takes precedence over the singular targetRef, as in policies (semantics T1).
 _ref(type) := spec_schema(type).targetRefs.items if {
 	true
 } else := spec_schema(type).targetRef
@@ -30,7 +30,7 @@ _without_sections(type) if {
 	not _ref(type)["x-kubernetes-preserve-unknown-fields"]
 }
 
-# Target kinds are known only where the schema lists them, with groups that are clear.
+# Target kinds are known only if the schema lists them with unambiguous groups.
 _listed_targets(type) := targets if {
 	listed := _ref(type).properties.kind.enum
 	targets := [{"group": group, "kind": kind, "sections": _has_section_name(type)} |

@@ -2,11 +2,11 @@ package bridge.kinds
 
 import data.bridge.lib.levels
 
-# Functions here take the policy kind's name and no more, so that OPA can keep their results. Those that are asked for every
-# node and path say false in so many words, because OPA keeps no result of a function that has none.
+# The functions in this file take only the policy kind's name, so OPA can cache their results. Those that are called for
+# every node and path return false explicitly, because OPA does not cache undefined results.
 
 # METADATA
-# description: A policy kind's declared targets may be objects of a type (semantics T2); where it lists none, of any.
+# description: A policy kind's declared targets may be objects of a type (semantics T2); if it lists none, of any type.
 may_target(policy_kind, _) if not get(policy_kind).targets
 
 may_target(policy_kind, type) if _target_entry(policy_kind, type)
@@ -28,8 +28,8 @@ may_target_sections(policy_kind, type) if {
 
 # METADATA
 # description: |
-#   A policy kind means objects of a type as mesh frontends, by the `role` of its target entry or, where that says none,
-#   because it acts above backends (semantics K4). A frontend has no sections.
+#   A policy kind targets objects of a type as mesh frontends, by the `role` of its target entry or, by default, because
+#   it acts above backends (semantics K4). A frontend has no sections.
 frontend_role(policy_kind, type) if {
 	levels.of_type(type) == "Backend"
 	_role(policy_kind, type) == "Frontend"
@@ -42,13 +42,15 @@ _role(policy_kind, type) := _target_entry(policy_kind, type).role if {
 } else := "Frontend"
 
 # METADATA
-# description: Policies of a kind that name another namespace count only for requests from their own (semantics P6).
+# description: Policies of a kind that target another namespace count only for requests from their own (semantics P6).
 is_consumer_kind(policy_kind) if {
 	get(policy_kind).crossNamespace == "Consumer"
 } else := false
 
 # METADATA
-# description: The protocols of the ports of a type that policies of a kind act on (`protocols` of its target entry); undefined for all.
+# description: |
+#   The protocols of the ports of a type on which policies of a kind act (`protocols` of its target entry); undefined
+#   for all.
 target_protocols(policy_kind, type) := _target_entry(policy_kind, type).protocols
 
 _target_entry(policy_kind, type) := [entry |
@@ -67,8 +69,8 @@ acts_on(policy_kind, type) if {
 
 # METADATA
 # description: |
-#   The types of backends that a policy kind names among its targets though they have no level: an object of one is an
-#   effective target before any rule names it (semantics P2, P5).
+#   The types of backends among a policy kind's targets that have no level: their objects are effective targets even if
+#   no rule names them (semantics P2, P5).
 backend_types(policy_kind) := {type |
 	get(policy_kind).effectiveTarget == "Backend"
 	some target in get(policy_kind).targets
@@ -86,15 +88,15 @@ is_direct(policy_kind) if {
 
 # METADATA
 # description: |
-#   A policy kind is Inherited and acts at its declared targets: what stands above one merges into it, and what no policy
-#   names is none (semantics C1, effectiveTarget Target).
+#   A policy kind is Inherited and acts at its declared targets: the policies above merge, and objects that no policy
+#   names are not effective targets (semantics C1, effectiveTarget Target).
 acts_where_declared(policy_kind) if {
 	get(policy_kind).effectiveTarget == "Target"
 	not is_direct(policy_kind)
 } else := false
 
 # METADATA
-# description: A policy kind acts at its declared targets, of class Direct or as `acts_where_declared`.
+# description: A policy kind acts at its declared targets, with class Direct or as `acts_where_declared`.
 acts_at_targets(policy_kind) if {
 	is_direct(policy_kind)
 } else := acts_where_declared(policy_kind)

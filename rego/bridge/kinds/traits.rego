@@ -3,19 +3,19 @@ package bridge.kinds
 import data.bridge.lib.levels
 
 # METADATA
-# description: What follows from a policy kind alone and most queries need, see `traits_of`. Stored in `data.kinds` as `traits`.
+# description: |
+#   Derived properties of a policy kind that most queries need, see `traits_of`. Stored in `data.kinds` as `traits`.
 traits(policy_kind) := get(policy_kind).traits if {
 	true
 } else := traits_of(get(policy_kind))
 
 # METADATA
 # description: |
-#   The traits of a kind's description:
-#   `plain`: it joins every policy of a path from the most specific one upward, each by its own strategy, and applies their
-#   specs by RFC 7386 alone (GEP-713; semantics F1, F2);
-#   `sourceless`: what counts at a target is the same for all sources of requests, unless a mesh frontend is above it;
-#   `namespaces`: its paths name Namespaces (P3);
-#   `objects`, `sections`: the types whose objects, or all of whose sections, are its effective targets.
+#   The traits of a kind's description: `plain`: it joins every policy of a path from the most specific one upward, each
+#   by its own strategy, and applies their specs by RFC 7386 only (GEP-713; semantics F1, F2); `sourceless`: the
+#   effective policy at a target is the same for all sources of requests, unless a mesh frontend is above it;
+#   `namespaces`: its paths name Namespaces (P3); `objects`, `sections`: the types whose objects, or all of whose
+#   sections, are its effective targets.
 traits_of(kind) := {
 	"plain": _is_plain(kind),
 	"sourceless": _is_sourceless(kind),
@@ -61,8 +61,8 @@ _acts_on_type(kind, type) if {
 
 # METADATA
 # description: |
-#   The policies of one level, or of one target, are one side of a fold: where the oldest of a level wins (semantics F5), and
-#   where the specs of a Direct kind at one target are united (C2) or meet for the requests of one consumer (P6).
+#   The policies of one level, or of one target, are one side of a fold: if the oldest of a level wins (semantics F5),
+#   and if the specs of a Direct kind at one target are united (C2) or meet for the requests of one consumer (P6).
 merges_by_level(policy_kind) if {
 	_is_by_level(get(policy_kind))
 } else := false
@@ -78,7 +78,7 @@ _is_by_level(kind) if {
 }
 
 # METADATA
-# description: Every policy of a kind applies beside the others, and none overrides another (strategy Additive; semantics C4).
+# description: Every policy of a kind applies, and none overrides another (strategy Additive; semantics C4).
 is_additive(policy_kind) if {
 	get(policy_kind).defaultStrategy == "Additive"
 } else := false

@@ -8,10 +8,10 @@ import data.bridge.lookup
 
 # METADATA
 # description: |
-#   The types of policies that no policy kind in force describes, so that their policies have no effect (semantics K6):
+#   The types of policies that no active policy kind describes, so their policies have no effect (semantics K6):
 #   `{message, crd?, near?}` by type. A type is one of policies if its CRD has the policy label or a schema with target
-#   refs, or if an object of it has target refs. A PolicyKind that is not active says so itself. `near` is the policy kind
-#   in force that is probably meant.
+#   refs, or if an object of it has target refs. The status of an inactive PolicyKind reports that itself. `near` is an
+#   active policy kind with a similar name.
 undescribed[type] := object.union_n([
 	{"message": _why_undescribed(type)},
 	{"crd": key | key := _policy_crds[type]},
@@ -23,11 +23,12 @@ undescribed[type] := object.union_n([
 }
 
 # METADATA
-# description: Of these the ones that a CRD tells of, by the CRD's key the message.
+# description: |
+#   Those of them with a CRD: the message by the CRD's key.
 undescribed_crds[about.crd] := about.message if some about in undescribed
 
 # METADATA
-# description: Whether an object is a policy that no policy kind in force describes.
+# description: An object is a policy that no active policy kind describes.
 is_undescribed(key, obj) if {
 	_has_target_refs(obj)
 	type := keys.type_of(key)
@@ -36,7 +37,7 @@ is_undescribed(key, obj) if {
 }
 
 # METADATA
-# description: What the author of such a policy reads.
+# description: The message for the author of such a policy.
 undescribed_message(type) := sprintf("no policy kind describes %s, so this policy has no effect%s", [type, _hint(type)])
 
 _hint(type) := sprintf(": did you mean %s?", [near]) if {
@@ -82,22 +83,24 @@ _defines_target_refs(name) if {
 	_is_ref_schema(_field_schema(name, i, field))
 }
 
-# The versions of a CRD in which target refs are looked for.
+# The versions of a CRD that are checked for target refs.
 _versions_read := [0, 1, 2, 3]
 
-# Read with a ground path: OPA makes a term of all that a reference with a variable could lead to, which is every schema.
+# Read with a ground path: OPA makes a term of everything that a reference with a variable could match, which is every
+# schema.
 _field_schema(name, i, field) := data.objects["apiextensions.k8s.io"].CustomResourceDefinition["-"][name].spec.versions[i].schema.openAPIV3Schema.properties.spec.properties[field] if {
 	not concat("/", [crd_type, "-", name]) in lookup.changed_keys
 } else := lookup.upserts[concat("/", [crd_type, "-", name])].spec.versions[i].schema.openAPIV3Schema.properties.spec.properties[field]
 
-# A ref with an apiVersion is no target ref of GEP-713: a VerticalPodAutoscaler's targetRef names what it scales.
+# A ref with an apiVersion is not a target ref of GEP-713: a VerticalPodAutoscaler's targetRef names the object that it
+# scales.
 _is_ref_schema(schema) if {
 	ref := object.get(schema, ["items", "properties"], object.get(schema, "properties", {}))
 	ref.kind
 	not ref.apiVersion
 }
 
-# Types that are told by objects: a folder may hold policies without their CRDs.
+# Types with objects: a folder may contain policies without their CRDs.
 _attached_types := ({type |
 	data.index.attached[type]
 	_is_type_of_policies(type)

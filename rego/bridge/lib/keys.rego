@@ -1,6 +1,7 @@
 # METADATA
 # title: Keys
-# description: The one text form of an object or a section of it, `<group>/<Kind>/<namespace>/<name>[#<section>][@frontend]`.
+# description: |
+#   The text form of an object or a section of an object, `<group>/<Kind>/<namespace>/<name>[#<section>][@frontend]`.
 package bridge.lib.keys
 
 # METADATA
@@ -31,7 +32,7 @@ _form := `^((([^/#@]+)/([^/#@]+))/([^/#@]+)/([^/#@]+))(#([^#@]+))?(@([^#@]+))?$`
 of(obj) := of_typed(type(obj.apiVersion, obj.kind), obj)
 
 # METADATA
-# description: The same of an object of a known type.
+# description: The same for an object of a known type.
 of_typed(type_id, obj) := concat("/", [type_id, namespace_name(object.get(obj.metadata, "namespace", "")), obj.metadata.name])
 
 # METADATA
@@ -44,8 +45,8 @@ format(grp, kind, namespace, name) := concat("/", [group_name(grp), kind, namesp
 
 # METADATA
 # description: |
-#   The key of the object that a ref names; see `format`. Undefined where a part is empty, is not text, or contains `/`, `#` or `@`,
-#   which would make it another key: such an object cannot exist. A group may carry a version.
+#   The key of the object that a ref names; see `format`. Undefined if a part is empty, is not a string, or contains
+#   `/`, `#` or `@`, which would make it another key: such an object cannot exist. A group may have a version.
 named(grp, kind, namespace, name) := key if {
 	key := format(grp, kind, namespace, name)
 	regex.match(`^([^/#@]+/){3}[^/#@]+$`, key)
@@ -56,23 +57,23 @@ named(grp, kind, namespace, name) := key if {
 section(object_key, name) := concat("#", [object_key, name])
 
 # METADATA
-# description: The type of a key, `<group>/<Kind>`, for who needs no other part of it.
+# description: The type of a key, `<group>/<Kind>`, for callers that need no other part.
 type_of(key) := concat("/", array.slice(split(key, "/"), 0, 2))
 
 # METADATA
-# description: The key of the object that a node is, or is a section or role of.
+# description: The key of the object of a node, its section or its role.
 object_of(node) := split(split(node, "#")[0], "@")[0]
 
 # METADATA
-# description: The object or frontend that a node is, or is a section of.
+# description: The object or frontend of a node or of its section.
 whole(node) := split(node, "#")[0]
 
 # METADATA
-# description: Where the object of a key lives, `<group>/<Kind>/<namespace>`; entries of the index stand together by it.
+# description: The home of the object of a key, `<group>/<Kind>/<namespace>`, by which entries of the index are grouped.
 home(key) := concat("/", array.slice(split(key, "/"), 0, 3))
 
 # METADATA
-# description: The API group of an apiVersion, `core` where it has none.
+# description: The API group of an apiVersion, `core` if it has none.
 group(api_version) := split(api_version, "/")[0] if contains(api_version, "/")
 
 group(api_version) := "core" if not contains(api_version, "/")
@@ -82,31 +83,31 @@ group(api_version) := "core" if not contains(api_version, "/")
 version(api_version) := parts[count(parts) - 1] if parts := split(api_version, "/")
 
 # METADATA
-# description: A group as keys write it. It may carry a version, which is dropped (semantics T1).
+# description: A group in the form of keys. A version in it is dropped (semantics T1).
 group_name(text) := "core" if text == ""
 
 group_name(text) := split(text, "/")[0] if text != ""
 
 # METADATA
-# description: A namespace as keys write it.
+# description: A namespace in the form of keys.
 namespace_name(text) := "-" if text == ""
 
 namespace_name(text) := text if text != ""
 
 # METADATA
-# description: The namespace of a key as Kubernetes writes it, empty for a cluster-scoped object.
+# description: The namespace of a key in Kubernetes' form, empty for a cluster-scoped object.
 namespace(key) := "" if parse(key).namespace == "-"
 
 namespace(key) := parse(key).namespace if parse(key).namespace != "-"
 
 # METADATA
 # description: |
-#   `<namespace>/<name>`, by which objects of one age are ordered (GEP-713, "Established and challenger policy specs";
-#   semantics F1). A cluster-scoped object has no namespace, so it begins with the slash.
+#   `<namespace>/<name>`, the order of objects with the same age (GEP-713, "Established and challenger policy specs";
+#   semantics F1). For a cluster-scoped object it begins with the slash.
 alphabetical(key) := concat("/", [namespace(key), parse(key).name])
 
 # METADATA
-# description: How messages name an object, `<namespace>/<name>`, or its name alone where it is cluster-scoped.
+# description: The name of an object in messages, `<namespace>/<name>`, or only its name if it is cluster-scoped.
 short(key) := parts.name if {
 	parts := parse(key)
 	parts.namespace == "-"
@@ -116,8 +117,8 @@ short(key) := parts.name if {
 
 # METADATA
 # description: |
-#   A node is a mesh frontend: a Service, or another object that routes can lead to, as the parent of a route. It is not the
-#   same node as that object as a backend (semantics K4).
+#   A node is a mesh frontend: a Service, or another possible backend, as the parent of a route. It is a different node
+#   than the same object as a backend (semantics K4).
 is_frontend(node) if endswith(node, "@frontend")
 
 # METADATA

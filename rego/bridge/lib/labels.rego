@@ -1,6 +1,6 @@
 # METADATA
 # title: Labels
-# description: Label selectors as Kubernetes has them.
+# description: Label selectors of Kubernetes.
 package bridge.lib.labels
 
 # METADATA

@@ -1,6 +1,6 @@
 # METADATA
 # title: Leaves
-# description: The leaves of a spec as JSON pointers (RFC 6901). Arrays are leaves, not entered (semantics O1).
+# description: The leaves of a spec as JSON pointers (RFC 6901). Arrays are leaves and are not traversed (semantics O1).
 package bridge.lib.leaves
 
 # METADATA

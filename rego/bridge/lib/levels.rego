@@ -1,21 +1,21 @@
 # METADATA
 # title: Levels
 # description: |
-#   `GatewayClass > Gateway > Listener (or ListenerSet > its listener) > xRoute > rule > backend > port`.
-#   GEP-713, "Hierarchy of target kinds". Extension modules give levels to further types.
+#   `GatewayClass > Gateway > Listener (or ListenerSet > its listener) > xRoute > rule > backend > port`. GEP-713,
+#   "Hierarchy of target kinds". Extension modules assign levels to further types.
 package bridge.lib.levels
 
 import data.bridge.lib.keys
 
 # METADATA
 # description: |
-#   The level of a type's objects, and that of their sections, `{object, section?}`. A type that is not listed is a backend.
+#   The level of a type's objects, and that of their sections, `{object, section?}`. An unlisted type is a backend.
 by_type := shipped if {
 	count(extensions) == 0
 } else := object.union(object.remove(extensions, object.keys(shipped)), shipped)
 
 # METADATA
-# description: The same of the types that the bridge knows itself.
+# description: The same for the types of the shipped hierarchy.
 shipped := {
 	"gateway.networking.k8s.io/GatewayClass": {"object": "GatewayClass"},
 	"gateway.networking.k8s.io/Gateway": {"object": "Gateway", "section": "Listener"},
@@ -31,7 +31,7 @@ shipped := {
 
 # METADATA
 # description: |
-#   The same of the types to which extension modules give a level. Of two modules that list one type the first by name
+#   The same for the types to which extension modules assign a level. If two modules list one type, the first by name
 #   decides; the levels of shipped types cannot change.
 extensions := {type: _claims(type)[0] |
 	some levels in by_module
@@ -47,7 +47,7 @@ _claims(type) := [level |
 ]
 
 # METADATA
-# description: The `levels` of each extension module, as the module has them, by its name.
+# description: The `levels` of each extension module, as in the module, by its name.
 by_module := {name: levels |
 	levels := data.bridge.extensions.hierarchy[name].levels
 	is_object(levels)
@@ -66,8 +66,8 @@ is_type(text) if regex.match(`^[^/#@]+/[^/#@]+$`, text)
 
 # METADATA
 # description: |
-#   A module may give this level to a type: `object` is the level of its objects, a shipped level or a new one, `section`
-#   that of their sections.
+#   A module may assign this level to a type: `object` is the level of its objects, a shipped level or a new one,
+#   `section` that of their sections.
 is_level(level) if {
 	is_object(level)
 	regex.match(`^[A-Z][A-Za-z]*$`, level.object)

@@ -2,12 +2,12 @@ package bridge.lookup
 
 # METADATA
 # description: |
-#   Nanoseconds since 1970 of an object's creation. One that has no creationTimestamp (or null, or no time: manifests
-#   have all of these) is not created yet, so it is younger than all that are.
+#   The creation time of an object in nanoseconds since 1970. An object without a valid creationTimestamp, as in
+#   manifests, is younger than all objects that have one.
 age(key) := age_of(get(key))
 
 # METADATA
-# description: The same of an object.
+# description: The same for an object.
 age_of(obj) := time.parse_rfc3339_ns(obj.metadata.creationTimestamp) if {
 	true
 } else := 9223372036854775807

@@ -1,14 +1,14 @@
 # METADATA
 # title: Lookup
 # description: |
-#   The only way by which rules read replicated objects: as they are, or as they would be after `input.changes`
-#   (`upsert`: objects, `delete`: keys). Its cost is that of the changes, not of the cluster.
+#   The only rules that read replicated objects: as they are, or as they would be after `input.changes` (`upsert`:
+#   objects, `delete`: keys). The cost is that of the changes, not of the cluster.
 package bridge.lookup
 
 import data.bridge.lib.keys
 
 # METADATA
-# description: An object by its key; undefined where there is none.
+# description: An object by its key; undefined if it does not exist.
 get(key) := data.objects[group][kind][namespace][name] if {
 	has_no_changes
 	[group, kind, namespace, name] := split(key, "/")
@@ -19,7 +19,7 @@ get(key) := data.objects[group][kind][namespace][name] if {
 } else := upserts[key]
 
 # METADATA
-# description: What the replicator stored of an object that the query does not change; see `bridge.hierarchy.facts`.
+# description: The stored facts of an object that the query does not change; see `bridge.hierarchy.facts`.
 stored_facts(key) := data.facts[group][kind][namespace][name] if {
 	has_no_changes
 	[group, kind, namespace, name] := split(key, "/")
@@ -30,7 +30,7 @@ stored_facts(key) := data.facts[group][kind][namespace][name] if {
 }
 
 # METADATA
-# description: One field of `stored_facts`. Reads nothing else, because OPA makes a term of all that is read.
+# description: One field of `stored_facts`. Reads nothing else, because OPA makes a term of everything that is read.
 stored_fact(key, field) := data.facts[group][kind][namespace][name][field] if {
 	has_no_changes
 	[group, kind, namespace, name] := split(key, "/")
@@ -50,7 +50,7 @@ api_version(key) := data.objects[group][kind][namespace][name].apiVersion if {
 }
 
 # METADATA
-# description: There is an object. Reads one field of it, because OPA makes a term of all that is read.
+# description: An object exists. Reads one field of it, because OPA makes a term of everything that is read.
 has_object(key) if {
 	has_no_changes
 	[group, kind, namespace, name] := split(key, "/")
@@ -60,7 +60,7 @@ has_object(key) if {
 }
 
 # METADATA
-# description: The query changes nothing. A complete rule, so that OPA makes it once a query.
+# description: The query changes nothing. A complete rule, so OPA computes it once for a query.
 has_no_changes if not input.changes
 
 has_no_changes if count(changed_keys) == 0
@@ -112,11 +112,11 @@ duplicate_keys := {key |
 changed_keys := {key | some key, _ in upserts} | {key | some key in input.changes.delete}
 
 # METADATA
-# description: Every type (`<group>/<Kind>`) of which there may be an object.
+# description: Every type (`<group>/<Kind>`) that may have objects.
 types := {concat("/", [group, kind]) | data.objects[group][kind]} | {keys.parse(key).type | some key, _ in upserts}
 
 # METADATA
-# description: The keys of all objects of a type. Looks into none of them.
+# description: The keys of all objects of a type, without reading the objects.
 keys_of(type) := {key |
 	data.objects[group][kind][namespace][name]
 	key := concat("/", [type, namespace, name])

@@ -4,9 +4,10 @@ import data.bridge.lib.leaves
 
 # METADATA
 # description: |
-#   GEP-713, "Custom merge strategies" (semantics F9): the rule `result` of the package bridge.strategies.<name> merges the
-#   pair. Its input is `{established, challenger, policyKind}`, each side `{spec, policies, origins}` as plain specs, with the
-#   nulls that still take fields away; it gives `{spec, origins?}`. What is wrong with that is an error for the path, `{error}`.
+#   GEP-713, "Custom merge strategies" (semantics F9): the rule `result` of the package bridge.strategies.<name> merges
+#   the pair. Its input is `{established, challenger, policyKind}`, each side `{spec, policies, origins}` as plain
+#   specs, with the nulls that still remove fields; it returns `{spec, origins?}`. An invalid result is an error for the
+#   path, `{error}`.
 custom_merge(method, established, challenger) := {"error": {"code": "CustomStrategy", "message": message}} if {
 	message := _custom_problem(method, _custom_answer(method, established, challenger), established, challenger)
 } else := {"error": {"code": "CustomStrategy", "message": message}} if {
@@ -20,7 +21,7 @@ custom_merge(method, established, challenger) := {"error": {"code": "CustomStrat
 	sides := [side_by_rules(challenger, _custom_rules(method)), side_by_rules(established, _custom_rules(method))]
 }
 
-# Custom appends nothing, so a list to append is a leaf to it.
+# Custom does not append, so a list to append is a leaf.
 _custom_rules(method) := [rule | some rule in method.rules; rule.how != "append"]
 
 _custom_answer(method, established, challenger) := answer if {
@@ -61,7 +62,8 @@ _is_maker(origin, makers) if {
 	}
 }
 
-# Who made a leaf: whom the answer names, else the side that holds an equal value there, the challenger first, else both.
+# The policies of a leaf: those in the result, otherwise of the side that has an equal value there, the challenger
+# first, otherwise of both.
 _maker(_, origin, _, _) := one_or_all({policy | some policy in as_list(origin)}) if origin != ""
 
 _maker(pointer, "", custom_side, sides) := [side.origins[pointer] |
@@ -75,7 +77,7 @@ _maker(pointer, "", custom_side, sides) := [side.origins[pointer] |
 	some policy in _makers_near(pointer, side)
 })
 
-# The policies of a side that have leaves at, above or below a pointer, else all of them.
+# The policies of a side that have leaves at, above or below a pointer, otherwise all of them.
 _makers_near(pointer, side) := as_list(origin_of(pointer, side.origins)) if {
 	count(as_list(origin_of(pointer, side.origins))) > 0
 } else := _makers(side)

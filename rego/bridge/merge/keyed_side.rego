@@ -4,10 +4,11 @@ import data.bridge.lib.leaves
 
 # METADATA
 # description: |
-#   A side in the form in which rules merge it: lists are objects by their items' keys, with their order in `lists`, so
-#   that no pointer depends on a place; a unit, and an appended item, is a list of one, so that nothing enters it
-#   (`units`). An appended item's key is its policy and its place among that policy's items. `origins` may be given for
-#   leaves of other rules: a leaf has the origin at its pointer, else that above it, else all those below it.
+#   A side in the form for merging by rules. Lists are objects by their items' keys, with their order in `lists`, so
+#   pointers do not depend on places. A unit, and an appended item, is a list of one item, so it is not traversed
+#   (`units`). An appended item's key is its policy and its place among that policy's items. `origins` may be those of
+#   leaves by other rules: the origin of a leaf is that at its pointer, otherwise that above it, otherwise all those
+#   below it.
 keyed_side(spec, origins, merge_rules) := {
 	"spec": keyed_spec,
 	"origins": _origins_in(leaves.pointers(keyed_spec), {_in_keyed(pointer, names): origin | some pointer, origin in origins}),
@@ -51,7 +52,7 @@ _shaped(list, rule, names) := {names[index]: item | some index, item in list} if
 
 _shaped(list, rule, names) := {names[index]: [item] | some index, item in list} if rule.how == "append"
 
-# A path (with numbers where it enters lists) as a pointer in the keyed form.
+# A path (with numbers for list items) as a pointer in the keyed form.
 _pointer_in(path, names) := leaves.pointer(_path_in(path, names))
 
 # The same as an array of keys, which json.patch needs for an empty key.
@@ -64,7 +65,7 @@ _segment_in(raw, _) := raw if is_string(raw)
 
 _segment_in(raw, names) := names[raw] if is_number(raw)
 
-# A pointer of the plain form as one of the keyed form.
+# A pointer of the plain form as a pointer of the keyed form.
 _in_keyed(pointer, names) := pointer if {
 	not _in_a_list(pointer, names)
 } else := _pointer_in(_numbered(leaves.segments(pointer), names), names)
@@ -94,7 +95,7 @@ _origins_in(pointers, origins) := {pointer: origins[""] | some pointer in pointe
 
 # METADATA
 # description: |
-#   Who a leaf comes from, by origins that may be of larger or smaller leaves: one policy, or a sorted list of several.
+#   The origin of a leaf, from origins that may be of larger or smaller leaves: one policy, or a sorted list of several.
 origin_of(pointer, origins) := origins[pointer] if {
 	true
 } else := nearest[count(nearest) - 1] if {
@@ -108,7 +109,8 @@ origin_of(pointer, origins) := origins[pointer] if {
 })
 
 # METADATA
-# description: An origin for a set of policies, the policy itself where there is one.
+# description: |
+#   The origin for a set of policies: the policy itself if there is only one.
 one_or_all(policies) := [policy | some policy in policies][0] if {
 	count(policies) == 1
 } else := sort([policy | some policy in policies])

@@ -4,8 +4,8 @@ import data.bridge.lib.leaves
 
 # METADATA
 # description: |
-#   As `patch_sides`, of sides that merge rules apply to (semantics F7, F8). `seams` has the rules by which each side but the first
-#   is applied to those before it. `ranks` has by origin its place in the order of appended items.
+#   As `patch_sides`, for sides with merge rules (semantics F7, F8). `seams` has the rules by which each side except the
+#   first is applied to the previous ones. `ranks` maps each origin to its position in the order of appended items.
 patch_sides_by_rules(sides, seams, ranks) := sides[0] if {
 	count(sides) == 1
 } else := patch_sides([side_by_rules(side, []) | some side in sides]) if {
@@ -17,7 +17,7 @@ patch_sides_by_rules(sides, seams, ranks) := sides[0] if {
 ])
 
 # METADATA
-# description: A side in the form in which these rules merge it; without rules every list is a leaf.
+# description: A side in the form for these merge rules; without rules every list is a leaf.
 side_by_rules(side, merge_rules) := side if {
 	object.get(side, "rules", []) == merge_rules
 } else := keyed_side(plain.spec, plain.origins, merge_rules) if {
@@ -28,8 +28,8 @@ _apply_step(target, step) := patch_sides([side_by_rules(target, []), side_by_rul
 	step.rules == []
 } else := _apply_by_key(side_by_rules(target, step.rules), side_by_rules(step.side, step.rules), step.ranks)
 
-# A list merged by key has the patch's items first, an appended one those of the first rank. Where one side has such a
-# list and the other an object, the patch's value stays. A patch without fields sets nothing.
+# A list merged by key has the patch's items first, an appended one those of the first rank. If one side has such a list
+# and the other an object, the patch's value stays. A patch without fields sets nothing.
 _apply_by_key(target, patch, _) := target if patch.spec == {}
 
 _apply_by_key(target, patch, ranks) := {
@@ -71,7 +71,7 @@ _names_in_order(names, others) := array.concat(names, [name | some name in other
 	first := {name | some name in names}
 }
 
-# Only items that are left: a null or another value may have removed earlier ones.
+# Only remaining items: a null or another value may have removed earlier ones.
 _list_of(list, names, _) := {"order": [name | some name in list.order; name in names], "append": false} if not list.append
 
 _list_of(list, names, ranks) := {"order": order, "append": true} if {
@@ -85,12 +85,12 @@ _list_of(list, names, ranks) := {"order": order, "append": true} if {
 	]
 }
 
-# Several policies may have made an item together (semantics F9).
+# Several policies may share an item (semantics F9).
 _rank(owner, ranks) := ranks[owner] if {
 	true
 } else := min([ranks[part] | some part in split(owner, " ")])
 
-# A fold as `bridge.lib.recursion` has it.
+# A fold as in `bridge.lib.recursion`.
 _applied_512(side, steps) := _applied_64(side, steps) if count(steps) <= 64
 
 _applied_512(side, steps) := h if {

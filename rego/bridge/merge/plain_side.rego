@@ -4,7 +4,7 @@ import data.bridge.lib.leaves
 
 # METADATA
 # description: |
-#   A keyed side as it was written, `{spec, origins}`. Its lists are lists again, and its pointers have places.
+#   A keyed side in its plain form, `{spec, origins}`. Its lists are lists again, and its pointers have places.
 plain_side(side) := side if {
 	not side.rules
 } else := {"spec": spec, "origins": origins} if {
@@ -25,7 +25,7 @@ plain_side(side) := side if {
 	origins := {_plain_pointer(leaves.segments(pointer), names): origin | some pointer, origin in side.origins}
 }
 
-# What stood in the keyed form may have given way to a value of another shape.
+# A value of another type may have replaced the keyed value.
 _is_still_keyed(value, pointer, side) if {
 	side.lists[pointer]
 	is_object(value)

@@ -4,8 +4,8 @@ import data.bridge.lib.leaves
 
 # METADATA
 # description: |
-#   A PolicyKind's `merge` as a list of rules `{segments, how, field}`, how being unit, key or append; of several that match
-#   one pointer the first counts, so a unit is a unit whatever else is said of it (semantics F8). Kept in `data.kinds`.
+#   A PolicyKind's `merge` as a list of rules `{segments, how, field}`, where `how` is unit, key or append; of several
+#   that match one pointer the first counts, so a unit is always a unit (semantics F8). Stored in `data.kinds`.
 rules(settings) := array.concat(
 	[{"segments": leaves.segments(pointer), "how": "unit", "field": ""} | some pointer in object.get(settings, "units", [])],
 	array.concat(
@@ -20,8 +20,8 @@ rules(settings) := array.concat(
 
 # METADATA
 # description: |
-#   Where a spec has values that rules treat otherwise than RFC 7386, by path. Items of a list merged by key are entered,
-#   units and appended items are not.
+#   The values of a spec that rules treat differently from RFC 7386, by path. Items of a list merged by key are
+#   traversed, units and appended items are not.
 rules_by_path(spec, merge_rules) := {path: rule |
 	some path, rule in candidates
 	every index, segment in path {
@@ -60,7 +60,7 @@ _is_entered(candidates, list, segment) if {
 	object.get(candidates, [list, "how"], "") != "unit"
 }
 
-# A list whose items lack the key, or have one twice, or are no objects, is a leaf like any other.
+# A list whose items lack the key, repeat one, or are not objects, is a leaf like any other.
 _fits(rule, _) if rule.how == "unit"
 
 _fits(rule, value) if {

@@ -1,12 +1,12 @@
 # METADATA
 # title: Merging
 # description: |
-#   How specs become one. A side is `{spec, origins}`: `origins` has by the JSON pointer of each leaf the policy that it comes
-#   from. Which sides are merged, and in which order, is the subject of `bridge.effective`.
+#   The merge of specs. A side is `{spec, origins}`: `origins` maps the JSON pointer of each leaf to its policy.
+#   `bridge.effective` decides which sides are merged, and in which order.
 package bridge.merge
 
 # METADATA
-# description: The merge strategies by name, with the name that messages use (GEP-713, "Designing a merge strategy").
+# description: The merge strategies by name, with the name in messages (GEP-713, "Designing a merge strategy").
 strategies := {
 	"None": "None",
 	"AtomicDefaults": "Atomic defaults",

@@ -7,10 +7,10 @@ import data.bridge.lookup
 
 # METADATA
 # description: |
-#   The ancestors for which a policy's status is kept at a path: the nodes at the kind's ancestorLevel or, where there are
-#   none (or the level is Target), the policy's own targets (semantics S3). An Inherited kind's path has one; a Direct
-#   kind's path is its target alone (C2), so its ancestors are the nodes above that by links that count. A path through
-#   another controller's Gateway has none, "", where `gatewayControllers` says whose Gateways count.
+#   The ancestors of a policy's status entries for a path: the nodes at the kind's ancestorLevel or, if there are none
+#   (or the level is Target), the policy's own targets (semantics S3). An Inherited kind's path has one; a Direct kind's
+#   path is its target only (C2), so its ancestors are the nodes above that by links that count. A path through another
+#   controller's Gateway has none, "", if `gatewayControllers` limits the Gateways.
 ancestors(policy_kind, path, targets) := {""} if {
 	not _has_ancestors(policy_kind)
 } else := found if {
@@ -22,7 +22,7 @@ ancestors(policy_kind, path, targets) := {""} if {
 } else := found if {
 	keeps_status_above(policy_kind)
 
-	# A port that nothing leads to has the ancestors of its Service.
+	# A port without a route has the ancestors of its Service.
 	found := [above |
 		some node in array.concat([path[count(path) - 1]], targets)
 		above := _ancestors_above(policy_kind, node)
@@ -35,7 +35,7 @@ _has_ancestors(policy_kind) if {
 } else := false
 
 # METADATA
-# description: A Direct kind keeps its statuses for objects above its targets, so what happens there concerns it.
+# description: A Direct kind reports statuses for objects above its targets, so changes of these objects affect it.
 keeps_status_above(policy_kind) if {
 	kinds.is_direct(policy_kind)
 	kind := kinds.get(policy_kind)

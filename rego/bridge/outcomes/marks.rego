@@ -7,9 +7,9 @@ import data.bridge.lib.levels
 
 # METADATA
 # description: |
-#   The places that report that a policy affects them, by what became of it on a path: `[object, place]` each. Its
-#   declared `targets` on the path and `marks_of_target`, the places that hold the effective target (GEP-713, "Target object status";
-#   semantics S4). An Overridden policy affects nothing.
+#   The places that report a policy's effect, `[object, place]`, by its outcome on a path: its declared `targets` on the
+#   path and `marks_of_target`, the places of the effective target (GEP-713, "Target object status"; semantics S4). An
+#   Overridden policy affects nothing.
 marks(fanout, above, marks_of_target, fate) := [] if {
 	not fate.outcome in {"Programmed", "PartiallyProgrammed"}
 } else := [] if {
@@ -24,8 +24,8 @@ target_marks(fanout, _, _) := set() if fanout != "EffectiveTargets"
 
 # METADATA
 # description: |
-#   The places that can report on a node, `[object, place]`: a listener's own status by its name; a route's status for each
-#   parentRef that leads to `above`, by that parentRef as JSON; of all else the object itself, "".
+#   The places that can report on a node, `[object, place]`: a listener's own status by its name; a route's status for
+#   each parentRef that selects `above`, by that parentRef as JSON; for other nodes the object itself, "".
 places(node, above) := {[parts.object, parts.section]} if {
 	levels.of(node) == "Listener"
 	parts := keys.parse(node)
@@ -56,7 +56,7 @@ _ref_text(route, ref, gateway) := json.marshal(hierarchy.default_ref(gateway)) i
 }
 
 # METADATA
-# description: The node directly above the route of a path to a node, without Namespaces; empty where the path has none.
+# description: The node directly above the route of a path to a node, without Namespaces; empty if the path has none.
 above_route(node, path) := _lowest(array.slice(path, length - 4, length - 2)) if {
 	length := count(path)
 	levels.by_type[keys.type_of(node)].section == "Rule"
@@ -66,7 +66,7 @@ above_route(node, path) := _lowest(array.slice(path, length - 4, length - 2)) if
 	levels.of(route) == "Route"
 } else := ""
 
-# The lowest of the two nodes above a route that is no Namespace.
+# The lowest of the two nodes above a route that is not a Namespace.
 _lowest(nodes) := [node | some node in array.reverse(nodes); levels.of(node) != "Namespace"][0] if {
 	true
 } else := ""

@@ -1,8 +1,8 @@
 # METADATA
 # title: Outcomes
 # description: |
-#   What became of each policy at the effective targets that it reaches, from which statuses are counted (GEP-713, "Status
-#   reporting"; semantics O4).
+#   The outcome of each policy at its effective targets, from which statuses are counted (GEP-713, "Status reporting";
+#   semantics O4).
 package bridge.outcomes
 
 import data.bridge.effective
@@ -12,10 +12,10 @@ import data.bridge.kinds
 
 # METADATA
 # description: |
-#   What became of each policy at one effective target, one entry for each path, policy and ancestor:
-#   `{policy, targets, ancestor, outcome, by, scope, marks}`. `targets` are its declared targets on the path, `by` names the
-#   policies that override it with the strategy that decided, `scope` names the path, and the source that it is for where that is
-#   not any, `marks` are the places that report that the policy affects them.
+#   The outcomes at one effective target, one entry for each path, policy and ancestor: `{policy, targets, ancestor,
+#   outcome, by, scope, marks}`. `targets` are the policy's declared targets on the path, `by` names the policies that
+#   override it with the strategy, `scope` names the path and its source unless that is any, `marks` are the places that
+#   report the policy's effect.
 outcomes_at(policy_kind, node) := [object.union(fate, {"ancestor": ancestor, "scope": scope, "marks": marks(fanout, above, marks_of_target, fate)}) |
 	fanout := kinds.get(policy_kind).fanout
 	some source in effective.sources(policy_kind, node)
@@ -27,7 +27,7 @@ outcomes_at(policy_kind, node) := [object.union(fate, {"ancestor": ancestor, "sc
 	some ancestor in ancestors(policy_kind, path, fate.targets)
 ]
 
-# A path that was cut says so (semantics P7).
+# The text for a path that was cut (semantics P7).
 _cut_text(path) := sprintf(" (cut: links of an extension lead back to %s)", [node]) if {
 	index.has_extension_links
 	node := hierarchy.cut_node(path)
@@ -37,7 +37,7 @@ _source_text("") := ""
 
 _source_text(source) := sprintf(" from namespace %s", [source]) if source != ""
 
-# What became of each policy of a stack, whatever path it is on. `root` is the first node of the path.
+# The outcome of each policy of a stack, independent of its path. `root` is the first node of the path.
 _outcomes_of_stack(attached, root) := [{
 	"policy": policy,
 	"targets": targets,

@@ -5,8 +5,8 @@ import data.bridge.lib.levels
 
 # METADATA
 # description: |
-#   How messages name a path, its nodes from the top; a GatewayClass, a Namespace and an object that its own section
-#   follows are left out, because they say nothing more.
+#   The name of a path in messages, with its nodes from the top. A GatewayClass, a Namespace and an object before its
+#   own section are omitted, because they add no information.
 scope_name(path) := node_name(path[0]) if {
 	count(path) == 1
 } else := concat(" > ", array.concat(_names_above(array.slice(path, 0, last - 1), path[last - 1]), [node_name(path[last])])) if {
@@ -19,8 +19,8 @@ scope_name(path) := node_name(path[0]) if {
 	lower := array.slice(path, count(path) - 2, count(path))
 } else := concat(" > ", _names(path))
 
-# The names of the upper part of a path, which OPA makes once for all paths that share it. Its last node goes without
-# saying where what comes `next` is a section of it.
+# The names of the upper part of a path, which OPA computes once for all paths that share it. Its last node is omitted
+# if the `next` node is a section of it.
 _names_above(upper, next) := _names(array.slice(upper, 0, count(upper) - 1)) if {
 	_is_section_of(next, upper[count(upper) - 1])
 } else := _names(upper)
@@ -44,8 +44,8 @@ _is_section_of(next, node) if startswith(next, concat("", [node, "#"]))
 
 # METADATA
 # description: |
-#   How messages name a node, `Kind namespace/name#section`. Kinds of groups other than Kubernetes' core and Gateway API
-#   are written `Kind.group`, as kubectl takes them, because two groups may have a kind of one name.
+#   The name of a node in messages, `Kind namespace/name#section`. Kinds of groups other than Kubernetes' core and
+#   Gateway API have kubectl's form `Kind.group`, because two groups may have a kind with the same name.
 node_name(node) := concat("", [_kind_name(group, kind), " ", namespace, "/", rest]) if {
 	[group, kind, namespace, rest] := split(node, "/")
 	namespace != "-"

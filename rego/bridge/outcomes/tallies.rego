@@ -5,8 +5,8 @@ import data.bridge.scopes
 
 # METADATA
 # description: |
-#   The outcomes of a policy over all that it reaches, counted, `{ancestor, targets, outcome, by, count, examples}`; three
-#   examples are enough for a message.
+#   The outcomes of a policy at all its effective targets, counted, `{ancestor, targets, outcome, by, count, examples}`;
+#   messages need three examples.
 tallies(policy_key) := _counted([entry |
 	some node in scopes.reachable_scopes(policy_key)
 	some entry in outcomes_at(keys.parse(policy_key).type, node)

@@ -1,13 +1,13 @@
 # METADATA
 # title: Policies
-# description: What one policy says by itself, whatever else exists.
+# description: The properties of one policy alone, independent of other objects.
 package bridge.policy
 
 import data.bridge.index
 import data.bridge.lookup
 
 # METADATA
-# description: The bound that the policy of a key is above, as a message; undefined where it is above none.
+# description: The bound that the policy of a key exceeds, as a message; undefined if it exceeds none.
 excess(policy_key) := index.excess(lookup.get(policy_key)) if {
 	policy_key in lookup.changed_keys
 } else := index.stored_excess(policy_key) if {
@@ -15,17 +15,18 @@ excess(policy_key) := index.excess(lookup.get(policy_key)) if {
 }
 
 # METADATA
-# description: So many policies are within `leaf_bound`, whatever their size.
+# description: This number of policies is always within `leaf_bound`.
 largest_policies := 8
 
 # METADATA
 # description: |
-#   How many leaves the policies may have together that are merged or compared at one place (semantics T7): as many as
-#   `largest_policies` of the largest size. It bounds what a tenant's many large policies cost the queries of all.
+#   The maximum number of leaves of all policies that are merged or compared at one place (semantics T7):
+#   `largest_policies` times the largest size. It limits what a tenant's many large policies cost the queries of all
+#   tenants.
 leaf_bound := largest_policies * index.bounds.leaves
 
 # METADATA
-# description: Policies have at most `leaf_bound` leaves together. Counted only where they might have more.
+# description: Policies have at most `leaf_bound` leaves together. Counted only if they might have more.
 leaves_within_bound(keys_of_policies) if {
 	count(keys_of_policies) <= largest_policies
 } else if {

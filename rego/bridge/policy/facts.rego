@@ -7,9 +7,9 @@ import data.bridge.lookup
 
 # METADATA
 # description: |
-#   The facts of a policy: what follows from the policy and its kind alone. The replicator stores them in `data.facts` with the
-#   policy. Those count while `by` is what facts of the kind are made from now; else they are made in the query, as they are
-#   for a policy that `changes` touch. Undefined for an object of no policy kind.
+#   The facts of a policy: they depend only on the policy and its kind. The replicator stores them in `data.facts` with
+#   the policy. Stored facts count while their `by` is current; otherwise the query computes them, as it does for
+#   policies in `changes`. Undefined for an object that is not a policy.
 facts(key) := stored if {
 	stored := lookup.stored_facts(key)
 	stored.by == kinds.stamp(keys.type_of(key))
@@ -19,8 +19,8 @@ facts(key) := stored if {
 
 # METADATA
 # description: |
-#   One field of the facts of a policy. The spec and its origins may be large, and `facts` reads them with the rest: use this for
-#   every other field of policies that might not be merged.
+#   One field of the facts of a policy. The spec and its origins may be large, and `facts` reads all fields: use this
+#   function for other fields of policies that might not be merged.
 fact(key, field) := lookup.stored_fact(key, field) if {
 	_are_current(key)
 } else := facts(key)[field] if {
@@ -31,13 +31,12 @@ _are_current(key) if lookup.stored_fact(key, "by") == kinds.stamp(keys.type_of(k
 
 # METADATA
 # description: |
-#   The facts of a policy object:
-#   `by`, see `kinds.stamp`;
-#   `order` `[age, namespace/name, key]`, by which policies of one level are ordered (semantics F1);
-#   `refs`, the targets that it names; `near`, those of them that are accepted wherever the target exists;
-#   `deleting`, whether it has a deletionTimestamp (T5); `invalid`, why it is Invalid as a whole (T2);
-#   of a policy whose spec is valid what `spec_proper` gives, `leaves`, their number, `tombstones` where its spec has a null, and `custom`, what its
-#   Custom strategy goes by, and `rank`, see `kinds.rank`. A policy above a bound is not read any further (T6).
+#   The facts of a policy object: `by`, see `kinds.stamp`; `order` `[age, namespace/name, key]`, the order of policies
+#   of one level (semantics F1); `refs`, the targets that it names; `near`, those of them that are accepted if the
+#   target exists; `deleting`, whether it has a deletionTimestamp (T5); `invalid`, why it is Invalid as a whole (T2). A
+#   policy with a valid spec also has the result of `spec_proper`, `leaves`, their number, `tombstones` if its spec has
+#   a null, `custom`, the inputs of its Custom strategy, and `rank`, see `kinds.rank`. A policy above a bound is not
+#   read any further (T6).
 facts_of(obj) := _facts_above_bound(obj, message) if {
 	message := index.excess(obj)
 } else := _facts_within_bounds(obj)
@@ -80,12 +79,12 @@ _spec_facts(type, obj, spec_facts) := object.union_n([
 } else := {}
 
 # METADATA
-# description: Why a policy is Invalid as a whole; undefined where it is not.
+# description: Why a policy is Invalid as a whole; undefined if it is valid.
 problem(type, obj) := spec_proper(type, obj).error if {
 	true
 } else := stanza_problem(obj)
 
-# A valid policy that takes part, of a kind whose policies do not take targets from each other.
+# A valid policy that is not being deleted, of a kind whose policies do not conflict at a target.
 _may_be_near(type, obj) if {
 	not obj.metadata.deletionTimestamp
 	not kinds.get(type).sameLevel in {"Conflict", "ConflictOnOverlap"}
@@ -99,7 +98,7 @@ _has_null(spec) if walk(spec, [_, null])
 object_key(obj) := keys.of(obj)
 
 # METADATA
-# description: The strategy of a policy, by its name. Undefined where its spec is invalid.
+# description: The strategy of a policy, by its name. Undefined if its spec is invalid.
 strategy_of(key) := fact(key, "strategy")
 
 # METADATA

@@ -6,8 +6,9 @@ import data.bridge.merge
 
 # METADATA
 # description: |
-#   A policy's spec proper (its spec without targets and strategy), `{spec, strategy, rules, origins}`: `rules` are the merge
-#   rules of its strategy, `origins` has a key for each leaf. `{error}` where the policy is Invalid (semantics F6, F7, T2).
+#   A policy's spec proper (its spec without targets and strategy), `{spec, strategy, rules, origins}`: `rules` are the
+#   merge rules of its strategy, `origins` has a key for each leaf. `{error}` if the policy is Invalid (semantics F6,
+#   F7, T2).
 spec_proper(type, obj) := {"error": message} if {
 	message := _problem(type, obj)
 } else := spec_proper_of_wrappers(type, obj) if {
@@ -29,7 +30,7 @@ _problem(type, obj) := wrappers_problem(type, obj) if {
 }
 
 # METADATA
-# description: What is wrong with a policy's spec, of a kind whose policies have one wrapper; undefined where it is valid.
+# description: The problem of a policy's spec, for a kind whose policies have one wrapper; undefined if it is valid.
 place_problem(type, obj) := "Policy has no spec" if {
 	not place(type, obj)
 } else := sprintf("%s is no object", [place(type, obj).path]) if {
@@ -57,37 +58,39 @@ place_problem(type, obj) := "Policy has no spec" if {
 spec_at(found, obj) := json.remove(object.remove(value_at(obj, found.segments), found.drop), found.inner)
 
 # METADATA
-# description: The origin of each leaf of a policy's own spec proper, by pointer; merge rules say what is a leaf (semantics O1, F8).
+# description: |
+#   The origin of each leaf of a policy's own spec proper, by pointer; merge rules define leaves (semantics O1, F8).
 leaf_origins(spec, key, []) := {pointer: key | some pointer in leaves.pointers(spec)}
 
 leaf_origins(spec, key, merge_rules) := merge.keyed_side(spec, {"": key}, merge_rules).origins if merge_rules != []
 
 # METADATA
-# description: The first place where a policy has a value. A null is not set, as the API server takes it.
+# description: The first place where a policy has a value. As in the API server, a null counts as not set.
 place(type, obj) := [found |
 	some found in kinds.get(type).places
 	object.get(obj, found.segments, null) != null
 ][0]
 
 # METADATA
-# description: The value at a path of a policy; null where it has none.
+# description: The value at a path of a policy; null if it has none.
 value_at(obj, segments) := object.get(obj, segments, null)
 
-# What a policy has beside its wrapper, a second wrapper (by its path) or fields other than refs and strategy
+# The content of a policy beside its wrapper: a second wrapper (by its path) or fields other than refs and strategy
 # (semantics F6, wrappers: One; T2).
 _beside(obj, found) := {path |
 	some path, segments in found.rivals
 	value_at(obj, segments) != null
 } | fields_beside(obj, found)
 
-# Where a policy names a strategy that would be another place's (GEP-713, "Selecting a merge strategy at runtime"; T2).
+# The places of strategies in a policy that belong to another place (GEP-713, "Selecting a merge strategy at runtime";
+# T2).
 _second_strategies(obj, found) := {segments |
 	some segments in found.otherStrategies
 	value_at(obj, segments) != null
 }
 
 # METADATA
-# description: The fields beside a policy's wrapper that are no wrapper, ref or strategy.
+# description: The fields beside a policy's wrapper that are neither wrapper, ref nor strategy.
 fields_beside(obj, found) := {field |
 	holder := found.holder
 	some field, value in object.remove(value_at(obj, holder.segments), holder.allowed)

@@ -5,15 +5,15 @@ import data.bridge.lib.keys
 import data.bridge.lib.levels
 
 # METADATA
-# description: How messages name a declared target, `Kind namespace/name#section`.
+# description: The name of a declared target in messages, `Kind namespace/name#section`.
 describe(ref) := sprintf("%s %s%s", [keys.parse(ref.object).kind, keys.short(ref.object), suffix]) if {
 	suffix := {true: "", false: concat("", ["#", ref.section])}[ref.section == ""]
 }
 
 # METADATA
 # description: |
-#   Why a ref of a policy is Invalid by what the policy, its kind and the ref say, whatever exists (semantics T2, T3); undefined
-#   where it is not.
+#   Why a ref of a policy is Invalid by the policy, its kind and the ref only (semantics T2, T3); undefined if it is
+#   valid.
 ref_problem(policy_key, ref) := message if {
 	not kinds.may_target(keys.parse(policy_key).type, keys.parse(ref.object).type)
 	message := sprintf("%s cannot target a %s%s", [
@@ -35,8 +35,8 @@ ref_problem(policy_key, ref) := message if {
 
 # METADATA
 # description: |
-#   A ref of a policy that is accepted wherever its target is there, by what the policy, its kind and the ref say; of a policy
-#   that may have such refs. Kept with the policy.
+#   A ref of a policy that is accepted if its target exists, by the policy, its kind and the ref only, for policies that
+#   may have such refs. Stored with the policy.
 is_near(policy_key, ref) if {
 	not kinds.target_protocols(keys.type_of(policy_key), keys.type_of(ref.object))
 	_in_own_namespace(policy_key, ref.object)
@@ -49,8 +49,8 @@ _in_own_namespace(policy_key, object_key) if {
 	namespace != "-"
 }
 
-# A cluster-scoped target takes only cluster-scoped policies, except a policy's own Namespace; a cluster-scoped policy
-# has no namespace to assume for a target (semantics T3).
+# Only cluster-scoped policies may target cluster-scoped objects, except a policy's own Namespace; a cluster-scoped
+# policy has no default namespace for targets (semantics T3).
 _namespace_invalid(policy_key, ref) := message if {
 	target := keys.parse(ref.object)
 	target.namespace == "-"

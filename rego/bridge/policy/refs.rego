@@ -6,7 +6,8 @@ import data.bridge.lib.labels
 import data.bridge.lookup
 
 # METADATA
-# description: The refs by name of a replicated policy; see `target_refs`. None of a policy above a bound (semantics T6).
+# description: |
+#   The refs by name of a replicated policy; see `target_refs`. None for a policy above a bound (semantics T6).
 named_refs(policy_key) := fact(policy_key, "refs") if {
 	true
 } else := [] if {
@@ -14,7 +15,7 @@ named_refs(policy_key) := fact(policy_key, "refs") if {
 } else := index.target_refs(lookup.get(policy_key))
 
 # METADATA
-# description: All targets of a replicated policy as refs, those that it names and those that it selects.
+# description: All targets of a replicated policy as refs, named and selected ones.
 declared_refs(policy_key) := [] if {
 	excess(policy_key)
 } else := named_refs(policy_key) if {
@@ -43,13 +44,14 @@ object_ref(object_key) := {"object": object_key, "section": "", "key": object_ke
 
 # METADATA
 # description: |
-#   A selector, as its text, selects objects with these labels. Many objects share their labels, so that OPA decides once for them.
+#   A selector, given as its text, selects objects with these labels. Many objects share their labels, so OPA evaluates
+#   this once for them.
 selects(text, labels_of_object) if labels.selects(_selector_of(text), labels_of_object)
 
 _selector_of(text) := json.unmarshal(text)
 
 # METADATA
-# description: The labels of an object of a type, with those that the API server gives.
+# description: The labels of an object of a type, including those that the API server adds.
 labels_of(type, name, labels_in_metadata) := lookup.namespace_labels(name) if {
 	type == "core/Namespace"
 } else := labels_in_metadata if {

@@ -5,7 +5,7 @@ import data.bridge.lib.keys
 import data.bridge.lib.levels
 
 # METADATA
-# description: Why a selector of a policy can select nothing, whatever there is (semantics T2, T3).
+# description: Why a selector of a policy cannot select anything (semantics T2, T3).
 selector_problem(policy_key, type) := sprintf("%s cannot target a %s%s", [
 	keys.parse(policy_key).kind,
 	split(type, "/")[1],

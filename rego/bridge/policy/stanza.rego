@@ -4,7 +4,7 @@ import data.bridge.index
 import data.bridge.lookup
 
 # METADATA
-# description: Why a policy object is Invalid by its target refs as a whole; undefined where it is not.
+# description: Why a policy object is Invalid because of its target refs as a whole; undefined if it is valid.
 stanza_problem(obj) := stanza_flaw(obj) if {
 	true
 } else := "Policy names no target: spec.targetRefs is missing or empty" if {
@@ -16,8 +16,8 @@ _names_refs(obj) if count(index.raw_refs(obj)) > 0
 
 # METADATA
 # description: |
-#   Why a policy's fields that hold refs are Invalid as a whole, whatever the refs; undefined where they are not.
-#   GEP-713 has targetRef in place of targetRefs, so a policy that has both does not say which it means.
+#   Why the ref fields of a policy are Invalid as a whole, independent of single refs; undefined if they are valid.
+#   GEP-713 has targetRef instead of targetRefs, so a policy with both is ambiguous.
 stanza_flaw(obj) := sprintf("%s is no list", [lists[0]]) if {
 	spec := obj.spec
 	lists := [place |
@@ -34,7 +34,7 @@ stanza_flaw(obj) := sprintf("%s is no list", [lists[0]]) if {
 }
 
 # METADATA
-# description: Each ref as the policy has it, with its place there, `{place, raw}`, in order.
+# description: Each ref as in the policy, with its place there, `{place, raw}`, in order.
 refs_with_places(policy_key) := [{"place": place, "raw": raw} |
 	some number, raw in index.raw_refs(lookup.get(policy_key))
 	place := _ref_place(_plural(policy_key), number)

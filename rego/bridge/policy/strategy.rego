@@ -5,8 +5,8 @@ import data.bridge.merge
 
 # METADATA
 # description: |
-#   The strategy of a policy, `{strategy}`, with `rules` where its value at strategyPath has merge rules of its own, which
-#   replace the kind's; `{error}` where the value is unknown (semantics F7, T2).
+#   The strategy of a policy, `{strategy}`, with `rules` if its value at strategyPath has its own merge rules, which
+#   replace the kind's; `{error}` if the value is unknown (semantics F7, T2).
 strategy(type, obj) := _meant(type, found.strategy, value) if {
 	found := place(type, obj)
 	count(found.strategySegments) > 0
@@ -16,7 +16,7 @@ strategy(type, obj) := _meant(type, found.strategy, value) if {
 	place(type, obj).strategy != ""
 } else := {"strategy": kinds.get(type).defaultStrategy}
 
-# What a value means that a policy of a kind has for its strategy, in a wrapper of a strategy ("": a bare spec).
+# The meaning of a policy's strategy value, in a wrapper of a strategy ("": a bare spec).
 _meant(policy_kind, wrapper, value) := object.union(
 	_named(policy_kind, wrapper, value),
 	{"rules": rules | rules := kinds.get(policy_kind).strategyRules[value]},
@@ -54,7 +54,7 @@ _same_name(text, name, _) if text == name
 
 _same_name(text, _, title) if lower(text) == lower(title)
 
-# A granularity takes its wrapper's direction, else that of the kind's default strategy (semantics F7).
+# A granularity takes its wrapper's direction, otherwise that of the kind's default strategy (semantics F7).
 _direction(policy_kind, wrapper) := "Overrides" if {
 	decisive := [name | some name in [wrapper, kinds.get(policy_kind).defaultStrategy]; name != ""][0]
 	endswith(decisive, "Overrides")

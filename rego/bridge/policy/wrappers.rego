@@ -6,8 +6,9 @@ import data.bridge.merge
 # METADATA
 # description: |
 #   The spec proper of a policy whose wrappers all count (`wrappers: Both`; semantics F6; GEP-713, first version,
-#   "Hierarchy"), `{spec, strategy, rules, origins, parts}`: `parts` has the spec of its `override` and its `default`, a bare
-#   spec being a default; `spec` is its default patched by its override, so a pointer that both set is one leaf.
+#   "Hierarchy"), `{spec, strategy, rules, origins, parts}`: `parts` has the spec of its `override` and its `default`,
+#   where a bare spec is a default; `spec` is its default patched by its override, so a pointer that both set is one
+#   leaf.
 spec_proper_of_wrappers(type, obj) := {
 	"spec": merge.plain_side(whole).spec,
 	"strategy": _strongest(parts),
@@ -30,11 +31,12 @@ _whole(key, parts, merge_rules) := merge.patch_sides_by_rules(found, seams, {par
 }
 
 # METADATA
-# description: The origin of a leaf of one part of a policy, while specs are merged, so that what both parts append stays.
+# description: |
+#   The origin of a leaf of one part of a policy during the merge, which keeps the items that both parts append.
 part_origin(key, part) := sprintf("%s %s", [key, part])
 
 # METADATA
-# description: What is wrong with a policy's wrappers where all of them count; undefined where they are valid.
+# description: The problem of a policy's wrappers if all of them count; undefined if they are valid.
 wrappers_problem(type, obj) := "Policy has no spec" if {
 	count(_filled(type, obj)) == 0
 } else := sprintf("%s is no object", [found.path]) if {
@@ -61,7 +63,7 @@ _part_of(found) := "override" if {
 	endswith(found.strategy, "Overrides")
 } else := "default"
 
-# The places where a policy has something; a bare spec only where it has no wrapper.
+# The places where a policy has a value; a bare spec only if it has no wrapper.
 _present(type, obj) := [found |
 	some found in _filled(type, obj)
 	not found.segments in {other.holder.segments | some other in _filled(type, obj)}

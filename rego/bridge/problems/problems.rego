@@ -1,6 +1,6 @@
 # METADATA
 # title: Problems
-# description: What is wrong with objects as their authors can mend it, `{subject, about, reason, message}`; a set.
+# description: Problems of objects that their authors can fix, `{subject, about, reason, message}`; a set.
 package bridge.problems
 
 import data.bridge.attachment
@@ -15,8 +15,8 @@ import data.bridge.status as reporting
 
 # METADATA
 # description: |
-#   The problems of one object: refs of a policy that are not accepted, a policy that nobody sees anything of, links that do
-#   not count, a PolicyKind that makes no sense, a CRD of policies that makes no kind, a version that is not read as it is written.
+#   The problems of one object: rejected refs of a policy, a policy without any effect, links that do not count, an
+#   invalid PolicyKind, a CRD of policies without a policy kind, a policy in an unread version.
 of(key) := _problems(key) if {
 	obj := lookup.get(key)
 	not obj.metadata.deletionTimestamp
@@ -37,7 +37,7 @@ _refs(key) := {_problem(key, ref.key, verdict.reason, verdict.message) |
 	verdict.status == "False"
 }
 
-# An accepted policy of which nothing is left, or that reaches nothing (semantics S1).
+# An accepted policy that is overridden on all paths, or has no effective target (semantics S1).
 _fate(key) := {_problem(key, key, condition.reason, condition.message) |
 	kinds.of_policy(key)
 	count(attachment.targets(key)) > 0

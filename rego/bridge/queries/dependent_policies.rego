@@ -9,8 +9,8 @@ import data.bridge.policy as policies
 
 # METADATA
 # description: |
-#   The policies and PolicyKinds whose acceptance may differ: the changed ones, those that share a target with one,
-#   those whose target changed.
+#   The policies and PolicyKinds whose acceptance may differ: the changed ones, those that share a target with one, and
+#   those with a changed target.
 dependent_policies contains policy if some policy in changed_policies
 
 dependent_policies contains policy if {
@@ -32,7 +32,8 @@ dependent_policies contains policy if {
 	kinds.of_policy(policy)
 }
 
-# Whatever labels an object had, what selected it then is among those that select such objects there.
+# Whatever its previous labels, the policies that selected an object are among those with selectors for its kind and
+# namespace.
 dependent_policies contains policy if {
 	some key in input.keys
 	parts := keys.parse(key)

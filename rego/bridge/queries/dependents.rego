@@ -9,8 +9,7 @@ import data.bridge.lookup
 import data.bridge.policy as policies
 
 # METADATA
-# description: |
-#   What a changed policy selected by what it selected by before, as `[policy, object]`.
+# description: The objects that a changed policy's previous selectors select, as `[policy, object]`.
 former_selections contains [policy, ref.object] if {
 	some policy in input.keys
 	some ["selectors", _, type, text] in input.was[policy]
@@ -23,8 +22,9 @@ old_paths := {path | some key in input.keys; some path in input.was[key]}
 
 # METADATA
 # description: |
-#   The objects whose change reaches down the hierarchy: the changed objects, those that they were above before, those that
-#   refer into a namespace whose grants changed, and those that share a port with a changed object, now or before.
+#   The objects whose change affects the hierarchy below: the changed objects, those that they were above before, those
+#   with references into a namespace whose grants changed, and those that share a port with a changed object, now or
+#   before.
 dependent_objects contains key if some key in input.keys
 
 dependent_objects contains child if some ["parents", child] in old_paths
@@ -45,7 +45,7 @@ dependent_objects contains rival if {
 	some rival in hierarchy.rivals_at(path)
 }
 
-# A listener may be in conflict with those of other ListenerSets of its Gateway.
+# A listener may conflict with those of other ListenerSets of its Gateway.
 dependent_objects contains listener_set if {
 	some key in input.keys
 	some listener_set in listener_sets_beside(key)
@@ -53,8 +53,8 @@ dependent_objects contains listener_set if {
 
 # METADATA
 # description: |
-#   The ListenerSets whose listeners may be in conflict otherwise after a change of an object: those of a Gateway, of the Gateways
-#   that a ListenerSet names or named, and of the Gateways of a Namespace's ListenerSets.
+#   The ListenerSets whose conflicts a change of an object may affect: those of a Gateway, of the Gateways that a
+#   ListenerSet names or named, and of the Gateways of a Namespace's ListenerSets.
 listener_sets_beside(key) := {listener_set |
 	some gateway in _gateways_of(levels.of(key), key)
 	some listener_set in index.declared_children(gateway)
@@ -76,5 +76,5 @@ _gateways_of("Namespace", namespace) := {gateway |
 }
 
 # METADATA
-# description: The policies among the concerned objects.
+# description: The policies among the affected objects.
 changed_policies := {key | some key in dependent_objects; kinds.of_policy(key)}

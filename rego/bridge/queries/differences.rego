@@ -7,8 +7,8 @@ import data.bridge.scopes
 
 # METADATA
 # description: |
-#   The effective policies at scopes, by policy kind, target, source and path as JSON text. The sources are those for which
-#   something differs, "" among them, or the one that the input names, as "" (semantics P6).
+#   The effective policies at scopes, by policy kind, target, source and path as JSON text. The sources are those with a
+#   difference, including "", or the source of the input, as "" (semantics P6).
 effective_at(targets_by_kind) := {kind: by_target |
 	some kind, targets in targets_by_kind
 	by_target := {target: _by_source(kind, target) | some target in targets; hierarchy.canonical_key(target) == target}
@@ -28,8 +28,8 @@ _by_path(kind, target, source) := {json.marshal(entry.path): object.remove(entry
 
 # METADATA
 # description: |
-#   What differs between the effective policies before and after a change. What differs for one source alone names it as
-#   `sourceNamespace`.
+#   The differences between the effective policies before and after a change. A difference for one source only has that
+#   source as `sourceNamespace`.
 differences(befores, afters) := [object.union(difference, {"sourceNamespace": source | source != ""}) |
 	some [kind, target] in sort({[kind, target] | some effective in [befores, afters]; some kind; some target, _ in effective[kind]})
 	at_before := object.get(befores, [kind, target], {})
@@ -45,7 +45,7 @@ differences(befores, afters) := [object.union(difference, {"sourceNamespace": so
 	difference := {"target": target, "policyKind": kind, "path": json.unmarshal(path), "before": before, "after": after}
 ]
 
-# A source of which nothing else is said sees what all see.
+# A source without its own entry has the policies that are the same for all.
 _of_source(at_target, source) := object.get(at_target, source, object.get(at_target, "", {}))
 
 _differs_for_all(at_before, at_after, source, path) if {
@@ -56,8 +56,7 @@ _differs_for_all(at_before, at_after, source, path) if {
 }
 
 # METADATA
-# description: |
-#   What is wrong with `scopes` of the input.
+# description: The problem of the input's `scopes`.
 scopes_problem := error("InvalidInput", "scopes must be lists of keys by policy kind, {<group>/<Kind>: [<keys>]}") if {
 	not is_object(object.get(input, "scopes", null))
 } else := error("InvalidInput", "scopes must be lists of keys by policy kind, {<group>/<Kind>: [<keys>]}") if {

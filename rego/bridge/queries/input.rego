@@ -1,6 +1,6 @@
 # METADATA
 # title: Parts of queries
-# description: What several queries of `bridge.v1` share.
+# description: The shared parts of queries of `bridge.v1`.
 package bridge.queries
 
 import data.bridge.hierarchy
@@ -9,7 +9,7 @@ import data.bridge.lib.keys
 import data.bridge.lookup
 
 # METADATA
-# description: An error as the answer of a query.
+# description: An error as the result of a query.
 error(code, message) := {"error": {"code": code, "message": message}}
 
 # METADATA
@@ -17,7 +17,7 @@ error(code, message) := {"error": {"code": code, "message": message}}
 is_list(field) if is_array(input[field])
 
 # METADATA
-# description: What is wrong with the parts of the input that several queries take, the first of it.
+# description: The first problem of the input fields that several queries have.
 input_problem := _changes_problem if {
 	input.changes
 	_changes_problem
@@ -44,8 +44,7 @@ _changes_problem := error("InvalidInput", "changes.upsert must be a list of obje
 }
 
 # METADATA
-# description: |
-#   What is wrong with `targets` of the input, the first of it.
+# description: The first problem of the input's `targets`.
 targets_problem := error("InvalidInput", "targets must be a list of keys, <group>/<Kind>/<namespace>/<name>[#<section>]") if {
 	not is_list("targets")
 } else := _wrong_target(wrong) if {
@@ -59,8 +58,7 @@ _wrong_target(wrong) := error("InvalidInput", sprintf("%v is no key: write <grou
 
 # METADATA
 # description: |
-#   What is wrong with a field of keys. Queries of the bridge itself name objects that may be gone; only their form is
-#   checked.
+#   The problem of a field of keys. Queries of the bridge itself may name deleted objects; only the form is checked.
 keys_problem(field) := error("InvalidInput", sprintf("%s must be a list of keys, <group>/<Kind>/<namespace>/<name>", [field])) if {
 	not is_list(field)
 } else := error("InvalidInput", sprintf("%v is no key: write <group>/<Kind>/<namespace>/<name>", [key])) if {
@@ -69,11 +67,11 @@ keys_problem(field) := error("InvalidInput", sprintf("%s must be a list of keys,
 
 # METADATA
 # description: |
-#   The policy kinds of a query: the one that the input names, else all that are in use.
+#   The policy kinds of a query: the one in the input, otherwise all that are in use.
 policy_kinds := {input.policyKind} if input.policyKind
 
 policy_kinds := kinds.in_use if not input.policyKind
 
 # METADATA
-# description: The policy kinds that were in force before, as the input names them.
+# description: The former policy kinds in the input.
 former_kinds := object.get(input, "former", [])

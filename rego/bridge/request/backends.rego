@@ -7,9 +7,9 @@ import data.bridge.lookup
 
 # METADATA
 # description: |
-#   Where a rule sends requests, in its order: `{backend, target, port, weight, filters, problem}`, null for what is not
-#   there. `target` is the port's node where the backend has such a one for the route's protocol; `problem` says why requests fail
-#   there. `backend` and `target` are null where the ref names an object that cannot exist.
+#   The backends of a rule, in order: `{backend, target, port, weight, filters, problem}`, null for missing values.
+#   `target` is the port's node if the backend has such a port for the route's protocol; `problem` is the reason why
+#   requests fail there. `backend` and `target` are null if the ref names an object that cannot exist.
 backends(route_key, position) := [object.union(
 	{
 		"port": object.get(ref, "port", null),
@@ -23,8 +23,8 @@ backends(route_key, position) := [object.union(
 
 # METADATA
 # description: |
-#   Where the filters of a rule, and those of its backends, send requests: `{filter, place, backend, target, port, problem}`, where
-#   `filter` is its type and `place` where the rule has it. The rest is as in `backends`.
+#   The backends of the filters of a rule and of its backends: `{filter, place, backend, target, port, problem}`, where
+#   `filter` is its type and `place` its place in the rule. The rest is as in `backends`.
 filter_backends(route_key, position) := [object.union(
 	{"filter": filter.type, "place": place, "port": object.get(ref, "port", null)},
 	_destination(route_key, ref, place),
@@ -57,8 +57,8 @@ _target(type, key, port) := hierarchy.port_node(type, key, port) if {
 
 # METADATA
 # description: |
-#   Why every request to a rule fails, `{status, message}`, null where one may not: it has no backend that takes requests, and no filter
-#   that answers itself (HTTPRouteRule.backendRefs).
+#   Why every request to a rule fails, `{status, message}`, null if a request may succeed: the rule has no backend that
+#   accepts requests, and no filter that responds itself (HTTPRouteRule.backendRefs).
 failure(rule_object, destinations) := null if {
 	some destination in destinations
 	destination.problem == null
@@ -70,14 +70,14 @@ failure(rule_object, destinations) := null if {
 	count(destinations) == 0
 } else := {"status": _failing_status, "message": "no backend of the rule gets requests: each has the weight 0, or fails"}
 
-# What a client gets: HTTP's status, gRPC's, or no connection.
+# The result for a client: HTTP's status, gRPC's, or no connection.
 _failing_status := {"HTTP": "500", "GRPC": "UNAVAILABLE"}[request.protocol] if {
 	true
 } else := "connection refused"
 
 # METADATA
 # description: |
-#   The nodes that requests may reach behind a rule, each backend that is there and its port.
+#   The nodes that requests to a rule may reach: each existing backend and its port.
 reachable_backends(candidate) := [node |
 	some position, backend in candidate
 	backend.problem == null
@@ -87,12 +87,12 @@ reachable_backends(candidate) := [node |
 ]
 
 # METADATA
-# description: A rule, as its route writes it.
+# description: A rule, as in its route.
 rule_at(route_key, position) := lookup.get(route_key).spec.rules[position]
 
 # METADATA
 # description: |
-#   The filters that a request passes, in their order: those of the listener, which run before a route is chosen (GEP-5224), then
+#   The filters of a request, in order: those of the listener, which run before a route is selected (GEP-5224), then
 #   those of the rule.
 filters(entry, route_key, index) := array.concat(listener_filters(entry), _rule_filters(route_key, index))
 
@@ -101,7 +101,8 @@ _rule_filters(route_key, index) := found if {
 } else := []
 
 # METADATA
-# description: The filters that an HTTP or HTTPS listener runs before a route is chosen (Gateway API, ListenerFilters).
+# description: |
+#   The filters that an HTTP or HTTPS listener runs before a route is selected (Gateway API, ListenerFilters).
 listener_filters(entry) := [filter |
 	listener(entry).protocol in {"HTTP", "HTTPS"}
 	some filter in listener(entry).filters.requests

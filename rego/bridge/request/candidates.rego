@@ -5,8 +5,8 @@ import data.bridge.lib.keys
 
 # METADATA
 # description: |
-#   The types of routes that may serve the request at an entry point, the first choice in front. What is gRPC is HTTP, too; of a
-#   connection that a TLS listener takes nobody sees the request in it.
+#   The types of routes that may serve the request at an entry point, in order of preference. A gRPC call is an HTTP
+#   request, too; the contents of a TLS listener's connection are not visible.
 types(entry) := _types_by_protocol[request.protocol] if {
 	keys.is_frontend(entry)
 } else := _types_by_protocol[listener(entry).protocol] if {
@@ -28,8 +28,9 @@ _types_by_protocol := {protocol: [concat("/", [keys.gateway_api, kind]) | some k
 
 # METADATA
 # description: |
-#   The routes of a type that may serve the request at an entry point, by declaration, `[hostname, route]`: those that the
-#   index has at a hostname that covers the host and at a path above the request's, so that others cost nothing.
+#   The routes of a type that may serve the request at an entry point, by declaration, `[hostname, route]`: those that
+#   the index has at a hostname that covers the host and at a prefix of the request's path, so other routes cost
+#   nothing.
 candidates(entry, type) := {[name, route_key] |
 	some name in _names(entry)
 	some path in _paths_above
@@ -40,7 +41,7 @@ candidates(entry, type) := {[name, route_key] |
 
 # METADATA
 # description: |
-#   Routes of a type at an entry point whose hostnames cover the host, some of those with the paths that are most like the
+#   Some routes of a type at an entry point whose hostnames cover the host, with the paths most similar to the
 #   request's: with the same first segments, then with the same first one, then any.
 routes_of_host(entry, type) := {route_key |
 	some name in _names(entry)
@@ -54,7 +55,7 @@ _paths_near(entry, name) := array.slice(near, 0, paths_regarded) if {
 	near := array.concat(_paths_like(entry, name), [path | some path in ["/", "*"]; not path in _paths_like(entry, name)])
 }
 
-# Each beginning is looked for only where no path has the one before.
+# Each prefix is used only if no path has the previous one.
 _paths_like(entry, name) := found if {
 	found := _begun(entry, name, _segments(3))
 	count(found) > 0
@@ -74,31 +75,31 @@ _begun(entry, name, beginning) := array.slice(
 _segments(number) := concat("/", array.slice(split(request.path, "/"), 0, number))
 
 # METADATA
-# description: How many paths of a hostname are looked at where no rule serves a request.
+# description: The maximum number of examined paths of a hostname if no rule serves a request.
 paths_regarded := 20
 
 # METADATA
 # description: |
-#   What routes name to be served at an entry point, a Gateway, ListenerSet or frontend, and for a default Gateway what stands for
-#   all of these in the index.
+#   The parents that routes name at an entry point, a Gateway, ListenerSet or frontend, and for a default Gateway its
+#   key in the index.
 entry_parents(entry) := {entry} if {
 	keys.is_frontend(entry)
 } else := {keys.parse(entry).object, index.default_gateways_key} if {
 	keys.parse(entry).object in index.default_gateways
 } else := {keys.parse(entry).object}
 
-# In a mesh a request is for a Service, so that hostnames of routes say nothing (GAMMA). Streams have none.
+# In a mesh a request is for a Service, so hostnames of routes do not matter (GAMMA). Streams have none.
 _names(entry) := {name | some parent in entry_parents(entry); some name in index.served_names(parent)} if {
 	any_host(entry)
 } else := {name | some name in covering_hostnames(request.host)}
 
 # METADATA
-# description: The host of a request says nothing at an entry point.
+# description: The host of a request does not matter at an entry point.
 any_host(entry) if keys.is_frontend(entry)
 
 any_host(_) if request.protocol in {"TCP", "UDP"}
 
-# The request's path, those above it, and what no path tells.
+# The request's path, its prefixes, and routes without a fixed path.
 _paths_above := {"*", "/"} | {concat("/", array.slice(segments, 0, number)) |
 	segments := split(index.without_last_slash(request.path), "/")
 	some number in numbers.range(2, count(segments))

@@ -8,9 +8,9 @@ import data.bridge.scopes
 
 # METADATA
 # description: |
-#   The effective policies of all kinds on the way of a request, as `effective` tells them, from the top down: at what the
-#   path to the rule runs through, at the rule, and at the backends `reachable_backends` it and their ports. Only the path through the
-#   entry point counts.
+#   The effective policies of all kinds for a request, in the form of `effective`, from the top down: at the nodes of
+#   the path to the rule, at the rule, and at the `reachable_backends` and their ports. Only the path through the entry
+#   point counts.
 policies(entry, rule, reachable_backends) := [{"target": node, "policyKind": kind, "paths": paths} |
 	some node in array.concat(_nodes_to(entry, rule), reachable_backends)
 	some kind in sort(kinds.in_use)
@@ -20,7 +20,7 @@ policies(entry, rule, reachable_backends) := [{"target": node, "policyKind": kin
 	count(paths) > 0
 ]
 
-# The nodes above a rule on the way, and the rule, from the top.
+# The nodes above a rule on the request's path, and the rule, from the top.
 _nodes_to(entry, rule) := [node |
 	some [_, node] in sort({[index, node] |
 		some path in _ways(entry, rule, false)
@@ -33,7 +33,7 @@ _ways(entry, rule, with_namespaces) := {path |
 	entry in path
 }
 
-# Where a Direct kind acts at sections, its policies for the whole object act there (semantics C2).
+# If a Direct kind acts at sections, its policies for the whole object act there (semantics C2).
 _by_its_section(kind, node, entry, rule, reachable_backends) if {
 	kinds.is_direct(kind)
 	some other in array.concat(_nodes_to(entry, rule), reachable_backends)

@@ -2,8 +2,8 @@ package bridge.request
 
 # METADATA
 # description: |
-#   The hostnames that cover a host, the most specific first: itself, the wildcards above it, and `*`, which stands for
-#   no hostname. A wildcard covers one label or more (Gateway API, Hostname).
+#   The hostnames that cover a host, the most specific first: the host itself, the wildcards above it, and `*`, which
+#   means no hostname. A wildcard covers one label or more (Gateway API, Hostname).
 covering_hostnames(host) := ["*"] if {
 	host == ""
 } else := array.concat(array.concat([host], wildcards), ["*"]) if {
@@ -16,7 +16,7 @@ covering_hostnames(host) := ["*"] if {
 
 # METADATA
 # description: |
-#   How specific a hostname is, the more specific the lower: by the characters of one without a wildcard, then by those of
+#   The rank of a hostname, lower for more specific ones: by the characters of one without a wildcard, then by those of
 #   any (HTTPRouteSpec.hostnames).
 specificity(hostname) := [0, 0] if {
 	hostname == "*"
@@ -26,7 +26,7 @@ specificity(hostname) := [0, 0] if {
 
 # METADATA
 # description: |
-#   The hostname that a listener and a route have in common, of two that both cover one host: the more specific one.
+#   The common hostname of a listener and a route that both cover one host: the more specific one.
 common_hostname(one, other) := one if {
 	specificity(one) <= specificity(other)
 } else := other

@@ -4,9 +4,9 @@ import data.bridge.lookup
 
 # METADATA
 # description: |
-#   The rules of a route that match the request if their patterns do, `[rank, rule, patterns]`, the better the lower: for an
-#   HTTPRoute by an exact path, the longest prefix, a regular expression (which Gateway API leaves open: the longest), then a
-#   method, the most headers, the most query parameters (HTTPRouteRule.matches).
+#   The rules of a route that match the request if their patterns do, `[rank, rule, patterns]`, the better the lower:
+#   for an HTTPRoute by an exact path, the longest prefix, the longest regular expression (implementation-specific in
+#   Gateway API), then a method, the most headers, the most query parameters (HTTPRouteRule.matches).
 possible_rules("gateway.networking.k8s.io/HTTPRoute", route_key) := {[rank, index, patterns("gateway.networking.k8s.io/HTTPRoute", match)] |
 	some index, rule in lookup.get(route_key).spec.rules
 	some match in matches(rule)
@@ -26,7 +26,7 @@ matches(rule) := rule.matches if {
 _path_ranks := {"Exact": 0, "PathPrefix": 1, "RegularExpression": 2}
 
 # METADATA
-# description: The path of an HTTPRoute's match, with what it leaves out.
+# description: The path of an HTTPRoute's match, with its defaults.
 path_of(match) := {
 	"type": object.get(match, ["path", "type"], "PathPrefix"),
 	"value": object.get(match, ["path", "value"], "/"),
@@ -34,7 +34,8 @@ path_of(match) := {
 
 # METADATA
 # description: |
-#   What of the request a match of a route's type does not take, `[part, message]`, without its patterns; none where it matches.
+#   The parts of the request that a match of a route's type does not accept, `[part, message]`, without its patterns;
+#   empty if it matches.
 plain_misses("gateway.networking.k8s.io/HTTPRoute", match) := union({
 	_path_misses(path_of(match)),
 	{["method", sprintf("method is %s, not %s", [request.method, match.method])] | match.method != request.method},
@@ -43,7 +44,8 @@ plain_misses("gateway.networking.k8s.io/HTTPRoute", match) := union({
 })
 
 # METADATA
-# description: The patterns of a match of a route's type that decide whether it takes the request (see `value_patterns`).
+# description: |
+#   The patterns of a match of a route's type that decide whether it accepts the request (see `value_patterns`).
 patterns("gateway.networking.k8s.io/HTTPRoute", match) := union({
 	{{"part": "path", "pattern": path.value, "text": request.path, "says": sprintf("path %s", [request.path])} |
 		path := path_of(match)
@@ -61,7 +63,7 @@ _path_misses(path) := {["path", sprintf("path %s is not exactly %s", [request.pa
 	not _below(request.path, trim_right(path.value, "/"))
 }
 
-# A prefix is one of whole segments (HTTPPathMatch).
+# A prefix consists of whole segments (HTTPPathMatch).
 _below(path, prefix) if path == prefix
 
 _below(path, prefix) if startswith(path, concat("", [prefix, "/"]))

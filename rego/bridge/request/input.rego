@@ -4,7 +4,7 @@ import data.bridge.lib.keys
 import data.bridge.lib.levels
 
 # METADATA
-# description: What is wrong with a request's input, in a sentence that says what would be right. Undefined where nothing is.
+# description: The problem of a request's input, as a sentence with the valid form. Undefined if it is valid.
 input_problem := sprintf("%s must be a text", [field]) if {
 	texts := ["host", "path", "method", "sni", "protocol"]
 	field := [wrong | some wrong in texts; not is_string(object.get(input, wrong, ""))][0]

@@ -8,7 +8,7 @@ import data.bridge.lookup
 _gateway_type := "gateway.networking.k8s.io/Gateway"
 
 # METADATA
-# description: The Gateways that may take the request, or the mesh frontend that it is for.
+# description: The Gateways that may accept the request, or its mesh frontend.
 gateways := {input.gateway} if {
 	input.gateway
 } else := {concat("/", [_gateway_type, namespace, name]) |
@@ -17,7 +17,7 @@ gateways := {input.gateway} if {
 }
 
 # METADATA
-# description: The listeners of a Gateway, those of its ListenerSets among them, as nodes.
+# description: The listeners of a Gateway, including those of its ListenerSets, as nodes.
 listeners_of(gateway) := hierarchy.sections(gateway) | {node |
 	some listener_set in index.listener_sets_of(gateway)
 	hierarchy.taking_gateway(listener_set) == gateway
@@ -25,7 +25,7 @@ listeners_of(gateway) := hierarchy.sections(gateway) | {node |
 }
 
 # METADATA
-# description: A listener, as its Gateway or ListenerSet has it.
+# description: A listener, as in its Gateway or ListenerSet.
 listener(node) := [found |
 	parts := keys.parse(node)
 	some found in hierarchy.listeners(parts.object)
@@ -33,13 +33,13 @@ listener(node) := [found |
 ][0]
 
 # METADATA
-# description: The hostname of an entry point, `*` where it has none.
+# description: The hostname of an entry point, `*` if it has none.
 hostname(entry) := lower(found) if {
 	found := listener(entry).hostname
 	found != ""
 } else := "*"
 
-# The protocols of listeners that may take the request, the first choice in front.
+# The protocols of listeners that may accept the request, in order of preference.
 _listener_protocols := ["HTTPS", "TLS"] if {
 	request.protocol == "HTTPS"
 } else := ["HTTPS", "HTTP"] if {
@@ -49,11 +49,11 @@ _listener_protocols := ["HTTPS", "TLS"] if {
 	not input.protocol
 } else := [request.protocol]
 
-# HTTPS and TLS listeners of a port are chosen by the server name, whichever of them a request asks for.
+# The server name selects among HTTPS and TLS listeners of a port, whichever protocol the request has.
 _by_server_name := ["HTTPS", "TLS"]
 
 # METADATA
-# description: Why a listener does not take the request, empty where it does.
+# description: Why a listener does not accept the request, empty if it does.
 listener_refusal(node) := "ProtocolDiffers" if {
 	not listener(node).protocol in _listener_protocols
 	not listener(node).protocol in _by_server_name
@@ -70,7 +70,7 @@ _unfit(node) := "PortDiffers" if {
 	parts := keys.parse(node)
 } else := ""
 
-# A listener of the other protocol is on the same port of the Gateway and would take the request.
+# A listener with the other protocol is on the same port of the Gateway and would accept the request.
 _beside(node) if {
 	some other in listeners_of(gateway_of(node))
 	listener(other).protocol in _by_server_name
@@ -86,8 +86,9 @@ _covers(node) if hostname(node) in covering_hostnames(request.host)
 
 # METADATA
 # description: |
-#   Where the request may come in: of each Gateway, port and transport the one listener with the most specific hostname (Gateway
-#   API, GatewaySpec.listeners, "Listeners that are distinct only by Hostname"), or a frontend. By specificity, HTTPS first.
+#   The entry points of the request: for each Gateway, port and transport the listener with the most specific hostname
+#   (Gateway API, GatewaySpec.listeners, "Listeners that are distinct only by Hostname"), or a frontend. By specificity,
+#   HTTPS first.
 entry_points := [input.gateway] if {
 	keys.is_frontend(input.gateway)
 } else := [node |
@@ -103,13 +104,13 @@ _orders[[gateway, listener(node).port, _transport(listener(node).protocol)]] con
 	protocol == listener(node).protocol
 }
 
-# What an HTTP listener takes from a port, HTTPS and TLS listeners do not.
+# HTTP listeners and HTTPS or TLS listeners accept different connections of a port.
 _transport(protocol) := "TLS" if {
 	protocol in _by_server_name
 } else := protocol
 
 # METADATA
-# description: The Gateway of an entry point, or the frontend that it is.
+# description: The Gateway of an entry point, or its frontend.
 gateway_of(entry) := entry if {
 	keys.is_frontend(entry)
 } else := keys.parse(entry).object if {

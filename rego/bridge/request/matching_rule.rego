@@ -4,12 +4,12 @@ import data.bridge.hierarchy
 import data.bridge.lib.keys
 import data.bridge.lookup
 
-_looked_at := 16 # routes whose attachment is judged at first; mostly the best match is attached
+_looked_at := 16 # routes whose attachment is checked first; usually the best match is attached
 
 # METADATA
 # description: |
 #   The rule that serves the request at an entry point, `[route, rule, place]`, the rule as a node and by its place.
-#   Undefined where none does.
+#   Undefined if none does.
 matching_rule(entry) := [route_key, rule_node(route_key, index), index] if {
 	[_, route_key, index] := first_match(entry)
 }
@@ -20,8 +20,8 @@ rule_node(route_key, index) := keys.section(route_key, hierarchy.section_names(r
 
 # METADATA
 # description: |
-#   The rules that would serve the request instead of the matching_rule one if their patterns match, which are not compiled (see
-#   `patterns.rego`): `{node, message}`, those that come first in front. While there are any, nobody can tell what serves it.
+#   The rules that would serve the request instead of `matching_rule` if their patterns match, which are not compiled
+#   (see `patterns.rego`): `{node, message}`, in order of precedence. While there are any, the serving rule is unknown.
 undecided_rules(entry) := [candidate | some [_, candidate] in array.slice(sort(best), 0, 5)] if {
 	open := {[rank, route_key, index, message] |
 		some [rank, route_key, index, message] in _open_rules(entry)
@@ -53,8 +53,8 @@ first_match(entry) := attached[0] if {
 
 # METADATA
 # description: |
-#   A route is attached to an entry point. Of a frontend's routes only the source's own, or the producer's, count (semantics
-#   P6), and those alone that are bound to the request's port.
+#   A route is attached to an entry point. For a frontend, only routes of the source or the producer count (semantics
+#   P6), and only those that are bound to the request's port.
 is_attached(entry, route_key) if {
 	entry in hierarchy.parents(route_key)
 	not keys.is_frontend(entry)
@@ -67,8 +67,8 @@ is_attached(entry, route_key) if {
 	count(own & hierarchy.ports_with_number(entry, request.port)) > 0
 }
 
-# All matches, the best first: by the route's own hostname, by the type of the route, by the match, by the route's age, by its
-# name, by the rule's place (HTTPRouteSpec.hostnames, HTTPRouteRule.matches).
+# All matches, the best first: by the route's own hostname, by the type of the route, by the match, by the route's age,
+# by its name, by the rule's place (HTTPRouteSpec.hostnames, HTTPRouteRule.matches).
 _ranked(entry) := sort({[rank, route_key, index] |
 	some type in types(entry)
 	some [rank, route_key, index, found] in _regarded_rules(entry, type)
@@ -78,7 +78,7 @@ _ranked(entry) := sort({[rank, route_key, index] |
 	}
 })
 
-# Those of which a pattern is not compiled, and the others match, each with the reason.
+# Rules with patterns that are not compiled and with other patterns that match, each with the reason.
 _open_rules(entry) := {[rank, route_key, index, message] |
 	some type in types(entry)
 	some [rank, route_key, index, found] in _regarded_rules(entry, type)
@@ -103,7 +103,7 @@ _regarded_rules(entry, type) := _possible(entry, type) if {
 	not possible[1] in _left_out(entry, type)
 }
 
-# Routes that are not attached take nothing of the bound.
+# Routes that are not attached do not count for the bound.
 _left_out(entry, type) := set() if {
 	count(_overweight(entry, type)) == 0
 } else := overweight_routes({route_key: found |
@@ -136,7 +136,7 @@ _possible(entry, type) := {[rank, route_key, index, found] |
 	])
 }
 
-# By the hostnames that routes have, and not by what these have in common with the listener's (Gateway API 1.7, Hostnames).
+# By the routes' own hostnames, not by the intersection with the listener's (Gateway API 1.7, Hostnames).
 _host_rank(entry, name) := specificity(name) if {
 	not any_host(entry)
 } else := [0, 0]

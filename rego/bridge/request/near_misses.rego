@@ -5,7 +5,7 @@ import data.bridge.lib.keys
 import data.bridge.lookup
 
 # METADATA
-# description: Routes of the host are attached, and none of their rules matches.
+# description: The result if routes of the host are attached and none of their rules matches.
 no_matching_rule(entry) := {
 	"reached": "Route",
 	"reason": "NoMatchingRule",
@@ -24,7 +24,7 @@ no_matching_rule(entry) := {
 	count(misses) > 0
 }
 
-# Of a rule's matches the one that misses least; a path that is the same for longer is nearer.
+# The match of a rule with the fewest differences; a longer common path is nearer.
 _best_miss(type, rule, uncompared) := [sort(parts), rank] if {
 	[_, rank, parts] := sort({[count(parts), rank, parts] |
 		some match in matches(rule)
@@ -44,7 +44,7 @@ _pattern_miss(one, uncompared) := heavy_message(one) if {
 	not matches_whole(one.pattern, one.text)
 }
 
-# Routes whose patterns are too many to be compiled together with those of the others.
+# Routes whose patterns, together with those of the others, are too many to compile.
 _not_compared(entry, type) := overweight_routes({route_key: found |
 	some route_key in routes_of_host(entry, type)
 	found := {one.pattern |

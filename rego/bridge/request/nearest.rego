@@ -5,13 +5,13 @@ import data.bridge.index
 import data.bridge.lib.keys
 
 # METADATA
-# description: How many candidates an answer has.
+# description: The maximum number of candidates in a result.
 candidate_bound := 5
 
 # METADATA
 # description: |
-#   How far a request gets that no rule serves, `{reached, reason, message, candidates}`: `reached` is Nothing, Gateway,
-#   Listener or Route; the candidates are what was nearest there, `{node, reason, message}`.
+#   The progress of a request that no rule serves, `{reached, reason, message, candidates}`: `reached` is Nothing,
+#   Gateway, Listener or Route; the candidates are the nearest nodes there, `{node, reason, message}`.
 nearest := {"reached": "Nothing", "reason": "NoGateway", "message": "There is no Gateway", "candidates": []} if {
 	count(gateways) == 0
 } else := _no_listener if {
@@ -21,7 +21,7 @@ nearest := {"reached": "Nothing", "reason": "NoGateway", "message": "There is no
 } else := _no_route(entry_points[0])
 
 # METADATA
-# description: The same where rules are undecided, so that nobody can tell what serves the request.
+# description: The same if rules are undecided, so the serving rule is unknown.
 undecided_answer(rules) := {
 	"reached": "Route",
 	"reason": "CannotTell",
@@ -66,7 +66,7 @@ _on_port := sprintf(" on port %d", [request.port]) if {
 	request.port != 0
 } else := ""
 
-# No route of the host is attached: those that would be if the listener allowed it, then what other hostnames there are.
+# No route of the host is attached: candidates are those that the listener rejects, then routes of other hostnames.
 _no_route(entry) := {
 	"reached": "Listener",
 	"reason": "NoRoute",
@@ -78,7 +78,7 @@ _near(entry) := _refused_at(entry) if {
 	count(_refused_at(entry)) > 0
 } else := _of_other_hosts(entry)
 
-# Those that want this listener come before those that name another one.
+# Routes that name this listener come before those that name another one.
 _refused_at(entry) := array.concat(
 	[one | some one in _hosted_at(entry); one.reason != "OtherListener"],
 	[one | some one in _hosted_at(entry); one.reason == "OtherListener"],
@@ -113,7 +113,7 @@ _of_other_hosts(entry) := [{"node": route_key, "reason": "HostnameDiffers", "mes
 	message := sprintf("serves %s", [_host_named(name)])
 ]
 
-# Those below the same domain, else any.
+# Those in the same domain, otherwise any.
 _similar_names(entry) := same if {
 	labels := split(request.host, ".")
 	domain := concat(".", array.slice(labels, max([count(labels) - 2, 0]), count(labels)))

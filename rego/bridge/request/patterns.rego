@@ -1,21 +1,22 @@
 package bridge.request
 
-# Compiling a regular expression takes memory that its length does not show: `[a-k1]{1000}` has a thousand classes. Routes come
-# from tenants, so patterns are weighed by their text alone, and only those within the bounds are compiled.
+# Compiling a regular expression takes memory that its length does not show: `[a-k1]{1000}` has a thousand classes.
+# Tenants write routes, so patterns are estimated by their text, and only those within the bounds are compiled.
 
 # METADATA
-# description: The characters that a pattern may have, and what it may weigh; about 70 bytes of OPA's memory are one unit.
+# description: |
+#   The maximum length of a pattern in characters, and its maximum weight; one unit is about 70 bytes of OPA's memory.
 pattern_bounds := {"length": 1024, "weight": 2000}
 
 # METADATA
-# description: What the patterns that one query compiles may weigh together.
+# description: The maximum weight of all patterns that one query compiles.
 query_bound := 200000
 
 # METADATA
 # description: |
-#   About how many instructions a regular expression compiles to, by its text alone: its characters, each repeated part as often
-#   as it is repeated at most, all of it as often as groups are repeated, and more for classes, above all those of Unicode, which
-#   are long tables.
+#   The approximate number of instructions of a regular expression, by its text only: its characters, each repeated part
+#   times its maximum repetition, all of it times the repetition of groups, and more for classes, especially Unicode
+#   classes, which are long tables.
 pattern_weight(pattern) := ((count(pattern) + repeated) * groups) * _table_factor(pattern) if {
 	repeated := sum([weight |
 		some [_, atom, least, _, most] in regex.find_all_string_submatch_n(_repeated_atom, pattern, -1)
@@ -33,7 +34,7 @@ _repeated_atom := concat("", [`(\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]|\\[pPx]\
 
 _repeated_group := concat("", [`\)`, _repetition])
 
-# Two at least, because what is optional costs an instruction more. RE2 repeats no more than 1,000 times.
+# Two at least, because an optional part costs one more instruction. RE2 repeats at most 1,000 times.
 _most(least, most) := max([2, min([to_number(least), 1001]), min([to_number(more), 1001])]) if {
 	more := [text | some text in [most, "0"]; text != ""][0]
 }
@@ -45,7 +46,7 @@ _table_factor(pattern) := 20 if {
 } else := 1
 
 # METADATA
-# description: A pattern is compiled by nobody, however few others there are.
+# description: A pattern is never compiled, even if there are no others.
 is_too_heavy(pattern) if {
 	count(pattern) > pattern_bounds.length
 } else if {
@@ -53,7 +54,7 @@ is_too_heavy(pattern) if {
 } else := false
 
 # METADATA
-# description: What a message says of a pattern that is too heavy to be compiled.
+# description: The message for a pattern that is too heavy to compile.
 heavy_message(one) := sprintf("%s is not compared with %s: the pattern has %d characters, at most %d are compiled", [
 	one.part, shorten(one.pattern), count(one.pattern), pattern_bounds.length,
 ]) if {
@@ -63,15 +64,15 @@ heavy_message(one) := sprintf("%s is not compared with %s: the pattern has %d ch
 ])
 
 # METADATA
-# description: A pattern as messages have it.
+# description: A pattern in the form for messages.
 shorten(pattern) := pattern if {
 	count(pattern) <= 80
 } else := concat("", [substring(pattern, 0, 80), "…"])
 
 # METADATA
 # description: |
-#   Of routes with the patterns that are to be compiled for each (`{route: {patterns}}`), those whose patterns are too many. The
-#   routes whose patterns weigh least are kept, so that one route cannot take the bound from all others.
+#   Of routes with the patterns to compile for each (`{route: {patterns}}`), those whose patterns are too many. Routes
+#   with the lowest weight are kept, so one route cannot use the bound of all others.
 overweight_routes(patterns_by_route) := set() if {
 	sum([weight | some weight in _weights(patterns_by_route)]) <= query_bound
 } else := {route | some route, weight in _weights(patterns_by_route); weight > _limit(_weights(patterns_by_route))}
@@ -89,5 +90,5 @@ _limit(weights) := max({0} | {limit |
 
 # METADATA
 # description: |
-#   A regular expression matches a whole text. Gateway API leaves its dialect to implementations; here it is RE2's.
+#   A regular expression matches a whole text. Gateway API leaves its dialect to implementations; the bridge uses RE2.
 matches_whole(pattern, text) if regex.match(sprintf("^(?:%s)$", [pattern]), text)

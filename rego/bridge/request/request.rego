@@ -1,15 +1,15 @@
 # METADATA
 # title: Request
 # description: |
-#   Which route rule serves a request, as Gateway API orders listeners and matches: the listener with the most specific
-#   hostname, then the route's match (HTTPRouteRule.matches, GRPCRouteRule.matches), then the older route. What counts as
-#   attached is the hierarchy's to say.
+#   The route rule that serves a request, by Gateway API's precedence of listeners and matches: the listener with the
+#   most specific hostname, then the route's match (HTTPRouteRule.matches, GRPCRouteRule.matches), then the older route.
+#   The hierarchy decides which routes are attached.
 package bridge.request
 
 # METADATA
 # description: |
-#   The request, as `input` describes it, with everything that it leaves out: `{protocol, port, host, path, method, headers,
-#   query, service, rpc}`. `protocol` is HTTP, HTTPS, GRPC, TLS, TCP or UDP; `port` 0 means any.
+#   The request in `input`, with defaults: `{protocol, port, host, path, method, headers, query, service, rpc}`.
+#   `protocol` is HTTP, HTTPS, GRPC, TLS, TCP or UDP; `port` 0 means any.
 request := {
 	"protocol": _protocol,
 	"port": object.get(input, "port", 0),
@@ -23,7 +23,7 @@ request := {
 }
 
 # METADATA
-# description: What `protocol` may be.
+# description: The values of `protocol`.
 protocols := {"HTTP", "HTTPS", "GRPC", "TLS", "TCP", "UDP"}
 
 _protocol := input.protocol if {
@@ -37,7 +37,7 @@ _protocol := input.protocol if {
 	input[field]
 } else := "TCP"
 
-# The port of a Host header says nothing of the hostname (Gateway API, HTTPRouteSpec.hostnames).
+# The port of a Host header is not part of the hostname (Gateway API, HTTPRouteSpec.hostnames).
 _host := trim_suffix(regex.replace(lower(object.get(input, "sni", object.get(input, "host", ""))), `:[0-9]+$`, ""), ".")
 
 _path := sprintf("/%s/%s", [object.get(input, ["grpc", "service"], ""), object.get(input, ["grpc", "method"], "")]) if {
@@ -45,12 +45,12 @@ _path := sprintf("/%s/%s", [object.get(input, ["grpc", "service"], ""), object.g
 	not input.path
 } else := object.get(input, "path", "/")
 
-# A header that is there several times is one, with its values joined (RFC 9110, 5.3).
+# A repeated header is one header with joined values (RFC 9110, 5.3).
 _one(value) := value if is_string(value)
 
 _one(value) := concat(",", value) if is_array(value)
 
-# Which of several values counts is left open for query parameters; the first is what implementations take.
+# Gateway API does not define which of several query values counts; implementations take the first.
 _first(value) := value if is_string(value)
 
 _first(value) := value[0] if is_array(value)

@@ -2,8 +2,8 @@ package bridge.request
 
 # METADATA
 # description: |
-#   What a match says of headers or query parameters that the request (name > value) does not have, `[part, message]`, without
-#   the patterns among them.
+#   The conditions of a match on headers or query parameters that the request (name > value) does not fulfill, `[part,
+#   message]`, without patterns.
 value_misses(part, conditions, values) := {[part, message] |
 	some one in conditions
 	message := _value_miss(part, one, object.get(values, one.name, null))
@@ -11,8 +11,8 @@ value_misses(part, conditions, values) := {[part, message] |
 
 # METADATA
 # description: |
-#   The patterns among what a match says of headers or query parameters that the request has, each as `{part, pattern, text,
-#   says}`: `says` is what a message says before the pattern.
+#   The patterns among the conditions of a match on headers or query parameters of the request, each as `{part, pattern,
+#   text, says}`: `says` is the text of a message before the pattern.
 value_patterns(part, conditions, values) := {{
 	"part": part,
 	"pattern": one.value,
@@ -33,7 +33,9 @@ _value_miss(part, one, value) := sprintf("%s %s is %s, not %s", [part, one.name,
 }
 
 # METADATA
-# description: Of several with one name the first counts; names of headers have no letter case (HTTPHeaderMatch, HTTPQueryParamMatch).
+# description: |
+#   Of several with one name the first counts; names of headers are not case-sensitive (HTTPHeaderMatch,
+#   HTTPQueryParamMatch).
 distinct_values(list, fold) := [object.union(one, {"name": _name_of(one, fold)}) |
 	some index, one in list
 	not _name_of(one, fold) in {_name_of(earlier, fold) | some earlier in array.slice(list, 0, index)}

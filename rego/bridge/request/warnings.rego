@@ -5,12 +5,13 @@ import data.bridge.lib.keys
 
 # METADATA
 # description: |
-#   What a person should know of the answer at an entry point, `{reason, message}`: that some data planes answer otherwise, or
-#   that filters of the listener may change the request before a route is chosen.
+#   Warnings about the result at an entry point, `{reason, message}`: some data planes respond differently, or filters
+#   of the listener may change the request before a route is selected.
 warnings(entry) := array.concat(_more_specific(entry), _filtered(entry))
 
-# The next hostname has what the first does not match (HTTPRouteSpec.hostnames). Envoy's virtual hosts have no next one: they are
-# made of the hostnames that routes and listener have in common, and the most specific one takes the request.
+# Rules of the next hostname serve requests that the first does not match (HTTPRouteSpec.hostnames). Envoy's virtual
+# hosts have no next one: they are made of the common hostnames of routes and listener, and the most specific one gets
+# the request.
 _more_specific(entry) := [warning |
 	name := [name |
 		some name in covering_hostnames(request.host)

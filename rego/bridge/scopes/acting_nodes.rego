@@ -9,7 +9,7 @@ import data.bridge.lib.levels
 import data.bridge.lookup
 
 # METADATA
-# description: A node is one that a policy kind may act at.
+# description: A node is one at which a policy kind may act.
 acts_at(policy_kind, node) if {
 	is_of_acting_type(policy_kind, node)
 } else := false if {
@@ -35,15 +35,15 @@ acts_at(policy_kind, node) if {
 
 # METADATA
 # description: |
-#   A node that exists, of a type at whose objects or sections a policy kind acts whatever else exists. Most nodes that a query
-#   names are one.
+#   An existing node of a type at whose objects or sections a policy kind always acts. Most nodes in queries are of this
+#   form.
 is_of_acting_type(policy_kind, node) if {
 	[object_key, _] := split(node, "#")
 	known := index.facts(object_key)
 	not known.claims
 	known.type in kinds.traits(policy_kind).sections
 } else if {
-	# Only what has listeners claims ports.
+	# Only objects with listeners claim ports.
 	[object_key, name] := split(node, "#")
 	index.facts(object_key).type in kinds.traits(policy_kind).sections
 	not hierarchy.unaccepted_listeners(object_key)[name]
@@ -54,7 +54,9 @@ is_of_acting_type(policy_kind, node) if {
 }
 
 # METADATA
-# description: A node that a kind acts at is the only effective target at it, unless an extension module links objects of one level.
+# description: |
+#   A node at which a kind acts is the only effective target at it, unless an extension module links objects of one
+#   level.
 is_only_target(policy_kind, node) if {
 	acts_at(policy_kind, node)
 	not index.has_extension_links
@@ -75,7 +77,8 @@ _may_act_on(policy_kind, type) if {
 }
 
 # METADATA
-# description: The backends of kinds that a policy kind names, at an object or held by a Namespace, whether a rule names them or not.
+# description: |
+#   The backends of a policy kind's target kinds, at an object or in a Namespace, whether a rule names them or not.
 unnamed_backends(policy_kind, object_key) := {concat("/", [type, parts.name, name]) |
 	parts := keys.parse(object_key)
 	parts.type == "core/Namespace"

@@ -6,8 +6,8 @@ import data.bridge.lib.keys
 
 # METADATA
 # description: |
-#   An effective target of a policy kind is one of those that `scopes_at_or_below` has for a node. The cost is that of the nodes above the
-#   target, and not of those below the node.
+#   An effective target of a policy kind is in the result of `scopes_at_or_below` for a node. The cost is that of the
+#   nodes above the target, and not of those below the node.
 is_within(policy_kind, node, scope) if {
 	kinds.is_direct(policy_kind)
 	scope in direct_scopes(policy_kind, node)
@@ -42,7 +42,8 @@ _named_above(node, scope) if {
 }
 
 # METADATA
-# description: The objects, frontends and Namespaces at and above an effective target by declared links, whether they count or not.
+# description: |
+#   The objects, frontends and Namespaces at and above an effective target by declared links, whether they count or not.
 objects_above(scope) := hierarchy.objects_above(scope) if {
 	keys.is_frontend(scope)
 } else := hierarchy.objects_above(keys.parse(scope).object)

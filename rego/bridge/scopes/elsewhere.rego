@@ -8,9 +8,10 @@ import data.bridge.policy as policies
 
 # METADATA
 # description: |
-#   The policies of a kind that one might look for at a target and that act elsewhere, `{policy, target, reason, message}`: those that
-#   name the target where the kind acts at nothing at or below it (NoScope, or the verdict's reason), and Direct policies on what
-#   is above it (OtherTarget). What `explain` says of a kind without effective policies.
+#   The policies of a kind that users may expect at a target and that act elsewhere, `{policy, target, reason,
+#   message}`: those that name the target while the kind has no effective target at or below it (NoScope, or the
+#   verdict's reason), and Direct policies on nodes above it (OtherTarget). `explain` adds these for a kind without
+#   effective policies.
 policies_elsewhere(policy_kind, target) := {rejection |
 	kinds.is_direct(policy_kind)
 	some object_key in (hierarchy.objects_above(keys.parse(target).object) - {keys.parse(target).object})

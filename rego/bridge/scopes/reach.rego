@@ -7,8 +7,8 @@ import data.bridge.lib.keys
 
 # METADATA
 # description: |
-#   The effective targets that a policy may reach, from at most `bound` of its accepted refs and through at most `bound`
-#   objects a step: `{scopes, whole}`. `whole` is false where there may be more. For who must not wait for all of them.
+#   The effective targets of a policy, from at most `bound` of its accepted refs and through at most `bound` objects for
+#   each step: `{scopes, whole}`. `whole` is false if there may be more. For callers that cannot wait for all of them.
 sample_scopes(policy_key, bound) := {"scopes": scopes_found, "whole": whole} if {
 	policy_kind := keys.parse(policy_key).type
 	all_targets := attachment.targets(policy_key)

@@ -1,8 +1,8 @@
 # METADATA
 # title: Scopes
 # description: |
-#   At which nodes a policy kind acts, its effective targets, and which of them are below a declared target (GEP-713, "Computing
-#   the scopes of a declared target").
+#   The nodes at which a policy kind acts, its effective targets, and which of them are below a declared target
+#   (GEP-713, "Computing the scopes of a declared target").
 package bridge.scopes
 
 import data.bridge.attachment
@@ -13,8 +13,8 @@ import data.bridge.lib.keys
 
 # METADATA
 # description: |
-#   The effective targets of a policy kind that are a node or are below it, by declared links: those to compute again when
-#   the node's object changes, and those that a user means who names a Gateway or a route.
+#   The effective targets of a policy kind at or below a node, by declared links: those to recompute when the node's
+#   object changes, and those that users mean by a Gateway or a route.
 scopes_at_or_below(policy_kind, node) := {node} if {
 	not index.has_extension_links
 	is_of_acting_type(policy_kind, node)
@@ -38,8 +38,8 @@ _scopes_below(policy_kind, object_key) := {scope |
 	some scope in hierarchy.nodes_at(key, kinds.get(policy_kind).effectiveTarget)
 } | unnamed_backends(policy_kind, object_key)
 
-# The effective targets of an Inherited kind that acts at its declared targets (semantics C1, effectiveTarget Target): the
-# node, which a policy may have named before, and below it all that a policy names.
+# The effective targets of an Inherited kind that acts at its declared targets (semantics C1, effectiveTarget Target):
+# the node, which a policy may have named before, and all nodes below it that a policy names.
 _declared_scopes(policy_kind, node) := {scope |
 	some key in hierarchy.objects_below(keys.parse(node).object)
 	kinds.acts_on(policy_kind, keys.parse(key).type)
@@ -48,7 +48,7 @@ _declared_scopes(policy_kind, node) := {scope |
 }
 
 # METADATA
-# description: A policy names an effective target, which is a node or is below it.
+# description: A policy names an effective target at or below a node.
 is_declared_below(_, node, node)
 
 is_declared_below(policy_kind, node, scope) if {
@@ -58,7 +58,7 @@ is_declared_below(policy_kind, node, scope) if {
 }
 
 # METADATA
-# description: An effective target in an object or below it is so for a node of the object.
+# description: An effective target at or below an object is also at or below a node of the object.
 is_at_or_below(_, node) if not contains(node, "#")
 
 is_at_or_below(scope, node) if {
@@ -67,7 +67,8 @@ is_at_or_below(scope, node) if {
 }
 
 # METADATA
-# description: The effective targets of a Direct kind at a node, itself and, of an object, its sections (semantics C2).
+# description: |
+#   The effective targets of a Direct kind at a node: the node and, for an object, its sections (semantics C2).
 direct_scopes(policy_kind, node) := {scope |
 	kinds.may_target(policy_kind, keys.parse(node).type)
 	itself := attachment.place(policy_kind, node)
@@ -77,7 +78,8 @@ direct_scopes(policy_kind, node) := {scope |
 }
 
 # METADATA
-# description: A node is no port, or one for a protocol that a policy kind acts on (`protocols` of its target entry).
+# description: |
+#   A node is not a port, or is a port with a protocol on which a policy kind acts (`protocols` of its target entry).
 has_protocol(policy_kind, node) if {
 	not hierarchy.is_port(node)
 } else if {
@@ -102,7 +104,7 @@ _within(scope, node) if {
 }
 
 # METADATA
-# description: The effective targets that a policy may reach, from its accepted refs.
+# description: The effective targets of a policy, from its accepted refs.
 reachable_scopes(policy_key) := {scope |
 	policy_kind := keys.parse(policy_key).type
 	some node in attachment.targets(policy_key)
@@ -111,7 +113,7 @@ reachable_scopes(policy_key) := {scope |
 	not _is_of_other_class(policy_key, node, scope)
 }
 
-# A className keeps a policy off paths through other GatewayClasses (semantics T1).
+# A className excludes a policy from paths through other GatewayClasses (semantics T1).
 _is_of_other_class(policy_key, node, scope) if {
 	policy_kind := keys.parse(policy_key).type
 	attachment.has_class_limits(policy_kind)
@@ -123,8 +125,8 @@ _is_of_other_class(policy_key, node, scope) if {
 
 # METADATA
 # description: |
-#   A path through a node to an effective target counts for a policy kind. A kind with `controllers` reaches nothing by way of
-#   Gateways of others (semantics P8).
+#   A path through a node to an effective target counts for a policy kind. A kind with `controllers` has no effective
+#   targets below Gateways of others (semantics P8).
 has_counted_path(policy_kind, _, _) if not kinds.get(policy_kind).controllers
 
 has_counted_path(policy_kind, node, scope) if {
@@ -135,8 +137,8 @@ has_counted_path(policy_kind, node, scope) if {
 
 # METADATA
 # description: |
-#   The effective targets below the objects that a policy is attached to, or to a section of which. No less than what it
-#   reaches, and cheaper where many policies share an object, because no path is walked.
+#   The effective targets below the objects that a policy is attached to, or to a section of which. They include all
+#   effective targets of the policy, and are cheaper if many policies share an object, because no path is walked.
 candidate_scopes(policy_key) := reachable_scopes(policy_key) if {
 	kinds.acts_at_targets(keys.parse(policy_key).type)
 } else := {scope |

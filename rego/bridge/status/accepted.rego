@@ -1,6 +1,6 @@
 # METADATA
 # title: Status
-# description: What a policy's status says (GEP-713, "Status reporting"; semantics S1 to S4).
+# description: The status of a policy (GEP-713, "Status reporting"; semantics S1 to S4).
 package bridge.status
 
 import data.bridge.attachment
@@ -8,7 +8,7 @@ import data.bridge.attachment
 # METADATA
 # description: |
 #   The Accepted condition of a policy from the verdicts on its refs. False only if no ref is accepted, with the reason
-#   of the first; otherwise the message names the refs that are not (semantics T4).
+#   of the first; otherwise the message names the rejected refs (semantics T4).
 accepted_condition(policy_key) := {"type": "Accepted", "status": "True", "reason": "Accepted", "message": message} if {
 	verdicts := attachment.verdicts(policy_key)
 	refused := [verdict | some verdict in verdicts; verdict.reason != "Accepted"]
@@ -28,5 +28,5 @@ _accepted_message(refused) := fit(sprintf("Policy has been accepted, but not for
 	count(refused) > 0
 }
 
-# How many refused refs a message explains.
+# The maximum number of rejected refs that a message explains.
 _refusal_bound := 20

@@ -6,12 +6,12 @@ import data.bridge.lib.levels
 
 # METADATA
 # description: |
-#   What an object should show of the policies that affect it, in each place that its type has (GEP-713, "Target object
-#   status"; semantics S4): `conditions` for status.conditions, `listeners` by name, `parents` as entries of a route's
-#   status.parents, `annotations` by name. `types` are the condition types and annotations that are ours to set and to take
-#   away, `controllers` the names under which entries of status.parents may be ours.
-#   `affecting` holds by policy kind and place the policies that act there, `unreported` those in whose status there is no room
-#   for the object, and `former` are policy kinds, `{controllerName, kind}`, that were in force before.
+#   The desired status of an object that policies affect, for each place of its type (GEP-713, "Target object status";
+#   semantics S4): `conditions` for status.conditions, `listeners` by name, `parents` as entries of a route's
+#   status.parents, `annotations` by name. `types` are the condition types and annotations that the bridge sets and
+#   removes, `controllers` the controller names of its entries in status.parents. `affecting` has by policy kind and
+#   place the policies that act there, `unreported` those whose full status omits the object, and `former` are former
+#   policy kinds, `{controllerName, kind}`.
 affected_status(object_key, affecting, unreported, former) := object.union_n([
 	{"object": object_key, "types": sort(our_types(former)), "controllers": sort(controllers(former))},
 	_conditions_part(form(type), object_key, reports),
@@ -23,7 +23,7 @@ affected_status(object_key, affecting, unreported, former) := object.union_n([
 	reports := array.concat(_affected_reports(object_key, affecting), _not_reported_reports(object_key, unreported))
 }
 
-# What is to be said, each with its place and in whose name: `{place, controllerName, condition}`.
+# The reports, each with its place and controller name: `{place, controllerName, condition}`.
 _affected_reports(object_key, affecting) := [_report(object_key, place, kinds.get(name), {
 	"type": affected_type(kinds.get(name)),
 	"reason": "Affected",
@@ -59,7 +59,7 @@ _conditions_part("conditions", object_key, reports) := {"conditions": within_bou
 
 _conditions_part(form, _, _) := {} if form != "conditions"
 
-# A listener's status is its controller's to begin; until it is there, nothing can be said in it.
+# Only its controller creates a listener's status; until it exists, nothing can be reported there.
 _listeners_part(object_key, reports) := {"listeners": {listener.name: conditions |
 	some index, listener in list_at(object_key, ["status", "listeners"])
 	conditions := within_bound(object_key, ["status", "listeners", index], _conditions_at(reports, listener.name))
@@ -82,7 +82,8 @@ _parents_part("parents", object_key, reports) := {"parents": array.slice(entries
 _parents_part(form, _, _) := {} if form != "parents"
 
 # METADATA
-# description: How many entries status.parents of a route holds, of all controllers (Gateway API, RouteStatus).
+# description: |
+#   The maximum number of entries in status.parents of a route, of all controllers (Gateway API, RouteStatus).
 parent_bound := 32
 
 _annotations_part("annotations", reports) := {"annotations": {report.condition.type: "true" |

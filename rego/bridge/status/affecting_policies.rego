@@ -10,8 +10,8 @@ import data.bridge.scopes
 
 # METADATA
 # description: |
-#   The policies that affect an object, by policy kind and place; what `affected_status` is told. From what lies in the object, and
-#   from all that the policies reach that name it as a target.
+#   The policies that affect an object, by policy kind and place; the input of `affected_status`. It covers the
+#   effective targets in the object, and those of all policies that name it as a target.
 affecting_policies(object_key) := {name: places |
 	some name in marking_kinds
 	marks := {[mark[1], outcome.policy] |
@@ -47,8 +47,8 @@ _targeting(policy_kind, object_key) := {policy |
 
 # METADATA
 # description: |
-#   The policies in whose status there is no room for an object, by policy kind and place (semantics S3). From all policies
-#   that the object may be an ancestor of.
+#   The policies whose full status omits an object, by policy kind and place (semantics S3). It covers all policies that
+#   may have the object as an ancestor.
 unreported_policies(object_key) := {name: places |
 	some name in kinds.names
 	kinds.get(name).mode == "Manage"

@@ -7,15 +7,15 @@ import data.bridge.lookup
 import data.bridge.outcomes
 
 # METADATA
-# description: How many entries status.ancestors holds, of all controllers (GEP-713, PolicyAncestorStatus).
+# description: The maximum number of entries in status.ancestors, of all controllers (GEP-713, PolicyAncestorStatus).
 ancestor_bound := 16
 
 # METADATA
 # description: |
-#   The entries of status.ancestors that are ours, `{ancestors, unreported}`: one for each ancestor through which the policy
-#   reaches something, by key, and then one for each target ref that reaches none or is refused. With those of other
-#   controllers they are at most 16; the last one shown says how many are not, and `unreported_policies` are the places of those
-#   (semantics S3; GEP-713, "Using upstream PolicyAncestorStatus struct").
+#   The bridge's entries of status.ancestors, `{ancestors, unreported}`: one for each ancestor of the policy's effective
+#   targets, by key, and then one for each target ref that has none or is rejected. Together with those of other
+#   controllers they are at most 16; the last one states the number of omitted entries, and `unreported_policies` has
+#   the places of those (semantics S3; GEP-713, "Using upstream PolicyAncestorStatus struct").
 ancestors(policy_key, tallies) := {
 	"ancestors": [_entry(policy_key, entry) | some entry in _with_count(entries_shown, count(all_entries) - room)],
 	"unreported": sort({place |
@@ -35,7 +35,7 @@ _reachable_entries(policy_key, tallies) := [{"ancestor": key, "conditions": cond
 
 _ancestor_keys(tallies) := {tally.ancestor | some tally in tallies} - {""}
 
-# Each ref with what it comes to by itself, once for each target.
+# The result of each ref by itself, once for each target.
 _ref_entries(policy_key, tallies) := [{"ancestor": key, "conditions": _joint_conditions(entries[key])} |
 	some key in [found | some index, found in order; not found in array.slice(order, 0, index)]
 ] if {
@@ -48,7 +48,7 @@ _ref_entries(policy_key, tallies) := [{"ancestor": key, "conditions": _joint_con
 	entries := {key: same | some key in order; same := [entry | some entry in ref_entries; entry.key == key]}
 }
 
-# Of an accepted ref all paths lead to no ancestor, if it has any.
+# The paths of an accepted ref without an ancestor, if it has any.
 _ref_entry(policy_key, verdict, tallies) := {"key": node, "conditions": conditions(policy_key, own)} if {
 	verdict.reason == "Accepted"
 	node := attachment.place(keys.parse(policy_key).type, verdict.ref.key)
@@ -61,7 +61,8 @@ _ref_entry(policy_key, verdict, _) := {"key": verdict.ref.key, "conditions": [wi
 	condition := {"type": "Accepted", "status": "False", "reason": verdict.reason, "message": verdict.message}
 }
 
-# What no object can be named for stands under the policy's own name, and an entry has one Accepted: it says all of them.
+# Verdicts without an object are reported under the policy's own name; an entry has one Accepted condition, which states
+# all of them.
 _joint_conditions(entries) := [object.union(condition, {"message": fit(concat("; ", messages))}) |
 	some condition in entries[0].conditions
 ] if {
@@ -109,7 +110,7 @@ _reference(key) := object.union_n([
 	group := {true: "", false: parts.group}[parts.group == "core"]
 }
 
-# Whoever wrote an entry that is not ours.
+# The number of entries of other writers.
 _foreign_count(policy_key) := count([entry |
 	some entry in current_ancestors(policy_key)
 	not _is_ours(policy_key, entry)

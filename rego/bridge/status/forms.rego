@@ -6,8 +6,8 @@ import data.bridge.lookup
 
 # METADATA
 # description: |
-#   In what form objects of a type can show that they are affected (GEP-713, "Target object status"): "parents" for a route,
-#   "conditions" where there is status.conditions, else "annotations".
+#   The form in which objects of a type can report that they are affected (GEP-713, "Target object status"): "parents"
+#   for a route, "conditions" if the type has status.conditions, otherwise "annotations".
 form(type) := "parents" if {
 	levels.of_type(type) == "Route"
 } else := "conditions" if {
@@ -16,7 +16,7 @@ form(type) := "parents" if {
 	_conditions_schemas[type]
 } else := "annotations"
 
-# What has no CRD, and Gateway API's kinds, whose CRDs a folder of manifests need not hold.
+# Types without a CRD, and Gateway API's kinds, whose CRDs a folder of manifests may lack.
 _with_conditions := {
 	"core/Service",
 	"core/Namespace",
@@ -25,7 +25,7 @@ _with_conditions := {
 	"gateway.networking.k8s.io/ListenerSet",
 }
 
-# The schemas of status.conditions that CRDs have, by type.
+# The schemas of status.conditions in CRDs, by type.
 _conditions_schemas[type] contains schema if {
 	some crd in lookup.objects_in("apiextensions.k8s.io/CustomResourceDefinition", "-")
 	type := concat("/", [crd.spec.group, crd.spec.names.kind])
@@ -34,7 +34,7 @@ _conditions_schemas[type] contains schema if {
 	schema := version.schema.openAPIV3Schema.properties.status.properties.conditions
 }
 
-# How many conditions an object of a type may have.
+# The maximum number of conditions of an object of a type.
 _bound(type) := 8 if {
 	startswith(type, concat("", [keys.gateway_api, "/"]))
 } else := min({schema.maxItems | some schema in _conditions_schemas[type]}) if {
@@ -42,7 +42,7 @@ _bound(type) := 8 if {
 } else := 1000000
 
 # METADATA
-# description: Conditions as far as the list at a place of an object has room for them.
+# description: Conditions, limited by the list at a place of an object.
 within_bound(object_key, place, conditions) := array.slice(conditions, 0, max([0, _bound(keys.parse(object_key).type) - others])) if {
 	types := {condition.type | some condition in conditions}
 	others := count([condition_shown |
@@ -52,7 +52,7 @@ within_bound(object_key, place, conditions) := array.slice(conditions, 0, max([0
 }
 
 # METADATA
-# description: A list in an object; empty where the object has no list there.
+# description: A list in an object; empty if the object has no list there.
 list_at(object_key, path) := found if {
 	found := object.get(lookup.get(object_key), path, [])
 	is_array(found)

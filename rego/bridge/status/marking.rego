@@ -3,24 +3,24 @@ package bridge.status
 import data.bridge.kinds
 
 # METADATA
-# description: The condition type by which a policy kind marks what it affects.
+# description: The condition type with which a policy kind marks objects that it affects.
 affected_type(kind) := sprintf("%s/%sAffected", [_domain(kind), kind.kind])
 
 # METADATA
-# description: The condition type by which a policy kind marks an ancestor that there was no room for (semantics S3).
+# description: The condition type with which a policy kind marks an ancestor that a full list omits (semantics S3).
 not_reported_type(kind) := sprintf("%s/%sNotReported", [_domain(kind), kind.kind])
 
 _domain(kind) := split(kind.controllerName, "/")[0]
 
 # METADATA
-# description: All condition types of these forms that are ours, with those of the policy kinds that were in force before.
+# description: All condition types of these forms that belong to the bridge, including those of former policy kinds.
 our_types(former) := {type |
 	some kind in _kinds(former)
 	some type in {affected_type(kind), not_reported_type(kind)}
 }
 
 # METADATA
-# description: The controllerNames of the policy kinds in force and of the former ones.
+# description: The controllerNames of the active and the former policy kinds.
 controllers(former) := {kind.controllerName | some kind in _kinds(former)}
 
 _kinds(former) := {{"controllerName": kind.controllerName, "kind": kind.kind} |
@@ -30,7 +30,7 @@ _kinds(former) := {{"controllerName": kind.controllerName, "kind": kind.kind} |
 } | {kind | some kind in former}
 
 # METADATA
-# description: The names of the policy kinds that mark what they affect.
+# description: The names of the policy kinds that mark objects that they affect.
 marking_kinds := {name |
 	some name in kinds.names
 	kind := kinds.get(name)

@@ -7,9 +7,9 @@ import data.bridge.outcomes
 
 # METADATA
 # description: |
-#   The message of an outcome: what became of each declared target, where there are several, then one explanation for the
-#   scopes that have it in common, with the other policies by name and GEP-713's names of the strategies (semantics S1).
-#   `set` is the set of conditions that it stands in.
+#   The message of an outcome: the outcome of each declared target, if there are several, then one explanation for the
+#   scopes with a common one, with the other policies by name and GEP-713's names of the strategies (semantics S1).
+#   `set` is the set of conditions of the message.
 outcome_message(policy_key, set, tallies) := _message(policy_key, set, _by_target(policy_key, set, tallies), _groups(set, tallies))
 
 # Independent of objects beyond the limit: a change of them changes no scope, so it recomputes no status.
@@ -40,11 +40,11 @@ _limit(policy_key) := sprintf(" on a path through GatewayClass %s, to which clas
 _message(_, _, by_target, groups) := join_sentences(array.concat(by_target, groups), count(by_target) + group_bound) if count(groups) > 0
 
 # METADATA
-# description: How many explanations a message gives before it only counts.
+# description: The maximum number of explanations of a message; further ones are only counted.
 group_bound := 8
 
-# What became of each accepted target: its paths are those that name it (semantics O4). What is told of an ancestor says
-# nothing of targets that have no path through it, for they have entries of their own (semantics S3).
+# The outcome of each accepted target: its paths are those that name it (semantics O4). The report of an ancestor does
+# not cover targets without a path through it, which have their own entries (semantics S3).
 _by_target(policy_key, set, tallies) := [sprintf("Of its targets %s", [concat(", ", parts)])] if {
 	nodes := sort({node | some node in attachment.targets(policy_key); _is_reported_on(policy_key, node, tallies)})
 	count(nodes) > 1
@@ -74,7 +74,7 @@ _outcome_names := {
 	},
 }
 
-# Tallies of several ancestors and targets say the same thing in one sentence.
+# Tallies of several ancestors and targets with the same explanation share one sentence.
 _groups(set, tallies) := [_sentence(_verbs[set][group[1]], group, number, examples) |
 	some group in sort({[_rank[tally.outcome], tally.outcome, tally.by] | some tally in tallies})
 	members := [tally | some tally in tallies; tally.outcome == group[1]; tally.by == group[2]]
@@ -120,7 +120,7 @@ _by(outcome, by) := concat("", [" by ", concat(", ", array.slice(by, 0, 5)), res
 }
 
 # METADATA
-# description: How many more there are, as a text.
+# description: The number of further items, as a text.
 rest_text(number) := "" if number <= 0
 
 rest_text(number) := sprintf(" and %d more", [number]) if number > 0

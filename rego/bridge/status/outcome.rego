@@ -4,8 +4,8 @@ import data.bridge.kinds
 
 # METADATA
 # description: |
-#   The conditions that say what became of an accepted policy, from its tallies, in the set that its kind uses: Programmed
-#   (GEP-713, "Status conditions") or that of 2025, Enforced, PartiallyEnforced and Overridden, of which one holds
+#   The conditions for the outcome of an accepted policy, from its tallies, in the set that its kind uses: Programmed
+#   (GEP-713, "Status conditions") or that of 2025, Enforced, PartiallyEnforced and Overridden, of which one applies
 #   (semantics S2).
 outcome_conditions(policy_key, tallies) := [{"type": type, "status": status, "reason": reason, "message": message}] if {
 	[type, status, reason] := _sets[_set(policy_key)][overall(tallies)]
@@ -13,7 +13,7 @@ outcome_conditions(policy_key, tallies) := [{"type": type, "status": status, "re
 }
 
 # METADATA
-# description: The condition types that are ours to set on a policy and to take away, of whichever set.
+# description: The condition types of both sets that the bridge sets on a policy and removes.
 policy_types := {"Accepted"} | {condition[0] | some conditions_by_outcome in _sets; some condition in conditions_by_outcome}
 
 _set(policy_key) := kinds.of_policy(policy_key).conditions
@@ -37,9 +37,9 @@ _sets := {
 
 # METADATA
 # description: |
-#   What became of a policy over all its paths: Programmed if it is on all, Overridden if on all, else
-#   PartiallyProgrammed; NoScope where it reaches nothing, a reason beyond GEP-713's (semantics O4). Where it is on none, and
-#   not on all Overridden, some could not be computed: Reconciling.
+#   The outcome of a policy over all its paths: Programmed if it is Programmed on all, Overridden if Overridden on all,
+#   otherwise PartiallyProgrammed; NoScope without an effective target, a reason beyond GEP-713's (semantics O4). If it
+#   is Programmed on none, and not Overridden on all, some could not be computed: Reconciling.
 overall(tallies) := _overall({tally.outcome | some tally in tallies})
 
 _overall(outcomes) := "NoScope" if count(outcomes) == 0

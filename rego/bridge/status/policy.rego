@@ -6,10 +6,10 @@ import data.bridge.lookup
 
 # METADATA
 # description: |
-#   The status that a policy should show, `{policy, policyKind, mode, controllerName?, conditions, types}`; `types` are the
-#   condition types that are ours. Where the kind keeps it by ancestor, `{…, ancestors, unreported}`: the entries, and the
-#   places `[object, place]` of ancestors for which there is no room. Accepted=False carries no outcome (semantics S1). `reported`
-#   is what other controllers report of a policy that is only observed; see `reported`.
+#   The desired status of a policy, `{policy, policyKind, mode, controllerName?, conditions, types}`; `types` are the
+#   bridge's condition types. If the kind reports by ancestor, `{…, ancestors, unreported}`: the entries, and the places
+#   `[object, place]` of omitted ancestors. Accepted=False has no outcome (semantics S1).
+#   `reported` has the reports of other controllers about an observed policy; see `reported`.
 of_policy(policy_key, tallies) := object.union(entry, {"reported": reports |
 	entry.mode == "Observe"
 	reports := reported(policy_key, entry)
@@ -42,7 +42,7 @@ _conditions(policy_key, verdict, tallies) := array.concat([verdict], outcome_con
 }
 
 # METADATA
-# description: A condition with observedGeneration, where the object has a generation.
+# description: A condition with observedGeneration, if the object has a generation.
 with_generation(key, condition) := object.union(condition, {"observedGeneration": generation}) if {
 	generation := lookup.get(key).metadata.generation
 } else := condition

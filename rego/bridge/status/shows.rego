@@ -2,8 +2,8 @@ package bridge.status
 
 # METADATA
 # description: |
-#   An object shows a condition of one of these types, in its status, a listener's or a route's for a parent, or an annotation
-#   of that name.
+#   An object has a condition of one of these types, in its status, a listener's or a route's for a parent, or an
+#   annotation of that name.
 shows_any(obj, types) if {
 	some condition in obj.status.conditions
 	condition.type in types

@@ -4,10 +4,11 @@ import data.bridge.lib.keys
 
 # METADATA
 # description: |
-#   What a bridge has written into an object, so that all of it can be taken back: `conditions` (types), `ancestors` and
-#   `parents` (names of controllers), `types` of marks in any place, `annotations`, `status` (all of it is a bridge's),
-#   `webhooks` by `index` with the `fields` failurePolicy and caBundle, `object` (it was made by a bridge). Known by name where a bridge with the
-#   policy kinds `former` (`{controllerName, kind}`) writes, else by who wrote it: `manager`, as metadata.managedFields has it.
+#   Everything that a bridge has written into an object, for removal: `conditions` (types), `ancestors` and `parents`
+#   (names of controllers), `types` of marks in any place, `annotations`, `status` (the bridge wrote all of it),
+#   `webhooks` by `index` with the `fields` failurePolicy and caBundle, `object` (the bridge created it). Entries are
+#   identified by name for a bridge with the policy kinds `former` (`{controllerName, kind}`), otherwise by their
+#   writer: `manager`, as in metadata.managedFields.
 traces(obj, former, manager) := {name: found |
 	some name, found in {
 		"conditions": _conditions_left(obj, former, manager),
@@ -27,7 +28,7 @@ _written(obj, manager) := [entry |
 	entry.manager == manager
 ]
 
-# Marks are known by their names, and by who wrote them where nobody remembers the policy kind.
+# Marks are identified by their names, or by their writer if the policy kind is unknown.
 _marks_left(obj, former, manager) := our_marks(former) | {type |
 	some type in _owned_types(obj, manager)
 	regex.match(`^[^/]+/[A-Za-z0-9]+(Affected|NotReported)$`, type)
@@ -40,7 +41,7 @@ our_marks(former) := {type |
 	some type in {affected_type(kind), not_reported_type(kind)}
 }
 
-# The types of conditions that a manager has written, where a list tells them apart.
+# The types of conditions that a manager has written, if the list distinguishes them.
 _owned_types(obj, manager) := {type |
 	some entry in _written(obj, manager)
 	walk(entry.fieldsV1["f:status"], [path, _])
@@ -49,7 +50,7 @@ _owned_types(obj, manager) := {type |
 	type := json.unmarshal(trim_prefix(part, "k:")).type
 }
 
-# Of a list that is written whole only its last writer is known.
+# Only the last writer of an atomic list is known.
 _owns_conditions(obj, manager) if {
 	some entry in _written(obj, manager)
 	entry.fieldsV1["f:status"]["f:conditions"] == {}
@@ -127,7 +128,7 @@ _webhooks_left(obj, manager) := [left |
 	left := {"index": index, "fields": fields}
 ]
 
-# The Secret of the webhook's own certificate: only who makes one writes its type.
+# The Secret of the generated webhook certificate: only its creator writes its type.
 _certificate(obj, manager) if {
 	keys.type(obj.apiVersion, obj.kind) == "core/Secret"
 	some entry in _written(obj, manager)

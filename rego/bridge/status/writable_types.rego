@@ -6,8 +6,8 @@ import data.bridge.lib.levels
 
 # METADATA
 # description: |
-#   The types of objects that anything may ever be written to by the policy kinds in force, of the `replicated` types and
-#   the policies themselves: those where it is their status, and those where it is annotations. What RBAC has to allow.
+#   The types of objects that the bridge may write because of active policy kinds, of the `replicated` types and the
+#   policies themselves: those with status writes, and those with annotations. RBAC must allow these.
 writable_types(replicated) := {
 	"status": sort(types - annotated),
 	"annotations": sort(annotated),
@@ -29,7 +29,7 @@ _marked(replicated) := {type |
 	some type in _at_level(kind.ancestorLevel, kind, replicated)
 }
 
-# Where a kind does not list its targets: what has a place in the hierarchy, and what is replicated beside Gateway API.
+# For a kind that does not list its targets: types in the hierarchy, and replicated types other than Gateway API's.
 _declared(kind, replicated) := {concat("/", [target.group, target.kind]) | some target in kind.targets} if {
 	kind.targets
 } else := {type | some type, _ in levels.by_type} | {type | some type in replicated; not _gateway_apis(type)}
@@ -55,13 +55,13 @@ _at_level(level, kind, replicated) := {type |
 	level != "Target"
 }
 
-# Any kind that a rule names is a backend; of them those are known that the kind lists, or the settings.
+# Any kind that a rule names is a backend; known ones are those that the kind lists, or the settings.
 _backends(kind, replicated) := {type | some type in _declared(kind, replicated)} | {type |
 	some type in replicated
 	not _gateway_apis(type)
 }
 
-# What is always replicated besides what policies act on.
+# Types that are always replicated but are not targets of policies.
 _gateway_apis(type) if {
 	split(type, "/")[0] in {keys.gateway_api, "policybridge.io", "apiextensions.k8s.io"}
 }

@@ -9,8 +9,8 @@ import data.bridge.policy as policies
 
 # METADATA
 # description: |
-#   The objects of which a picture may tell something else after the objects `changed` have changed: `was` has by key the index
-#   paths that they had before, `appeared` are those of `changed` that it did not tell of before, or that are gone.
+#   The objects whose picture a change of the objects `changed` may affect: `was` has by key their previous index paths,
+#   `appeared` are those of `changed` that were not drawn before, or that were deleted.
 changed_entries(changed, was, appeared) := union({
 	changed,
 	{key | some object_key in changed; some key in _entries_led_to(object_key, was)},
@@ -18,7 +18,8 @@ changed_entries(changed, was, appeared) := union({
 	{key | some object_key in changed; some key in _dependent_objects(object_key)},
 })
 
-# What the object declares, or declared, that others' entries tell: its children by extension modules, frontends, its targets.
+# The entries of other objects that depend on the object's declarations, current or previous: its children by extension
+# modules, frontends, its targets.
 _entries_led_to(object_key, was) := {key |
 	some path in (_paths_of(object_key) | {path | some path in was[object_key]})
 	some key in _objects_of_path(object_key, path)
@@ -40,7 +41,8 @@ _objects_of_path(policy, ["selectors", _, type, text]) := {ref.object | some ref
 
 _declared_parents(object_key) := index.declared_parents(object_key)
 
-# Whose links and refs the object decides on: what stands directly below it, what is in a Namespace, what needs a grant.
+# The objects whose links and refs depend on this object: those directly below it, those in a Namespace, those that need
+# a grant.
 _dependent_objects(object_key) := (_direct_dependents(object_key) | {key |
 	some policy in _direct_dependents(object_key)
 	kinds.of_policy(policy)
@@ -58,7 +60,7 @@ _direct_dependents(object_key) := ((_with_links_below(hierarchy.rivals(object_ke
 	keys.parse(object_key).type == "gateway.networking.k8s.io/ReferenceGrant"
 	some key in index.referrers(keys.parse(object_key).namespace)
 }) | {key |
-	# Which of the refs to it lead anywhere, its ports decide.
+	# The ports of a Service decide which refs to it are valid.
 	keys.type_of(object_key) == "core/Service"
 	some key in index.declared_parents(object_key)
 }

@@ -9,10 +9,10 @@ import data.bridge.lib.levels
 
 # METADATA
 # description: |
-#   What a picture tells of one object: `nodes` (itself, its sections, the frontend that it is) with `{level, policies,
-#   parameters?}`, and what it declares: `edges` `[parent, child]` that count, `refused` ones with their reason. `alone` says that it stands in the
-#   picture even where nothing leads to it. Nothing in it grows with what others declare of the object. Undefined for what has
-#   no place there.
+#   The picture of one object: `nodes` (the object, its sections, its frontend) with `{level, policies, parameters?}`,
+#   and its declarations: `edges` `[parent, child]` that count, `refused` ones with their reason. `alone` means that it
+#   is drawn even without an edge. Its size is independent of other objects' declarations. Undefined for objects without
+#   a place in the picture.
 entry(object_key) := {
 	"nodes": {node: object.union(
 		{"level": level, "policies": policies_at(node, kinds.names)},
@@ -57,7 +57,7 @@ _edges(nodes) := {[parent, node] | some node in nodes; some parent in _above(nod
 	hierarchy.leads_to(keys.type_of(node), backend, numbers)
 }
 
-# Any number of rules may lead to a backend: they tell of it, so that a change of one of them costs that one.
+# Any number of rules may name a backend: their entries have these edges, so a change of one rule costs only that rule.
 _above(node) := set() if {
 	hierarchy.is_unaccepted(node)
 } else := hierarchy.parents(node) if {

@@ -8,8 +8,8 @@ import data.bridge.policy as policies
 
 # METADATA
 # description: |
-#   The objects that a picture begins with, from the top down, in parts of one level: what stands alone, what extension modules
-#   place, and what policies name or select. What is not among these is led to by an edge.
+#   The first objects of a picture, from the top down, in parts of one level: objects with `alone`, objects that
+#   extension modules place, and targets of policies. Edges connect all others.
 picture_roots := array.concat(
 	[sort(_of_level(name)) | some name in ["GatewayClass", "Gateway", "ListenerSet", "Route"]],
 	[sort(_of_further_levels | _targets)],

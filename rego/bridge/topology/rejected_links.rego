@@ -6,9 +6,9 @@ import data.bridge.lib.keys
 
 # METADATA
 # description: |
-#   The declared links between one of some nodes and something else, above or below it, that do not count: a list of
-#   `{parent, child, reason, message}` (semantics P2). The other end need not be one of the nodes, nor exist. A listener that
-#   does not take a route is left out where another one takes it for the same parentRef.
+#   The declared links of the given nodes, above or below them, that do not count: a list of `{parent, child, reason,
+#   message}` (semantics P2). The other end may be outside the nodes, or not exist. A listener that does not accept a
+#   route is omitted if another one accepts it for the same parentRef.
 rejected_links(nodes) := sort({link |
 	objects := {_whole(node) | some node in nodes}
 	some child in (objects | _declared_below(objects))
@@ -34,7 +34,7 @@ _taken_elsewhere(link) if {
 	count(refs - taken) == 0
 }
 
-# The object of a node in the role that the node has.
+# The object of a node in the role of the node.
 _whole(node) := concat("", [trim_suffix(keys.parse(node).object, "@frontend"), "@frontend"]) if {
 	keys.is_frontend(node)
 } else := keys.parse(node).object

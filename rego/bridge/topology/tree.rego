@@ -1,6 +1,6 @@
 # METADATA
 # title: Topology
-# description: The hierarchy as people look at it, from the top down, with the policies at each node.
+# description: The hierarchy for people, from the top down, with the policies at each node.
 package bridge.topology
 
 import data.bridge.attachment
@@ -14,9 +14,9 @@ import data.bridge.policy as policies
 
 # METADATA
 # description: |
-#   A node as the tree tells it: `{level, children, policies}`, with `namespace` for one above which a Namespace with
-#   policies stands (semantics P3), and `parameters` (see `parameters`). `policies` name or select the node,
-#   `{policy, policyKind, accepted, reason?}`.
+#   A node of the tree: `{level, children, policies}`, with `namespace` if a Namespace with policies is above it
+#   (semantics P3), and `parameters` (see `parameters`). `policies` name or select the node, `{policy, policyKind,
+#   accepted, reason?}`.
 node(key, policy_kinds) := object.union_n([
 	{"level": level, "children": _children(level, key), "policies": policies_at(key, policy_kinds)},
 	{"namespace": namespace | namespace := _namespace(key, policy_kinds)},
@@ -48,7 +48,7 @@ policies_at(key, policy_kinds) := sort({entry |
 	entry := object.union({"policy": policy, "policyKind": policy_kind}, _counts(policy, ref))
 } | _undescribed_at(key))
 
-# Policies that no policy kind describes are shown where they name something, unless one kind is asked for (semantics K6).
+# Policies that no policy kind describes are shown at their targets, unless the query names one kind (semantics K6).
 _undescribed_at(key) := {entry |
 	some policy in index.policies_targeting(keys.object_of(key))
 	obj := lookup.get(policy)
@@ -69,8 +69,8 @@ _counts(policy, ref) := {"accepted": true} if {
 
 # METADATA
 # description: |
-#   Where the whole picture starts: the objects and frontends above which nothing stands that counts, and below which, or
-#   at which, is something. An object that no policy and no link names is no part of it.
+#   The roots of the whole tree: the objects and frontends without a parent that counts, and with a child or a policy.
+#   Objects without policies and links are not part of the tree.
 roots(policy_kinds) := {key |
 	some key in _placed_nodes
 	count(hierarchy.parents(key)) == 0
@@ -85,14 +85,14 @@ _placed_nodes contains key if {
 	is_placed(key)
 }
 
-# Routes may have parents of kinds without a level, as a ServiceImport.
+# Routes may have parents of kinds without a level, such as ServiceImport.
 _placed_nodes contains node if {
 	some node in index.frontends
 	hierarchy.exists(trim_suffix(node, "@frontend"))
 	is_placed(node)
 }
 
-# What policies name without being of a type of the hierarchy stands there too.
+# Targets of policies with types outside the hierarchy are nodes too.
 _placed_nodes contains key if {
 	some policy_kind in kinds.in_use
 	some policy in lookup.keys_of(policy_kind)
@@ -102,7 +102,7 @@ _placed_nodes contains key if {
 }
 
 # METADATA
-# description: An object has a place in the picture; a frontend has one where a route leads to it.
+# description: An object has a place in the picture; a frontend has one if a route names it.
 is_placed(key) if not keys.is_frontend(key)
 
 is_placed(key) if {

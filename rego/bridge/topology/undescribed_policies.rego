@@ -8,8 +8,8 @@ import data.bridge.lookup
 
 # METADATA
 # description: |
-#   The policies that no policy kind in force describes and that name an object on a path to a node, or a section of one, as
-#   rejected attachments, `{policy, target, reason, message}`. A section beside the path is left out (semantics K6).
+#   The policies that no active policy kind describes and that name an object on a path to a node, or a section of one,
+#   as rejected attachments, `{policy, target, reason, message}`. A section beside the path is omitted (semantics K6).
 undescribed_above(node) := {rejection |
 	nodes := {on | some path in hierarchy.paths(node, true); some on in path} | hierarchy.sections(node)
 	some object_key in {keys.parse(on).object | some on in nodes}

@@ -5,9 +5,9 @@ import data.bridge.queries
 
 # METADATA
 # description: |
-#   `admission`: what is said of a request to the API server, `{denied, warnings}`, lists of messages; the request is denied
-#   if there is any message to deny it for. The input is an AdmissionRequest (admission.k8s.io/v1). A request that scales an
-#   object is judged as an update of that object.
+#   `admission`: the decision on a request to the API server, `{denied, warnings}`, lists of messages; any message in
+#   `denied` denies the request. The input is an AdmissionRequest (admission.k8s.io/v1). A request that scales an object
+#   is evaluated as an update of that object.
 # entrypoint: true
 admission := queries.error("InvalidInput", "the input must be an AdmissionRequest, with operation and kind") if {
 	not _is_request

@@ -6,11 +6,11 @@ import data.bridge.status as reporting
 
 # METADATA
 # description: |
-#   `affected`: what each of `objects` should show of the policies that affect it, `{object, types, controllers, conditions?,
-#   listeners?, parents?, annotations?}`: a part for each place that its type has. `types` are all condition types and
-#   annotations of these forms that are ours, so that what is untrue can be taken away; `former` names policy kinds that were
-#   in force before, `{controllerName, kind}`, whose types are ours too. `affectedBy` and `unreported` hold by object, policy kind
-#   and place the policies that act there and those that have no room for it; without them they are computed here.
+#   `affected`: the desired conditions of each of `objects` that policies affect, `{object, types, controllers,
+#   conditions?, listeners?, parents?, annotations?}`: one part for each place of its type. `types` are all condition
+#   types and annotations that the bridge sets and removes; `former` are former policy kinds, `{controllerName, kind}`,
+#   whose types are included. `affectedBy` and `unreported` have by object, policy kind and place the policies that act
+#   there and those whose full list omits it; by default they are computed.
 # entrypoint: true
 affected := queries.input_problem if {
 	queries.input_problem

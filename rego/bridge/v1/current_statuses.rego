@@ -6,7 +6,8 @@ import data.bridge.status as reporting
 
 # METADATA
 # description: |
-#   `current_statuses`: what each of `objects` shows now, `{status, annotations, resourceVersion}` by key; what is gone is absent.
+#   `current_statuses`: the current `{status, annotations, resourceVersion}` of each of `objects`, by key; deleted
+#   objects are absent.
 # entrypoint: true
 current_statuses := queries.keys_problem("objects") if {
 	queries.keys_problem("objects")
@@ -14,8 +15,9 @@ current_statuses := queries.keys_problem("objects") if {
 
 # METADATA
 # description: |
-#   `marked_objects`: the objects that show a condition or an annotation of ours in any place, also such as the policy kinds in
-#   `former` set. Scans all objects, so it is asked once a fill and when a policy kind is described otherwise.
+#   `marked_objects`: the objects that have a condition or an annotation of the bridge in any place, including those of
+#   the policy kinds in `former`. It scans all objects, and is meant for one query after each full sync and after a
+#   changed policy kind.
 # entrypoint: true
 marked_objects := {key |
 	types := reporting.our_types(queries.former_kinds)

@@ -13,10 +13,10 @@ import data.bridge.scopes
 
 # METADATA
 # description: |
-#   `dependents`: what a change of the objects `keys` may concern, `{scopes: {policyKind: [targets]}, objects, policies}`:
-#   the effective targets to compute anew, with those that were computed before at `objects`, and the policies and
-#   PolicyKinds whose acceptance may differ. `was` holds by key the index paths that the object had before. A policy
-#   kind that is described otherwise concerns all its policies: that is not said here.
+#   `dependents`: the effects of a change of the objects `keys`, `{scopes: {policyKind: [targets]}, objects, policies}`:
+#   the effective targets to recompute, in addition to those that were computed before at `objects`, and the policies
+#   and PolicyKinds whose acceptance may differ. `was` has by key the previous index paths of the object. A changed
+#   description of a policy kind affects all its policies, which this query does not include.
 # entrypoint: true
 dependents := queries.keys_problem("keys") if {
 	queries.keys_problem("keys")
@@ -58,7 +58,7 @@ _concerned_scopes[kind] contains scope if {
 	some scope in scopes.scopes_at_or_below(kind, _node(kind, object_key))
 }
 
-# A Direct kind whose statuses are kept for what stands above its targets (semantics S3), or that has no effect below Gateways
+# A Direct kind that reports statuses for objects above its targets (semantics S3), or that has no effect below Gateways
 # of other controllers (P8).
 _concerned_scopes[kind] contains scope if {
 	some kind in kinds.names
@@ -78,8 +78,8 @@ _depends_above(kind) if {
 	kinds.get(kind).controllers
 }
 
-# A Direct kind's refs that count only below a GatewayClass (semantics T1). From the changed objects down, because authors may
-# have thousands of such refs.
+# A Direct kind's refs that count only below a GatewayClass (semantics T1). From the changed objects down, because
+# authors may have thousands of such refs.
 _concerned_scopes[kind] contains scope if {
 	some kind in kinds.names
 	kinds.is_direct(kind)
@@ -95,14 +95,14 @@ _concerned_scopes[kind] contains scope if {
 	some scope in scopes.scopes_at_or_below(kind, _node(kind, ref.key))
 }
 
-# A ref may name a section that is gone; then its object is asked.
+# A ref may name a missing section; then its object is used.
 _node(kind, key) := attachment.place(kind, key) if {
 	true
 } else := keys.frontend(keys.parse(key).object) if {
 	kinds.frontend_role(kind, keys.parse(key).type)
 } else := keys.parse(key).object
 
-# Frontends whose object changed, and those of a consumer route that changed or is gone: it replaces the others' routes
+# Frontends whose object changed, and those of a changed or deleted consumer route, which replaces the others' routes
 # for its namespace (semantics P6).
 _concerned_frontends contains frontend if {
 	some key in queries.dependent_objects

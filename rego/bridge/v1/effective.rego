@@ -1,8 +1,8 @@
 # METADATA
 # title: Queries
 # description: |
-#   The contract that clients program against, POST `/v1/data/bridge/v1/<name>` with `{"input": {…}}`. Bad input gives
-#   `{"error": {"code", "message"}}`, never an empty result. Every query takes `changes`.
+#   The contract for clients, POST `/v1/data/bridge/v1/<name>` with `{"input": {…}}`. For invalid input the result is
+#   `{"error": {"code", "message"}}`, never empty. Every query accepts `changes`.
 package bridge.v1
 
 import data.bridge.effective as engine
@@ -12,9 +12,9 @@ import data.bridge.scopes
 
 # METADATA
 # description: |
-#   `effective`: the effective policies at `targets`, for each policy kind and path. A target that lies above a kind's
-#   effective level stands for the effective targets below it. A path with no policy is absent. With `sourceNamespace`
-#   what holds for requests from there, else only what is the same for all (semantics P6).
+#   `effective`: the effective policies at `targets`, for each policy kind and path. A target above a kind's effective
+#   level means the effective targets below it. A path without a policy is absent. With `sourceNamespace` the effective
+#   policies for requests from there, otherwise only those that are the same for all (semantics P6).
 # entrypoint: true
 effective := queries.input_problem if {
 	queries.input_problem

@@ -10,10 +10,11 @@ import data.bridge.topology
 
 # METADATA
 # description: |
-#   `explain`: how what holds at `target` came about: for each effective target in or below it and each policy kind the
-#   same as `effective`, with each step of each fold, and what does not count with its reason: `attachments` of policies
-#   that name a node of a path, and `links` of the hierarchy above. A kind with nothing to tell is absent. Without `sourceNamespace`
-#   a path on which something else counts for requests from one namespace follows, with that as its `sourceNamespace`.
+#   `explain`: the explanation of the effective policies at `target`: for each effective target in or below it and each
+#   policy kind the result of `effective`, with each step of each fold, and the reasons of everything that does not
+#   count: `attachments` of policies that name a node of a path, and `links` of the hierarchy above. A kind without any
+#   of these is absent. Without `sourceNamespace`, paths that differ for requests from one namespace follow, with that
+#   as their `sourceNamespace`.
 # entrypoint: true
 explain := queries.input_problem if {
 	queries.input_problem
@@ -36,7 +37,7 @@ _explained := [entry |
 	(count(entry.paths) + count(entry.attachments)) + count(entry.links) > 0
 ]
 
-# Kinds of which nothing else is told, with the policies that one might look for here.
+# Kinds without effective policies and rejections, with the policies that users may expect here.
 _elsewhere := [{"target": target, "policyKind": kind, "paths": [], "attachments": sort(attachments), "links": []} |
 	target := hierarchy.canonical_key(input.target)
 	some kind in sort(queries.policy_kinds)
@@ -45,7 +46,7 @@ _elsewhere := [{"target": target, "policyKind": kind, "paths": [], "attachments"
 	count(attachments) > 0
 ]
 
-# Policies on the way to the target that no policy kind describes: they count nowhere (semantics K6).
+# Policies at the nodes of the target's paths that no policy kind describes: they have no effect (semantics K6).
 _undescribed := [{"target": target, "policyKind": type, "paths": [], "attachments": attachments, "links": []} |
 	not input.policyKind
 	target := hierarchy.canonical_key(input.target)

@@ -6,8 +6,8 @@ import data.bridge.queries
 
 # METADATA
 # description: |
-#   `extension_problems`: what extension modules of the hierarchy give that has another shape than they should have, and is
-#   therefore ignored, `{module, message}`. With `objects` the links that they make of these are looked at too.
+#   `extension_problems`: the results of extension modules of the hierarchy that have an invalid form and are therefore
+#   ignored, `{module, message}`. With `objects` the links that they declare for these are checked too.
 # entrypoint: true
 extension_problems := queries.error("InvalidInput", "objects must be a list of objects with apiVersion, kind and metadata.name") if {
 	input.objects

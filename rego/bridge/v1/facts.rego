@@ -8,8 +8,9 @@ import data.bridge.lookup
 
 # METADATA
 # description: |
-#   `stamps`: by type, `<group>/<Kind>`, what facts of its objects are made from now besides the object: the `by` that stored facts
-#   must have to count. A type whose facts depend on nothing else, or that has no facts, is absent or has the stamp "".
+#   `stamps`: by type, `<group>/<Kind>`, the current inputs of its facts besides the object: the `by` that stored facts
+#   must have to count. A type whose facts depend only on the object, or that has no facts, is absent or has the stamp
+#   "".
 # entrypoint: true
 stamps := object.union(
 	{type: index.stamp | some type, level in levels.by_type; level.section in {"Listener", "Rule"}},
@@ -18,7 +19,7 @@ stamps := object.union(
 
 # METADATA
 # description: |
-#   `stale_facts`: those of `keys` whose stored facts are not the ones that follow from the stored object now.
+#   `stale_facts`: those of `keys` whose stored facts differ from the facts of the stored object.
 # entrypoint: true
 stale_facts := {"error": {"code": "InvalidInput", "message": "keys must be a list of keys"}} if {
 	not is_array(input.keys)
@@ -31,7 +32,7 @@ _stored(key) := data.facts[group][kind][namespace][name] if {
 	[group, kind, namespace, name] := split(key, "/")
 } else := null
 
-# Stored facts have lists where newly made ones may have sets.
+# Stored facts have lists where computed ones may have sets.
 _stored_form(key) := json.unmarshal(json.marshal(declared_by(keys.type_of(key), lookup.get(key)).facts)) if {
 	true
 } else := null

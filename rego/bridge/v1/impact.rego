@@ -8,11 +8,12 @@ import data.bridge.scopes
 
 # METADATA
 # description: |
-#   `impact`: what a policy reaches, and what would be without it: `{policy, policyKind, scopes, counts, ifDeleted}`. `scopes`
-#   are its effective targets, `counts` how many there are, by outcome too (one path each); `ifDeleted` has for each path on
-#   which something would differ `{target, path, before, after}`, each `{spec, origins, policies}` or, without a policy, null. What
-#   differs for requests from one namespace alone has `sourceNamespace`; with it in the input only such requests count.
-#   `limit` bounds the scopes of which both are computed; then `counts.compared` is less than `counts.scopes`.
+#   `impact`: the effective targets of a policy, and the differences if it were deleted: `{policy, policyKind, scopes,
+#   counts, ifDeleted}`. `scopes` are its effective targets, `counts` their number, by outcome too (one path each);
+#   `ifDeleted` has for each path that would differ `{target, path, before, after}`, each `{spec, origins, policies}`
+#   or, without a policy, null. A difference for requests from one namespace only has `sourceNamespace`; with it in the
+#   input only such requests count. `limit` bounds the number of compared scopes; then `counts.compared` is less than
+#   `counts.scopes`.
 # entrypoint: true
 impact := queries.input_problem if {
 	queries.input_problem
@@ -45,7 +46,7 @@ _impact_outcomes := {outcome: count(paths) |
 	]
 }
 
-# What a source shares with all is counted for all.
+# Paths that a source shares with all sources are counted for all.
 _counts_once(by_source, source, path) if {
 	source == ""
 } else if {

@@ -9,10 +9,10 @@ import data.bridge.queries
 
 # METADATA
 # description: |
-#   `links`: what each of `objects` declares, by key, `{above?, below?, served?, extended?, members?, targets?, classes?, selectors?,
-#   oversized?, facts?}` (see [documents](documents.md#dataindex)): what the replicator stores in the index and as facts. An object
-#   that declares nothing is absent. With `keys` instead, the same of stored objects. A client that gives objects with the
-#   fields of `link_fields` alone says with `reads` which these were.
+#   `links`: the declarations of each of `objects`, by key, `{above?, below?, served?, extended?, members?, targets?,
+#   classes?, selectors?, oversized?, facts?}` (see [documents](documents.md#dataindex)), which the replicator stores in
+#   the index and as facts. An object that declares nothing is absent. With `keys` instead, the same for stored objects.
+#   A client that sends only the fields of `link_fields` lists these fields in `reads`.
 # entrypoint: true
 links := queries.error("InvalidInput", "objects must be a list of objects with apiVersion, kind and metadata.name") if {
 	not queries.is_list("objects")
@@ -32,15 +32,15 @@ _linked_objects := input.objects
 _linked_objects := [obj | some key in input.keys; obj := lookup.get(key)] if not input.objects
 
 # METADATA
-# description: What an object of a known type declares, with its facts.
+# description: The declarations of an object of a known type, with its facts.
 declared_by(type, obj) := index.links_of_type(type, obj) if {
 	not type in kinds.names
 } else := object.union(index.links_of_type(type, obj), {"facts": facts | facts := policies.facts_of(obj)})
 
 # METADATA
 # description: |
-#   `link_fields`: the fields of which `links` is made, as JSON Pointers (`*`: each item of a list); an object that has a field
-#   of `{"with": pointer}` is read whole, without its status and other metadata. Null while modules of admins make links or
-#   place kinds.
+#   `link_fields`: the fields that `links` reads, as JSON Pointers (`*`: each item of a list); an object that has a
+#   field of `{"with": pointer}` is read as a whole, without its status and other metadata. Null while modules of admins
+#   declare links or levels.
 # entrypoint: true
 link_fields := index.link_fields

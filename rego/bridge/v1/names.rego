@@ -8,8 +8,8 @@ import data.bridge.queries
 
 # METADATA
 # description: |
-#   `types`: every kind that there are objects, a CRD or a description of, `{names, policy}` by `<group>/<Kind>`:
-#   the further names that its CRD gives it, and whether it is a policy kind in force. For people who type less.
+#   `types`: every kind with objects, a CRD or a description, `{names, policy}` by `<group>/<Kind>`: the further names
+#   in its CRD, and whether it is an active policy kind. For short names on the command line.
 # entrypoint: true
 types := queries.input_problem if {
 	queries.input_problem
@@ -34,7 +34,7 @@ _crd_names := {type: sort(names) |
 
 # METADATA
 # description: |
-#   `names`: the keys of all objects of `types` (`<group>/<Kind>`), with `name` only of those that are called so; with
+#   `names`: the keys of all objects of `types` (`<group>/<Kind>`), with `name` only those with that name; with
 #   `sections` also the keys of their sections.
 # entrypoint: true
 names := queries.input_problem if {

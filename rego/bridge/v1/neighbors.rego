@@ -7,9 +7,9 @@ import data.bridge.queries
 
 # METADATA
 # description: |
-#   `neighbors`: the objects whose links may count otherwise after a change of the objects `keys`: those that name them as a
-#   parent or backend, what a changed Namespace holds, what refers into a namespace whose grants changed, and what shares a
-#   port with them.
+#   `neighbors`: the objects whose links a change of the objects `keys` may affect: those that name them as a parent or
+#   backend, the objects in a changed Namespace, those with references into a namespace whose grants changed, and those
+#   that share a port with them.
 # entrypoint: true
 neighbors := queries.input_problem if {
 	queries.input_problem
@@ -28,7 +28,7 @@ _sharing_a_port(key) := rivals | {below | some rival in rivals; some below in hi
 	rivals := hierarchy.rivals(key)
 }
 
-# A link that a grant allows is one of the object that refers and of the object that it refers to.
+# A link that a grant allows belongs to the referring object and to the referenced one.
 _granted(key) := referrers | {child |
 	some referrer in referrers
 	some child in index.declared_children(referrer)

@@ -9,9 +9,9 @@ import data.bridge.scopes
 
 # METADATA
 # description: |
-#   `outcomes`: what became of each policy of `policyKind` at each of `targets`, the rows that the remediator counts.
-#   A target that is gone, has another name now or is no effective target of the kind any more has no rows. Targets to
-#   which together too many paths lead are an error, TooManyPaths, unless there is one target.
+#   `outcomes`: the outcome of each policy of `policyKind` at each of `targets`, the rows that the remediator counts. A
+#   target that was deleted, has another name now or is not an effective target of the kind anymore has no rows. Targets
+#   with too many paths together are an error, TooManyPaths, unless there is one target.
 # entrypoint: true
 outcomes := queries.input_problem if {
 	queries.input_problem
@@ -25,7 +25,7 @@ outcomes := queries.input_problem if {
 } else := outcomes_at(input.policyKind, input.targets)
 
 # METADATA
-# description: How many paths rows of a policy kind at these targets are computed from.
+# description: The number of paths from which the rows of a policy kind at these targets are computed.
 paths_to(policy_kind, targets) := count(targets) if {
 	kinds.is_direct(policy_kind)
 	not outcomes.keeps_status_above(policy_kind)

@@ -6,8 +6,8 @@ import data.bridge.topology
 
 # METADATA
 # description: |
-#   `picture_roots`: the keys of the objects that a picture of the hierarchy begins with, from the top down, in lists that may be asked for one
-#   after the other.
+#   `picture_roots`: the keys of the first objects of a picture of the hierarchy, from the top down, in lists for
+#   consecutive queries.
 # entrypoint: true
 picture_roots := queries.input_problem if {
 	queries.input_problem
@@ -15,8 +15,9 @@ picture_roots := queries.input_problem if {
 
 # METADATA
 # description: |
-#   `picture`: what a picture tells of each of `objects`, `{nodes, edges, refused, alone}` by key; what has no place there is
-#   absent. `nodes` has `{level, policies, parameters?}` by key, `edges` are `[parent, child]`. An edge may lead to an object that is not asked for.
+#   `picture`: the picture of each of `objects`, `{nodes, edges, refused, alone}` by key; objects without a place in it
+#   are absent. `nodes` has `{level, policies, parameters?}` by key, `edges` are `[parent, child]`. An edge may end at
+#   an object that is not in `objects`.
 # entrypoint: true
 picture := queries.input_problem if {
 	queries.input_problem
@@ -26,8 +27,8 @@ picture := queries.input_problem if {
 
 # METADATA
 # description: |
-#   `picture_changes`: the objects of which `picture` may tell something else after the objects `keys` have changed. `was` holds by key the
-#   index paths that an object had before, `drawn` names those of `keys` that were told of before.
+#   `picture_changes`: the objects whose `picture` a change of the objects `keys` may affect. `was` has by key the
+#   previous index paths of an object, `drawn` names those of `keys` that were drawn before.
 # entrypoint: true
 picture_changes := queries.input_problem if {
 	queries.input_problem

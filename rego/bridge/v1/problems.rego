@@ -6,8 +6,8 @@ import data.bridge.queries
 
 # METADATA
 # description: |
-#   `problems`: what is wrong with `objects` (keys; without them with everything that is held), as their authors can mend it,
-#   `[{subject, about, reason, message}]`. Two answers, with and without `changes`, tell what a change brings and mends.
+#   `problems`: problems of `objects` (keys; without them of all stored objects) that their authors can fix, `[{subject,
+#   about, reason, message}]`. Two results, with and without `changes`, show the problems that a change adds and fixes.
 # entrypoint: true
 problems := queries.input_problem if {
 	queries.input_problem

@@ -10,14 +10,14 @@ import data.bridge.status as reporting
 
 # METADATA
 # description: |
-#   `remediation`: what the remediator needs after a small change of the objects `keys`, in one query: the result of
-#   `dependents` with `outcomes`, `{policyKind: {target: rows}}` for its scopes and for `targets` (`{policyKind: [targets]}`,
-#   computed before at `keys`), and with `reports`, as in the query `reports`. Targets without rows are left out, and policy
-#   kinds in mode Observe unless `observed`. A change of more than `most` targets, or of targets to which too many paths lead, has
-#   neither outcomes nor reports.
-#   `kept` holds tallies by policy without the rows at `targets`; the new rows are added to these. Any other policy has a
-#   report if the change covers all that it targets, and an object if that is so for each policy that targets it. An item
-#   of `keys` that has nothing to show, such as one that is gone, has a report without `desired`.
+#   `remediation`: the results that the remediator needs after a small change of the objects `keys`, in one query: the
+#   result of `dependents` with `outcomes`, `{policyKind: {target: rows}}` for its scopes and for `targets`
+#   (`{policyKind: [targets]}`, computed before at `keys`), and with `reports`, as in the query `reports`. Targets
+#   without rows are omitted, and policy kinds in mode Observe unless `observed`. A change of more than `most` targets,
+#   or of targets with too many paths, has neither outcomes nor reports. `kept` has tallies by policy without the rows
+#   at `targets`; the new rows are added to these. Any other policy has a report if the change covers all its targets,
+#   and an object if that is true of each policy that targets it. An item of `keys` without a desired status, such as a
+#   deleted one, has a report without `desired`.
 # entrypoint: true
 remediation := dependents if {
 	dependents.error
@@ -96,7 +96,7 @@ _declared_keys := {ref.key | some policy in _changed_policies; some ref in polic
 
 _changed_policies := {key | some key in input.keys; kinds.of_policy(key)}
 
-# Places that a policy has no room for are left out here: the caller knows them.
+# Omitted ancestors are not listed here: the caller knows them.
 _reports_of_objects := [item_report |
 	some key in sort(_marked_objects)
 	every policy in attachment.permitted_policies_targeting(key) {

@@ -7,10 +7,10 @@ import data.bridge.status as reporting
 
 # METADATA
 # description: |
-#   `reports`: what the objects of `items`, `[what, key]` pairs, should show and do show, a list of `{item, desired, current}`.
-#   `what` is `policy` for a status as in `status`, or `object` for marks as in `affected`; `current_statuses` is as in `current_statuses`. The other
-#   inputs are those of these queries. An object that is gone, a policy that is being deleted and a policy of a kind in mode
-#   Observe have no report.
+#   `reports`: the desired and the current status of the objects of `items`, `[what, key]` pairs, a list of `{item,
+#   desired, current}`. `what` is `policy` for a status as in `status`, or `object` for marks as in `affected`;
+#   `current` is as in `current_statuses`. The other inputs are those of these queries. A deleted object, a policy that
+#   is being deleted and a policy of a kind in mode Observe have no report.
 # entrypoint: true
 reports := {"error": {"code": "InvalidInput", "message": message}} if {
 	not _are_items(object.get(input, "items", null))
@@ -41,11 +41,11 @@ _desired_status(["object", key]) := affected_status_of(key, object.get(input.aff
 _desired_status(["object", key]) := affected_status_of(key, reporting.affecting_policies(key), reporting.unreported_policies(key)) if not input.affectedBy
 
 # METADATA
-# description: What an object should show, with what it shows. Undefined for an object that is gone.
+# description: The desired status of an object, with its current one. Undefined for a deleted object.
 report(item, desired) := {"item": item, "desired": desired, "current": current_status(lookup.get(item[1]))}
 
 # METADATA
-# description: What an object shows, in the parts that the bridge may write.
+# description: The current status of an object, in the parts that the bridge may write.
 current_status(obj) := {
 	"status": object.get(obj, "status", {}),
 	"annotations": object.get(obj.metadata, "annotations", {}),

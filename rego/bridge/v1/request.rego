@@ -7,11 +7,11 @@ import data.bridge.request as requests
 
 # METADATA
 # description: |
-#   `request`: which rule serves a request, by Gateway API's precedence, where it leads, and every policy kind's effective
-#   policies there: `{gateway, listener, route, rule, backends, filters, filterBackends, failure, policies, also, nearest, undecided,
-#   warnings}`. What does not match
-#   is null, and then `nearest` tells how far it got; so it is where `undecided` names rules of which nobody can tell. `also` has the other listeners that take such a request, where `gateway` or
-#   `port` leave that open.
+#   `request`: the rule that serves a request, by Gateway API's precedence, its backends, and the effective policies of
+#   every kind there: `{gateway, listener, route, rule, backends, filters, filterBackends, failure, policies, also,
+#   nearest, undecided, warnings}`. If no rule matches, or `undecided` has rules, route and rule are null and `nearest`
+#   describes how far the request gets. `also` has the other listeners that accept such a request, if `gateway` or
+#   `port` is not set.
 # entrypoint: true
 request := queries.input_problem if {
 	queries.input_problem
@@ -44,7 +44,7 @@ _nowhere := _entered[0] if {
 	true
 } else := {"gateway": null, "listener": null, "route": null, "rule": null}
 
-# The entry points, those where a rule serves the request in front, the most specific listener first.
+# The entry points, first those where a rule serves the request, the most specific listener first.
 _entered := [_at(entry) | some entry in _ways_in]
 
 _first_entry := _ways_in[0]

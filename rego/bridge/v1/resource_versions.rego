@@ -2,8 +2,8 @@ package bridge.v1
 
 # METADATA
 # description: |
-#   `resource_versions`: the resourceVersion of every object that OPA holds (empty where it has none), by group, Kind, namespace and
-#   name. The replicator compares it with what it wrote. Written so that OPA looks into no object as a whole.
+#   `resource_versions`: the resourceVersion of every object in OPA (empty if it has none), by group, Kind, namespace
+#   and name. The replicator compares it with its own writes. The rule avoids that OPA reads objects as a whole.
 # entrypoint: true
 resource_versions := {group: {kind: {namespace: {name: version |
 	version := object.get(data.objects[group][kind][namespace][name].metadata, "resourceVersion", "")
@@ -16,11 +16,12 @@ resource_versions := {group: {kind: {namespace: {name: version |
 }
 
 # METADATA
-# description: "`index_sizes`: the number of entries in each part of `data.index`, to compare with what was written."
+# description: |
+#   "`index_sizes`: the number of entries in each part of `data.index`, to compare with the bridge's own writes."
 # entrypoint: true
 index_sizes := {part: _entries(part) | data.index[part]}
 
-# How deep the parts are: docs/reference/documents.md, `data.index`.
+# The depth of the parts: docs/reference/documents.md, `data.index`.
 _entries(part) := count([1 | _ = data.index[part][_][_][_][_]]) if part in {"children", "parents"}
 
 _entries("served") := count([1 | _ = data.index.served[_][_][_][_][_]])

@@ -7,7 +7,7 @@ import data.bridge.scopes
 
 # METADATA
 # description: |
-#   `scopes`: every effective target that a policy may reach, by policy kind.
+#   `scopes`: every effective target of policies, by policy kind.
 # entrypoint: true
 scopes := queries.input_problem if {
 	queries.input_problem
@@ -18,7 +18,7 @@ scopes := queries.input_problem if {
 
 # METADATA
 # description: |
-#   `policies`: the keys of all policies of the kinds in force.
+#   `policies`: the keys of all policies of the active kinds.
 # entrypoint: true
 policies := queries.input_problem if {
 	queries.input_problem
@@ -26,13 +26,13 @@ policies := queries.input_problem if {
 
 # METADATA
 # description: |
-#   `kinds_in_force`: the policy kinds in force, as the replicator stores them in `data.kinds`.
+#   `kinds_in_force`: the active policy kinds, as the replicator stores them in `data.kinds`.
 # entrypoint: true
 kinds_in_force := kinds.active_kinds
 
 # METADATA
 # description: |
-#   `policykinds`: the keys of all PolicyKind resources, in force or not.
+#   `policykinds`: the keys of all PolicyKind resources, active or not.
 # entrypoint: true
 policykinds := sort({concat("/", [kinds.policykind_type, "-", name]) |
 	some name, _ in lookup.objects_in(kinds.policykind_type, "-")
@@ -40,8 +40,8 @@ policykinds := sort({concat("/", [kinds.policykind_type, "-", name]) |
 
 # METADATA
 # description: |
-#   `undescribed`: the types of policies that no policy kind in force describes, `{message, crd?, near?}` by `<group>/<Kind>`:
-#   the key of the CRD, and the policy kind that is probably meant.
+#   `undescribed`: the types of policies that no active policy kind describes, `{message, crd?, near?}` by
+#   `<group>/<Kind>`: the key of the CRD, and a similar policy kind.
 # entrypoint: true
 undescribed := queries.input_problem if {
 	queries.input_problem
@@ -49,8 +49,8 @@ undescribed := queries.input_problem if {
 
 # METADATA
 # description: |
-#   `guessed`: what a PolicyKind of the type `guessedType` (`<group>/<Kind>`) probably has, from its CRD: a list of `{field, value,
-#   why}`. Empty where no CRD defines the type.
+#   `guessed`: the probable fields of a PolicyKind for the type `guessedType` (`<group>/<Kind>`), from its CRD: a list
+#   of `{field, value, why}`. Empty if no CRD defines the type.
 # entrypoint: true
 guessed := queries.input_problem if {
 	queries.input_problem
@@ -76,8 +76,8 @@ version_problems := queries.input_problem if {
 
 # METADATA
 # description: |
-#   `policykind_doubts`: by the PolicyKind's key, messages about kinds that an accepted PolicyKind names and that no CRD defines; by
-#   the key of a preset's CRD, messages about fields that the preset reads and the schema does not have.
+#   `policykind_doubts`: by the PolicyKind's key, messages about kinds that an accepted PolicyKind names and that no CRD
+#   defines; by the key of a preset's CRD, messages about fields that the preset reads and the schema does not have.
 # entrypoint: true
 policykind_doubts := queries.input_problem if {
 	queries.input_problem

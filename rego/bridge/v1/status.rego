@@ -9,9 +9,9 @@ import data.bridge.status as reporting
 
 # METADATA
 # description: |
-#   `status`: the conditions or ancestors that each of `policies` should show, with the condition `types` that are ours to set
-#   and to take away. `tallies` are counts by policy; without them the policy's outcomes are computed here. A PolicyKind has
-#   a status too. What is gone or being deleted has none.
+#   `status`: the desired conditions or ancestors of each of `policies`, with the condition `types` that the bridge sets
+#   and removes. `tallies` are counts by policy; by default the policy's outcomes are computed. A PolicyKind has a
+#   status too. Deleted objects, and those being deleted, have none.
 # entrypoint: true
 status := queries.input_problem if {
 	queries.input_problem
@@ -27,7 +27,7 @@ _tallies(policy) := object.get(input.tallies, policy, []) if input.tallies
 _tallies(policy) := outcomes.tallies(policy) if not input.tallies
 
 # METADATA
-# description: What a policy or a PolicyKind should show. Undefined for one that is gone or being deleted.
+# description: The desired status of a policy or a PolicyKind. Undefined if it is deleted or being deleted.
 status_of(policy, tallies) := reporting.of_policy(policy, tallies) if {
 	_alive(policy)
 	kinds.of_policy(policy)

@@ -5,9 +5,9 @@ import data.bridge.status as reporting
 
 # METADATA
 # description: |
-#   `traces`: what a bridge has written into each of `objects` (whole, with metadata.managedFields), by key; an object that
-#   has nothing of it is absent. `former` are the policy kinds that it wrote for, `{group?, kind, controllerName}`, and
-#   `manager` is its name as a writer. Asked to remove it all.
+#   `traces`: everything that a bridge has written into each of `objects` (whole, with metadata.managedFields), by key;
+#   an object without traces is absent. `former` are the policy kinds that it wrote for, `{group?, kind,
+#   controllerName}`, and `manager` is its field manager. For the removal of all traces.
 # entrypoint: true
 traces := {key: found |
 	some obj in input.objects

@@ -7,10 +7,10 @@ import data.bridge.topology
 
 # METADATA
 # description: |
-#   `tree`: the hierarchy from `root` down, or all of it, `{roots, nodes}`. `nodes` holds by key `{level, children, policies,
-#   namespace?, parameters?}`, every node once, whatever leads to it; `depth` bounds the links followed (15 at most). The children of a
-#   node at the bound are named, but are not among the nodes. With `refused` it also has the links that do not count of the
-#   nodes, as `refused`.
+#   `tree`: the hierarchy from `root` down, or all of it, `{roots, nodes}`. `nodes` has by key `{level, children,
+#   policies, namespace?, parameters?}`, every node once; `depth` bounds the number of followed links (15 at most).
+#   Children beyond it are named, but are not in `nodes`. With `refused` the result also has the links of the nodes that
+#   do not count.
 # entrypoint: true
 tree := queries.input_problem if {
 	queries.input_problem

@@ -5,9 +5,9 @@ import data.bridge.queries
 
 # METADATA
 # description: |
-#   `violations`: what Constraints say of objects that exist already, as rows `{constraint, object, enforcementAction,
-#   message, details}`. `objects` are the keys to judge, without it all of the kinds that a Constraint names; `constraints`
-#   the names of the Constraints, without it all.
+#   `violations`: the violations of Constraints by stored objects, as rows `{constraint, object, enforcementAction,
+#   message, details}`. `objects` are the keys to evaluate, by default all of the kinds that a Constraint names;
+#   `constraints` the names of the Constraints, by default all.
 # entrypoint: true
 violations := queries.input_problem if {
 	queries.input_problem
@@ -17,8 +17,8 @@ violations := queries.input_problem if {
 
 # METADATA
 # description: |
-#   `audit_keys`: the keys of the objects that Constraints judge by their kind, by the Constraint's name. With `namespaces`
-#   only those in them, of Constraints that go by labels of namespaces.
+#   `audit_keys`: the keys of the objects that Constraints match by their kind, by the Constraint's name. With
+#   `namespaces` only those in them, of Constraints with a namespaceSelector.
 # entrypoint: true
 audit_keys := queries.input_problem if {
 	queries.input_problem
@@ -30,9 +30,10 @@ audit_keys := queries.input_problem if {
 
 # METADATA
 # description: |
-#   `constraints`: of each of `constraints`, or of all, `{constraint, policy, enforcementAction, condition, unaudited}`: the
-#   condition Accepted, and the types that it names and that are not replicated. `replicated` are the types of objects (`<group>/<Kind>`) that are replicated, without it all. With `counted`,
-#   `{total, first}` of violations by Constraint, also `{totalViolations, violations}` as its status has them.
+#   `constraints`: for each of `constraints`, or for all, `{constraint, policy, enforcementAction, condition,
+#   unaudited}`: the condition Accepted, and the types that it names and that are not replicated. `replicated` are the
+#   types of objects (`<group>/<Kind>`) that are replicated, by default all. With `counted`, `{total, first}` of
+#   violations by Constraint, also `{totalViolations, violations}` as in its status.
 # entrypoint: true
 constraints := queries.input_problem if {
 	queries.input_problem

@@ -9,9 +9,9 @@ import data.bridge.scopes
 
 # METADATA
 # description: |
-#   `watch_results`: of `scopes` (`{policyKind: [targets]}`, as `dependents` gives them) what `effective` would tell at each that is
-#   one of the targets `watched` or below it: `[{target, policyKind, paths, watched}]`, with an empty list of paths where no
-#   policy is left. What is gone is absent.
+#   `watch_results`: for `scopes` (`{policyKind: [targets]}`, as `dependents` returns them) the result of `effective` at
+#   each that is one of the targets `watched` or below it: `[{target, policyKind, paths, watched}]`, with an empty list
+#   of paths if no policy is left. Deleted targets are absent.
 # entrypoint: true
 watch_results := queries.input_problem if {
 	queries.input_problem

@@ -5,8 +5,9 @@ import data.bridge.status as reporting
 
 # METADATA
 # description: |
-#   `writable_types`: the types of objects that the policy kinds in force may ever make the bridge write to, `{status, annotations}`,
-#   of those in `replicated` and of the policies themselves. From it follow the rights that a bridge needs.
+#   `writable_types`: the types of objects that the bridge may write because of active policy kinds, `{status,
+#   annotations}`, from those in `replicated` and of the policies themselves. The permissions of a bridge follow from
+#   it.
 # entrypoint: true
 writable_types := queries.input_problem if {
 	queries.input_problem
