@@ -27,7 +27,7 @@ _EXAMPLES = (
 @click.command(
     cls=ExampleCommand,
     examples=_EXAMPLES,
-    short_help="Show the effective targets of a policy, and the changes without it",
+    short_help="Show the effects of a policy",
 )
 @click.argument("policy", metavar="POLICY", nargs=-1, required=True, shell_complete=POLICIES)
 @namespace_options(only="The namespace of a POLICY without one.")

@@ -253,7 +253,7 @@ class Recorder:
 
 
 def _reference(obj: Mapping[str, Any]) -> dict[str, Any]:
-    """An ObjectReference. Raises KeyError for what is no object."""
+    """An ObjectReference. Raises KeyError for what is not an object."""
     metadata = obj["metadata"]
     name = metadata.get("name") or metadata.get("generateName")
     found = {"apiVersion": obj["apiVersion"], "kind": obj["kind"], "name": name or "-"}

@@ -65,7 +65,7 @@ def parse_key(text: str) -> Key:
     parts = body.split("/")
     if len(parts) != 4 or not all(parts) or (role and role != FRONTEND) or body != body.strip():
         raise KeyFormatError(
-            f"{text!r} is no key: write <group>/<Kind>/<namespace>/<name>[#<section>], "
+            f"{text!r} is not a key: write <group>/<Kind>/<namespace>/<name>[#<section>], "
             "with group core and namespace - where there is none"
         )
     group, kind, namespace, name = parts

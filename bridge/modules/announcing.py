@@ -1,4 +1,4 @@
-"""Tells of refusals where there is no object to write on: a folder of manifests."""
+"""Tells of refusals where there is not an object to write on: a folder of manifests."""
 
 from __future__ import annotations
 

@@ -45,11 +45,11 @@ def read_config_map(key: Key, obj: Object, namespaces: Collection[str]) -> Readi
         return Reading(Submission(key, ""), is_policy, (problem,))
     version = version_of({"data": data, "binary": binary, "role": "data" if is_data else "policy"})
     problems = [
-        flaw("it is under binaryData, which is for what is no text: put it under data", code="binary_data", file=name)
+        flaw("it is under binaryData, which is for what is not a string: put it under data", code="binary_data", file=name)
         for name in binary
     ]
     problems += [
-        flaw("its value is no text: put it between quotes", code="no_text", file=str(name))
+        flaw("its value is not a string: put it between quotes", code="no_text", file=str(name))
         for name, value in data.items()
         if not isinstance(value, str)  # the API server takes no other; a folder may hold one
     ]
@@ -101,7 +101,7 @@ def _document(name: str, text: str) -> tuple[Any] | Problem:
     try:
         msgspec.json.encode(first.value)
     except UnicodeEncodeError:
-        return flaw("it has half a surrogate pair, which is no text", code="data_parse_error", file=name)
+        return flaw("it has half a surrogate pair, which is not a string", code="data_parse_error", file=name)
     return (first.value,)
 
 

@@ -49,5 +49,5 @@ def _problems_of(field: str, value: Any) -> list[Problem]:
             reason = f"spec.{field}: the name {name!r} has other signs than letters, digits, dash, dot and underscore"
             problems.append(flaw(reason, code="invalid_spec"))
         elif not isinstance(text, str):
-            problems.append(flaw("its value is no text", code="invalid_spec", file=name))
+            problems.append(flaw("its value is not a string", code="invalid_spec", file=name))
     return problems

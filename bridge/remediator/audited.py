@@ -34,7 +34,7 @@ class Audited:
 
     @property
     def needed(self) -> bool:
-        """Whether any Constraint is in force."""
+        """Whether any Constraint is active."""
         return bool(self._in_force)
 
     @property

@@ -79,7 +79,7 @@ def _without_secret(setting: str, instead: str) -> Callable[[Settings], None]:
 def _namespaces(settings: Settings) -> None:
     for name in settings.policy_namespaces:
         if name != "*" and not _NAMESPACE.fullmatch(name):
-            raise ValueError(f"policy_namespaces: {name!r} is no name of a namespace, nor * for all")
+            raise ValueError(f"policy_namespaces: {name!r} is not a valid name of a namespace, nor * for all")
 
 
 def _types_once(settings: Settings) -> None:

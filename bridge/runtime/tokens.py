@@ -141,7 +141,7 @@ def _in_file(file: Path) -> list[str]:
     except TokenError as error:
         raise TokenError(f"{file}: {error}") from error
     except UnicodeDecodeError as error:
-        raise TokenError(f"{file}: it is no text") from error
+        raise TokenError(f"{file}: it is not a string") from error
 
 
 def _why(error: OSError | TokenError) -> str:

@@ -129,7 +129,7 @@ def _take_apart(value: Any, line: int, item_lines: Sequence[int]) -> Iterator[tu
 
 
 def _fault_of(value: Any) -> str | None:
-    """Why a value is no object of the Kubernetes API; None if it is one."""
+    """Why a value is not an object of the Kubernetes API; None if it is one."""
     if not isinstance(value, dict):
         return f"no object but a {'list' if isinstance(value, list) else 'plain value'}: a manifest is a mapping"
     for field in ("apiVersion", "kind"):
@@ -162,11 +162,11 @@ def _fault_of_metadata(metadata: Any) -> str | None:
     for field in ("metadata.name", "metadata.namespace"):
         name = metadata.get(field.removeprefix("metadata."))
         if name in {".", ".."} or any(sign in "/%" or sign.isspace() for sign in name or ""):
-            return f"{field} {name!r} is no name that the Kubernetes API takes"
+            return f"{field} {name!r} is not a valid name that the Kubernetes API takes"
     return None
 
 
 def _fault_of_text(value: Any, field: str) -> str | None:
     if value is None or value == "":
         return f"{field} is missing"
-    return None if isinstance(value, str) else f"{field} is no text ({value!r}): quote it"
+    return None if isinstance(value, str) else f"{field} is not a string ({value!r}): quote it"

@@ -179,7 +179,7 @@ def test_a_policy_kind_that_makes_no_sense_is_told_where_it_stands(bridge: Run, 
     file.write_text(yaml.safe_dump(kind))
     answer = bridge("status", "--manifests", file)
     assert answer.returncode == 2
-    why = "effectiveTarget is missing: an Inherited kind needs the level that it acts at"
+    why = "effectiveTarget is missing: an Inherited kind needs the level at which it acts"
     assert _lines(answer.stderr) == [
         f"error: {file}:1: PolicyKind wrong is not active: {why}",
         "No policies found.",

@@ -202,7 +202,7 @@ async def test_a_policy_that_is_not_loaded_is_told(control_plane: ControlPlane, 
         shown = await place.until(lambda status: status.get("totalViolations") == 1)
         [accepted] = shown["status"]["conditions"]
         assert (accepted["status"], accepted["reason"]) == ("False", "PolicyNotFound")
-        assert "what it matches is denied" in accepted["message"]
+        assert "matching objects are denied" in accepted["message"]
 
 
 async def test_kinds_that_are_not_replicated_are_told(

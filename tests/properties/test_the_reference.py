@@ -18,7 +18,7 @@ Object = dict[str, Any]
 OWNER = Owner(0, Node("g", "K", "-", "p"))
 APPENDIX: tuple[
     tuple[Object, Object, Object], ...
-] = (  # RFC 7386, Appendix A, without what is no object at the root: specs proper are objects
+] = (  # RFC 7386, Appendix A, without what is not an object at the root: specs proper are objects
     ({"a": "b"}, {"a": "c"}, {"a": "c"}),
     ({"a": "b"}, {"b": "c"}, {"a": "b", "b": "c"}),
     ({"a": "b"}, {"a": None}, {}),

@@ -104,7 +104,7 @@ def _part(kind: PolicyKind, obj: Spec, entry: Spec) -> tuple[Part, str]:
     path = entry["path"]
     value = at(obj, path)
     if not isinstance(value, dict):
-        return Part({}, kind.default_strategy), f"{path} is no object"
+        return Part({}, kind.default_strategy), f"{path} is not an object"
     proper = {name: inner for name, inner in value.items() if name not in _no_part(kind, entry)}
     strategy, problem = _strategy(kind, obj, entry)
     return Part(proper, strategy), problem

@@ -22,11 +22,11 @@ allow := {"allowed": false, "reason": _reason} if not _allowed
 
 _reason := "send a token: Authorization: Bearer TOKEN" if {
 	not input.identity
-} else := "the bridge has not told its tokens yet" if {
+} else := "the bridge has not provided tokens yet" if {
 	not data.system.policy_bridge.tokens
 } else := "this token may only GET or POST /v1/data/bridge/v1/QUERY" if {
 	_role == "reader"
-} else := "this token is not known here"
+} else := "unknown token"
 
 # Whether OPA is there is for kubelets, which have no token.
 _allowed if {

@@ -60,7 +60,7 @@ _messages[name] contains ["warn", constraints.step(name, _reviewed).warning] if 
 
 _violations(name) := {[message, {}]} if {
 	constraints.unknown_namespace(name, _reviewed)
-	message := sprintf("namespace %s is not known yet, and its labels count: try again", [_reviewed.namespace])
+	message := sprintf("namespace %s is not known yet, and a Constraint matches by its labels: try again", [_reviewed.namespace])
 } else := {[message, {}]} if {
 	message := constraints.step(name, _reviewed).violation
 } else := constraints.violations_of(policy, answer) if {

@@ -123,7 +123,7 @@ test_labels_of_the_namespace_count if {
 
 test_a_namespace_that_is_not_known_yet_is_no_way_past_a_selector if {
 	told := _told_with(_creates(_deployment(1)), {"few": _of_namespace}, [])
-	told.denied == ["[few] namespace shop is not known yet, and its labels count: try again"]
+	told.denied == ["[few] namespace shop is not known yet, and a Constraint matches by its labels: try again"]
 	_told_with(_creates(_deployment(1)), {"few": _limits}, []) == _nothing
 }
 
@@ -213,7 +213,7 @@ test_a_constraint_whose_policy_is_not_loaded_is_warned_about if {
 	_told(_creates_constraint(_limits), {}) == _nothing
 	told := _told(_creates_constraint(object.union(_limits, {"policy": "testing.gone"})), {})
 	told.denied == []
-	told.warnings == ["policy testing.gone is not loaded, or has no rule violation: until it is, what it matches is denied"]
+	told.warnings == ["policy testing.gone is not loaded, or has no rule violation: until then, matching objects are denied"]
 }
 
 test_no_constraint_keeps_a_constraint_from_being_mended if {

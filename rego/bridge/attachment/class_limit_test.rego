@@ -14,7 +14,7 @@ _both := "gateway.networking.k8s.io/HTTPRoute/shop/both"
 _limited(class) := object.union(testing.ref("HTTPRoute", "both"), {"className": class})
 
 # The Gateways on whose paths a policy with these refs counts, for the rule of a route below a Gateway of class `example`
-# and one of a class `paid` that is no object.
+# and one of a class `paid` that is not an object.
 _counts_below(refs) := {gateway |
 	policy := testing.color("shop", "warm", 1, refs, {"theme": "dark"})
 	some entry in _at(policy)

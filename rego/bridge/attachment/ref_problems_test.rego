@@ -10,19 +10,19 @@ _good := testing.ref("HTTPRoute", "cart")
 # T2, T4: nothing is lost silently.
 test_a_ref_that_is_malformed_is_invalid_by_itself if {
 	cases := [
-		[null, "spec.targetRefs[1] is no object"],
-		["public", "spec.targetRefs[1] is no object"],
+		[null, "spec.targetRefs[1] is not an object"],
+		["public", "spec.targetRefs[1] is not an object"],
 		[{}, "spec.targetRefs[1].kind is missing or empty"],
 		[{"kind": "Gateway"}, "spec.targetRefs[1].name is missing or empty"],
 		[{"kind": "Gateway", "name": ""}, "spec.targetRefs[1].name is missing or empty"],
 		[{"kind": "Gateway", "name": null}, "spec.targetRefs[1].name is missing or empty"],
-		[{"kind": "Gateway", "name": 3}, "spec.targetRefs[1].name is no text"],
-		[{"kind": "Gateway", "name": "x", "sectionName": 80}, "spec.targetRefs[1].sectionName is no text"],
-		[{"kind": "Gateway", "name": "x", "className": []}, "spec.targetRefs[1].className is no text"],
-		[{"kind": "Gateway", "name": "a/b"}, `spec.targetRefs[1].name: "a/b" is no name`],
-		[{"group": "x#y", "kind": "Gateway", "name": "x"}, `spec.targetRefs[1].group: "x#y" is no name`],
-		[{"group": "/v1", "kind": "Gateway", "name": "x"}, `spec.targetRefs[1].group: "/v1" is no name`],
-		[{"kind": "Gateway", "name": "x", "sectionName": "a@b"}, `spec.targetRefs[1].sectionName: "a@b" is no name`],
+		[{"kind": "Gateway", "name": 3}, "spec.targetRefs[1].name is not a string"],
+		[{"kind": "Gateway", "name": "x", "sectionName": 80}, "spec.targetRefs[1].sectionName is not a string"],
+		[{"kind": "Gateway", "name": "x", "className": []}, "spec.targetRefs[1].className is not a string"],
+		[{"kind": "Gateway", "name": "a/b"}, `spec.targetRefs[1].name: "a/b" is not a valid name`],
+		[{"group": "x#y", "kind": "Gateway", "name": "x"}, `spec.targetRefs[1].group: "x#y" is not a valid name`],
+		[{"group": "/v1", "kind": "Gateway", "name": "x"}, `spec.targetRefs[1].group: "/v1" is not a valid name`],
+		[{"kind": "Gateway", "name": "x", "sectionName": "a@b"}, `spec.targetRefs[1].sectionName: "a@b" is not a valid name`],
 	]
 	every case in cases {
 		_heard_on({"targetRefs": [_good, case[0], _good]}) == [_accepted, ["Invalid", case[1]], _accepted]
@@ -34,13 +34,13 @@ test_every_ref_is_either_read_or_told_why_not if {
 		message := _heard_on({"targetRefs": [raw]})[0][1]
 		contains(message, "spec.targetRefs[0]")
 	}
-	_heard_on({"targetRef": "x"}) == [["Invalid", "spec.targetRef is no object"]]
+	_heard_on({"targetRef": "x"}) == [["Invalid", "spec.targetRef is not an object"]]
 }
 
 # T1, GEP-713 "The targetRefs stanza"
 test_target_ref_and_target_refs_at_once_are_invalid if {
 	both := {"targetRef": _good, "targetRefs": [testing.section_ref("HTTPRoute", "cart", "pay"), _good]}
-	message := "Policy has both spec.targetRef and spec.targetRefs: one of them must go"
+	message := "Policy has both spec.targetRef and spec.targetRefs: remove one of them"
 	_heard_on(both) == [["Invalid", message], ["Invalid", message]]
 	_heard_on({"targetRef": _good, "targetRefs": []}) == [_accepted]
 	_heard_on({"targetRef": null, "targetRefs": [_good]}) == [_accepted]
@@ -48,7 +48,7 @@ test_target_ref_and_target_refs_at_once_are_invalid if {
 
 test_refs_that_are_no_list_are_invalid if {
 	every odd in ["x", 3, {"a": _good}] {
-		_heard_on({"targetRefs": odd}) == [["Invalid", "spec.targetRefs is no list"]]
+		_heard_on({"targetRefs": odd}) == [["Invalid", "spec.targetRefs is not a list"]]
 	}
 }
 

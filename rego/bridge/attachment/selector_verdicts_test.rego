@@ -100,14 +100,14 @@ test_a_cluster_scoped_policy_selects_cluster_scoped_objects_alone if {
 test_an_entry_that_is_no_selector_is_invalid_by_itself if {
 	fields := "group, kind, matchLabels, matchExpressions"
 	cases := [
-		["x", "spec.targetSelectors[1] is no object"],
+		["x", "spec.targetSelectors[1] is not an object"],
 		[{"matchLabels": {}}, "spec.targetSelectors[1].kind is missing or empty"],
-		[{"kind": 3}, "spec.targetSelectors[1].kind is no text"],
+		[{"kind": 3}, "spec.targetSelectors[1].kind is not a string"],
 		[_selector({"sectionName": "x"}), sprintf("spec.targetSelectors[1].sectionName: a selector has only %s", [fields])],
 		[_selector({"namespace": "infra"}), sprintf("spec.targetSelectors[1].namespace: a selector has only %s", [fields])],
 		[_selector({"name": "red"}), sprintf("spec.targetSelectors[1].name: a selector has only %s", [fields])],
-		[_selector({"matchLabels": ["a"]}), "spec.targetSelectors[1].matchLabels must be an object of labels, text by text"],
-		[_selector({"matchLabels": {"a": 1}}), "spec.targetSelectors[1].matchLabels must be an object of labels, text by text"],
+		[_selector({"matchLabels": ["a"]}), "spec.targetSelectors[1].matchLabels must be a map of strings"],
+		[_selector({"matchLabels": {"a": 1}}), "spec.targetSelectors[1].matchLabels must be a map of strings"],
 		[_selector({"matchExpressions": {}}), "spec.targetSelectors[1].matchExpressions must be a list of {key, operator, values}"],
 		[_selector({"matchExpressions": [{"key": "a", "operator": "Gt", "values": ["1"]}]}), "spec.targetSelectors[1].matchExpressions must be a list of {key, operator, values}"],
 		[_selector({"matchExpressions": [{"key": "a", "operator": "In"}]}), "spec.targetSelectors[1].matchExpressions must be a list of {key, operator, values}"],
@@ -115,7 +115,7 @@ test_an_entry_that_is_no_selector_is_invalid_by_itself if {
 	every case in cases {
 		_verdicts(_selecting([], [_front, case[0]]), [_red]) == [_accepted, ["Invalid", case[1]]]
 	}
-	_verdicts(_selecting([testing.ref("HTTPRoute", "cart")], {"a": _front}), []) == [["Invalid", "spec.targetSelectors is no list"]]
+	_verdicts(_selecting([testing.ref("HTTPRoute", "cart")], {"a": _front}), []) == [["Invalid", "spec.targetSelectors is not a list"]]
 }
 
 # T2

@@ -50,7 +50,7 @@ own_verdict(policy_key, ref) := {"reason": "Invalid", "message": message} if {
 } else := {"reason": "Accepted", "message": ""}
 
 # No port that a ref names has a protocol on which the kind acts (GEP-1897: TLS to a port that is for UDP only).
-_protocol_problem(policy_key, ref) := sprintf("%s acts on ports for %s, and %s is for %s alone", [
+_protocol_problem(policy_key, ref) := sprintf("%s acts on ports for %s, and %s is for %s only", [
 	keys.parse(policy_key).kind,
 	concat(" and ", protocols),
 	policy.describe(ref),

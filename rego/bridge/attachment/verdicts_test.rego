@@ -67,7 +67,7 @@ test_a_section_of_a_kind_without_sections_is_invalid if {
 test_a_rules_place_is_no_section_name if {
 	_verdicts(_color([testing.section_ref("HTTPRoute", "cart", "[1]")]), []) == [[
 		"Invalid",
-		`"[1]" is no sectionName: name the rule, and use its name`,
+		`"[1]" is not a valid sectionName: give the rule a name, and use that name`,
 	]]
 }
 
@@ -171,7 +171,7 @@ test_a_wrapper_that_is_no_object_is_invalid if {
 	every value in ["x", 3, [], false] {
 		_verdicts(testing.color("shop", "warm", 1, [testing.ref("HTTPRoute", "cart")], {"overrides": value}), []) == [[
 			"Invalid",
-			"/spec/overrides is no object",
+			"/spec/overrides is not an object",
 		]]
 	}
 }

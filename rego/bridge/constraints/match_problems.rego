@@ -5,7 +5,7 @@ package bridge.constraints
 match_problems(place, match) := [sprintf("%s must be an object", [place])] if not is_object(match)
 
 match_problems(place, match) := array.flatten([
-	[sprintf("%s.%s is no field of a match: it has %s", [place, field, concat(", ", sort(match_fields))]) |
+	[sprintf("%s.%s is not a field of a match: it has %s", [place, field, concat(", ", sort(match_fields))]) |
 		some field in sort(object.keys(match) - match_fields)
 	],
 	[sprintf("%s.kinds must be a list of {apiGroups, kinds}, lists of names", [place]) |
@@ -14,7 +14,7 @@ match_problems(place, match) := array.flatten([
 	[sprintf("%s.scope must be one of *, Cluster, Namespaced", [place]) |
 		not object.get(match, "scope", "*") in {"*", "Cluster", "Namespaced"}
 	],
-	[sprintf("%s.%s must be a list of names, each with a * before it or behind it if need be", [place, field]) |
+	[sprintf("%s.%s must be a list of names, which may begin or end with *", [place, field]) |
 		some field in ["namespaces", "excludedNamespaces"]
 		not _are_globs(object.get(match, field, []))
 	],
@@ -22,7 +22,7 @@ match_problems(place, match) := array.flatten([
 		some field in ["labelSelector", "namespaceSelector"]
 		message := _selector_problem(match[field])
 	],
-	[sprintf("%s.name must be a name, with a * before it or behind it if need be", [place]) |
+	[sprintf("%s.name must be a name, which may begin or end with *", [place]) |
 		not _is_glob(object.get(match, "name", ""))
 	],
 ]) if {
@@ -66,7 +66,7 @@ _is_glob(pattern) if {
 # A selector without either field would select everything; usually its labels are one level too high.
 _selector_problem(selector) := "must be an object of matchLabels and matchExpressions, and have one of them" if {
 	not _is_selector(selector)
-} else := "matchLabels must be an object of labels, text by text" if {
+} else := "matchLabels must be a map of strings" if {
 	not _are_labels(object.get(selector, "matchLabels", {}))
 } else := "matchExpressions must be a list of {key, operator, values}; operators are In, NotIn, Exists, DoesNotExist" if {
 	not _are_expressions(object.get(selector, "matchExpressions", []))

@@ -4,7 +4,7 @@ package bridge.constraints
 # description: |
 #   All problems of a Constraint's spec, in a stable order. An API server rejects most of them by the CRD's schema; for
 #   a folder of manifests this is the only check.
-problems(spec) := ["spec is no object"] if not is_object(spec)
+problems(spec) := ["spec is not an object"] if not is_object(spec)
 
 problems(spec) := array.concat(_field_problems(spec), _selection_problems(spec)) if is_object(spec)
 
@@ -30,7 +30,7 @@ _values := {
 _package := `^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*|\["[^"\\]+"\])*$`
 
 _field_problems(spec) := array.flatten([
-	[sprintf("spec.%s is no field of a Constraint", [field]) | some field in sort(object.keys(spec) - fields)],
+	[sprintf("spec.%s is not a field of a Constraint", [field]) | some field in sort(object.keys(spec) - fields)],
 	["spec.policy must be the name of a package, as its Rego declares it" | not _is_package(object.get(spec, "policy", null))],
 	[sprintf("spec.%s must be one of %s", [field, concat(", ", allowed)]) |
 		some field, allowed in _values
@@ -62,7 +62,7 @@ _selection_problems(spec) := array.concat(
 _entry_problems(place, entry) := [sprintf("%s must be an object of match and parameters", [place])] if not is_object(entry)
 
 _entry_problems(place, entry) := array.flatten([
-	[sprintf("%s.%s is no field of an entry: it has match and parameters", [place, field]) |
+	[sprintf("%s.%s is not a field of an entry: it has match and parameters", [place, field]) |
 		some field in sort(object.keys(entry) - {"match", "parameters"})
 	],
 	[sprintf("%s.parameters must be an object", [place]) | not is_object(object.get(entry, "parameters", null))],

@@ -31,7 +31,7 @@ test_every_field_at_once_makes_sense if {
 }
 
 test_what_is_no_spec if {
-	constraints.problems(null) == ["spec is no object"]
+	constraints.problems(null) == ["spec is not an object"]
 }
 
 _wrong(spec, message) if constraints.problems(object.union({"policy": "a"}, spec)) == [message]
@@ -40,7 +40,7 @@ test_fields_of_the_spec if {
 	constraints.problems({}) == ["spec.policy must be the name of a package, as its Rego declares it"]
 	_wrong({"policy": "data a"}, "spec.policy must be the name of a package, as its Rego declares it")
 	_wrong({"policy": null}, "spec.policy must be the name of a package, as its Rego declares it")
-	_wrong({"params": 1}, "spec.params is no field of a Constraint")
+	_wrong({"params": 1}, "spec.params is not a field of a Constraint")
 	_wrong({"enforcementAction": "forbid"}, "spec.enforcementAction must be one of deny, warn, dryrun")
 	_wrong({"enforcementAction": null}, "spec.enforcementAction must be one of deny, warn, dryrun")
 	_wrong({"parameterSelectionBehavior": "All"}, "spec.parameterSelectionBehavior must be one of MatchFirst, MatchAny")
@@ -58,11 +58,11 @@ test_entries_of_the_selection if {
 	_wrong({"parameterSelection": [{"match": {}}]}, "spec.parameterSelection[0].parameters must be an object")
 	_wrong(
 		{"parameterSelection": [{"parameters": {}, "enforcementAction": "warn"}]},
-		"spec.parameterSelection[0].enforcementAction is no field of an entry: it has match and parameters",
+		"spec.parameterSelection[0].enforcementAction is not a field of an entry: it has match and parameters",
 	)
 	_wrong(
 		{"parameterSelection": [{"parameters": {}}, {"parameters": {}, "match": {"name": 1}}]},
-		"spec.parameterSelection[1].match.name must be a name, with a * before it or behind it if need be",
+		"spec.parameterSelection[1].match.name must be a name, which may begin or end with *",
 	)
 }
 
@@ -75,13 +75,13 @@ _selector_form := ".namespaceSelector: must be an object of matchLabels and matc
 _expressions_form := ".labelSelector: matchExpressions must be a list of {key, operator, values}; operators are In, NotIn, Exists, DoesNotExist"
 
 test_fields_of_a_match if {
-	_wrong_match({"kind": "Pod"}, ".kind is no field of a match: it has excludedNamespaces, kinds, labelSelector, name, namespaceSelector, namespaces, scope")
+	_wrong_match({"kind": "Pod"}, ".kind is not a field of a match: it has excludedNamespaces, kinds, labelSelector, name, namespaceSelector, namespaces, scope")
 	_wrong_match({"kinds": ["Pod"]}, _kinds_form)
 	_wrong_match({"kinds": [{"kinds": "Pod"}]}, _kinds_form)
 	_wrong_match({"kinds": [{"kind": ["Pod"]}]}, _kinds_form)
 	_wrong_match({"scope": "Namespace"}, ".scope must be one of *, Cluster, Namespaced")
-	_wrong_match({"namespaces": ["a*b"]}, ".namespaces must be a list of names, each with a * before it or behind it if need be")
-	_wrong_match({"excludedNamespaces": "a"}, ".excludedNamespaces must be a list of names, each with a * before it or behind it if need be")
+	_wrong_match({"namespaces": ["a*b"]}, ".namespaces must be a list of names, which may begin or end with *")
+	_wrong_match({"excludedNamespaces": "a"}, ".excludedNamespaces must be a list of names, which may begin or end with *")
 }
 
 test_a_selector_that_selects_by_nothing_is_refused if {
@@ -91,7 +91,7 @@ test_a_selector_that_selects_by_nothing_is_refused if {
 }
 
 test_labels_and_expressions_of_a_selector if {
-	_wrong_match({"labelSelector": {"matchLabels": {"a": 1}}}, ".labelSelector: matchLabels must be an object of labels, text by text")
+	_wrong_match({"labelSelector": {"matchLabels": {"a": 1}}}, ".labelSelector: matchLabels must be a map of strings")
 	every expression in [
 		{"key": "a", "operation": "NotIn", "values": ["b"]},
 		{"key": "a", "operator": "In"},

@@ -27,7 +27,7 @@ _accepted(name, _) := {"status": "False", "reason": "Invalid", "message": concat
 _accepted(name, replicated) := {"status": "True", "reason": "Accepted", "message": message} if {
 	is_loaded(active_constraints[name].policy)
 	message := concat("; ", array.concat(
-		["Constraint is in force"],
+		["Constraint is active"],
 		[sprintf("not audited, because not replicated (setting types): %s", [concat(", ", missing)]) |
 			missing := sort(_not_replicated(name, replicated))
 			count(missing) > 0
@@ -37,12 +37,12 @@ _accepted(name, replicated) := {"status": "True", "reason": "Accepted", "message
 
 # METADATA
 # description: The message for a policy that is not loaded, by the action for violations.
-policy_missing(policy, done) := sprintf("policy %s is not loaded, or has no rule violation: until it is, %s", [policy, _meanwhile[done]])
+policy_missing(policy, done) := sprintf("policy %s is not loaded, or has no rule violation: until then, %s", [policy, _meanwhile[done]])
 
 _meanwhile := {
-	"deny": "what it matches is denied",
-	"warn": "what it matches is warned about",
-	"dryrun": "what it matches counts as a violation",
+	"deny": "matching objects are denied",
+	"warn": "matching objects cause warnings",
+	"dryrun": "matching objects count as violations",
 }
 
 _not_replicated(_, null) := set()

@@ -10,7 +10,7 @@ _accepted(spec, replicated) := [condition.status, condition.reason, condition.me
 }
 
 test_a_constraint_that_makes_sense_and_whose_policy_is_loaded_is_accepted if {
-	_accepted(_limits, null) == ["True", "Accepted", "Constraint is in force"]
+	_accepted(_limits, null) == ["True", "Accepted", "Constraint is active"]
 }
 
 test_all_that_is_wrong_is_told if {
@@ -23,12 +23,12 @@ test_all_that_is_wrong_is_told if {
 test_a_policy_that_is_not_loaded_is_told_with_what_that_means if {
 	[status, reason, message] := _accepted(object.union(_limits, {"policy": "testing.gone"}), null)
 	[status, reason] == ["False", "PolicyNotFound"]
-	message == "policy testing.gone is not loaded, or has no rule violation: until it is, what it matches is denied"
+	message == "policy testing.gone is not loaded, or has no rule violation: until then, matching objects are denied"
 }
 
 test_kinds_that_are_not_replicated_are_told if {
-	_accepted(_limits, ["core/Namespace"])[2] == "Constraint is in force; not audited, because not replicated (setting types): apps/Deployment"
-	_accepted(_limits, ["apps/Deployment"])[2] == "Constraint is in force"
+	_accepted(_limits, ["core/Namespace"])[2] == "Constraint is active; not audited, because not replicated (setting types): apps/Deployment"
+	_accepted(_limits, ["apps/Deployment"])[2] == "Constraint is active"
 }
 
 test_a_row_as_a_status_has_it if {

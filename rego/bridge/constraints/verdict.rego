@@ -28,7 +28,7 @@ violations_of(policy, answer) := {[message, details] |
 	[message, details] := _violation(policy, violation)
 } if {
 	_is_many(answer)
-} else := {[sprintf("policy %s: violation is no set of {msg, details} but %s", [policy, json.marshal(answer)]), {}]}
+} else := {[sprintf("policy %s: violation is not a set of {msg, details} but %s", [policy, json.marshal(answer)]), {}]}
 
 _is_many(answer) if is_set(answer)
 

@@ -83,7 +83,7 @@ test_allow_and_warn_without_a_match_are_no_violations if {
 _crooked(answer) := {"policy": "testing.crooked", "match": {"name": "cart"}, "parameters": {"answer": answer}}
 
 test_an_answer_that_is_no_set_is_a_violation if {
-	_messages(_crooked(true)) == {[_cart_key, "policy testing.crooked: violation is no set of {msg, details} but true"]}
+	_messages(_crooked(true)) == {[_cart_key, "policy testing.crooked: violation is not a set of {msg, details} but true"]}
 }
 
 test_a_violation_without_msg_is_one_all_the_same if {

@@ -36,7 +36,7 @@ test_what_two_made_together_is_in_part_each_ones if {
 test_a_wrong_answer_of_custom_is_an_error_for_its_path if {
 	entries := effective.explanations("example.com/HuePolicy", testing.cart_pay, "") with input as _rates_world(_two)
 	rows := outcomes.outcomes_at("example.com/HuePolicy", testing.cart_pay) with input as _rates_world(_two)
-	message := "data.bridge.strategies.rates.result is undefined for this pair, or there is no such package"
+	message := "data.bridge.strategies.rates.result is undefined for this pair, or the package does not exist"
 	[entry.error | some entry in entries] == [{"code": "CustomStrategy", "message": message}]
 	[step.error.code | some step in entries[0].steps] == ["CustomStrategy"]
 	not entries[0].spec

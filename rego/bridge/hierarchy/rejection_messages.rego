@@ -42,7 +42,7 @@ rejection_message(link) := sprintf("%s does not exist", [_named(link.parent)]) i
 	keys.parse(link.child).namespace,
 ]) if {
 	link.reason == "NotAllowedByListeners"
-} else := sprintf("%s stands below %s already: an extension's links make a cycle, and paths are cut there", [
+} else := sprintf("%s is already below %s: an extension's links form a cycle, and paths are cut there", [
 	_named(link.parent),
 	_named(link.child),
 ]) if {
@@ -53,7 +53,7 @@ rejection_message(link) := sprintf("%s does not exist", [_named(link.parent)]) i
 	is_unaccepted(link.child)
 } else := unaccepted_message(link.parent) if {
 	is_unaccepted(link.parent)
-} else := sprintf("%s takes no %s here: routes of another type have its ports, and of GRPCRoute, HTTPRoute, TLSRoute and TCPRoute only the first counts on a port", [
+} else := sprintf("%s accepts no %s here: routes of another type use its ports, and of GRPCRoute, HTTPRoute, TLSRoute and TCPRoute only the first counts on a port", [
 	_named(link.parent),
 	keys.parse(link.child).kind,
 ]) if {

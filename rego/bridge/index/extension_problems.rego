@@ -12,7 +12,7 @@ extension_problems contains [name, "levels must be an object: <group>/<Kind> > {
 	not is_object(by_type)
 }
 
-extension_problems contains [name, sprintf("levels: %v is no type, write <group>/<Kind>", [type])] if {
+extension_problems contains [name, sprintf("levels: %v is not a type, write <group>/<Kind>", [type])] if {
 	some name, by_type in levels.by_module
 	some type, _ in by_type
 	not levels.is_type(type)
@@ -43,7 +43,7 @@ extension_problems contains [name, "virtual must be a set of types, <group>/<Kin
 	not is_array(types)
 }
 
-extension_problems contains [name, sprintf("virtual: %v is no type, write <group>/<Kind>", [type])] if {
+extension_problems contains [name, sprintf("virtual: %v is not a type, write <group>/<Kind>", [type])] if {
 	some type in data.bridge.extensions.hierarchy[name].virtual
 	not levels.is_type(type)
 }

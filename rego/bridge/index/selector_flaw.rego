@@ -5,14 +5,14 @@ package bridge.index
 #   Why an entry of spec.targetSelectors is not a valid selector, with its place in the policy; undefined if it is
 #   valid. It has group, kind, matchLabels and matchExpressions as in a LabelSelector of Kubernetes, and selects whole
 #   objects of the policy's own namespace: it has neither sectionName nor namespace (semantics T1, T2).
-selector_flaw(place, raw) := sprintf("%s is no object", [place]) if {
+selector_flaw(place, raw) := sprintf("%s is not an object", [place]) if {
 	not is_object(raw)
 } else := ref_flaw(place, object.union(raw, {"name": "-"})) if {
 	true
 } else := sprintf("%s.%s: a selector has only %s", [place, unknown[0], concat(", ", _selector_fields)]) if {
 	unknown := sort([field | some field, value in raw; value != null; not field in _selector_fields])
 	count(unknown) > 0
-} else := sprintf("%s.matchLabels must be an object of labels, text by text", [place]) if {
+} else := sprintf("%s.matchLabels must be a map of strings", [place]) if {
 	not _is_labels(raw)
 } else := sprintf("%s.matchExpressions must be a list of {key, operator, values}", [place]) if {
 	not _is_expressions(raw)

@@ -86,6 +86,6 @@ verdict(policykind_key) := {"status": "False", "reason": "Invalid", "message": m
 } else := {"status": "False", "reason": "Invalid", "message": message} if {
 	type := type_of_spec(lookup.get(policykind_key).spec)
 	message := problem(merge_layers(layers_of(type, declared_specs[type])))
-} else := {"status": "True", "reason": "Accepted", "message": concat("; ", array.concat(["PolicyKind is in force"], doubts_about(spec)))} if {
+} else := {"status": "True", "reason": "Accepted", "message": concat("; ", array.concat(["PolicyKind is active"], doubts_about(spec)))} if {
 	spec := lookup.get(policykind_key).spec
 }

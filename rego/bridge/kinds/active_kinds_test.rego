@@ -56,17 +56,17 @@ test_the_younger_of_two_policykinds_is_told_so if {
 		"reason": "Conflicted",
 		"message": "acme.io/RatePolicy is described by the older PolicyKind b",
 	}
-	winner == {"status": "True", "reason": "Accepted", "message": "PolicyKind is in force"}
+	winner == {"status": "True", "reason": "Accepted", "message": "PolicyKind is active"}
 }
 
 test_a_policykind_that_makes_no_sense_is_told_why if {
 	every row in [
 		[{"mode": "Foo"}, `mode: "Foo" is not one of Observe, Manage`],
-		[{"kind": null}, "kind is missing, or is no name"],
+		[{"kind": null}, "kind is missing or not a valid name"],
 		[{"efectiveTarget": "Rule"}, `"efectiveTarget" is not a field of a PolicyKind; did you mean "effectiveTarget"?`],
 		[{"targets": [{"kind": "Service", "section": true}]}, `targets[0]: "section" is not a field of its entries; did you mean "sections"?`],
-		[{"mode": "Manage"}, "controllerName is missing, or is no <domain>/<name>: mode Manage writes statuses in its name"],
-		[{"class": "Direct", "effectiveTarget": "Target", "strategies": {"merge": "Patch"}}, "class Direct has no strategy but None and Additive"],
+		[{"mode": "Manage"}, "controllerName is missing or not <domain>/<name>: mode Manage writes statuses in its name"],
+		[{"class": "Direct", "effectiveTarget": "Target", "strategies": {"merge": "Patch"}}, "class Direct allows only the strategies None and Additive"],
 	] {
 		[fields, message] := row
 		verdict := kinds.verdict("policybridge.io/PolicyKind/-/rates") with input as {"changes": {"upsert": [_rate_kind("rates", 1, fields)]}}
@@ -79,7 +79,7 @@ test_a_policykind_without_spec_is_told_so_and_harms_no_other if {
 	objects := {"changes": {"upsert": [bare, _rate_kind("rates", 1, {})]}}
 	verdict := kinds.verdict("policybridge.io/PolicyKind/-/bare") with input as objects
 	names := kinds.names with input as objects
-	verdict == {"status": "False", "reason": "Invalid", "message": "spec is no object"}
+	verdict == {"status": "False", "reason": "Invalid", "message": "spec is not an object"}
 	names == {_type}
 }
 

@@ -65,10 +65,10 @@ fields := {
 # description: |
 #   Fields of a policy kind's description with a wrong type or form, in a stable order. Other problems are checked only
 #   if there are none of these.
-shape_problems(spec) := ["spec is no object"] if not is_object(spec)
+shape_problems(spec) := ["spec is not an object"] if not is_object(spec)
 
 shape_problems(spec) := array.concat(
-	[sprintf("%s is missing, or is no name", [field]) | some field in ["group", "kind"]; not _name(spec, field)],
+	[sprintf("%s is missing or not a valid name", [field]) | some field in ["group", "kind"]; not _name(spec, field)],
 	[sprintf("%s%s must be %s", [_first_wrong(field, shape, value), field, shape]) |
 		some field, shape in _shapes
 		value := spec[field]

@@ -3,14 +3,14 @@ package bridge.kinds_test
 import data.bridge.kinds
 
 test_a_description_that_is_no_object_is_told_so if {
-	kinds.problems(null) == ["spec is no object"]
+	kinds.problems(null) == ["spec is not an object"]
 }
 
 test_a_description_names_its_kind if {
 	every kind in [null, "", 3, "Rate Policy", "a/b"] {
-		kinds.problems({"group": "acme.io", "kind": kind}) == ["kind is missing, or is no name"]
+		kinds.problems({"group": "acme.io", "kind": kind}) == ["kind is missing or not a valid name"]
 	}
-	kinds.problems({"group": ["acme.io"]}) == ["group is missing, or is no name", "kind is missing, or is no name"]
+	kinds.problems({"group": ["acme.io"]}) == ["group is missing or not a valid name", "kind is missing or not a valid name"]
 }
 
 test_a_field_that_is_no_such_thing_is_told_so if {

@@ -34,7 +34,7 @@ _reasons := {
 		false: "the schema has neither status.ancestors nor status.conditions",
 	},
 	"merging": "the schema has wrappers, or a field by which a policy chooses its strategy",
-	"older": "nothing in the schema merges policies: of two for one target the older has it",
+	"older": "no field of the schema merges policies: only the older of two for one target is accepted",
 }
 
 _guessed_classname(type) := labelled_class(type) if {
@@ -47,7 +47,7 @@ _guessed_class(type) := _guess("class", labelled_class(type), "the label of the 
 	labelled_class(type)
 } else := _guess("class", "Inherited", "the schema has wrappers, a choice of strategy, or several target kinds") if {
 	has_merge_form(type)
-} else := _guess("class", "Direct", "the schema has no wrappers, no choice of strategy, and does not list several target kinds; Inherited if a policy also acts on what is below its target")
+} else := _guess("class", "Direct", "the schema has no wrappers, no choice of strategy, and does not list several target kinds; set Inherited if a policy also acts below its target")
 
 _guessed_targets(type) := [_guess("targets", targets, "the kinds that the schema lists for a target ref")] if {
 	targets := schema_shape(type).targets
@@ -57,7 +57,7 @@ _guessed_targets(type) := [_guess("targets", targets, "the kinds that the schema
 	route := {"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "sections": sections}
 }
 
-_guessed_level(type) := [_guess("effectiveTarget", assumed_level(type), "no schema says it: Backend where a listed kind is not Gateway API's, else Rule")] if {
+_guessed_level(type) := [_guess("effectiveTarget", assumed_level(type), "a schema has no level: Backend if a listed kind is not Gateway API's, otherwise Rule")] if {
 	_guessed_classname(type) == "Inherited"
 } else := []
 

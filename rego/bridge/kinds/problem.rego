@@ -13,20 +13,20 @@ problems(spec) := shape_problems(spec) if {
 
 _class_problems(spec) := [message |
 	some [wrong, message] in [
-		[_missing_effective_target(spec), "effectiveTarget is missing: an Inherited kind needs the level that it acts at"],
+		[_missing_effective_target(spec), "effectiveTarget is missing: an Inherited kind needs the level at which it acts"],
 		[_inherited_none(spec), "strategy None needs class Direct: an Inherited kind merges along the hierarchy"],
-		[_direct_merge(spec), "class Direct has no strategy but None and Additive"],
+		[_direct_merge(spec), "class Direct allows only the strategies None and Additive"],
 		[_additive_merge(spec), "strategy Additive merges nothing, every policy applies: set it as defaultStrategy, without strategies, strategyPath, sameLevel, strategyFrom, mergesWith, fold, wrappers, custom and merge"],
-		[_order_of_others(spec), "order needs defaultStrategy Additive: it is the order of policies that apply beside each other"],
-		[_direct_order(spec), "class Direct has no sameLevel but Conflict and ConflictOnOverlap: of two policies for one target the older has it"],
+		[_order_of_others(spec), "order needs defaultStrategy Additive: it orders policies that all apply"],
+		[_direct_order(spec), "class Direct allows only sameLevel Conflict and ConflictOnOverlap: only the older of two policies for one target is accepted"],
 		[_direct_fold(spec), "class Direct merges nothing: strategyFrom, mergesWith, fold and wrappers need class Inherited"],
-		[_two_folds(spec), "fold: Stack carries the strategy of the higher one of a pair, strategyFrom: Challenger takes the lower one's: have one of them"],
-		[_nameless_manage(spec), "controllerName is missing, or is no <domain>/<name>: mode Manage writes statuses in its name"],
+		[_two_folds(spec), "fold: Stack uses the strategy of the higher policy of a pair, strategyFrom: Challenger that of the lower one: set only one of them"],
+		[_nameless_manage(spec), "controllerName is missing or not <domain>/<name>: mode Manage writes statuses in its name"],
 		[_both_atomic(spec), "wrappers: Both merges by field: strategies in specPaths must be PatchDefaults or PatchOverrides"],
-		[_both_named(spec), "wrappers: Both has no strategies, strategyPath, defaultStrategy or custom: a wrapper gives the direction, Patch the rest"],
+		[_both_named(spec), "wrappers: Both allows no strategies, strategyPath, defaultStrategy or custom: the wrapper sets the direction, and the granularity is Patch"],
 		[_both_level(spec), "wrappers: Both needs sameLevel OldestWins: within a level the oldest wins"],
-		[_both_fold(spec), "wrappers: Both has an order of its own: strategyFrom and fold must be left out"],
-		[_parents_of_all(spec), "parentLevels needs mergesWith Closest: it says which policy above the closest one merges with it"],
+		[_both_fold(spec), "wrappers: Both has its own order: omit strategyFrom and fold"],
+		[_parents_of_all(spec), "parentLevels needs mergesWith Closest: it selects the policy above that merges with the most specific one"],
 		[_nameless_custom(spec), "strategy Custom needs custom: the name of its package in bridge.strategies"],
 	]
 	wrong

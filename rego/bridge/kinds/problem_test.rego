@@ -33,17 +33,17 @@ test_a_direct_kind_has_no_strategy_but_none if {
 		{"strategies": {"merge": "Patch"}},
 		{"specPaths": [{"path": "/spec", "strategy": "AtomicOverrides"}]},
 	] {
-		_with(object.union(fields, _direct)) == ["class Direct has no strategy but None and Additive"]
+		_with(object.union(fields, _direct)) == ["class Direct allows only the strategies None and Additive"]
 	}
 	_with(object.union(_direct, {"defaultStrategy": "None"})) == []
 }
 
 test_an_inherited_kind_needs_its_effective_target if {
-	kinds.problem({"kind": "RatePolicy"}) == "effectiveTarget is missing: an Inherited kind needs the level that it acts at"
+	kinds.problem({"kind": "RatePolicy"}) == "effectiveTarget is missing: an Inherited kind needs the level at which it acts"
 }
 
 test_mode_manage_needs_a_controller_name if {
-	message := "controllerName is missing, or is no <domain>/<name>: mode Manage writes statuses in its name"
+	message := "controllerName is missing or not <domain>/<name>: mode Manage writes statuses in its name"
 	every name in ["", "acme.io", "/x", "acme.io/", "acme io/x", "Acme.io/x", "acme.io/x y"] {
 		_with({"mode": "Manage", "controllerName": name}) == [message]
 	}
@@ -99,7 +99,7 @@ test_parent_levels_are_for_a_kind_that_merges_with_the_closest_alone if {
 	every fields in [{}, {"mergesWith": "All"}] {
 		_with(object.union(fields, {"parentLevels": ["Gateway"]})) == [concat("", [
 			"parentLevels needs mergesWith Closest: ",
-			"it says which policy above the closest one merges with it",
+			"it selects the policy above that merges with the most specific one",
 		])]
 	}
 	_with({"mergesWith": "Closest", "parentLevels": ["Gateway"]}) == []
@@ -111,7 +111,7 @@ test_the_strategy_custom_needs_the_name_of_its_package if {
 		_with(fields) == ["strategy Custom needs custom: the name of its package in bridge.strategies"]
 		_with(object.union(fields, {"custom": "rates"})) == []
 	}
-	_with(object.union(_direct, {"custom": "rates"})) == ["class Direct has no strategy but None and Additive"]
+	_with(object.union(_direct, {"custom": "rates"})) == ["class Direct allows only the strategies None and Additive"]
 }
 
 # F6

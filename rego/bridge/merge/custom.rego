@@ -12,7 +12,7 @@ custom_merge(method, established, challenger) := {"error": {"code": "CustomStrat
 	message := _custom_problem(method, _custom_answer(method, established, challenger), established, challenger)
 } else := {"error": {"code": "CustomStrategy", "message": message}} if {
 	not _custom_answer(method, established, challenger)
-	message := sprintf("data.bridge.strategies.%s.result is undefined for this pair, or there is no such package", [method.custom[0]])
+	message := sprintf("data.bridge.strategies.%s.result is undefined for this pair, or the package does not exist", [method.custom[0]])
 } else := object.union(object.remove(custom_side, ["origins"]), {"origins": {pointer: _maker(pointer, origin, custom_side, sides) |
 	some pointer, origin in custom_side.origins
 }}) if {
@@ -36,16 +36,16 @@ _strategy_side(side) := {"spec": plain.spec, "origins": plain.origins, "policies
 
 _makers(side) := {policy | some origin in side.origins; some policy in as_list(origin)}
 
-_custom_problem(method, answer, established, challenger) := _custom_message(method, "is no object {spec, origins}") if {
+_custom_problem(method, answer, established, challenger) := _custom_message(method, "is not an object {spec, origins}") if {
 	not is_object(answer)
-} else := _custom_message(method, "has no object as its spec") if {
+} else := _custom_message(method, "has a spec that is not an object") if {
 	not is_object(object.get(answer, "spec", null))
-} else := _custom_message(method, "has origins that are no object") if {
+} else := _custom_message(method, "has origins that are not an object") if {
 	not is_object(object.get(answer, "origins", {}))
-} else := _custom_message(method, sprintf("has an origin at %q, which is no leaf of its spec", [pointer])) if {
+} else := _custom_message(method, sprintf("has an origin at %q, which is not a leaf of its spec", [pointer])) if {
 	custom_side := plain_side(keyed_side(answer.spec, {"": ""}, _custom_rules(method)))
 	pointer := sort(object.keys(answer.origins) - object.keys(custom_side.origins))[0]
-} else := _custom_message(method, sprintf("has an origin at %q that is none of the policies of either side", [pointer])) if {
+} else := _custom_message(method, sprintf("has an origin at %q that is not a policy of either side", [pointer])) if {
 	makers := _makers(established) | _makers(challenger)
 	pointer := sort({pointer | some pointer, origin in answer.origins; not _is_maker(origin, makers)})[0]
 }

@@ -26,13 +26,13 @@ test_the_answers_origins_count_first if {
 # F9
 test_a_wrong_answer_is_an_error_for_the_pair if {
 	every row in [
-		[3, "is no object {spec, origins}"],
-		[{}, "has no object as its spec"],
-		[{"spec": [1]}, "has no object as its spec"],
-		[{"spec": {}, "origins": ["e"]}, "has origins that are no object"],
-		[{"spec": {"a": 1}, "origins": {"/b": "e"}}, `has an origin at "/b", which is no leaf of its spec`],
-		[{"spec": {"a": 1}, "origins": {"/a": "x"}}, `has an origin at "/a" that is none of the policies of either side`],
-		[{"spec": {"a": 1}, "origins": {"/a": []}}, `has an origin at "/a" that is none of the policies of either side`],
+		[3, "is not an object {spec, origins}"],
+		[{}, "has a spec that is not an object"],
+		[{"spec": [1]}, "has a spec that is not an object"],
+		[{"spec": {}, "origins": ["e"]}, "has origins that are not an object"],
+		[{"spec": {"a": 1}, "origins": {"/b": "e"}}, `has an origin at "/b", which is not a leaf of its spec`],
+		[{"spec": {"a": 1}, "origins": {"/a": "x"}}, `has an origin at "/a" that is not a policy of either side`],
+		[{"spec": {"a": 1}, "origins": {"/a": []}}, `has an origin at "/a" that is not a policy of either side`],
 	] {
 		_by_custom(row[0], []) == {"error": {
 			"code": "CustomStrategy",
@@ -47,7 +47,7 @@ test_a_package_that_is_missing_is_an_error_for_the_pair if {
 	failed := merge.custom_merge(how, _side("e", {}), _side("c", {}))
 	failed == {"error": {
 		"code": "CustomStrategy",
-		"message": "data.bridge.strategies.none.result is undefined for this pair, or there is no such package",
+		"message": "data.bridge.strategies.none.result is undefined for this pair, or the package does not exist",
 	}}
 }
 

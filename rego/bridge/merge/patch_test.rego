@@ -26,7 +26,7 @@ test_patched_and_cleaned_is_rfc_7386s_appendix_a if {
 	}
 }
 
-# RFC 7386, appendix A, but for the values that are no objects: below one field they are the same.
+# RFC 7386, appendix A, but for the values that are not an objects: below one field they are the same.
 test_patched_below_a_field_is_rfc_7386_too if {
 	every row in [
 		[["a", "b"], ["c", "d"], ["c", "d"]],

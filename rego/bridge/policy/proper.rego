@@ -33,7 +33,7 @@ _problem(type, obj) := wrappers_problem(type, obj) if {
 # description: The problem of a policy's spec, for a kind whose policies have one wrapper; undefined if it is valid.
 place_problem(type, obj) := "Policy has no spec" if {
 	not place(type, obj)
-} else := sprintf("%s is no object", [place(type, obj).path]) if {
+} else := sprintf("%s is not an object", [place(type, obj).path]) if {
 	not is_object(value_at(obj, place(type, obj).segments))
 } else := message if {
 	found := place(type, obj)

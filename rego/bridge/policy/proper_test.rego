@@ -86,10 +86,10 @@ test_a_null_wrapper_is_no_tombstone_of_a_bare_spec if {
 }
 
 test_a_spec_that_is_no_object_is_an_error if {
-	_proper({"overrides": ["dark"]}) == {"error": "/spec/overrides is no object"}
+	_proper({"overrides": ["dark"]}) == {"error": "/spec/overrides is not an object"}
 	odd := testing.with_spec(testing.resource("example.com/v1", "ColorPolicy", "shop", "warm"), ["dark"])
 	proper := _said(_warm) with input as testing.changed([odd])
-	proper == {"error": "/spec is no object"}
+	proper == {"error": "/spec is not an object"}
 }
 
 test_a_policy_without_spec_is_an_error if {

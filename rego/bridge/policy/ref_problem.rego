@@ -27,7 +27,7 @@ ref_problem(policy_key, ref) := message if {
 	message := sprintf("%s cannot target a section of a %s", [keys.parse(policy_key).kind, keys.parse(ref.object).kind])
 } else := message if {
 	regex.match(`[\[\]]`, ref.section)
-	message := sprintf("%q is no sectionName: name the rule, and use its name", [ref.section])
+	message := sprintf("%q is not a valid sectionName: give the rule a name, and use that name", [ref.section])
 } else := message if {
 	not _in_own_namespace(policy_key, ref.object)
 	message := _namespace_invalid(policy_key, ref)

@@ -18,7 +18,7 @@ _names_refs(obj) if count(index.raw_refs(obj)) > 0
 # description: |
 #   Why the ref fields of a policy are Invalid as a whole, independent of single refs; undefined if they are valid.
 #   GEP-713 has targetRef instead of targetRefs, so a policy with both is ambiguous.
-stanza_flaw(obj) := sprintf("%s is no list", [lists[0]]) if {
+stanza_flaw(obj) := sprintf("%s is not a list", [lists[0]]) if {
 	spec := obj.spec
 	lists := [place |
 		some field in ["targetRefs", "targetSelectors"]
@@ -27,7 +27,7 @@ stanza_flaw(obj) := sprintf("%s is no list", [lists[0]]) if {
 		place := sprintf("spec.%s", [field])
 	]
 	count(lists) > 0
-} else := "Policy has both spec.targetRef and spec.targetRefs: one of them must go" if {
+} else := "Policy has both spec.targetRef and spec.targetRefs: remove one of them" if {
 	spec := obj.spec
 	count(spec.targetRefs) > 0
 	spec.targetRef != null

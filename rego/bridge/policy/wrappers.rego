@@ -39,11 +39,11 @@ part_origin(key, part) := sprintf("%s %s", [key, part])
 # description: The problem of a policy's wrappers if all of them count; undefined if they are valid.
 wrappers_problem(type, obj) := "Policy has no spec" if {
 	count(_filled(type, obj)) == 0
-} else := sprintf("%s is no object", [found.path]) if {
+} else := sprintf("%s is not an object", [found.path]) if {
 	found := [found | some found in _present(type, obj); not is_object(value_at(obj, found.segments))][0]
 } else := message if {
 	[first, second] := [sort({found.path | some found in places}) | some places in _places_by_part(type, obj); count(places) > 1][0]
-	message := sprintf("%s and %s say the same: a policy has one of them", [first, second])
+	message := sprintf("%s and %s are equivalent: a policy has only one of them", [first, second])
 } else := message if {
 	[found, beside] := [[found, beside] |
 		some found in _present(type, obj)

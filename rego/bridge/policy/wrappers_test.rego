@@ -24,8 +24,8 @@ _both_world(spec) := testing.changed([
 # F6, T2
 test_a_wrapper_of_no_object_and_fields_beside_wrappers_are_errors if {
 	every row in [
-		[{"override": "x", "default": {}}, "/spec/override is no object"],
-		[{"override": {}, "default": [1]}, "/spec/default is no object"],
+		[{"override": "x", "default": {}}, "/spec/override is not an object"],
+		[{"override": {}, "default": [1]}, "/spec/default is not an object"],
 		[{"override": {}, "x": 1}, "Fields beside /spec/override: x. A policy has its wrappers and nothing beside them"],
 	] {
 		proper := _said(_both_policy) with input as _both_world(row[0])
@@ -41,7 +41,7 @@ test_two_wrappers_of_one_direction_are_an_error if {
 	twice := object.union(_both_kind, {"specPaths": array.concat(_both_fields.specPaths, [{"path": "/spec/overrides", "strategy": "PatchOverrides"}])})
 	policy := object.union(testing.color("shop", "a", 1, [], {"override": {}, "overrides": {}}), {"kind": "HuePolicy"})
 	proper := _said(_both_policy) with input as testing.changed([testing.policykind(twice), policy])
-	proper == {"error": "/spec/override and /spec/overrides say the same: a policy has one of them"}
+	proper == {"error": "/spec/override and /spec/overrides are equivalent: a policy has only one of them"}
 }
 
 test_the_strategy_told_of_a_policy_is_that_of_its_strongest_part if {

@@ -26,7 +26,7 @@ input_problem := _changes_problem if {
 } else := error("UnknownPolicyKind", message) if {
 	input.policyKind
 	not kinds.get(input.policyKind)
-	message := sprintf("%v is no policy kind in force; these are: %s", [input.policyKind, concat(", ", sort(kinds.in_use))])
+	message := sprintf("%v is not an active policy kind; active kinds: %s", [input.policyKind, concat(", ", sort(kinds.in_use))])
 }
 
 _changes_problem := error("InvalidInput", "changes.upsert must be a list of objects with apiVersion, kind and metadata.name") if {
@@ -52,7 +52,7 @@ targets_problem := error("InvalidInput", "targets must be a list of keys, <group
 	wrong != []
 }
 
-_wrong_target(wrong) := error("InvalidInput", sprintf("%v is no key: write <group>/<Kind>/<namespace>/<name>[#<section>]", [target])) if {
+_wrong_target(wrong) := error("InvalidInput", sprintf("%v is not a key: write <group>/<Kind>/<namespace>/<name>[#<section>]", [target])) if {
 	target := [target | some target in wrong; not keys.parse(target)][0]
 } else := error("TargetNotFound", sprintf("%s does not exist", [wrong[0]]))
 
@@ -61,7 +61,7 @@ _wrong_target(wrong) := error("InvalidInput", sprintf("%v is no key: write <grou
 #   The problem of a field of keys. Queries of the bridge itself may name deleted objects; only the form is checked.
 keys_problem(field) := error("InvalidInput", sprintf("%s must be a list of keys, <group>/<Kind>/<namespace>/<name>", [field])) if {
 	not is_list(field)
-} else := error("InvalidInput", sprintf("%v is no key: write <group>/<Kind>/<namespace>/<name>", [key])) if {
+} else := error("InvalidInput", sprintf("%v is not a key: write <group>/<Kind>/<namespace>/<name>", [key])) if {
 	key := [wrong | some wrong in input[field]; not keys.parse(wrong)][0]
 }
 

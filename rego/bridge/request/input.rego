@@ -5,7 +5,7 @@ import data.bridge.lib.levels
 
 # METADATA
 # description: The problem of a request's input, as a sentence with the valid form. Undefined if it is valid.
-input_problem := sprintf("%s must be a text", [field]) if {
+input_problem := sprintf("%s must be a string", [field]) if {
 	texts := ["host", "path", "method", "sni", "protocol"]
 	field := [wrong | some wrong in texts; not is_string(object.get(input, wrong, ""))][0]
 } else := sprintf("%s must have at most %d characters", [field, bounds[field]]) if {
@@ -16,11 +16,11 @@ input_problem := sprintf("%s must be a text", [field]) if {
 	not input.protocol in protocols
 } else := "port must be a number from 1 to 65535" if {
 	not _is_port(object.get(input, "port", 1))
-} else := "path must begin with / and have no ? in it: what follows that is for query" if {
+} else := "path must begin with / and must not contain ?: use query for parameters" if {
 	not regex.match(`^/[^?#]*$`, object.get(input, "path", "/"))
-} else := "grpc must have service and method, both texts without /" if {
+} else := "grpc must have service and method, both strings without /" if {
 	not _is_call(object.get(input, "grpc", {"service": "a", "method": "b"}))
-} else := sprintf("%s must be an object of texts, or of lists of texts", [field]) if {
+} else := sprintf("%s must be an object of strings, or of lists of strings", [field]) if {
 	field := [wrong | some wrong in ["headers", "query"]; not _are_values(object.get(input, wrong, {}))][0]
 } else := "gateway must be the key of a Gateway, or of a mesh frontend, <group>/<Kind>/<namespace>/<name>[@frontend]" if {
 	input.gateway

@@ -88,7 +88,7 @@ _open_rules(entry) := {[rank, route_key, index, message] |
 		matches_whole(one.pattern, one.text)
 	}
 	message := sort({heavy_message(one) | some one in heavy})[0]
-} | {[rank, route_key, index, "the patterns of the routes for this request are too many to compile, and those of this route weigh most"] |
+} | {[rank, route_key, index, "the patterns of the routes for this request are too many to compile, and those of this route are the heaviest"] |
 	some type in types(entry)
 	some [rank, route_key, index, found] in _possible(entry, type)
 	count(found) > 0

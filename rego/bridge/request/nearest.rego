@@ -32,7 +32,7 @@ undecided_answer(rules) := {
 _no_listener := {
 	"reached": "Gateway",
 	"reason": "NoListener",
-	"message": sprintf("No listener takes %s", [_described]),
+	"message": sprintf("No listener accepts %s", [_described]),
 	"candidates": array.slice(
 		[candidate | some [_, candidate] in sort({[rank, candidate] |
 			some gateway in gateways
@@ -48,7 +48,7 @@ _no_listener := {
 
 _listener_message(node) := hierarchy.unaccepted_message(node) if {
 	listener_refusal(node) in {"HostnameConflict", "ProtocolConflict"}
-} else := sprintf("takes %s on port %v for %s", [found.protocol, found.port, _host_named(hostname(node))]) if {
+} else := sprintf("accepts %s on port %v for %s", [found.protocol, found.port, _host_named(hostname(node))]) if {
 	found := listener(node)
 }
 

@@ -18,7 +18,7 @@ policies_elsewhere(policy_kind, target) := {rejection |
 	some [policy_key, ref] in _refs_to(policy_kind, object_key)
 	attachment.verdict(policy_key, ref).reason == "Accepted"
 	rejection := {"policy": policy_key, "target": ref.key, "reason": "OtherTarget", "message": sprintf(
-		"%s is Direct: it acts at %s alone",
+		"%s is Direct: it acts at %s only",
 		[keys.parse(policy_key).kind, policies.describe(ref)],
 	)}
 } | {rejection |

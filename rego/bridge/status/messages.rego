@@ -13,7 +13,7 @@ import data.bridge.outcomes
 outcome_message(policy_key, set, tallies) := _message(policy_key, set, _by_target(policy_key, set, tallies), _groups(set, tallies))
 
 # Independent of objects beyond the limit: a change of them changes no scope, so it recomputes no status.
-_message(policy_key, _, _, []) := sprintf("Policy reaches nothing: there is no %s at or below its targets%s", [
+_message(policy_key, _, _, []) := sprintf("Policy has no effective target: there is no %s at or below its targets%s", [
 	lower(kinds.of_policy(policy_key).effectiveTarget),
 	_limit(policy_key),
 ]) if {

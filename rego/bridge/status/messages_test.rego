@@ -21,7 +21,7 @@ test_scopes_that_have_their_explanation_in_common_make_one_sentence if {
 		failed,
 		concat(". ", [nowhere, failed]),
 		concat(". ", [everywhere, failed]),
-		"Policy reaches nothing: there is no rule at or below its targets",
+		"Policy has no effective target: there is no rule at or below its targets",
 	]
 }
 

@@ -86,7 +86,7 @@ test_a_target_that_is_not_there_and_a_policy_that_reaches_nothing_are_told if {
 	_told_in([], _asks("CREATE", far)).warnings == ["ColorPolicy shop/far is not accepted for one target: Target HTTPRoute shop/gone is not found"]
 	idle := testing.gateway("idle", [testing.listener("http", 80)])
 	lone := testing.color("infra", "lone", 1, [testing.ref("Gateway", "idle")], {})
-	_told_in([idle], _asks("CREATE", lone)).warnings == ["ColorPolicy infra/lone reaches nothing: there is no rule at or below its targets"]
+	_told_in([idle], _asks("CREATE", lone)).warnings == ["ColorPolicy infra/lone has no effective target: there is no rule at or below its targets"]
 }
 
 test_an_update_tells_what_differs if {
@@ -106,7 +106,7 @@ test_a_name_that_is_yet_to_be_made_is_no_hindrance if {
 
 test_a_policykind_that_makes_no_sense_is_warned_of if {
 	odd := testing.policykind({"group": "example.com", "kind": "OddPolicy", "class": "Inherited"})
-	_told_in([], _asks("CREATE", odd)).warnings == ["PolicyKind oddpolicy is not active: effectiveTarget is missing: an Inherited kind needs the level that it acts at"]
+	_told_in([], _asks("CREATE", odd)).warnings == ["PolicyKind oddpolicy is not active: effectiveTarget is missing: an Inherited kind needs the level at which it acts"]
 }
 
 # T6

@@ -74,7 +74,7 @@ _policy_problem := queries.error("InvalidInput", "policy must be a key, <group>/
 	not lookup.get(input.policy)
 } else := queries.error("UnknownPolicyKind", message) if {
 	not kinds.of_policy(input.policy)
-	message := sprintf("%s is no policy of a kind in force; these are: %s", [input.policy, concat(", ", sort(kinds.in_use))])
+	message := sprintf("%s is not a policy of an active kind; active kinds: %s", [input.policy, concat(", ", sort(kinds.in_use))])
 } else := queries.error("InvalidInput", "limit must be a number above 0") if {
 	not _is_limit(object.get(input, "limit", 1000))
 }

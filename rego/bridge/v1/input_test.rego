@@ -26,7 +26,7 @@ test_bad_changes_are_an_error if {
 test_a_policy_kind_that_is_none_is_an_error_that_names_those_in_force if {
 	_problem(object.union(testing.changed([]), {"targets": [], "policyKind": "example.com/Foo"})) == {
 		"code": "UnknownPolicyKind",
-		"message": "example.com/Foo is no policy kind in force; these are: example.com/ColorPolicy, example.com/TimeoutPolicy",
+		"message": "example.com/Foo is not an active policy kind; active kinds: example.com/ColorPolicy, example.com/TimeoutPolicy",
 	}
 }
 
@@ -35,8 +35,8 @@ test_bad_targets_are_an_error if {
 	every row in [
 		[{}, _invalid(missing)],
 		[{"targets": "x"}, _invalid(missing)],
-		[{"targets": ["Service/cart"]}, _invalid("Service/cart is no key: write <group>/<Kind>/<namespace>/<name>[#<section>]")],
-		[{"targets": ["Service/cart", "/", null]}, _invalid("Service/cart is no key: write <group>/<Kind>/<namespace>/<name>[#<section>]")],
+		[{"targets": ["Service/cart"]}, _invalid("Service/cart is not a key: write <group>/<Kind>/<namespace>/<name>[#<section>]")],
+		[{"targets": ["Service/cart", "/", null]}, _invalid("Service/cart is not a key: write <group>/<Kind>/<namespace>/<name>[#<section>]")],
 		[{"targets": ["core/Service/shop/gone"]}, {"code": "TargetNotFound", "message": "core/Service/shop/gone does not exist"}],
 	] {
 		_problem(object.union(testing.changed([]), row[0])) == row[1]
@@ -50,8 +50,8 @@ test_a_query_without_any_input_is_an_error if {
 test_bad_policies_are_an_error if {
 	every row in [
 		[{}, "policies must be a list of keys, <group>/<Kind>/<namespace>/<name>"],
-		[{"policies": ["warm"]}, "warm is no key: write <group>/<Kind>/<namespace>/<name>"],
-		[{"policies": ["warm", "cold"]}, "warm is no key: write <group>/<Kind>/<namespace>/<name>"],
+		[{"policies": ["warm"]}, "warm is not a key: write <group>/<Kind>/<namespace>/<name>"],
+		[{"policies": ["warm", "cold"]}, "warm is not a key: write <group>/<Kind>/<namespace>/<name>"],
 	] {
 		found := v1.status with input as row[0]
 		found.error == _invalid(row[1])

@@ -39,7 +39,7 @@ test_status_of_a_policy_without_a_tally_is_that_it_reaches_nothing if {
 		"type": "Programmed",
 		"status": "False",
 		"reason": "NoScope",
-		"message": "Policy reaches nothing: there is no rule at or below its targets",
+		"message": "Policy has no effective target: there is no rule at or below its targets",
 	}])
 }
 
@@ -66,7 +66,7 @@ test_a_policykind_has_a_status_too if {
 		"policy": "policybridge.io/PolicyKind/-/colorpolicy",
 		"policyKind": "policybridge.io/PolicyKind",
 		"mode": "Manage",
-		"conditions": [{"type": "Accepted", "status": "True", "reason": "Accepted", "message": "PolicyKind is in force"}],
+		"conditions": [{"type": "Accepted", "status": "True", "reason": "Accepted", "message": "PolicyKind is active"}],
 		"types": ["Accepted"],
 	}]
 }

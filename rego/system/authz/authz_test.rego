@@ -67,14 +67,14 @@ test_health_is_for_all if {
 
 test_the_reason_says_what_is_missing if {
 	_decide({"method": "GET", "path": ["v1", "data"], "params": {}}).reason == "send a token: Authorization: Bearer TOKEN"
-	_ask("token-of-nobody", "GET", "v1/data").reason == "this token is not known here"
+	_ask("token-of-nobody", "GET", "v1/data").reason == "unknown token"
 	contains(_ask("token-of-a-reader", "GET", "v1/data").reason, "/v1/data/bridge/v1/QUERY")
 }
 
 test_nobody_gets_in_before_the_tokens_are_there if {
 	request := {"identity": "token-of-the-bridge", "method": "GET", "path": ["v1", "data"], "params": {}}
 	decision := authz.allow with input as request with data.system.policy_bridge as {}
-	decision == {"allowed": false, "reason": "the bridge has not told its tokens yet"}
+	decision == {"allowed": false, "reason": "the bridge has not provided tokens yet"}
 }
 
 test_a_role_that_is_unknown_may_do_nothing if {

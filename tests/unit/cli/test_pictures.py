@@ -107,7 +107,7 @@ def test_nothing_makes_an_empty_picture() -> None:
 
 def test_an_svg_of_too_many_boxes_is_refused_with_what_to_do() -> None:
     many = {str(one): Drawn(one) for one in (key("HTTPRoute", f"r{number}") for number in range(2001))}
-    with pytest.raises(CommandError, match="2,001 boxes are too many for one SVG: leave --all out"):
+    with pytest.raises(CommandError, match="2,001 boxes are too many for one SVG: omit --all"):
         drawn(Picture(total=2001, nodes=many), "svg")
     assert "2,001 nodes" in drawn(Picture(total=2001, nodes=many), "dot")
 

@@ -111,7 +111,7 @@ def test_in_another_namespace_it_is_no_author() -> None:
     [
         pytest.param(
             config_map(POLICY, {"a.rego": "package a"}, binaryData={"b.rego": "cGFja2FnZSBi"}),
-            "b.rego:0: binary_data: it is under binaryData, which is for what is no text: put it under data",
+            "b.rego:0: binary_data: it is under binaryData, which is for what is not a string: put it under data",
             id="binary data",
         ),
         pytest.param(config_map(POLICY), ":0: empty: it has no module: each key of its data would be one", id="empty"),
@@ -119,7 +119,7 @@ def test_in_another_namespace_it_is_no_author() -> None:
             config_map(DATA), ":0: empty: it has no document: each key of its data would be one", id="no data"
         ),
         pytest.param(
-            config_map(POLICY, {"a": 5}), "a:0: no_text: its value is no text: put it between quotes", id="a number"
+            config_map(POLICY, {"a": 5}), "a:0: no_text: its value is not a string: put it between quotes", id="a number"
         ),
     ],
 )
@@ -154,7 +154,7 @@ def test_a_rego_policy_hands_in_modules_and_tests() -> None:
         ({}, ":0: invalid_spec: spec.modules has no module"),
         ({"modules": None}, ":0: invalid_spec: spec.modules is no map of names to Rego"),
         ({"modules": ["package a"]}, ":0: invalid_spec: spec.modules is no map of names to Rego"),
-        ({"modules": {"a": 5}}, "a:0: invalid_spec: its value is no text"),
+        ({"modules": {"a": 5}}, "a:0: invalid_spec: its value is not a string"),
         ({"modules": {"a": "package a"}, "rego": ""}, ":0: invalid_spec: there is no field spec.rego"),
         ({"modules": {"a": "package a"}, "tests": {"a": ""}}, "a:0: invalid_spec: a module and a test have the same"),
         ({"modules": {"../a": "package a"}}, ":0: invalid_spec: spec.modules: the name '../a' has other signs than"),

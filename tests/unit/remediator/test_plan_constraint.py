@@ -8,7 +8,7 @@ from bridge.remediator.plan import plan_constraint
 
 NOW = "2026-01-01T00:00:02Z"
 BEFORE = "2026-01-01T00:00:01Z"
-ACCEPTED = {"type": "Accepted", "status": "True", "reason": "Accepted", "message": "Constraint is in force"}
+ACCEPTED = {"type": "Accepted", "status": "True", "reason": "Accepted", "message": "Constraint is active"}
 ROW = {"kind": "Pod", "name": "cart", "enforcementAction": "deny", "message": "no"}
 SHOWN = {
     "conditions": [{**ACCEPTED, "lastTransitionTime": BEFORE}],

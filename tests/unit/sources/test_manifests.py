@@ -102,11 +102,11 @@ def test_lists_are_taken_apart(tmp_path: Path) -> None:
             "apiVersion: v1\nkind: A\nmetadata: {name: a, labels: [b]}",
             "1: document 1: metadata.labels is no mapping",
         ),
-        ("apiVersion: 1\nkind: A\nmetadata: {name: a}", "1: document 1: apiVersion is no text (1): quote it"),
-        ("apiVersion: v1\nkind: A\nmetadata: {name: 7}", "1: document 1: metadata.name is no text (7): quote it"),
+        ("apiVersion: 1\nkind: A\nmetadata: {name: a}", "1: document 1: apiVersion is not a string (1): quote it"),
+        ("apiVersion: v1\nkind: A\nmetadata: {name: 7}", "1: document 1: metadata.name is not a string (7): quote it"),
         (
             "apiVersion: v1\nkind: A\nmetadata: {name: a/b}",
-            "1: document 1: metadata.name 'a/b' is no name that the Kubernetes API takes",
+            "1: document 1: metadata.name 'a/b' is not a valid name that the Kubernetes API takes",
         ),
         (
             "apiVersion: v1\nkind: A\nmetadata: {generateName: a-}",
