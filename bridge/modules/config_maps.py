@@ -45,7 +45,11 @@ def read_config_map(key: Key, obj: Object, namespaces: Collection[str]) -> Readi
         return Reading(Submission(key, ""), is_policy, (problem,))
     version = version_of({"data": data, "binary": binary, "role": "data" if is_data else "policy"})
     problems = [
-        flaw("it is under binaryData, which is for what is not a string: put it under data", code="binary_data", file=name)
+        flaw(
+            "it is under binaryData, which is for what is not a string: put it under data",
+            code="binary_data",
+            file=name,
+        )
         for name in binary
     ]
     problems += [

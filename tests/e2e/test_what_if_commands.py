@@ -236,7 +236,7 @@ def test_impact_of_a_policy_that_reaches_nothing(bridge: Run) -> None:
 def test_impact_of_what_is_no_policy(bridge: Run) -> None:
     answer = bridge("impact", "svc/shop/cart", "--manifests", SHOP)
     assert answer.returncode == 2
-    assert "core/Service/shop/cart is no policy of a kind in force" in answer.stderr
+    assert "core/Service/shop/cart is not a policy of an active kind" in answer.stderr
 
 
 def test_violations_of_constraints_are_problems_that_come_and_go(bridge: Run, tmp_path: Path) -> None:

@@ -63,8 +63,8 @@ test_a_value_that_a_field_does_not_have_is_told_with_those_that_it_has if {
 # C2
 test_policies_of_a_direct_kind_for_one_target_are_in_conflict if {
 	kinds.problems({"group": "acme.io", "kind": "RatePolicy", "class": "Direct", "sameLevel": "OlderEstablished"}) == [concat("", [
-		"class Direct has no sameLevel but Conflict and ConflictOnOverlap: ",
-		"of two policies for one target the older has it",
+		"class Direct allows only sameLevel Conflict and ConflictOnOverlap: ",
+		"only the older of two policies for one target is accepted",
 	])]
 }
 
@@ -81,8 +81,8 @@ test_a_direct_kind_has_no_way_to_merge_at_all if {
 # F2, F4
 test_the_stack_process_takes_no_strategy_from_the_challenger if {
 	_with({"fold": "Stack", "strategyFrom": "Challenger"}) == [concat("", [
-		"fold: Stack carries the strategy of the higher one of a pair, ",
-		"strategyFrom: Challenger takes the lower one's: have one of them",
+		"fold: Stack uses the strategy of the higher policy of a pair, ",
+		"strategyFrom: Challenger that of the lower one: set only one of them",
 	])]
 	every fields in [
 		{"fold": "Stack", "mergesWith": "Closest"},
@@ -125,13 +125,13 @@ test_a_kind_with_both_wrappers_has_one_order_by_field if {
 	_with(object.union(wrapped, {"sameLevel": "OldestWins", "mergesWith": "Closest", "merge": {"units": ["/a"]}})) == []
 	every row in [
 		[{"specPaths": [{"path": "/spec/override", "strategy": "AtomicOverrides"}]}, "merges by field"],
-		[{"specPaths": [{"path": "/spec", "strategyPath": "/spec/strategy"}]}, "has no strategies"],
-		[{"strategies": {"a": "Patch"}}, "has no strategies"],
-		[{"defaultStrategy": "PatchOverrides"}, "has no strategies"],
-		[{"custom": "rates"}, "has no strategies"],
+		[{"specPaths": [{"path": "/spec", "strategyPath": "/spec/strategy"}]}, "allows no strategies"],
+		[{"strategies": {"a": "Patch"}}, "allows no strategies"],
+		[{"defaultStrategy": "PatchOverrides"}, "allows no strategies"],
+		[{"custom": "rates"}, "allows no strategies"],
 		[{"sameLevel": "OlderEstablished"}, "needs sameLevel OldestWins"],
-		[{"strategyFrom": "Challenger"}, "has an order of its own"],
-		[{"fold": "Stack"}, "has an order of its own"],
+		[{"strategyFrom": "Challenger"}, "has its own order"],
+		[{"fold": "Stack"}, "has its own order"],
 	] {
 		[fields, part] := row
 		messages := _with(object.union(wrapped, fields))

@@ -155,7 +155,7 @@ test_an_ancestor_is_told_of_the_targets_that_have_a_path_through_it if {
 	messages := {entry.ancestorRef.name: entry.conditions[1].message | some entry in found}
 	messages.a == "Programmed on 2 scopes: a; b"
 	messages.b == "Of its targets Service shop/one is Programmed, Service shop/two is Programmed. Programmed on 2 scopes: a; b"
-	startswith(messages.cart, "Policy reaches nothing")
+	startswith(messages.cart, "Policy has no effective target")
 }
 
 # S3

@@ -71,7 +71,7 @@ test_a_report_that_contradicts_the_verdict_is_explained if {
 		[[_says("Attached", "False", "Overridden")], [_at_public("Programmed", [])], "says Overridden (by the vendor), the bridge says Programmed"],
 		[[_says("Enforced", "False", "Unknown")], [_at_public("Programmed", [])], "says Unknown (by the vendor), the bridge says Programmed"],
 		[[_says("Attached", "True", "Merged")], [_at_public("Overridden", ["example.com/ZonePolicy/shop/b"])], "says Merged, the bridge says Overridden (Overridden on 1 scope"],
-		[[_says("Programmed", "True", "Programmed")], [], "says Programmed, the bridge says NoScope (Policy reaches nothing: "],
+		[[_says("Programmed", "True", "Programmed")], [], "says Programmed, the bridge says NoScope (Policy has no effective target: "],
 	] {
 		[conditions, tallies, text] := row
 		startswith(_difference(conditions, tallies), concat(" ", ["vendor.example.com/controller", text]))

@@ -119,7 +119,9 @@ def test_in_another_namespace_it_is_no_author() -> None:
             config_map(DATA), ":0: empty: it has no document: each key of its data would be one", id="no data"
         ),
         pytest.param(
-            config_map(POLICY, {"a": 5}), "a:0: no_text: its value is not a string: put it between quotes", id="a number"
+            config_map(POLICY, {"a": 5}),
+            "a:0: no_text: its value is not a string: put it between quotes",
+            id="a number",
         ),
     ],
 )
