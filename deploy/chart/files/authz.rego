@@ -1,18 +1,18 @@
 # METADATA
 # scope: package
-# title: Who may ask this OPA for what
+# title: Authorization of requests to OPA
 # description: |
-#   OPA asks this before it answers anything, when it runs with `--authentication=token --authorization=basic`. It is
-#   given to OPA as a file, so that it is in force from the first moment; the tokens come from the bridge as a bundle of
-#   their own, as SHA-256 sums. Until then, and when it is in doubt, the answer is no.
+#   OPA evaluates this policy before every response if it runs with `--authentication=token --authorization=basic`. OPA
+#   loads it as a file, so it applies from the start; the tokens come from the bridge as a separate bundle, as SHA-256
+#   sums. Until OPA has them, it denies requests.
 #
-#   A token is all that counts: OPA does not tell this policy by which of its addresses a request has come.
+#   Only tokens count: OPA does not provide the address at which a request arrived.
 # related_resources:
 #   - https://www.openpolicyagent.org/docs/security#authentication-and-authorization
 package system.authz
 
 # METADATA
-# description: The decision, with a reason where it is no (OPA answers 401 with it).
+# description: The decision, with a reason for a denial (OPA returns it with 401).
 # entrypoint: true
 default allow := {"allowed": false}
 
@@ -28,7 +28,7 @@ _reason := "send a token: Authorization: Bearer TOKEN" if {
 	_role == "reader"
 } else := "unknown token"
 
-# Whether OPA is there is for kubelets, which have no token.
+# Kubelets, which have no token, check OPA's health.
 _allowed if {
 	input.method == "GET"
 	input.path == ["health"]
@@ -40,13 +40,13 @@ _allowed if {
 	_role == "reader"
 	input.method in {"GET", "POST"}
 	array.slice(input.path, 0, 4) == ["v1", "data", "bridge", "v1"]
-	regex.match(`^[a-z][a-z_]*$`, input.path[4]) # one query: not the whole package, nor what is private to it
+	regex.match(`^[a-z][a-z_]*$`, input.path[4]) # one query: not the whole package, nor its private rules
 	every name, _ in object.get(input, "params", {}) {
 		name in _params
 	}
 }
 
-# Not `explain`: a trace shows what a query has read.
+# Not `explain`: a trace shows the data that a query has read.
 _params := {"input", "instrument", "metrics", "pretty", "provenance", "strict-builtin-errors"}
 
 _role := data.system.policy_bridge.tokens[crypto.sha256(input.identity)]

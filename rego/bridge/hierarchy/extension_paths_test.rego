@@ -67,8 +67,8 @@ test_a_cycle_is_told_with_the_links_that_do_not_count if {
 		[_zone("a"), _zone("b"), "Cycle"],
 	]
 	links[0].message == concat("", [
-		"Zone infra/b stands below Zone infra/a already: ",
-		"an extension's links make a cycle, and paths are cut there",
+		"Zone infra/b is already below Zone infra/a: ",
+		"an extension's links form a cycle, and paths are cut there",
 	])
 }
 

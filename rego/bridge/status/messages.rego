@@ -21,7 +21,7 @@ _message(policy_key, _, _, []) := sprintf("Policy has no effective target: there
 }
 
 # A Direct policy acts at its targets, but at none that is not accepted or that other controllers serve.
-_message(policy_key, _, _, []) := sprintf("Policy reaches nothing: none of its targets is in effect%s", [_limit(policy_key)]) if {
+_message(policy_key, _, _, []) := sprintf("Policy has no effective target: none of its targets is in effect%s", [_limit(policy_key)]) if {
 	kinds.is_direct(keys.type_of(policy_key))
 }
 

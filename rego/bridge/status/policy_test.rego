@@ -109,13 +109,7 @@ test_a_ref_that_reaches_nothing_has_an_entry_of_its_own if {
 		"type": "Programmed",
 		"status": "False",
 		"reason": "NoScope",
-<<<<<<< ours
-		"message": "Policy reaches nothing: none of its targets is in effect",
-||||||| base
-		"message": "Policy reaches nothing: there is no target at or below its targets",
-=======
-		"message": "Policy has no effective target: there is no target at or below its targets",
->>>>>>> theirs
+		"message": "Policy has no effective target: none of its targets is in effect",
 	}])]
 }
 
