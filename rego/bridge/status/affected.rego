@@ -38,7 +38,7 @@ _affected_reports(object_key, affecting) := [_report(object_key, place, kinds.ge
 _not_reported_reports(object_key, unreported) := [_report(object_key, place, kind, {
 	"type": not_reported_type(kind),
 	"reason": "AncestorsFull",
-	"message": fit(sprintf("Omitted from the full status of %s %s", [kind.kind, name_list(policies)])),
+	"message": fit(sprintf("Omitted from a full status by %s %s", [kind.kind, name_list(policies)])),
 }) |
 	some name in sort(object.keys(unreported))
 	kind := kinds.get(name)

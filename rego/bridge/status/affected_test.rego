@@ -163,7 +163,7 @@ test_an_ancestor_tells_that_there_is_no_room_for_it_and_is_not_annotated if {
 		"type": "example.com/TimeoutPolicyNotReported",
 		"status": "True",
 		"reason": "AncestorsFull",
-		"message": "Omitted from the full status of TimeoutPolicy shop/slow",
+		"message": "Omitted from a full status by TimeoutPolicy shop/slow",
 	}]
 	on_bucket.annotations == {}
 }
