@@ -16,7 +16,7 @@ from bridge.opa.config import opa_config
 from bridge.opa.managed import ManagedOpa
 from tests.bundle_trust import shared_trust
 from tests.controlplane.plane import ControlPlane
-from tests.integration.objects import make_namespace, put_config_map
+from tests.integration.objects import apply_crd, make_namespace, put_config_map
 
 RBAC = "rbac.authorization.k8s.io"
 
@@ -44,6 +44,14 @@ async def running(
             if process.returncode is None:
                 process.terminate()
             await process.wait()
+
+
+def version(name: str, **spec: Any) -> dict[str, Any]:
+    """A served version of a CRD whose policies have a target ref and these fields."""
+    ref = {"type": "object", "properties": {field: {"type": "string"} for field in ("group", "kind", "name")}}
+    fields = {"spec": {"type": "object", "properties": {"targetRef": ref, **spec}}}
+    schema = {"openAPIV3Schema": {"type": "object", "properties": fields}}
+    return {"name": name, "served": True, "storage": name == "v1", "schema": schema}
 
 
 async def held(opa: Opa, path: str) -> Any:
@@ -96,3 +104,40 @@ async def test_it_says_which_types_objects_and_fields_are_in_opa(
             assert first in await held(opa, "core/Namespace/-")
     kept = await asyncio.to_thread(api.get, f"/api/v1/namespaces/{first}/configmaps/one")
     assert kept["data"] == {"text": first}
+
+
+@pytest.mark.long
+async def test_policy_kind_follows_the_schema_of_the_version_that_it_names(
+    control_plane: ControlPlane,
+    bridge_path: Path,
+    opa_path: Path,
+    environment: dict[str, str],
+    tmp_path: Path,
+    unused_tcp_port: int,
+) -> None:
+    api = control_plane.api
+    group = f"{await make_namespace(api)}.example.com"
+    wrapper = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    body = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"ratepolicies.{group}", "labels": {"gateway.networking.k8s.io/policy": "Inherited"}},
+        "spec": {
+            "group": group,
+            "scope": "Namespaced",
+            "names": {"plural": "ratepolicies", "kind": "RatePolicy"},
+            "versions": [version("v1", overrides=wrapper), version("v1beta1", defaults=wrapper)],
+        },
+    }
+    await apply_crd(api, body)
+    start = (bridge_path, f"127.0.0.1:{unused_tcp_port}")
+    config = opa_config(f"http://{start[1]}", shared_trust())
+    async with ManagedOpa(opa_path, config) as managed, Opa(managed.url) as opa:
+        for setting, read, path in (
+            (f"- {group}/RatePolicy\n", "v1", "/spec/overrides"),
+            (f"- {{type: {group}/RatePolicy, version: v1beta1}}\n", "v1beta1", "/spec/defaults"),
+        ):
+            async with running(start, control_plane, opa, tmp_path, environment, setting):
+                kind = (await opa.get("kinds"))[f"{group}/RatePolicy"]
+                assert kind["versions"] == {name: "Read" if name == read else "Unlike" for name in ("v1", "v1beta1")}
+                assert kind["specPaths"][0]["path"] == path
