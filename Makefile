@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 PY := $(BIN)/python
 STAMP := $(VENV)/.set-up
 PIP := $(PY) -m pip --disable-pip-version-check --quiet --no-input
-TOOLS := $(PY) -m bridge.tools
+TOOLS := $(PY) -m hack.tools
 OPA = "$$($(TOOLS) which opa)"
 
 REGO_COVERAGE := 90
@@ -31,7 +31,7 @@ setup: $(STAMP) ## Virtual environment (.venv) and OPA
 
 setup-test: $(STAMP)
 	@$(TOOLS) install opa etcd kube-apiserver kubectl helm promtool gateway-api-crds
-	@$(PY) -m tests.web.chromium
+	@$(PY) -m hack.web.chromium
 
 # The project itself is installed last and editable, without asking an index for anything: the lock has its builder too.
 $(STAMP): requirements.lock pyproject.toml .ci/python
@@ -56,12 +56,12 @@ test-long: setup-test ## The tests that take minutes
 check-release: audit test test-long soak fuzz ## Everything that a release has to pass: an hour and more
 
 bench: setup-test ## Measure; one JSON line a figure
-	@$(PY) -m tests.bench
+	@$(PY) -m hack.bench
 
 soak: setup-test ## Random changes and kills, then a hostile tenant, for SOAK_MINUTES each (SOAK_ONLY: faults or tenants)
-	@exec $(PY) -m tests.soak --minutes $(SOAK_MINUTES) $(if $(SOAK_ONLY),--only $(SOAK_ONLY))
+	@exec $(PY) -m hack.soak --minutes $(SOAK_MINUTES) $(if $(SOAK_ONLY),--only $(SOAK_ONLY))
 
-lint: $(STAMP) ## ruff, mypy, import-linter
+lint: $(STAMP) ## ruff, mypy, import-linter, deptry
 	@echo "lint: ruff"
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --quiet --check . || { echo "lint: not formatted; 'make fmt' mends it" >&2; exit 1; }
@@ -69,6 +69,8 @@ lint: $(STAMP) ## ruff, mypy, import-linter
 	@$(BIN)/mypy --no-error-summary
 	@echo "lint: imports"
 	@report=$$($(BIN)/lint-imports --no-cache 2>&1) || { echo "$$report" >&2; exit 1; }
+	@echo "lint: dependencies"
+	@report=$$($(BIN)/deptry bridge 2>&1) || { echo "$$report" >&2; exit 1; }
 
 rego-lint:
 	@echo "rego: check"
@@ -76,11 +78,11 @@ rego-lint:
 	@echo "rego: fmt"
 	@$(OPA) fmt --list --fail rego examples/extensions >&2 || { echo "rego: these files are not formatted; 'make fmt' mends it" >&2; exit 1; }
 	@echo "rego: layers"
-	@$(PY) -m tests.rego_layers rego/bridge
+	@$(PY) -m hack.rego_layers rego/bridge
 
 rego-test: rego-lint ## Rego alone: opa check, fmt and test, with coverage
 	@echo "rego: test"
-	@$(OPA) test --timeout 60s --ignore '*.yaml' --coverage --format json rego | $(PY) -m tests.rego_report --threshold $(REGO_COVERAGE)
+	@$(OPA) test --timeout 60s --ignore '*.yaml' --coverage --format json rego | $(PY) -m hack.rego_report --threshold $(REGO_COVERAGE)
 	@$(OPA) test --timeout 60s --ignore '*.yaml' --run '^data\.examples\.' rego examples/extensions >/dev/null || \
 		{ $(OPA) test --ignore '*.yaml' --run '^data\.examples\.' rego examples/extensions; exit 1; }
 
@@ -90,7 +92,7 @@ fmt: $(STAMP) ## Format Python and Rego
 	@$(OPA) fmt --write rego examples/extensions
 
 reference: setup ## Write the reference pages that come from the code (docs/reference/generated)
-	@$(PY) -m tests.pages
+	@$(PY) -m hack.pages
 
 docs: $(STAMP) ## The documentation as a site in .make/site; a link that leads nowhere is an error
 	@echo "docs: mkdocs"
@@ -101,17 +103,17 @@ wheel: $(STAMP) ## A wheel and a source distribution in dist/
 
 .PHONY: manifests
 manifests: setup-test ## Make deploy/manifests, and what the chart has of the bridge, anew
-	@$(PY) -m tests.deploy.generate
+	@$(PY) -m hack.manifests.generate
 
 sbom: $(STAMP) ## What a wheel and the image are made of (CycloneDX), in .make/sbom
-	@$(PY) -m tests.supply sbom
+	@$(PY) -m hack.supply sbom
 
 # RELEASE_REPOSITORY=OWNER/NAME for a fork: where its image, chart and files are published.
 release: setup-test ## Everything that a release publishes, in dist/, with checksums, bills of materials and provenance
-	@$(PY) -m tests.supply release $(if $(RELEASE_REPOSITORY),--repository $(RELEASE_REPOSITORY))
+	@$(PY) -m hack.supply release $(if $(RELEASE_REPOSITORY),--repository $(RELEASE_REPOSITORY))
 
 audit: $(STAMP) ## Known vulnerabilities of the locked packages; skipped where the data cannot be had
-	@$(PY) -m tests.supply audit
+	@$(PY) -m hack.supply audit
 
 # Of all platforms and all supported versions of Python, with the hashes of all files of each release.
 lock: ## Write requirements.lock again, with the newest versions (LOCK_ARGS= keeps those that it has)
@@ -125,10 +127,10 @@ lock: ## Write requirements.lock again, with the newest versions (LOCK_ARGS= kee
 	@mv .make/lock/complete requirements.lock && rm -rf .make/lock
 
 picture: $(STAMP) ## Take the picture of the web page in the documentation anew
-	@$(PY) -m tests.web.picture
+	@$(PY) -m hack.web.picture
 
 vendor: $(STAMP) ## Fetch the modules of the web page from npm anew, at the versions pinned
-	@$(PY) -m tests.web.vendoring
+	@$(PY) -m hack.web.vendoring
 
 clean: ## Remove what was made here; the cache of tools stays (`bridge doctor` says where it is)
 	@rm -rf $(VENV) .make build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
@@ -136,5 +138,5 @@ clean: ## Remove what was made here; the cache of tools stays (`bridge doctor` s
 
 .PHONY: fuzz
 fuzz: setup ## 10,000 hostile requests to a real bridge (FUZZ_ARGS="--seed 7 --requests 500"), then every decoder, FUZZ_SECONDS together
-	@$(PY) -m tests.fuzz $(FUZZ_ARGS)
-	@$(PY) -m tests.fuzz.guided --seconds $(or $(FUZZ_SECONDS),1200)
+	@$(PY) -m hack.fuzz $(FUZZ_ARGS)
+	@$(PY) -m hack.fuzz.guided --seconds $(or $(FUZZ_SECONDS),1200)

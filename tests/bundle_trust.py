@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 
-from bridge.modules.endpoint import BundleEndpoint, Handler
 from bridge.opa.bundle import Bundle
 from bridge.opa.config import BUNDLE_NAME, BUNDLE_PATH, BundleTrust
 from bridge.opa.credentials import BundleCredentials, default_folder, kept_credentials
+from bridge.policy_loader.endpoint import BundleEndpoint, Handler
 
 
 def shared_credentials() -> BundleCredentials:

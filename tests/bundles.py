@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from bridge.modules.dispatch import FILE, dispatcher
-from bridge.modules.shipped import shipped
 from bridge.opa.bundle import Bundle, build_bundle
+from bridge.policy_loader.assembly import DISPATCH_FILE, dispatcher
+from bridge.policy_loader.shipped import shipped
 from bridge.resources import rego_root
 
 _PACKAGE = re.compile(r"^package ([\w.]+)$", re.MULTILINE)
@@ -18,7 +18,7 @@ def bundle_with(texts: Iterable[str], bounds: Mapping[str, int] = MappingProxyTy
     """The shipped modules and these, and what a Constraint reaches them by; with other bounds on policies, if given."""
     found = shipped(rego_root(), bounds)
     policies = [(_package_of(text), text) for text in texts]
-    modules = {**found.modules, FILE: dispatcher(policies)}
+    modules = {**found.modules, DISPATCH_FILE: dispatcher(policies)}
     modules |= {f"admins/{number}.rego": text for number, (_, text) in enumerate(policies)}
     return build_bundle(modules, found.data, found.roots | {"/".join(package) for package, _ in policies})
 

@@ -1,31 +1,125 @@
 """Requests judged: two decisions of OPA, one answer.
 
 The placement decision is the admins' own, over the object; the shipped rules' is `data.bridge.v1.admission`, over the
-whole request.
+whole request. A query is repeated while that can help and there is time.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import structlog
 
-from bridge.admission.asking import Undecided, insist
-from bridge.admission.counted import Counted
 from bridge.admission.endpoint import Terms
 from bridge.admission.joint import Joint
-from bridge.admission.review import Asked, annotation_patch, answer, read_review, shown
-from bridge.admission.verdict import Verdict, verdict
+from bridge.admission.review import (
+    AdmissionVerdict,
+    ReviewError,
+    ReviewRequest,
+    annotation_patch,
+    answer,
+    read_review,
+    shown,
+    verdict,
+)
 from bridge.model.annotations import Decision, DecisionError, differing, read_decision
+from bridge.model.histogram import Histogram
 from bridge.model.recording import Record, record_nothing
 from bridge.opa.client import Answer
+from bridge.opa.errors import OpaError, OpaRejected, OpaUnavailable
+from bridge.pacing import Backoff
 
 log = structlog.get_logger(__name__)
+
+OUTCOMES = ("allowed", "denied", "failed-open", "failed-closed", "malformed")
+
+
+class AdmissionCounts:
+    """Requests by outcome (OUTCOMES), and the seconds that answers took."""
+
+    def __init__(self) -> None:
+        self.outcomes: Counter[str] = Counter()
+        self.seconds = Histogram()
+
+    @contextmanager
+    def malformed(self) -> Iterator[None]:
+        """Count what the block cannot read."""
+        try:
+            yield
+        except ReviewError:
+            self.outcomes["malformed"] += 1
+            raise
+
+    def answered(self, outcome: str, seconds: float) -> None:
+        """Count an answer."""
+        self.outcomes[outcome] += 1
+        self.seconds.observe(seconds)
+
+
+FIRST_WAIT = 0.05  # seconds before the second attempt; the waits double
+LONGEST_WAIT = 1.0
+_SHORTEST_ATTEMPT = 1.0  # seconds; what is left is not shared when it is less
+_PASSING = {429, 502, 503, 504}  # back-pressure, and what stands before an OPA that is away
+
+T = TypeVar("T")
+
+
+class Undecided(Exception):
+    """No answer that counts. `passing` says whether asking again can help; the text is for whoever made the request."""
+
+    def __init__(self, text: str, *, passing: bool = False) -> None:
+        super().__init__(text)
+        self.passing = passing
+
+
+async def insist(ask: Callable[[], Awaitable[T]], budget: float) -> T:
+    """The answer of `ask`, which is called again after what passes (no answer, back-pressure) within `budget` seconds.
+
+    An attempt may take half of what is left, so that a second one follows. A Retry-After is heeded. Raises Undecided.
+    """
+    clock = asyncio.get_running_loop().time
+    until = clock() + budget
+    backoff = Backoff(FIRST_WAIT, LONGEST_WAIT, spread=(0.8, 1.2))
+    attempts = 0
+    while True:
+        left = until - clock()
+        attempts += 1
+        try:
+            async with asyncio.timeout(left / 2 if left > 2 * _SHORTEST_ATTEMPT else left):
+                return await ask()
+        except TimeoutError:
+            why = Undecided(f"OPA gave no answer in time (asked {attempts} times)", passing=True)
+            after = 0.0
+        except (OpaError, Undecided) as error:
+            why, after = _explained(error)
+        if not why.passing:
+            raise why
+        pause = max(after, backoff.next())
+        if clock() + pause >= until:
+            raise why
+        await asyncio.sleep(pause)
+
+
+def _explained(error: OpaError | Undecided) -> tuple[Undecided, float]:
+    match error:
+        case Undecided():
+            return error, 0.0
+        case OpaRejected(status=401 | 403):
+            return Undecided(f"OPA does not accept the bridge's token: {error}"), 0.0
+        case OpaRejected():
+            return Undecided(str(error), passing=error.status in _PASSING), error.retry_after
+        case OpaUnavailable():
+            return Undecided(str(error), passing=True), 0.0
+        case _:
+            return Undecided(str(error)), 0.0
+
 
 Ask = Callable[[msgspec.Raw], Awaitable[Answer]]
 OURS = "policybridge.io"  # the group of what policies are written in: no policy may lock it
@@ -86,7 +180,7 @@ class Admission:
     record: Record = record_nothing
     silence: Callable[[str], str] = lambda _: ""
     joint: Joint | None = None
-    counted: Counted = field(default_factory=Counted)
+    counted: AdmissionCounts = field(default_factory=AdmissionCounts)
 
     async def review(self, body: bytes, terms: Terms) -> bytes:
         """Answer an AdmissionReview. Raises ReviewError for what is none.
@@ -127,7 +221,7 @@ class Admission:
         write("admission", **about, **{key.replace("-", "_"): value for key, value in audit.items()}, ms=ms)
         return answer(asked.uid, patch=patch, denied=judged.denied, warnings=judged.warnings, audit=audit)
 
-    async def _hear(self, asked: Asked, budget: float) -> dict[str, _Heard]:
+    async def _hear(self, asked: ReviewRequest, budget: float) -> dict[str, _Heard]:
         rules = self.rules
         placement = self.placement
         if asked.flaw:
@@ -153,12 +247,12 @@ class Admission:
             return {placement.name: placed}
         return {placement.name: placed, rules.name: await _hear_one(rules, asked.request, max(left, 0.0))}
 
-    def _open_because(self, asked: Asked) -> str:
+    def _open_because(self, asked: ReviewRequest) -> str:
         if asked.group == OURS:
             return "as what policies are mended by"
         return "" if self.policies_exist() else "as no policy exists"
 
-    def _tell(self, asked: Asked, judged: Verdict, failures: tuple[str, ...]) -> None:
+    def _tell(self, asked: ReviewRequest, judged: AdmissionVerdict, failures: tuple[str, ...]) -> None:
         done = "was denied" if judged.denied else f"was admitted without a decision, {self._open_because(asked)}"
         text = f"{asked.operation} {done}: {'; '.join(failures)}"
         self.record(asked.reference, "Warning", "AdmissionUndecided", text)
@@ -200,7 +294,7 @@ def _read(question: Question, result: Any) -> Decision:
     return question.read(result)
 
 
-def _audit(judged: Verdict, heard: Mapping[str, _Heard], failures: tuple[str, ...]) -> dict[str, str]:
+def _audit(judged: AdmissionVerdict, heard: Mapping[str, _Heard], failures: tuple[str, ...]) -> dict[str, str]:
     """Annotations of the API server's audit event, which puts the webhook's name in front of each key."""
     audit = {"outcome": judged.outcome}
     for name, one in heard.items():

@@ -1,14 +1,23 @@
-"""AdmissionReview (admission.k8s.io/v1): read, and answered. Pure."""
+"""AdmissionReview (admission.k8s.io/v1): read, and answered by what OPA returned. Pure.
+
+The rules:
+- What a decision has errors for, or the shipped rules deny, is denied, whatever else went wrong.
+- Where a decision could not be made, the request is denied if any policy exists (closed), else admitted (open); either
+  way the answer says so. What policies are mended by (our own resources) is admitted even then.
+- Warnings are shown with an admission and with a denial.
+"""
 
 from __future__ import annotations
 
 import base64
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
+from bridge.model.annotations import Decision
 from bridge.model.nesting import MAX_DEPTH, MAX_MESSAGE_DEPTH, NestingError, cut, decode, exceeds, is_too_deep
 
 API_VERSION = "admission.k8s.io/v1"
@@ -71,7 +80,7 @@ _object = msgspec.json.Decoder(dict[str, msgspec.Raw] | None)
 _NULL = b"null"
 
 
-class Asked:
+class ReviewRequest:
     """One request: `request` is the AdmissionRequest as JSON text, `subject` the object that it is about.
 
     The subject is the object as it would be; where there is none (DELETE) the one that there was. `annotations` are the
@@ -135,7 +144,7 @@ class Asked:
         }
 
 
-def read_review(body: bytes) -> Asked:
+def read_review(body: bytes) -> ReviewRequest:
     """Read an AdmissionReview. Raises ReviewError with status 400 for what is none, or one of another version.
 
     An old object that is too deep is cut, so that it can be fixed or deleted; anything else that is too deep is a flaw.
@@ -167,9 +176,9 @@ def read_review(body: bytes) -> Asked:
         raise ReviewError(400, f"this is no {KIND}, or only a part of one: {error}") from error
     subject = about.old_object if bytes(about.object) == _NULL else about.object
     if bytes(subject) == _NULL:
-        return Asked(review.request, about, subject, _Subject(), flaw)
+        return ReviewRequest(review.request, about, subject, _Subject(), flaw)
     try:
-        return Asked(review.request, about, subject, decode(subject, _subjects), flaw)
+        return ReviewRequest(review.request, about, subject, decode(subject, _subjects), flaw)
     except msgspec.DecodeError as error:
         raise ReviewError(400, f"the object of the request is no Kubernetes object: {error}") from error
 
@@ -192,7 +201,7 @@ def _flaw_of(request: msgspec.Raw) -> str:
     return ""
 
 
-def annotation_patch(asked: Asked, wanted: Mapping[str, str]) -> list[dict[str, Any]]:
+def annotation_patch(asked: ReviewRequest, wanted: Mapping[str, str]) -> list[dict[str, Any]]:
     """The JSON Patch (RFC 6902) that gives the object these annotations besides those that it has."""
     if not wanted:
         return []
@@ -236,3 +245,64 @@ def shown(text: str) -> str:
 
 def _escaped(name: str) -> str:
     return name.replace("~", "~0").replace("/", "~1")
+
+
+LONGEST_WARNING = 256  # characters; the API server may cut longer ones
+ALL_WARNINGS = 4096  # characters of all warnings together, of which the API server drops what is more
+LONGEST_MESSAGE = 4096
+_FORBIDDEN = (403, "Forbidden")
+_UNAVAILABLE = (503, "ServiceUnavailable")
+
+
+@dataclass(frozen=True, slots=True)
+class AdmissionVerdict:
+    """`outcome` is one of allowed, denied, failed-open, failed-closed; `denied` is a status's code, reason, message."""
+
+    outcome: str
+    denied: tuple[int, str, str] | None = None
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+
+def verdict(decisions: Iterable[Decision], failures: tuple[str, ...], open_because: str) -> AdmissionVerdict:
+    """Judge a request by the decisions that were made on it and by why others could not be made (`failures`).
+
+    `open_because` says why a request is admitted in spite of failures; empty: it is denied for them.
+    """
+    made = list(decisions)
+    warnings = [warning for decision in made for warning in decision.warnings]
+    errors = [error for decision in made for error in decision.errors]
+    if errors:
+        return AdmissionVerdict("denied", (*_FORBIDDEN, _message("; ".join(errors))), warnings=fitted(warnings))
+    why = "; ".join(failures)
+    if failures and not open_because:
+        text = f"no decision could be made, and requests are denied while policies exist: {why}"
+        return AdmissionVerdict("failed-closed", (*_UNAVAILABLE, _message(text)), warnings=fitted(warnings))
+    if failures:
+        warnings.insert(0, f"policy-bridge: admitted without a decision, {open_because}: {why}")
+    annotations = {name: value for decision in made for name, value in decision.annotations.items()}
+    return AdmissionVerdict("failed-open" if failures else "allowed", None, annotations, fitted(warnings))
+
+
+def fitted(warnings: Iterable[str]) -> tuple[str, ...]:
+    """Warnings as the API server passes them on: one line each, no longer than it allows, and no more of them."""
+    lines = [_one_line(warning, LONGEST_WARNING) for warning in warnings]
+    kept: list[str] = []
+    room = ALL_WARNINGS - LONGEST_WARNING  # for the count of those that are left out
+    for number, line in enumerate(lines):
+        if len(line) > room:
+            kept.append(f"and {len(lines) - number} more warnings")
+            break
+        kept.append(line)
+        room -= len(line)
+    return tuple(kept)
+
+
+def _message(text: str) -> str:
+    return text if len(text) <= LONGEST_MESSAGE else f"{text[: LONGEST_MESSAGE - 1]}…"
+
+
+def _one_line(text: str, longest: int) -> str:
+    # The API server drops a warning with control characters in it.
+    line = " ".join("".join(character if character.isprintable() else " " for character in text).split())
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"

@@ -16,8 +16,7 @@ from typing import Any
 
 import structlog
 
-from bridge.admission.certificates import Pair
-from bridge.admission.issuing import new_authority, new_server, serves
+from bridge.admission.certificates import Pair, new_authority, new_server, serves
 from bridge.kube.client import KubeClient
 from bridge.kube.errors import Conflict, Forbidden, KubeError, NotFound
 

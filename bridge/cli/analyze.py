@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bridge.answers.errors import CommandError
 from bridge.cli.completing import OBJECTS
 from bridge.cli.help_text import ExampleCommand, debug_option
 from bridge.cli.options import EVERY_SOURCE, Input, input_options, output_option, source_namespace_option
 from bridge.cli.plain import tell
+from bridge.queries.names import CommandError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bridge.answers.analysis import Analysis
-    from bridge.answers.applying import Applied
+    from bridge.app.engine import Engine
     from bridge.model.keys import Key
-    from bridge.runtime.engine import Engine
+    from bridge.queries.analysis import Analysis
+    from bridge.queries.applying import Applied
 
     Position = Callable[[Key], tuple[str, int] | None]
 
@@ -85,9 +85,9 @@ def analyze(
     take_standard_input(files)
 
     async def ask(engine: Engine) -> tuple[Analysis, Applied, Position]:
-        from bridge.answers.analysis import analyze as analyzed
-        from bridge.answers.applying import held_crds, held_keys, read_applied
-        from bridge.answers.asking import target_keys
+        from bridge.queries.analysis import analyze as analyzed
+        from bridge.queries.applying import held_crds, held_keys, read_applied
+        from bridge.queries.asking import target_keys
 
         applied = read_applied(files, await held_crds(engine.opa))
         if files and not applied.objects and not applied.problems and not prune:

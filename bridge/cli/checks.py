@@ -11,23 +11,22 @@ from pathlib import Path
 from typing import Literal
 
 from bridge import __version__
-from bridge.answers.targets import first_of
 from bridge.cli.options import Input, kubectl_has_a_cluster
+from bridge.queries.names import first_of
 
-_ENOUGH = 1 << 30  # bytes free; a build of kube-apiserver by Go needs several times as much, others far less
+_ENOUGH = 1 << 30  # bytes free: a build of `opa` by Go needs about as much
 _PATIENCE = 5.0  # seconds for a response of OPA or an API server
 _NAMED = 5  # policy kinds that a check lists
 _OLDEST_PYTHON = (3, 11)
 
-State = Literal["ok", "missing", "optional", "unchecked"]
+State = Literal["ok", "missing", "unchecked"]
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
     """One check and its result.
 
-    `state`: ok; missing: a required item is missing; optional: only the tests need the missing item; unchecked: no
-    address was given. `found` describes the item, `needed_for` its users, `mend` the command that helps.
+    `state`: ok; missing: a required item is missing; unchecked: no address was given. `found` describes the item, `needed_for` its users, `mend` the command that helps.
     """
 
     name: str
@@ -45,7 +44,7 @@ def check_everything(source: Input, kubeconfig: Path | None, kube_context: str |
     return [
         _python(),
         Check("bridge", "ok", __version__),
-        *_tools(),
+        _opa_executable(),
         _disk(),
         asyncio.run(_opa(source)),
         asyncio.run(_api_server(kubeconfig, kube_context)),
@@ -59,23 +58,18 @@ def _python() -> Check:
     return Check("python", "missing", found, "the bridge", "install Python 3.11 or newer")
 
 
-def _tools() -> list[Check]:
-    from bridge.tools import inspect
+def _opa_executable() -> Check:
+    from bridge.opa.executable import OPA, inspect_tool
 
-    checks = []
-    for tool in inspect():
-        if tool.version:
-            found = f"{tool.version} ({tool.path}; {tool.source})"
-            checks.append(Check(tool.name, "ok", found, tool.needed_for))
-        else:
-            found = "; ".join(tool.passed_over) or f"not found (wanted {tool.wanted})"
-            state: State = "optional" if tool.optional else "missing"
-            checks.append(Check(tool.name, state, found, tool.needed_for, tool.mend or ""))
-    return checks
+    tool = inspect_tool(OPA, f"{sys.executable} -m bridge.opa.executable install")
+    if tool.version:
+        return Check(tool.name, "ok", f"{tool.version} ({tool.path}; {tool.source})", tool.needed_for)
+    found = "; ".join(tool.passed_over) or f"not found (wanted {tool.wanted})"
+    return Check(tool.name, "missing", found, tool.needed_for, tool.mend or "")
 
 
 def _disk() -> Check:
-    from bridge.tools.cache import cache_root
+    from bridge.opa.executable.cache import cache_root
 
     folder = cache_root()
     there = next(parent for parent in (folder, *folder.parents) if parent.exists())
@@ -118,10 +112,10 @@ async def _api_server(kubeconfig: Path | None, kube_context: str | None) -> Chec
     why = "`bridge run` on a cluster"
     if kubeconfig is None and kube_context is None and not kubectl_has_a_cluster():
         return Check("api server", "unchecked", "no kubeconfig", why)
+    from bridge.app.rbac import always_read
     from bridge.kube.client import KubeClient
     from bridge.kube.errors import KubeError, NotFound, Unauthorized
     from bridge.kube.rights import lacking
-    from bridge.runtime.access import always_read
 
     try:
         async with (

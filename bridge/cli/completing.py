@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from bridge.answers.stock import Stock
     from bridge.model.keys import Key
+    from bridge.queries.stock import Stock
 
 Complete = Callable[[click.Context, click.Parameter, str], list[str]]
 
@@ -57,9 +57,9 @@ def _completing(offer: Callable[[Stock, str | None, str], Awaitable[Iterable[str
 async def _offered(
     params: dict[str, Any], incomplete: str, offer: Callable[[Stock, str | None, str], Awaitable[Iterable[str]]]
 ) -> list[str]:
-    from bridge.answers.stock import stock_of_cluster, stock_of_manifests, stock_of_opa
     from bridge.cli.options import read_input
-    from bridge.runtime.logs import configure_logs
+    from bridge.queries.stock import stock_of_cluster, stock_of_manifests, stock_of_opa
+    from bridge.telemetry.logs import configure_logs
 
     configure_logs("error", "console")
     manifests = tuple(path for path in params.get("manifests") or () if path != "-")

@@ -13,7 +13,7 @@ from bridge.cli.plain import tell
 
 if TYPE_CHECKING:
     from bridge.cli.printers.table import Table
-    from bridge.runtime.settings_loading import Loaded
+    from bridge.settings.loading import Loaded
 
 _CHECK = (("Check a file before a bridge uses it", "bridge config check bridge.yaml"),)
 _SHOW = (
@@ -43,8 +43,8 @@ def check(ctx: click.Context, files: tuple[Path, ...], named: tuple[Path, ...]) 
     The environment does not count, but unknown variables of the bridge cause a warning. Files that a setting names are
     not read.
     """
-    from bridge.runtime.settings_files import SettingsError
-    from bridge.runtime.settings_loading import load_settings
+    from bridge.settings.files import SettingsError
+    from bridge.settings.loading import load_settings
 
     if not files and not named:
         raise click.UsageError("give a settings file: `bridge config check FILE`")
@@ -80,7 +80,7 @@ def show(file: Path | None, output: str | None, *, origin: bool) -> None:
     """
     from bridge.cli.printers.documents import print_document
     from bridge.cli.printers.table import print_tables
-    from bridge.runtime.settings_loading import load
+    from bridge.settings.loading import load
 
     if origin and output:
         raise click.UsageError("--origin prints a table: use it without -o")
@@ -99,7 +99,7 @@ def schema() -> None:
     import msgspec
 
     from bridge.cli.printers.documents import to_json
-    from bridge.runtime.settings import Settings
+    from bridge.settings.model import Settings
 
     found = msgspec.json.schema(Settings)
     sys.stdout.write(to_json({"$schema": "https://json-schema.org/draft/2020-12/schema", **found}))

@@ -6,13 +6,13 @@ import difflib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from bridge.answers.asking import Entry, in_batches
-from bridge.answers.errors import NameNotFoundError
 from bridge.cli.plain import tell
 from bridge.model.keys import parse_key
+from bridge.queries.asking import Entry, in_batches
+from bridge.queries.names import NameNotFoundError
 
 if TYPE_CHECKING:
-    from bridge.runtime.engine import Engine
+    from bridge.app.engine import Engine
 
 
 async def violations_of(engine: Engine, names: Sequence[str], namespace: str | None = None) -> tuple[list[Entry], bool]:

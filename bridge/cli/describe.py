@@ -11,8 +11,8 @@ from bridge.cli.help_text import ExampleCommand, debug_option
 from bridge.cli.options import View, namespace_options, view_options
 
 if TYPE_CHECKING:
-    from bridge.answers.description import Description
-    from bridge.runtime.engine import Engine
+    from bridge.app.engine import Engine
+    from bridge.queries.description import Description
 
 _EXAMPLES = (
     ("Describe a route with its policies, problems and events", "bridge describe httproute cart -n shop"),
@@ -40,8 +40,8 @@ def describe(ctx: click.Context, target: tuple[str, ...], namespace: str | None,
     from bridge.cli.reading import Form, show
 
     async def ask(engine: Engine) -> Description:
-        from bridge.answers.asking import one_target
-        from bridge.answers.description import describe as described
+        from bridge.queries.asking import one_target
+        from bridge.queries.description import describe as described
 
         key = await one_target(engine.opa, target, namespace)
         return await described(engine.opa, key, await engine.events(key))

@@ -34,7 +34,7 @@ def doctor(
 ) -> None:
     """Check the required tools, OPA and the cluster, and print the commands that fix problems.
 
-    Exits with 1 if a required item is missing. Items that only the tests need are marked as optional.
+    Exits with 1 if a required item is missing.
     """
     from bridge.cli.checks import check_everything
     from bridge.cli.options import Input, read_input

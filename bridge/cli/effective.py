@@ -19,8 +19,8 @@ from bridge.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from bridge.answers.asking import Entry, Selects
-    from bridge.runtime.engine import Engine
+    from bridge.app.engine import Engine
+    from bridge.queries.asking import Entry, Selects
 
 _EXAMPLES = (
     ("All effective policies of a folder of manifests", "bridge effective --manifests examples/shop"),
@@ -65,7 +65,7 @@ def effective(
     from bridge.cli.reading import Form, show
 
     async def ask(engine: Engine) -> list[Entry]:
-        from bridge.answers.asking import effective_at, effective_everywhere, policy_kind, selected, target_keys
+        from bridge.queries.asking import effective_at, effective_everywhere, policy_kind, selected, target_keys
 
         chosen = await policy_kind(engine.opa, kind) if kind else None
         if targets:

@@ -11,10 +11,10 @@ from bridge.cli.help_text import ExampleCommand, debug_option
 from bridge.cli.options import EVERY_SOURCE, View, kind_option, namespace_options, source_namespace_option, view_options
 
 if TYPE_CHECKING:
-    from bridge.answers.asking import Entry
-    from bridge.answers.description import Description
+    from bridge.app.engine import Engine
     from bridge.cli.printers.table import Table
-    from bridge.runtime.engine import Engine
+    from bridge.queries.asking import Entry
+    from bridge.queries.description import Description
 
 _EXAMPLES = (
     (
@@ -57,8 +57,8 @@ def explain(
     from bridge.cli.reading import Form, show
 
     async def ask(engine: Engine) -> list[Entry | Description]:
-        from bridge.answers.asking import explained_at, policy_kind, target_keys
-        from bridge.answers.description import describe as described
+        from bridge.queries.asking import explained_at, policy_kind, target_keys
+        from bridge.queries.description import describe as described
 
         chosen = await policy_kind(engine.opa, kind) if kind else None
         keys = await target_keys(engine.opa, targets, namespace)

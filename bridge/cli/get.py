@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bridge.answers.errors import CommandError
 from bridge.cli.completing import OBJECTS
 from bridge.cli.getting import LIST_OF, nothing_to_list
 from bridge.cli.help_text import ExampleCommand, debug_option
 from bridge.cli.options import View, kind_option, namespace_options, selector_option, view_options
+from bridge.queries.names import CommandError
 
 if TYPE_CHECKING:
-    from bridge.answers.asking import Selects
-    from bridge.cli.getting import Listing
-    from bridge.runtime.engine import Engine
+    from bridge.app.engine import Engine
+    from bridge.cli.getting import ListedObjects
+    from bridge.queries.asking import Selects
 
 _EXAMPLES = (
     ("All policies and their outcomes", "bridge get policies --manifests examples/shop"),
@@ -61,10 +61,10 @@ def get(
     if not what:
         raise CommandError("missing list: give policies, policykinds, targets, modules or a kind such as routes")
 
-    async def ask(engine: Engine) -> Listing:
+    async def ask(engine: Engine) -> ListedObjects:
         return await listing(engine, what, kind, namespace, selects)
 
-    form: Form[Listing] = Form(
+    form: Form[ListedObjects] = Form(
         lambda found, wide: LISTS[found.form](found.entries, wide),
         nothing_to_list(what),
         document=lambda found: found.entries,

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bridge.answers.asking import Entry, Selects
+    from bridge.app.engine import Engine
     from bridge.opa.client import Opa
-    from bridge.runtime.engine import Engine
+    from bridge.queries.asking import Entry, Selects
 
 LAYERS = {"Preset": "preset", "CustomResourceDefinition": "discovered", "PolicyKind": "PolicyKind"}
 
@@ -45,21 +45,23 @@ async def listing(
 
     Raises CommandError for words of another form, and for a kind or object that does not exist.
     """
-    from bridge.answers.asking import policy_kind, target_keys
-    from bridge.answers.errors import CommandError
-    from bridge.answers.inventory import listed_objects
+    from bridge.queries.asking import policy_kind, target_keys
+    from bridge.queries.inventory import listed_objects
+    from bridge.queries.names import CommandError
 
     form = LIST_OF.get(words[0].lower(), "objects")
     names = frozenset(words[1:])
     chosen = await policy_kind(engine.opa, kind) if kind else None
     if form == "policykinds":
-        return Listing(form, _named(await listed_kinds(engine.opa, chosen), "policyKind", names))
+        return ListedObjects(form, _named(await listed_kinds(engine.opa, chosen), "policyKind", names))
     if form == "modules":
-        return Listing(form, _named(await engine.modules(), "name", names))
+        return ListedObjects(form, _named(await engine.modules(), "name", names))
     if form == "targets":
-        return Listing(form, await listed_targets(engine.opa, chosen, namespace, selects))
+        return ListedObjects(form, await listed_targets(engine.opa, chosen, namespace, selects))
     if form == "policies":
-        return Listing(form, _named(await listed_policies(engine.opa, chosen, namespace, selects), "policy", names))
+        return ListedObjects(
+            form, _named(await listed_policies(engine.opa, chosen, namespace, selects), "policy", names)
+        )
     keys = await target_keys(engine.opa, words, namespace)
     of_policies = set(await engine.opa.query("kinds_in_force", {})) & {key.type_id for key in keys}
     if of_policies:
@@ -67,9 +69,9 @@ async def listing(
             raise CommandError(f"{' '.join(words)} names policies and other objects: list them separately")
         found = await listed_policies(engine.opa, of_policies.pop(), namespace, selects)
         wanted = {str(key) for key in keys}
-        return Listing("policies", [entry for entry in found if entry["policy"] in wanted])
+        return ListedObjects("policies", [entry for entry in found if entry["policy"] in wanted])
     entries = await listed_objects(engine.opa, keys)
-    return Listing("objects", [entry for entry in entries if selects is None or selects(entry["labels"])])
+    return ListedObjects("objects", [entry for entry in entries if selects is None or selects(entry["labels"])])
 
 
 def _named(entries: list[Entry], field: str, names: frozenset[str]) -> list[Entry]:
@@ -90,9 +92,9 @@ async def listed_policies(opa: Opa, kind: str | None, namespace: str | None, sel
 
     `scopes` is `{affected, all}`: the number of its paths on which it has an effect, and of all its paths.
     """
-    from bridge.answers.asking import objects
-    from bridge.answers.statuses import statuses
     from bridge.model.keys import parse_key
+    from bridge.queries.asking import objects
+    from bridge.queries.statuses import statuses
 
     kinds = await opa.query("kinds_in_force", {})
     told = await statuses(opa, with_objects=False, kind=kind, with_affected=False)
@@ -119,7 +121,7 @@ async def listed_kinds(opa: Opa, kind: str | None) -> list[Entry]:
 
     Types of policies that no policy kind describes have `not described` in `accepted`.
     """
-    from bridge.answers.asking import refused_policy_kinds, undescribed
+    from bridge.queries.asking import refused_policy_kinds, undescribed
 
     in_force = await opa.query("kinds_in_force", {})
     listed = [

@@ -11,8 +11,8 @@ from bridge.cli.help_text import ExampleCommand, debug_option
 from bridge.cli.options import Input, depth_option, input_options, kind_option, namespace_options, output_option
 
 if TYPE_CHECKING:
-    from bridge.answers.pictures import Picture
-    from bridge.runtime.engine import Engine
+    from bridge.app.engine import Engine
+    from bridge.queries.pictures import Picture
 
 _EXAMPLES = (
     ("Draw a picture for a browser or a README", "bridge graph --manifests examples/shop -o svg >shop.svg"),
@@ -53,9 +53,9 @@ def graph(
     from bridge.cli.reading import read
 
     async def ask(engine: Engine) -> Picture:
-        from bridge.answers.asking import one_target, policy_kind
-        from bridge.answers.pictures import ALL, Bound, picture_of
-        from bridge.answers.trees import hierarchy_below, outcomes_among
+        from bridge.queries.asking import one_target, policy_kind
+        from bridge.queries.pictures import ALL, Bound, picture_of
+        from bridge.queries.trees import hierarchy_below, outcomes_among
 
         chosen = await policy_kind(engine.opa, kind) if kind else None
         key = await one_target(engine.opa, root, namespace) if root else None

@@ -11,8 +11,8 @@ from bridge.cli.help_text import ExampleCommand, debug_option
 from bridge.cli.options import EVERY_SOURCE, View, namespace_options, source_namespace_option, view_options
 
 if TYPE_CHECKING:
-    from bridge.answers.asking import Entry
-    from bridge.runtime.engine import Engine
+    from bridge.app.engine import Engine
+    from bridge.queries.asking import Entry
 
 _EXAMPLES = (
     ("Show the changes if a policy were deleted", "bridge impact colorpolicy/infra/brand --manifests examples/shop"),
@@ -58,7 +58,7 @@ def impact(
     from bridge.cli.reading import Form, show
 
     async def ask(engine: Engine) -> Entry:
-        from bridge.answers.asking import one_target
+        from bridge.queries.asking import one_target
 
         key = await one_target(engine.opa, policy, namespace)
         more = {"sourceNamespace": source_namespace} if source_namespace else {}

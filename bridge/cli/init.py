@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridge.answers.errors import CommandError, NameNotFoundError
 from bridge.cli.help_text import ExampleCommand, ExampleGroup, debug_option
 from bridge.cli.options import OPA_TOKEN_VARIABLE, OPA_VARIABLE, Input, read_input
+from bridge.queries.names import CommandError, NameNotFoundError
 
 if TYPE_CHECKING:
-    from bridge.runtime.engine import Engine
+    from bridge.app.engine import Engine
 
 _EXAMPLES = (
     ("From a CRD in a file", "bridge init policykind --from-crd crds/ratelimitpolicies.yaml"),
@@ -65,8 +65,8 @@ def policykind(
 
 
 async def _policy_kinds(engine: Engine, name: str) -> list[str]:
-    from bridge.answers.asking import undescribed
-    from bridge.answers.kind_names import resolve_kind
+    from bridge.queries.asking import undescribed
+    from bridge.queries.names import resolve_kind
 
     opa = engine.opa
     crds: dict[str, Any] = await opa.get("objects/apiextensions.k8s.io/CustomResourceDefinition/-") or {}

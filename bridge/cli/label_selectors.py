@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from bridge.answers.asking import Selects
-from bridge.answers.errors import CommandError
+from bridge.queries.asking import Selects
+from bridge.queries.names import CommandError
 
 _KEY = r"[A-Za-z0-9][A-Za-z0-9_./-]*"
 _VALUE = r"[A-Za-z0-9_.-]*"

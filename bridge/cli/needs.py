@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from bridge.cli.reading import take_standard_input
 
 if TYPE_CHECKING:
+    from bridge.app.engine import Engine
+    from bridge.app.rbac import Facts
     from bridge.kube.discovery import Discovery
     from bridge.model.access import Access
     from bridge.model.types import ResourceType
-    from bridge.runtime.access import Facts
-    from bridge.runtime.engine import Engine
-    from bridge.runtime.settings import Settings
+    from bridge.settings.model import Settings
 
 _CRDS = "/objects/apiextensions.k8s.io/CustomResourceDefinition/-"
 
@@ -41,8 +41,8 @@ def read_needs(config: Path | None, asked: Asked, *, check: bool = False) -> tup
 
     Raises SettingsError, and the errors of opening an engine.
     """
-    from bridge.runtime.logs import configure_logs
-    from bridge.runtime.settings_loading import load_settings
+    from bridge.settings.loading import load_settings
+    from bridge.telemetry.logs import configure_logs
 
     settings = load_settings(config)
     configure_logs("error", "console")
@@ -67,10 +67,10 @@ def find_lacking(asked: Asked, needs: list[Access], user: str) -> list[Access]:
     return asyncio.run(ask())
 
 
-async def _read(settings: Settings, asked: Asked, *, in_cluster: bool) -> tuple[list[Access], bool]:
+async def _read(settings: Settings, asked: AskedRights, *, in_cluster: bool) -> tuple[list[Access], bool]:
+    from bridge.app.engine import open_engine
+    from bridge.app.rbac import needed_access
     from bridge.cli.reading import tell_problems
-    from bridge.runtime.access import needed_access
-    from bridge.runtime.engine import open_engine
 
     async with open_engine(
         manifests=asked.manifests,
@@ -85,10 +85,10 @@ async def _read(settings: Settings, asked: Asked, *, in_cluster: bool) -> tuple[
     return needed_access(settings, facts), in_part
 
 
-async def _facts(engine: Engine, settings: Settings, cluster: Asked | None) -> Facts:
-    from bridge.answers.asking import undescribed
-    from bridge.runtime.access import Facts, explained_kinds, replicated_types
-    from bridge.runtime.world import plural_by_rule
+async def _facts(engine: Engine, settings: Settings, cluster: AskedRights | None) -> Facts:
+    from bridge.app.rbac import Facts, explained_kinds, replicated_types
+    from bridge.app.world import plural_by_rule
+    from bridge.queries.asking import undescribed
 
     kinds = explained_kinds(await engine.opa.query("kinds_in_force", {}), served=cluster is not None)
     kinds += [name for name, about in (await undescribed(engine.opa)).items() if "crd" in about]
@@ -118,7 +118,7 @@ def _defined(crd: Mapping[str, Any]) -> ResourceType:
     )
 
 
-async def _discover(asked: Asked) -> Discovery:
+async def _discover(asked: AskedRights) -> Discovery:
     from bridge.kube.client import KubeClient
     from bridge.kube.discovery import Discovery
 

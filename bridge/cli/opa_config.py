@@ -7,9 +7,9 @@ from urllib.parse import urlsplit
 
 import click
 
-from bridge.answers.errors import CommandError
 from bridge.cli.help_text import ExampleCommand, debug_option
 from bridge.cli.options import output_option
+from bridge.queries.names import CommandError
 
 _EXAMPLES = (
     ("Start an OPA next to the bridge", "bridge opa-config >opa.yaml && opa run --server --config-file=opa.yaml"),

@@ -11,8 +11,8 @@ from typing import Any, TypeVar, cast
 
 import click
 
-from bridge.answers.errors import CommandError
 from bridge.cli.completing import KINDS, NAMESPACES
+from bridge.queries.names import CommandError
 
 _Decorated = TypeVar("_Decorated", bound=Callable[..., Any])
 

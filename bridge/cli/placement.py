@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bridge.answers.errors import CommandError
 from bridge.cli.help_text import ExampleCommand, debug_option
 from bridge.cli.options import View, namespace_options, view_options
 from bridge.cli.plain import tell
+from bridge.queries.names import CommandError
 
 if TYPE_CHECKING:
-    from bridge.remediator.placement.finding import Finding
-    from bridge.runtime.engine import Engine
-    from bridge.runtime.settings import Settings
+    from bridge.app.engine import Engine
+    from bridge.remediator.placement.decisions import PlacementFinding
+    from bridge.settings.model import Settings
 
 _EXAMPLES = (
     (
@@ -55,7 +55,7 @@ def placement(
     """
     from bridge.cli.printers.placement import placement_tables
     from bridge.cli.reading import Form, show
-    from bridge.remediator.placement.finding import findings
+    from bridge.remediator.placement.decisions import findings
 
     settings = _settings(config, kinds, decision)
     if not settings.selected_types and not view.source.opa_url:
@@ -63,7 +63,7 @@ def placement(
         tell(f"warning: {known}: a decision that reads other kinds needs --config FILE with types")
     types = [*(one.type for one in settings.selected_types), *(one.type_id for one in settings.placed_types)]
 
-    async def ask(engine: Engine) -> list[Finding]:
+    async def ask(engine: Engine) -> list[PlacementFinding]:
         return await findings(engine.opa, settings.placed_types, namespace)
 
     form = Form(

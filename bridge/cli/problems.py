@@ -11,9 +11,9 @@ from bridge.cli.help_text import ExampleCommand, debug_option
 from bridge.cli.options import View, namespace_options, selector_option, view_options
 
 if TYPE_CHECKING:
-    from bridge.answers.asking import Entry, Selects
+    from bridge.app.engine import Engine
     from bridge.cli.printers.problems import Position
-    from bridge.runtime.engine import Engine
+    from bridge.queries.asking import Entry, Selects
 
 _EXAMPLES = (
     ("All problems in a folder", "bridge problems --manifests examples/shop"),
@@ -45,8 +45,8 @@ def problems(
     from bridge.cli.reading import Form, show
 
     async def ask(engine: Engine) -> tuple[list[Entry], Position]:
-        from bridge.answers.asking import target_keys
-        from bridge.answers.problems import all_problems
+        from bridge.queries.asking import target_keys
+        from bridge.queries.problems import all_problems
 
         keys = await target_keys(engine.opa, targets, namespace) if targets else None
         return await all_problems(engine.opa, keys, namespace, selects), engine.position

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridge.answers.errors import CommandError
 from bridge.cli.help_text import ExampleCommand, debug_option
 from bridge.cli.options import output_option
+from bridge.queries.names import CommandError
 
 if TYPE_CHECKING:
-    from bridge.cli.needs import Asked
+    from bridge.cli.needs import AskedRights
     from bridge.model.access import Access
 
 _EXAMPLES = (
@@ -79,9 +79,9 @@ def rbac(
     For policies: get, list and watch on every policy kind, and patch on the statuses of kinds with `mode: Manage` and
     of objects that they affect. Without --manifests or a cluster only the shipped presets are known.
     """
-    from bridge.cli.needs import Asked, read_needs
+    from bridge.app.rbac import role_objects
+    from bridge.cli.needs import AskedRights, read_needs
     from bridge.cli.reading import INPUT_ERROR
-    from bridge.runtime.roles import role_objects
 
     if where["manifests"] and (where["kubeconfig"] or where["kube_context"] or where["cluster"]):
         raise CommandError("--manifests and a cluster exclude each other: give the one with the policy kinds")
@@ -99,9 +99,9 @@ def rbac(
     ctx.exit(INPUT_ERROR if in_part else 0)
 
 
-def _check(asked: Asked, needs: list[Access], user: str, output: str) -> int:
+def _check(asked: AskedRights, needs: list[Access], user: str, output: str) -> int:
+    from bridge.app.rbac import role_objects
     from bridge.cli.needs import find_lacking
-    from bridge.runtime.roles import role_objects
 
     found = find_lacking(asked, needs, user)
     if not found:
@@ -112,10 +112,10 @@ def _check(asked: Asked, needs: list[Access], user: str, output: str) -> int:
 
 
 def _print(output: str, access: list[Access], objects: list[dict[str, object]]) -> None:
+    from bridge.app.rbac import rules
     from bridge.cli.printers.documents import print_document, print_objects
     from bridge.cli.printers.rbac import access_table
     from bridge.cli.printers.table import print_tables
-    from bridge.runtime.roles import rules
 
     if output == "table":
         print_tables([access_table(access)])

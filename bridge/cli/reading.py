@@ -10,17 +10,16 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from bridge.answers.errors import CommandError, NameNotFoundError
-from bridge.answers.targets import first_of, short_key
 from bridge.cli import watching
 from bridge.cli.options import Input, View, check_watch
 from bridge.cli.plain import tell
 from bridge.cli.printers import print_answer
 from bridge.cli.printers.table import Table
+from bridge.queries.names import CommandError, NameNotFoundError, first_of, short_key
 
 if TYPE_CHECKING:
+    from bridge.app.engine import Engine
     from bridge.model.keys import Key
-    from bridge.runtime.engine import Engine
 
 _Answer = TypeVar("_Answer")
 
@@ -123,8 +122,7 @@ def opened(source: Input, types: Sequence[str] = (), *, follow: bool = False) ->
     """The engine of a command; with `follow` it reads changes."""
     # Imported here, so help and usage errors appear immediately.
     from bridge.opa.address import TlsFiles
-    from bridge.runtime.engine import open_engine
-    from bridge.runtime.logs import configure_logs
+    from bridge.telemetry.logs import configure_logs
 
     configure_logs("error", "console")  # errors of manifests are reported once, below
     return open_engine(
@@ -143,6 +141,7 @@ async def tell_problems(engine: Engine) -> bool:
     """Print errors of manifests and of PolicyKinds, one line each; return whether the input has errors."""
     from bridge.answers.asking import policy_kind_doubts, refused_policy_kinds, undescribed, version_problems
     from bridge.model.keys import parse_key
+    from bridge.queries.asking import policy_kind_doubts, refused_policy_kinds, undescribed, version_problems
 
     at_fault = tell_faults(engine)
     for key, message in await refused_policy_kinds(engine.opa):

@@ -8,24 +8,23 @@ import sys
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
-from bridge.answers.targets import short_key
+from bridge.app.removal import Removal, TracedObject, delete_lease, held, holder_of, insist_on_none, read_lease
 from bridge.kube.client import KubeClient
 from bridge.kube.errors import KubeError
-from bridge.modules.shipped import shipped_bundle
 from bridge.opa.client import Opa
-from bridge.opa.managed import ManagedOpa
-from bridge.remediator.removing import describe
+from bridge.opa.executable import ensure_opa
+from bridge.opa.process import ManagedOpa
+from bridge.policy_loader.shipped import shipped_bundle
+from bridge.queries.names import short_key
+from bridge.remediator.traces import describe
 from bridge.resources import rego_root
-from bridge.runtime.removal import Found, Removal
-from bridge.runtime.removal_lease import delete_lease, held, holder_of, insist_on_none, read_lease
-from bridge.runtime.settings import Settings
-from bridge.tools import ensure
+from bridge.settings.model import Settings
 
 WRITERS = 8  # objects that are written in parallel
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RemovalOutcome:
     """An object, `what` a bridge has written there, and the result.
 
     `left` is the reason why it remains; `unseen` the reason why it could not be checked.
@@ -38,22 +37,22 @@ class Outcome:
     unseen: str = ""
 
 
-async def look(settings: Settings, *, refuse: bool) -> list[Outcome]:
+async def look(settings: Settings, *, refuse: bool) -> list[RemovalOutcome]:
     """Return what would be removed. With `refuse` a running bridge is an error. Raises KubeError, StillWritingError."""
     async with await _connected(settings) as client:
         if refuse:
             await insist_on_none(client, settings.lease_namespace, settings.lease_name, _tell)
         async with _removal(client, settings) as removal:
             found = await removal.look()
-            outcomes = [Outcome(_name(one), tuple(describe(one.traces))) for one in found]
+            outcomes = [RemovalOutcome(_name(one), tuple(describe(one.traces))) for one in found]
             if removal.lease is not None:
-                outcomes.append(Outcome(_lease_name(settings), ("the object itself",)))
+                outcomes.append(RemovalOutcome(_lease_name(settings), ("the object itself",)))
                 if holder := holder_of(removal.lease):
                     _tell(f"{holder} holds the Lease: stop the bridges before you remove anything")
             return [*outcomes, *_unseen(removal)]
 
 
-async def remove(settings: Settings) -> list[Outcome]:
+async def remove(settings: Settings) -> list[RemovalOutcome]:
     """Remove everything. Raises KubeError, and StillWritingError while a bridge is running."""
     where = settings.lease_namespace, settings.lease_name
     async with await _connected(settings) as client:
@@ -61,10 +60,10 @@ async def remove(settings: Settings) -> list[Outcome]:
         async with held(client, *where), _removal(client, settings) as removal:
             found, limit = await removal.look(), asyncio.Semaphore(WRITERS)
 
-            async def take_back(one: Found) -> Outcome:
+            async def take_back(one: TracedObject) -> RemovalOutcome:
                 async with limit:
                     left = await removal.take_back(one)
-                return Outcome(_name(one), tuple(describe(one.traces)), not left, left)
+                return RemovalOutcome(_name(one), tuple(describe(one.traces)), not left, left)
 
             # Webhook configurations are removed first, because the API server would call the webhook for other writes.
             first = [await take_back(one) for one in found if "webhooks" in one.traces]
@@ -75,16 +74,16 @@ async def remove(settings: Settings) -> list[Outcome]:
         return outcomes
 
 
-async def _last(client: KubeClient, settings: Settings, before: list[Outcome]) -> Outcome:
+async def _last(client: KubeClient, settings: Settings, before: list[RemovalOutcome]) -> RemovalOutcome:
     """Delete the Lease, which stores names of former policy kinds, once no remaining object needs them."""
     name, what = _lease_name(settings), ("the object itself",)
     if any(one.left or one.unseen for one in before):
-        return Outcome(name, what, left="it stores names of remaining entries")
+        return RemovalOutcome(name, what, left="it stores names of remaining entries")
     try:
         await delete_lease(client, settings.lease_namespace, settings.lease_name)
     except KubeError as error:
-        return Outcome(name, what, left=str(error))
-    return Outcome(name, what, done=True)
+        return RemovalOutcome(name, what, left=str(error))
+    return RemovalOutcome(name, what, done=True)
 
 
 async def _connected(settings: Settings) -> KubeClient:
@@ -93,7 +92,7 @@ async def _connected(settings: Settings) -> KubeClient:
 
 @contextlib.asynccontextmanager
 async def _removal(client: KubeClient, settings: Settings) -> AsyncIterator[Removal]:
-    executable = await asyncio.to_thread(ensure, "opa")
+    executable = await asyncio.to_thread(ensure_opa)
     lease = await read_lease(client, settings.lease_namespace, settings.lease_name)
     async with (
         ManagedOpa(executable.path, {}, bundle=shipped_bundle(rego_root())) as managed,
@@ -102,11 +101,11 @@ async def _removal(client: KubeClient, settings: Settings) -> AsyncIterator[Remo
         yield Removal(client, opa, lease)
 
 
-def _unseen(removal: Removal) -> list[Outcome]:
-    return [Outcome(name, unseen=why) for name, why in sorted(removal.unseen.items())]
+def _unseen(removal: Removal) -> list[RemovalOutcome]:
+    return [RemovalOutcome(name, unseen=why) for name, why in sorted(removal.unseen.items())]
 
 
-def _name(found: Found) -> str:
+def _name(found: TracedObject) -> str:
     return short_key(found.key)
 
 

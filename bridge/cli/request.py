@@ -7,14 +7,14 @@ from urllib.parse import urlsplit
 
 import click
 
-from bridge.answers.errors import CommandError
 from bridge.cli.completing import GATEWAYS, NAMESPACES
 from bridge.cli.help_text import ExampleCommand, debug_option
 from bridge.cli.options import View, view_options
+from bridge.queries.names import CommandError
 
 if TYPE_CHECKING:
-    from bridge.answers.asking import Entry
-    from bridge.runtime.engine import Engine
+    from bridge.app.engine import Engine
+    from bridge.queries.asking import Entry
 
 NOT_SERVED = 1  # exit code
 _PROTOCOLS = {"http": "HTTP", "https": "HTTPS", "grpc": "GRPC"}  # by the scheme of a URL
@@ -87,7 +87,7 @@ def request(ctx: click.Context, /, namespace: str | None, view: View, **options:
     asked = _asked(_with_url(options))
 
     async def ask(engine: Engine) -> Entry:
-        from bridge.answers.asking import entry_gateway
+        from bridge.queries.asking import entry_gateway
 
         gateway = options["gateway"]
         more = {"gateway": str(await entry_gateway(engine.opa, gateway, namespace))} if gateway else {}

@@ -15,9 +15,9 @@ from bridge.cli.help_text import ExampleCommand, debug_option
 from bridge.cli.plain import tell
 
 if TYPE_CHECKING:
+    from bridge.app.run import Running
     from bridge.cli.printers.table import Table
-    from bridge.runtime.serve import Running
-    from bridge.runtime.settings import Settings
+    from bridge.settings.model import Settings
 
 _EXAMPLES = (
     ("Serve a folder of manifests and follow its changes", "bridge run --manifests examples/shop"),
@@ -82,11 +82,11 @@ def run(config: Path | None, **flags: Any) -> None:
     A setting comes from its option, otherwise from the environment (BRIDGE_OPA_URL, BRIDGE_LISTEN, …), otherwise from
     the file.
     """
+    from bridge.app.run import serve
     from bridge.cli.reading import take_standard_input
-    from bridge.runtime.logs import configure_logs
-    from bridge.runtime.serve import serve
-    from bridge.runtime.settings_environment import warn_of_variables
-    from bridge.runtime.settings_loading import load_settings
+    from bridge.settings.environment import warn_of_variables
+    from bridge.settings.loading import load_settings
+    from bridge.telemetry.logs import configure_logs
     from bridge.web.site import site_of
 
     def read() -> Settings:
@@ -137,13 +137,13 @@ def _asked_at(url: str) -> tuple[str, str]:
 
 
 async def _overview(settings: Settings, running: Running) -> tuple[list[Table], str | None]:
-    from bridge.answers.asking import effective_everywhere
-    from bridge.answers.statuses import statuses
     from bridge.cli.printers.effective import effective_tables
     from bridge.cli.printers.placement import placement_tables
     from bridge.cli.printers.status import status_tables
     from bridge.cli.reading import tell_problems
-    from bridge.remediator.placement.finding import findings
+    from bridge.queries.asking import effective_everywhere
+    from bridge.queries.statuses import statuses
+    from bridge.remediator.placement.decisions import findings
 
     await tell_problems(running.engine)
     entries = await effective_everywhere(running.engine.opa)

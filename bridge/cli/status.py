@@ -10,9 +10,9 @@ from bridge.cli.help_text import ExampleCommand, debug_option
 from bridge.cli.options import View, namespace_options, selector_option, view_options, wants_document
 
 if TYPE_CHECKING:
-    from bridge.answers.asking import Selects
-    from bridge.answers.statuses import Statuses
-    from bridge.runtime.engine import Engine
+    from bridge.app.engine import Engine
+    from bridge.queries.asking import Selects
+    from bridge.queries.statuses import Statuses
 
 _EXAMPLES = (
     ("The statuses of the policies in a folder of manifests", "bridge status --manifests examples/shop"),
@@ -33,9 +33,9 @@ def status(ctx: click.Context, namespace: str | None, selects: Selects | None, v
     -o json and yaml print an array of these objects with their desired status. A policy of a kind in mode Observe,
     whose status the bridge does not write, has the annotation policybridge.io/mode: Observe there.
     """
-    from bridge.answers.statuses import objects_with_status, only, statuses
     from bridge.cli.printers.status import status_tables
     from bridge.cli.reading import Form, show
+    from bridge.queries.statuses import objects_with_status, only, statuses
 
     async def ask(engine: Engine) -> Statuses:
         found = await statuses(engine.opa, with_objects=wants_document(view.output))

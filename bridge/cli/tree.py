@@ -11,8 +11,8 @@ from bridge.cli.help_text import ExampleCommand, debug_option
 from bridge.cli.options import View, depth_option, kind_option, namespace_options, view_options
 
 if TYPE_CHECKING:
-    from bridge.answers.trees import Tree
-    from bridge.runtime.engine import Engine
+    from bridge.app.engine import Engine
+    from bridge.queries.trees import Tree
 
 _EXAMPLES = (
     ("Everything, from the GatewayClasses down", "bridge tree --manifests examples/shop"),
@@ -50,8 +50,8 @@ def tree(
     from bridge.cli.reading import Form, show
 
     async def ask(engine: Engine) -> Tree:
-        from bridge.answers.asking import one_target, policy_kind
-        from bridge.answers.trees import tree_below
+        from bridge.queries.asking import one_target, policy_kind
+        from bridge.queries.trees import tree_below
 
         chosen = await policy_kind(engine.opa, kind) if kind else None
         key = await one_target(engine.opa, root, namespace) if root else None

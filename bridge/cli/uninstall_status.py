@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridge.answers.errors import CommandError
 from bridge.cli.help_text import ExampleCommand, debug_option
 from bridge.cli.options import output_option
+from bridge.queries.names import CommandError
 
 if TYPE_CHECKING:
-    from bridge.cli.removing import Outcome
+    from bridge.cli.removing import RemovalOutcome
 
 _EXAMPLES = (
     ("Show what the command would remove", "bridge uninstall-status --dry-run"),
@@ -55,7 +55,7 @@ def uninstall_status(
     from bridge.cli.printers import print_answer
     from bridge.cli.printers.removing import outcome_documents, outcome_tables
     from bridge.cli.removing import look, remove
-    from bridge.runtime.settings_loading import load_settings
+    from bridge.settings.loading import load_settings
 
     def show(outcomes: list[Outcome]) -> None:
         print_answer(

@@ -28,7 +28,7 @@ def version() -> None:
 
 
 def _print_versions() -> None:
-    from bridge.modules.shipped import shipped_bundle
+    from bridge.policy_loader.shipped import shipped_bundle
     from bridge.resources import rego_root
 
     click.echo(f"bridge {__version__}")
@@ -38,10 +38,9 @@ def _print_versions() -> None:
 
 
 def _opa() -> str:
-    from bridge.tools.catalog import TOOLS
-    from bridge.tools.finding import search
+    from bridge.opa.executable import OPA, search
 
-    result = search(TOOLS["opa"])
+    result = search(OPA)
     if result.found:
         return f"{result.found.version} ({result.found.path}; {result.found.source})"
     why = "; ".join(result.passed_over) or "not on PATH, not named by BRIDGE_OPA, not in the cache"

@@ -11,8 +11,8 @@ from bridge.cli.help_text import ExampleCommand, debug_option
 from bridge.cli.options import View, namespace_options, selector_option, view_options
 
 if TYPE_CHECKING:
-    from bridge.answers.asking import Entry, Selects
-    from bridge.runtime.engine import Engine
+    from bridge.app.engine import Engine
+    from bridge.queries.asking import Entry, Selects
 
 _EXAMPLES = (
     ("All violations by manifests", "bridge violations --manifests examples/constraints"),
@@ -49,7 +49,7 @@ def violations(
     from bridge.cli.reading import Form, show
 
     async def ask(engine: Engine) -> tuple[list[Entry], bool]:
-        from bridge.answers.asking import selected
+        from bridge.queries.asking import selected
 
         rows, at_fault = await violations_of(engine, constraints, namespace)
         return await selected(engine.opa, rows, "object", selects), at_fault

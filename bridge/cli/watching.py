@@ -8,13 +8,13 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from bridge.answers.errors import NameNotFoundError
 from bridge.cli.options import Input
 from bridge.cli.printers import nothing_found
 from bridge.cli.printers.table import Table, print_tables
+from bridge.queries.names import NameNotFoundError
 
 if TYPE_CHECKING:
-    from bridge.runtime.engine import Engine
+    from bridge.app.engine import Engine
 
 _Answer = TypeVar("_Answer")
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
-from bridge.answers.errors import CommandError
 from bridge.cli.help_text import ExampleCommand, debug_option
 from bridge.cli.options import output_option
+from bridge.queries.names import CommandError
 
 _EXAMPLES = (
     ("For every object, with the Service of the settings", "bridge webhook-config | kubectl apply -f -"),
@@ -83,7 +83,7 @@ def webhook_config(
     all mutating webhooks. The namespaces of the bridge, of OPA (if the settings name its Service), of policies and of
     the control plane are excluded, so users can always fix a broken policy.
     """
-    from bridge.admission.configuration import (
+    from bridge.admission.webhook_configuration import (
         KINDS,
         POLICIES_ANYWHERE,
         SYSTEM_NAMESPACES,
@@ -93,7 +93,7 @@ def webhook_config(
         webhook_configuration,
     )
     from bridge.cli.printers.documents import print_objects
-    from bridge.runtime.settings_loading import load_settings
+    from bridge.settings.loading import load_settings
 
     settings = load_settings(config, flags)
     try:

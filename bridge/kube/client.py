@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 import msgspec
 
 from bridge import tracing
-from bridge.kube.configuration import Access, load_access
+from bridge.kube.configuration import KubeAccess, load_access
 from bridge.kube.errors import ConfigurationError, Garbled, Unauthorized, api_error, one_line, translated
 from bridge.model.nesting import decode
 
@@ -28,6 +28,7 @@ JSON_PATCH = "application/json-patch+json"
 _CONNECT = 5.0  # seconds to open a connection
 _ANSWER = 30.0  # seconds for a whole request, unless told otherwise
 _GOODBYE = 0.05  # seconds
+_READ_BUFFER = 1 << 21  # bytes: an event of a watch may be larger than aiohttp's buffer
 _HEADERS = {
     "User-Agent": "policy-bridge",  # the API server also takes the field manager's name from it
     "Accept-Encoding": "identity",  # within a cluster, compressing a list costs more time than it saves
@@ -42,10 +43,10 @@ class KubeClient:
     Use `async with await KubeClient.connect() as client`, or call `close`. Every method raises a KubeError.
     """
 
-    def __init__(self, access: Access) -> None:
-        self._access = access
+    def __init__(self, access: KubeAccess) -> None:
+        self.access = access
         self._identity: tuple[Any, ...] = ()
-        self._rest: Any = None
+        self._session: aiohttp.ClientSession | None = None
         self._changing = 0  # requests under way that change something
         self._unchanging = asyncio.Event()
         self._unchanging.set()
@@ -59,7 +60,7 @@ class KubeClient:
         Raises ConfigurationError.
         """
         client = cls(await load_access(kubeconfig, context))
-        await client._session()
+        await client._connections()
         return client
 
     async def __aenter__(self) -> Self:
@@ -72,8 +73,8 @@ class KubeClient:
 
     async def close(self) -> None:
         """Close all connections, those of running streams included."""
-        if self._rest is not None:
-            await self._rest.close()
+        if self._session is not None:
+            await self._session.close()
             # The pool does not wait for connections of cancelled requests, which say goodbye just now.
             await asyncio.sleep(_GOODBYE)
 
@@ -193,13 +194,13 @@ class KubeClient:
         limits: aiohttp.ClientTimeout,
         opening: float | None = None,
     ) -> aiohttp.ClientResponse:
-        authorization = await self._access.authorization()
+        authorization = await self.access.authorization()
         try:
             return await self._send_as(authorization, method, path, params, body, headers, limits, opening)
         except Unauthorized:
             # A token that has expired may have a successor already: then nobody need hear of it.
-            self._access.refused()
-            renewed = await self._access.authorization()
+            self.access.refused()
+            renewed = await self.access.authorization()
             if renewed == authorization:
                 raise
             return await self._send_as(renewed, method, path, params, body, headers, limits, opening)
@@ -217,13 +218,13 @@ class KubeClient:
     ) -> aiohttp.ClientResponse:
         if authorization:
             headers = {**headers, "Authorization": authorization}
-        configuration = self._access.configuration
+        configuration = self.access.configuration
         options: dict[str, Any] = {}
         if configuration.tls_server_name:
             options["server_hostname"] = configuration.tls_server_name
         if configuration.proxy:
             options["proxy"] = configuration.proxy
-        session = await self._session()
+        session = await self._connections()
         with translated(self.server):
             # The library's own limits count bytes and the whole: for an answer to begin, a stream has none.
             async with asyncio.timeout(opening):
@@ -241,23 +242,26 @@ class KubeClient:
                 return response
             raise api_error(response.status, await response.read(), response.headers.get("Retry-After"))
 
-    async def _session(self) -> aiohttp.ClientSession:
-        """The library's connection pool, made anew when a plugin has given us another client certificate."""
+    async def _connections(self) -> aiohttp.ClientSession:
+        """Return the connection pool, a new one after a plugin has provided another client certificate."""
+        import aiohttp
         from kubernetes.aio.client.rest import RESTClientObject
 
-        configuration = self._access.configuration
+        configuration = self.access.configuration
         identity = (configuration.cert_file, configuration.key_file, configuration.ssl_ca_cert)
-        if self._rest is None or identity != self._identity:
-            outdated, self._identity = self._rest, identity
+        if self._session is None or identity != self._identity:
+            outdated, self._identity = self._session, identity
             try:
-                self._rest = RESTClientObject(configuration)
+                # The library reads the certificates. Its own requests encode bodies themselves, so it sends none.
+                context = RESTClientObject(configuration).ssl_context
             except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
                 raise ConfigurationError(f"certificates of {self.origin} cannot be used: {one_line(error)}") from error
-            self._rest.pool_manager = self._rest._create_pool_manager()  # noqa: SLF001 (its request() encodes bodies itself)
+            # No limit of connections: each watch holds one, and must not delay other requests.
+            connector = aiohttp.TCPConnector(limit=0, ssl=context)
+            self._session = aiohttp.ClientSession(connector=connector, trust_env=True, read_bufsize=_READ_BUFFER)
             if outdated is not None:
                 await outdated.close()
-        session: aiohttp.ClientSession = self._rest.pool_manager
-        return session
+        return self._session
 
 
 def parse(data: bytes) -> Any:

@@ -18,6 +18,8 @@
           └── ServerError   5xx
 
 Each one's text is one line for a person. The library's error, where there was one, is its cause.
+
+`explain_trouble` and its neighbors say what keeps a type from being read, and what would fix it.
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ from typing import Any
 import msgspec
 
 from bridge.model.nesting import decode
+from bridge.model.types import ResourceType
 
 
 class KubeError(Exception):
@@ -117,7 +120,7 @@ class _Details(msgspec.Struct):
     retry_after: float | None = msgspec.field(name="retryAfterSeconds", default=None)
 
 
-class _Status(msgspec.Struct):
+class _ApiStatus(msgspec.Struct):
     """What counts of a Status object."""
 
     code: int | None = None
@@ -161,7 +164,7 @@ def api_error(http_status: int, body: bytes, retry_after: str | None = None) -> 
 def status_error(status: dict[str, Any], http_status: int = 500, retry_after: float | None = None) -> ApiError:
     """The error that a Status object stands for (the object of a watch's ERROR event, or an error answer's body)."""
     try:
-        found = msgspec.convert(status, _Status)
+        found = msgspec.convert(status, _ApiStatus)
     except msgspec.ValidationError as error:
         return _kind_of(http_status)(http_status, "", f"its Status cannot be read: {one_line(error)}", retry_after)
     code = found.code or http_status
@@ -194,3 +197,39 @@ def translated(server: str) -> Iterator[None]:
     except (aiohttp.ClientError, OSError) as error:
         said = one_line(error) or type(error).__name__
         raise Unreachable(f"the connection to {server} broke: {said}") from error
+
+
+def explain_access(error: KubeError, origin: str) -> str:
+    """One line: what keeps anything from being asked. `origin` says whose credentials we use."""
+    if isinstance(error, Unauthorized):
+        return f"the API server does not accept the credentials of {origin}: renew them"
+    return str(error)
+
+
+def is_starting(error: KubeError) -> bool:
+    """Whether a type is not served yet whose CRD was made a moment ago."""
+    return isinstance(error, Throttled) and "initializ" in error.message
+
+
+def explain(error: KubeError, resource: ResourceType, origin: str) -> str:
+    """One line: what keeps a type from being read, and what would mend it. `origin` says whose credentials we use."""
+    served_as = resource.plural if resource.group == "core" else f"{resource.plural}.{resource.group}"
+    match error:
+        case Forbidden():
+            return f"reading {served_as} is forbidden: grant the bridge get, list and watch on them ({error.message})"
+        case Unauthorized():
+            return explain_access(error, origin)
+        case Untrusted():
+            return f"{error}: check certificate-authority and client-certificate of {origin}"
+        case Unreachable():
+            return f"{error}: is the API server running, and its address in {origin} right?"
+        case Throttled() if is_starting(error):
+            return f"the API server does not serve it yet ({error.message}): it is asked again shortly"
+        case Throttled():
+            return f"the API server is asked too much ({error.message}): it is asked again later"
+        case ServerError():
+            return f"the API server fails ({error}): its log, and etcd's, say why"
+        case ConfigurationError():
+            return str(error)
+        case _:
+            return f"reading {served_as} failed: {error}"

@@ -38,7 +38,7 @@ ERROR = "ERROR"
 _INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 
 
-class Event(msgspec.Struct):
+class WatchEvent(msgspec.Struct):
     """One line of a watch."""
 
     type: str
@@ -52,7 +52,7 @@ class Event(msgspec.Struct):
             raise Garbled(f"the error of a watch is not a Status: {one_line(error)}") from error
 
 
-class _Metadata(msgspec.Struct, omit_defaults=True):
+class _ObjectMetadata(msgspec.Struct, omit_defaults=True):
     """Kubernetes' ObjectMeta less managedFields, which nobody reads and which are a large part of it."""
 
     name: str = ""
@@ -91,13 +91,13 @@ class Page(msgspec.Struct):
     metadata: _ListMetadata
 
 
-_EVENT = msgspec.json.Decoder(Event)
+_EVENT = msgspec.json.Decoder(WatchEvent)
 _PAGE = msgspec.json.Decoder(Page)
-_METADATA = msgspec.json.Decoder(_Metadata)
+_METADATA = msgspec.json.Decoder(_ObjectMetadata)
 _NAMES = msgspec.json.Decoder(_Names)
 
 
-def read_event(line: bytes) -> Event:
+def read_event(line: bytes) -> WatchEvent:
     """Decode one line of a watch. Raises Garbled for a line that is not an event."""
     try:
         return _decoded(line, _EVENT)
@@ -173,6 +173,6 @@ def _names_of(fields: Fields) -> dict[str, Any]:
     return found
 
 
-def ends_initial_events(event: Event) -> bool:
+def ends_initial_events(event: WatchEvent) -> bool:
     """Whether everything that existed when the watch began has been delivered."""
     return event.type == BOOKMARK and _INITIAL_EVENTS_END in (metadata_of(event.object).get("annotations") or {})

@@ -34,7 +34,7 @@ class FencedClient(KubeClient):
     """
 
     def __init__(self, client: KubeClient, term: WriteTerm) -> None:
-        super().__init__(client._access)  # noqa: SLF001 - a client of the same class
+        super().__init__(client.access)
         self._client = client
         self._term = term
 

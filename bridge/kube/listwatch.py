@@ -23,6 +23,8 @@ from bridge.kube.errors import (
     TimedOut,
     Unauthorized,
     Unreachable,
+    explain,
+    is_starting,
     status_error,
 )
 from bridge.kube.events import (
@@ -31,20 +33,39 @@ from bridge.kube.events import (
     DELETED,
     ERROR,
     MODIFIED,
-    Event,
+    WatchEvent,
     ends_initial_events,
     metadata_of,
     read_event,
     read_object,
     read_page,
 )
-from bridge.kube.explaining import explain, is_starting
-from bridge.kube.lines import LineSplitter
-from bridge.kube.pace import Backoff, Pace
+from bridge.kube.pace import Pace, WatchBackoff
 from bridge.model.changes import Change, Deleted, Listed, Listing, Object, Rejected, Trouble, Upserted
 from bridge.model.keys import key_of
 from bridge.model.selection import EVERYTHING, Selection
 from bridge.model.types import ResourceType
+
+
+class LineSplitter:
+    r"""Joins pieces of a stream and cuts them at `\n`.
+
+    The HTTP library's own reader of lines gives up at 512 KiB, and an object may be larger than that.
+    """
+
+    def __init__(self) -> None:
+        self._begun: list[bytes] = []  # pieces of a line whose end has not come; joined once, when it comes
+
+    def feed(self, piece: bytes) -> list[bytes]:
+        """The lines that end in this piece, without their ends and without empty ones."""
+        first, *others = piece.split(b"\n")
+        self._begun.append(first)
+        if not others:
+            return []
+        lines = [b"".join(self._begun), *others[:-1]]
+        self._begun = [others[-1]]
+        return [line for line in lines if line.strip()]
+
 
 _PAGE_TIMEOUT = 60.0  # seconds for one page of a list
 _SOON = 1.0  # seconds: a watch that ends sooner, without a word, is not opened again at once
@@ -126,7 +147,7 @@ async def list_and_watch(
     """
     target = _Target(client, resource, pace, namespace, selection.parameters, listing_begins)
     position = _Position(streams=pace.streams)
-    backoff = Backoff(pace)
+    backoff = WatchBackoff(pace)
     trouble = ""
     while True:
         error: KubeError | None = None
@@ -164,7 +185,7 @@ async def list_and_watch(
             await _pause(backoff, error, lasted=lasted)
 
 
-async def _pause(backoff: Backoff, error: KubeError | None, *, lasted: bool) -> None:
+async def _pause(backoff: WatchBackoff, error: KubeError | None, *, lasted: bool) -> None:
     """Wait before the next attempt, unless a watch that was of use has ended in good order."""
     if lasted:
         backoff.reset()
@@ -236,7 +257,7 @@ async def _watch(target: _Target, position: _Position) -> AsyncGenerator[Change 
 
 
 def _changes(
-    events: Iterable[Event], resource: ResourceType, position: _Position, namespace: str = ""
+    events: Iterable[WatchEvent], resource: ResourceType, position: _Position, namespace: str = ""
 ) -> Iterator[Change]:
     """The changes that these events make. Neighbours become one Upserted, with the newest state of each object.
 

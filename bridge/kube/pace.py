@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import random
 from dataclasses import dataclass
 
 from bridge.kube.errors import ApiError, KubeError, ServerError, Unreachable, Untrusted
+from bridge.pacing import Backoff
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,26 +41,26 @@ class Pace:
         return max(1, round(self.watch * random.uniform(0.9, 1.1)))  # noqa: S311 (spreads load, keeps no secret)
 
 
-class Backoff:
+class WatchBackoff:
     """The waits between attempts: they double, with jitter, as long as the same thing goes wrong."""
 
     def __init__(self, pace: Pace) -> None:
         self._pace = pace
         self._kind: type[KubeError] | None = None
-        self._failures = 0
+        self._backoff = Backoff(pace.first_wait, math.inf)
 
     def reset(self) -> None:
         """It worked: the next failure is a first one."""
         self._kind = None
-        self._failures = 0
+        self._backoff.reset()
 
     def after(self, error: KubeError | None) -> float:
         """How long to wait after this error, or after a watch that ended at once without one."""
         kind = type(error) if error else None
         if kind is not self._kind:  # a server that starts refuses first, then says 503, then 403: each is news
-            self._kind, self._failures = kind, 0
-        wait = self._pace.first_wait * 2.0 ** min(self._failures, 30)
-        self._failures += 1
+            self._kind = kind
+            self._backoff.reset()
+        wait = self._backoff.next()
         longest = self._longest(error)
         asked = error.retry_after if isinstance(error, ApiError) else None
         if asked:  # the server knows best: one that has just started says 429 for a second or two, type by type

@@ -30,6 +30,7 @@ import structlog
 from bridge.kube.client import KubeClient
 from bridge.kube.errors import Conflict, Forbidden, Invalid, KubeError, NotFound
 from bridge.model.recording import EventType
+from bridge.pacing import Backoff, Budget
 
 log = structlog.get_logger(__name__)
 
@@ -41,7 +42,8 @@ ROOM = 1000
 PATIENCE = 600.0
 NOTE_BYTES = 1024  # the API server's limit, in bytes of UTF-8
 RESULTS = ("written", "refused", "dropped")
-_LONGEST_WAIT = 30.0  # seconds between attempts
+_FIRST_WAIT = 0.5  # seconds after an attempt that failed; the waits double
+_LONGEST_WAIT = 30.0
 
 _Identity = tuple[str, ...]
 _Group = tuple[str, str]  # namespace and reason
@@ -103,17 +105,15 @@ class Recorder:
 
     async def run(self) -> None:
         """Write what was recorded, until cancelled."""
-        room, wait = float(BURST), 0.0
-        before = time.monotonic()
+        budget = Budget(RATE, BURST)
+        backoff = Backoff(_FIRST_WAIT, _LONGEST_WAIT)
         while True:
             identity = await self._next()
-            now = time.monotonic()
-            room, before = min(BURST, room + (now - before) * RATE), now
-            if room < 1:
-                await asyncio.sleep((1 - room) / RATE)
-            room -= 1
-            wait = 0.0 if await self._write(identity) else min(_LONGEST_WAIT, max(0.5, wait * 2))
-            await asyncio.sleep(wait)
+            await budget.spend()
+            if await self._write(identity):
+                backoff.reset()
+            else:
+                await backoff.wait()
 
     def _note(self, regarding: Mapping[str, Any], event_type: EventType, reason: str, message: str) -> None:
         reference = _reference(regarding)

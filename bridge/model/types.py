@@ -1,10 +1,40 @@
-"""Resource types: what is needed to list and watch one kind of object."""
+"""Resource types: what is needed to list and watch one kind of object.
+
+`ALWAYS` lists the types that every bridge replicates: those of Gateway API, and what the rules read.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from bridge.model.keys import CORE
+
+GATEWAY_API = "gateway.networking.k8s.io"
+CRD = "apiextensions.k8s.io/CustomResourceDefinition"
+POLICY_KIND = "policybridge.io/PolicyKind"
+CONSTRAINT = "policybridge.io/Constraint"
+DESCRIBING = frozenset({POLICY_KIND, CRD})  # types whose objects describe policy kinds
+ALWAYS = (
+    CRD,
+    POLICY_KIND,
+    CONSTRAINT,
+    "core/Namespace",
+    "core/Service",
+    *(
+        f"{GATEWAY_API}/{kind}"
+        for kind in (
+            "GatewayClass",
+            "Gateway",
+            "ListenerSet",
+            "HTTPRoute",
+            "GRPCRoute",
+            "TLSRoute",
+            "TCPRoute",
+            "UDPRoute",
+            "ReferenceGrant",
+        )
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 import aiohttp
 import msgspec
-from opa_client.opa_async import AsyncOpaClient
 from yarl import URL
 
 from bridge import tracing
@@ -18,8 +17,8 @@ from bridge.model.nesting import Decoded, NestingError, decode
 from bridge.opa.address import TlsFiles, Trust, connector, read_address
 from bridge.opa.config import BUNDLE_NAME
 from bridge.opa.errors import OpaError, OpaRejected, OpaTimeout, OpaUnavailable, OpaUndefined, QueryError
-from bridge.opa.measuring import Requests
 from bridge.opa.paths import url_path
+from bridge.opa.request_counts import Requests
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -101,16 +100,15 @@ class Opa:
         self._mend = mend
         self._at_once = at_once
         self._requests = requests or Requests()
-        # No retries inside the library: it would send a refused write again, and wait before it tells of an error.
-        self._client = AsyncOpaClient(timeout=timeout, retries=0)
+        self._timeout = timeout
+        self._session: aiohttp.ClientSession | None = None
         self._base = self._address.base
         self.url = self._address.url
 
     async def __aenter__(self) -> Self:
-        # In place of the library's own session, which knows neither sockets nor authorities.
-        self._client._session = aiohttp.ClientSession(  # noqa: SLF001
+        self._session = aiohttp.ClientSession(
             connector=connector(self._address, self._at_once),
-            timeout=aiohttp.ClientTimeout(total=self._client.timeout),
+            timeout=aiohttp.ClientTimeout(total=self._timeout),
             headers={"Accept-Encoding": "identity"},  # OPA needs longer to compress than a near network to carry it
         )
         return self
@@ -118,7 +116,8 @@ class Opa:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._client.close_connection()
+        if self._session is not None:
+            await self._session.close()
 
     async def query(self, name: str, input_document: Any) -> Any:
         """Ask a query of the design (`effective`, `status`, …) and give its result.
@@ -237,6 +236,8 @@ class Opa:
             return await self._exchange(method, path, body, content_type)
 
     async def _exchange(self, method: str, path: str, body: Any, content_type: str) -> bytes:
+        if self._session is None:
+            raise RuntimeError("this client of OPA is not open: use it as an async context manager")
         headers = dict(tracing.headers())
         if self._trust is not None:
             self._trust.look()
@@ -249,18 +250,17 @@ class Opa:
             headers["Content-Type"] = content_type
         url = URL(f"{self._base}{path}", encoded=True)
         try:
-            # The library's public methods hide OPA's error body and refuse lists: its request is what we want of it.
-            async with self._client._request(  # noqa: SLF001
+            async with self._session.request(
                 method,
                 url,
                 data=data,
                 headers=headers,
                 ssl=self._trust.context if self._trust is not None else True,
-                allow_redirects=False,  # whoever redirects shall not get our token
+                allow_redirects=False,  # a redirect must not receive our token
             ) as response:
-                answer: bytes = await response.read()
+                answer = await response.read()
         except TimeoutError as error:
-            raise OpaTimeout(f"OPA at {self.url} gave no answer within {self._client.timeout:g} s") from error
+            raise OpaTimeout(f"OPA at {self.url} gave no answer within {self._timeout:g} s") from error
         except (aiohttp.ClientSSLError, ssl.SSLError) as error:
             raise OpaUnavailable(f"no trusted TLS connection to OPA at {self.url}: {_in_words(error)}") from error
         except aiohttp.ClientError as error:

@@ -12,6 +12,7 @@ import os
 import secrets
 import shutil
 import tempfile
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,8 +22,36 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 
-from bridge.opa.bundle import Bundle, archive_of
+from bridge.opa.bundle import Bundle, archive_of, build_bundle
 from bridge.opa.config import KEY_ALGORITHM, KEY_ID, BundleTrust
+
+ROOT = "system/policy_bridge"
+SHORTEST = 16  # characters of a token: a sum of something short can be guessed
+
+
+class TokenError(ValueError):
+    """What is in a file is no token. The text says what is wrong, and never the token."""
+
+
+def tokens_bundle(bridge: Iterable[str], readers: Iterable[str]) -> Bundle:
+    """The bundle that makes OPA accept these tokens: of the bridge, which may do anything, and of readers."""
+    roles = dict.fromkeys(map(_sum, readers), "reader") | dict.fromkeys(map(_sum, bridge), "bridge")
+    return build_bundle({}, {"system": {"policy_bridge": {"tokens": roles}}}, [ROOT])
+
+
+def checked_token(text: str, shortest: int = SHORTEST) -> str:
+    """A token without the space around it. Raises TokenError for what is none."""
+    token = text.strip()
+    if len(token) < shortest:
+        raise TokenError(f"a token has at least {shortest} characters, and this one has {len(token)}")
+    if not token.isascii() or not token.isprintable() or " " in token:
+        raise TokenError("a token is one word of printable ASCII")
+    return token
+
+
+def _sum(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()
+
 
 TOKEN, SIGNING_KEY, VERIFICATION_KEY = "token", "signing-key.pem", "verification-key.pem"
 _SIGNATURES = ".signatures.json"

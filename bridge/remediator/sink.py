@@ -11,7 +11,7 @@ Patch = Mapping[str, Any]  # {status: its fields} or {metadata: {annotations}}, 
 Names = Mapping[str, str]  # {controllerName, kind}, from which the conditions of a policy kind have their types
 
 
-class Conflict(Exception):
+class WriteConflict(Exception):
     """The object has changed since its status was computed."""
 
 

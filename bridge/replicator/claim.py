@@ -22,7 +22,8 @@ import structlog
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaRejected, OpaUnavailable, OpaUndefined
 from bridge.opa.paths import pointer
-from bridge.replicator.skeleton import Operation
+from bridge.pacing import Backoff
+from bridge.replicator.index_layout import Operation
 
 MARKER = "bridge_state"
 DOUBTFUL = "?"  # in place of the rules that links were made by; no rules are called so
@@ -59,7 +60,7 @@ class _Marker(NamedTuple):
     at: str  # empty: there is none
 
 
-class Found(NamedTuple):
+class FoundMarker(NamedTuple):
     """What OPA has: documents that were made from the same content (`usable`), with links by the same `rules`."""
 
     usable: bool
@@ -88,7 +89,7 @@ class Claim:
         self._at = ""  # where the marker is now
         self._beginning = False
 
-    async def take(self, rules: str = "") -> Found:
+    async def take(self, rules: str = "") -> FoundMarker:
         """Wait until no other bridge fills this OPA. The next write begins an epoch of ours.
 
         Where OPA has documents that were made from the very `content`, only differences need be written; `rules` names
@@ -107,7 +108,7 @@ class Claim:
             await asyncio.sleep(LOOK)
         self._epoch, self._number, self._at, self._beginning = uuid.uuid4().hex, 0, marker.at, True
         usable = bool(marker.at and self._content and marker.content == self._content)
-        return Found(usable, marker.rules == rules)
+        return FoundMarker(usable, marker.rules == rules)
 
     def doubt_rules(self) -> None:
         """From the next write on the marker names no rules: links are made by those or by others."""
@@ -135,7 +136,7 @@ class Claim:
 
     async def ask(self, question: Callable[[], Awaitable[Answer]]) -> Answer:
         """The answer to a question. Unless a claim is only being taken, an OPA that was away is looked at first."""
-        wait = _FIRST_WAIT
+        backoff = Backoff(_FIRST_WAIT, _LONGEST_WAIT)
         while True:
             try:
                 with self._looked_at_meanwhile():
@@ -144,8 +145,7 @@ class Claim:
                 if not _passing(error) and not isinstance(error, OpaUndefined):
                     raise
                 self._tell(error)
-                await asyncio.sleep(wait)
-                wait = min(2 * wait, _LONGEST_WAIT)
+                await backoff.wait()
                 if self._number:
                     await self._has_arrived("")
             else:
@@ -153,7 +153,7 @@ class Claim:
                 return answer
 
     async def _deliver(self, body: list[Operation], following: str) -> None:
-        wait = _FIRST_WAIT
+        backoff = Backoff(_FIRST_WAIT, _LONGEST_WAIT)
         while True:
             telling = asyncio.get_running_loop().call_later(SLOW, self._tell_slow)
             try:
@@ -166,8 +166,7 @@ class Claim:
                     raise
                 if not refused:
                     self._tell(error)
-                    await asyncio.sleep(wait)
-                    wait = min(2 * wait, _LONGEST_WAIT)
+                    await backoff.wait()
                 if await self._has_arrived(following):
                     break
                 if refused:
@@ -178,14 +177,13 @@ class Claim:
 
     async def _has_arrived(self, following: str) -> bool:
         """Whether the write that moves the marker to `following` is in OPA. Raises Lost where it is elsewhere."""
-        wait = _FIRST_WAIT
+        backoff = Backoff(_FIRST_WAIT, _LONGEST_WAIT)
         while True:
             try:
                 marker = _read(await self._opa.get(MARKER))
             except OpaError as error:
                 self._tell(error)
-                await asyncio.sleep(wait)
-                wait = min(2 * wait, _LONGEST_WAIT)
+                await backoff.wait()
                 continue
             if following and marker.at == following:
                 return True

@@ -11,9 +11,18 @@ import msgspec
 
 from bridge.model.changes import Object
 from bridge.model.keys import Key
-from bridge.replicator.index_entries import NO_FACTS, Links, stamp_of
-from bridge.replicator.shelving import OWN, entry_at, part_of, place_of
-from bridge.replicator.skeleton import Operation, Path, Skeleton
+from bridge.replicator.index_layout import (
+    NO_FACTS,
+    OWN,
+    Links,
+    Operation,
+    Path,
+    Skeleton,
+    entry_at,
+    part_of,
+    place_of,
+    stamp_of,
+)
 
 T = TypeVar("T")
 OBJECTS = "objects"

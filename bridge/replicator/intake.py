@@ -1,20 +1,230 @@
-"""What the source tells, until it is written: how far each type is told, what waits, and how much may wait."""
+"""Changes of the source until they are written: how far each type is listed, what waits, and how much may wait.
+
+Types that deliver nothing and objects that the bridge rejects are reported here, once each.
+"""
 
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 
-from bridge.model.changes import Change, Deleted, Listed, Mended, Object, Rejected, Trouble, Upserted
-from bridge.model.keys import Key
+import structlog
+
+from bridge.model.changes import Change, Deleted, Listed, Listing, Mended, Object, Rejected, Trouble, Upserted
+from bridge.model.keys import Key, key_of
 from bridge.model.recording import Record, record_nothing
-from bridge.replicator.counted import Counted
-from bridge.replicator.linking import BATCH
-from bridge.replicator.listings import Listings
+from bridge.replicator.counts import ReplicationCounts
+from bridge.replicator.links import BATCH
 from bridge.replicator.pending import Pending
-from bridge.replicator.rejections import Rejections
-from bridge.replicator.troubles import Troubles
 from bridge.sources.base import Source
+
+log = structlog.get_logger(__name__)
+
+
+class Listings:
+    """Follows a change stream. A type has begun with its first Listing, and is whole with the Listed of all of it."""
+
+    def __init__(self) -> None:
+        self.begun: set[str] = set()
+        self._awaited: set[str] = set()  # types that a fill waits for
+        self._open: set[tuple[str, str]] = set()  # types, with the namespace where it is about one
+        self._absent: set[str] = set()  # types that cannot be had, as the source has told
+        self._silent: set[str] = set()  # types of which nobody can say now what they have
+
+    def note(self, change: Change) -> None:
+        """Take in a change; what comes before a type's Listing says nothing of it."""
+        match change:
+            case Listing(type_id, namespace):
+                self._open.add((type_id, namespace))
+                self.begun.add(type_id)
+                self._absent.discard(type_id)
+                self._silent.discard(type_id)
+            case Listed(type_id, namespace) if type_id in self.begun:
+                self._open.discard((type_id, namespace))
+                if not namespace:
+                    self._awaited.discard(type_id)
+            case Upserted(type_id) | Deleted(type_id) if type_id in self.begun:
+                self._silent.discard(type_id)
+            case Trouble(subject, unknown=unknown):
+                self._open = {place for place in self._open if place[0] != subject}
+                if unknown:
+                    self._silent.add(subject)
+                else:
+                    self._silent.discard(subject)
+                    self._absent.add(subject)
+                    self._awaited.discard(subject)
+            case _:
+                pass
+
+    def expect(self, types: AbstractSet[str]) -> None:
+        """Wait for those of these types that have not begun, and that could be had."""
+        self._awaited = set(types) - self.begun - self._absent
+
+    def expect_nothing(self) -> None:
+        """Wait for no type that has not begun."""
+        self._awaited.clear()
+
+    def start_over(self) -> None:
+        """Everything was asked for anew."""
+        self._open.clear()
+        self.begun.clear()
+        self._absent.clear()
+
+    @property
+    def missing(self) -> set[str]:
+        """The types that are not told whole."""
+        return self._awaited | {type_id for type_id, _ in self._open}
+
+    @property
+    def held_up_by_silence(self) -> bool:
+        """Whether only types are missing that do not answer, while others do."""
+        return self.missing <= self._silent and bool(self.begun - self._silent)
+
+
+_TOGETHER = 0.5  # seconds: an API server that goes takes all types with it, each with some words of its own at first
+
+
+class Troubles(dict[str, str]):
+    """Why a subject (a type, or a file of manifests) delivers nothing at present, in words.
+
+    `begins` and `ends` keep the dictionary, and tell the log shortly after, unless it was told the same last.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.serious: set[str] = set()  # those that are a warning
+        self._news: dict[str, bool] = {}  # subjects of which something is to be told; whether it is a warning
+        self._told: dict[str, str] = {}
+        self._timer: asyncio.TimerHandle | None = None
+
+    def begins(self, subject: str, message: str, *, warning: bool) -> None:
+        """A subject delivers nothing. To be called in a running event loop."""
+        (self.serious.add if warning else self.serious.discard)(subject)
+        if self.get(subject) != message:
+            self[subject] = message
+            self._tell_later(subject, warning=warning)
+
+    def ends(self, subject: str) -> None:
+        """A subject delivers again, or was in no trouble."""
+        self.serious.discard(subject)
+        if self.pop(subject, None):
+            self._tell_later(subject, warning=False)
+
+    def tell(self) -> None:
+        """Tell the log now."""
+        if self._timer:
+            self._timer.cancel()
+            self._timer = None
+        news, self._news = self._news, {}
+        ended: list[str] = []
+        reasons: dict[tuple[str, bool], list[str]] = {}
+        for subject, warning in sorted(news.items()):
+            message = self.get(subject)
+            if message is None:
+                ended += [subject] if self._told.pop(subject, None) else []
+            elif self._told.get(subject) != message:
+                self._told[subject] = message
+                reasons.setdefault((_general(message, subject), warning), []).append(subject)
+        for (message, warning), subjects in reasons.items():
+            (log.warning if warning else log.info)("delivers nothing", subjects=subjects, why=message)
+        if ended:
+            log.info("delivers again", subjects=ended)
+
+    def _tell_later(self, subject: str, *, warning: bool) -> None:
+        self._news[subject] = warning
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(_TOGETHER, self.tell)
+
+
+def _general(message: str, subject: str) -> str:
+    """The message as it holds for other subjects, too."""
+    return message.replace(f" serve {subject}:", " serve it:")
+
+
+_NAMED = 10  # keys in a line
+
+
+class Rejections(dict[Key, str]):
+    """Follows a change stream: why an object is rejected, by key, as long as it is.
+
+    `record` gets a warning for each object when it becomes rejected, or for another reason; the log gets it shortly
+    after. `counts` are by type (`<group>/<Kind>`).
+    """
+
+    def __init__(self, record: Record = record_nothing) -> None:
+        super().__init__()
+        self.counts: Counter[str] = Counter()
+        self._record = record
+        self._unseen: dict[tuple[str, str], set[Key]] = {}  # of what is being listed, the rejected not shown again yet
+        self._news: dict[Key, None] = {}
+        self._reported: dict[Key, str] = {}
+        self._timer: asyncio.TimerHandle | None = None
+
+    def note(self, change: Change) -> None:
+        """Take note of one change. To be called in a running event loop."""
+        match change:
+            case Rejected(_, key):
+                self._begins(change)
+                for unseen in self._unseen.values():
+                    unseen.discard(key)
+            case Upserted(type_id, objects) if self.counts[type_id]:
+                self._end(map(key_of, objects))
+            case Deleted(_, key):
+                self._end([key])
+            case Listing(type_id, namespace):
+                self._unseen[type_id, namespace] = self._of(type_id, namespace)
+            case Listed(type_id, namespace):
+                self._end(self._unseen.pop((type_id, namespace), set()))
+            case Trouble(type_id, absent=True):
+                self._end(self._of(type_id, ""))
+            case _:
+                pass
+
+    def report(self) -> None:
+        """Write to the log now."""
+        if self._timer:
+            self._timer.cancel()
+            self._timer = None
+        news, self._news = self._news, {}
+        reasons: dict[str, list[str]] = {}
+        ended: list[str] = []
+        for key in news:
+            reason = self.get(key)
+            if reason is None:
+                ended += [str(key)] if self._reported.pop(key, None) else []
+            elif self._reported.get(key) != reason:
+                self._reported[key] = reason
+                reasons.setdefault(reason, []).append(str(key))
+        for reason, keys in reasons.items():
+            log.warning("objects rejected", reason=reason, count=len(keys), keys=sorted(keys)[:_NAMED])
+        if ended:
+            log.info("objects no longer rejected", count=len(ended), keys=sorted(ended)[:_NAMED])
+
+    def _of(self, type_id: str, namespace: str) -> set[Key]:
+        return {key for key in self if key.type_id == type_id and namespace in {"", key.namespace}}
+
+    def _begins(self, change: Rejected) -> None:
+        if self.get(change.key) == change.reason:
+            return
+        self.counts[change.type_id] += change.key not in self
+        self[change.key] = change.reason
+        message = f"OPA does not hold this object, and no policy sees it: {change.reason}."
+        self._record(change.identity, "Warning", "NotReplicated", message)
+        self._report_later(change.key)
+
+    def _end(self, keys: Iterable[Key]) -> None:
+        for key in keys:
+            if self.pop(key, None) is not None:
+                self.counts[key.type_id] -= 1
+                self._report_later(key)
+
+    def _report_later(self, key: Key) -> None:
+        self._news[key] = None
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(_TOGETHER, self.report)
+
 
 ROOM = 20_000  # changes that may wait to be written; then the source waits
 ROOM_BYTES = 64 << 20
@@ -33,7 +243,7 @@ class Intake:
         self,
         source: Source,
         pending: Pending,
-        counted: Counted,
+        counted: ReplicationCounts,
         asked: Iterable[str] = (),
         record: Record = record_nothing,
     ) -> None:

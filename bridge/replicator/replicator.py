@@ -1,4 +1,4 @@
-"""The replicator: change -> links -> one write, and OPA filled again when it turns out to hold something else."""
+"""The replicator: change -> links -> one write. It syncs OPA again when the data there differs from what it wrote."""
 
 from __future__ import annotations
 
@@ -12,22 +12,55 @@ from bridge.model.changes import Object
 from bridge.model.keys import Key
 from bridge.model.notice import Listener, Notice
 from bridge.model.recording import Record, record_nothing
+from bridge.model.types import DESCRIBING
 from bridge.opa.client import Opa
-from bridge.opa.errors import OpaError
-from bridge.replicator.claim import Claim, Lost
-from bridge.replicator.collecting import give_back, without_collector
-from bridge.replicator.counted import Counted
-from bridge.replicator.describing import DESCRIBING, Describing
-from bridge.replicator.filling import PROBE, Filling
-from bridge.replicator.in_force import modules_in_force
-from bridge.replicator.intake import Intake
+from bridge.opa.errors import OpaError, OpaUndefined
+from bridge.pacing import Backoff
+from bridge.replicator.claim import SLOW, Claim, Lost
+from bridge.replicator.counts import ReplicationCounts
+from bridge.replicator.initial_sync import PROBE, Filling, give_back, without_collector
+from bridge.replicator.intake import Intake, Troubles
 from bridge.replicator.pending import Pending
+from bridge.replicator.policy_kinds import Describing
 from bridge.replicator.pruning import prune
-from bridge.replicator.troubles import Troubles
 from bridge.replicator.writer import Writer
 from bridge.sources.base import Source
 
 log = structlog.get_logger(__name__)
+
+PATIENCE = SLOW  # seconds until somebody is told
+BRISK = 3.0  # seconds in which OPA is looked at often: one that has just started soon answers
+_FIRST_LOOK = 0.03  # seconds between two looks in that time, which cost OPA nothing; then the waits double
+_LONGEST_LOOK = 1.0
+
+
+async def modules_in_force(opa: Opa, rules: Callable[[], str | None]) -> None:
+    """Wait for an OPA that answers and has the bridge's Rego; say once what it waits for.
+
+    `rules` gives None while OPA does not have the modules that it is to have.
+    """
+    said = ""
+    backoff = Backoff(_FIRST_LOOK, _LONGEST_LOOK)
+    since = asyncio.get_running_loop().time()
+    while True:
+        try:
+            await opa.query("links", {"objects": []})
+            if rules() is not None:
+                return
+            why = "OPA has not taken the modules yet that are served"
+        except OpaUndefined:
+            why = (
+                "OPA has not loaded the bridge's modules yet; one that the bridge did not start is to be started "
+                "with what `bridge opa-config` prints"
+            )
+        except OpaError as error:
+            why = str(error)
+        waited = asyncio.get_running_loop().time() - since
+        if why != said and waited > PATIENCE:
+            log.info("waiting for OPA", why=why)
+            said = why
+        await asyncio.sleep(backoff.next() if waited > BRISK else _FIRST_LOOK)
+
 
 BATCH = 100  # objects a write, so that a change waits for few others
 BATCH_BYTES = 512 << 10  # of these objects together: OPA parses about 100 MB a second
@@ -64,7 +97,7 @@ class Replicator:
         record: Record = record_nothing,
     ) -> None:
         self.filled = asyncio.Event()
-        self.counted = Counted()
+        self.counted = ReplicationCounts()
         self._opa = opa
         self._types = frozenset(types)
         self._writer = Writer(opa, Claim(opa, owner, content, self._waits_for_opa))
@@ -155,7 +188,7 @@ class Replicator:
             log.info("OPA holds all that has come", objects=len(self))
 
     async def _keep_filled(self) -> None:
-        wait = _FIRST_WAIT
+        backoff = Backoff(_FIRST_WAIT, _LONGEST_WAIT)
         again = emptied = False
         reason = "start"
         while True:
@@ -172,7 +205,7 @@ class Replicator:
                 with without_collector(), self.counted.filling(reason):
                     await self._fill()
                 give_back()
-                wait = _FIRST_WAIT
+                backoff.reset()
                 await self._follow_up()
             except OpaError as error:
                 if self._intake.exhausted:
@@ -183,8 +216,7 @@ class Replicator:
                 self.filled.clear()
                 self._whole = False
                 self._tell(Notice(refilling=True))
-                await asyncio.sleep(wait)
-                wait = min(2 * wait, _LONGEST_WAIT)
+                await backoff.wait()
 
     def _waits_for_opa(self, error: OpaError | None) -> None:
         if error is None:

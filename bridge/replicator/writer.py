@@ -10,13 +10,12 @@ import structlog
 
 from bridge.model.changes import Object
 from bridge.model.keys import Key, parse_key
+from bridge.opa.batches import batches
 from bridge.opa.client import Opa
-from bridge.opa.parts import batches
 from bridge.replicator.claim import Claim, Lost
 from bridge.replicator.documents import FACTS, INDEX, Documents, Facts, Index
-from bridge.replicator.index_entries import NO_LINKS
-from bridge.replicator.linking import Linking
-from bridge.replicator.skeleton import Path
+from bridge.replicator.index_layout import NO_LINKS, Path
+from bridge.replicator.links import Linking
 
 log = structlog.get_logger(__name__)
 

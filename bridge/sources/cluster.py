@@ -13,8 +13,7 @@ from functools import partial
 
 from bridge.kube.client import KubeClient
 from bridge.kube.discovery import Discovery
-from bridge.kube.errors import KubeError, NotFound
-from bridge.kube.explaining import explain_access
+from bridge.kube.errors import KubeError, NotFound, explain_access
 from bridge.kube.listwatch import EXPIRED, INTERRUPTED, list_and_watch
 from bridge.kube.pace import Pace
 from bridge.model.changes import Change, Listed, Listing, Mended, Trouble

@@ -11,7 +11,7 @@ import msgspec
 
 from bridge.model.changes import Object, Trouble
 from bridge.model.nesting import MAX_DEPTH, MAX_VALUES, NestingError, exceeds, has_more_values
-from bridge.sources.yaml_documents import BrokenDocument, read_documents
+from bridge.sources.yaml import BrokenDocument, read_documents
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -9,7 +9,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 from bridge.model.changes import Object, Trouble
 from bridge.model.keys import group_of
-from bridge.sources.defaulting import CRD, Defaulter
+from bridge.model.types import CRD
+from bridge.sources.defaults import Defaulter
 from bridge.sources.manifest_files import STDIN, FileContent, Manifest, ManifestError, find_files, read_content
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 from aiohttp import web
 
-from bridge.answers.errors import AmbiguousNameError, CommandError, NameNotFoundError
+from bridge.http.request_guard import Refused
 from bridge.model.nesting import MAX_MESSAGE_DEPTH, NestingError, decode
 from bridge.opa.errors import OpaError, OpaRejected, OpaUnavailable, OpaUndefined, QueryError
-from bridge.runtime.request_guard import Refused
+from bridge.queries.names import AmbiguousNameError, CommandError, NameNotFoundError
 
 _OF_QUERIES = {"TargetNotFound": 404, "UnknownPolicyKind": 404}
 _NO_STORE = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}

@@ -8,11 +8,11 @@ from typing import Any
 
 from aiohttp import web
 
-from bridge.answers.analysis import analyze
-from bridge.answers.applying import held_crds, read_pasted
-from bridge.answers.asking import target_keys
+from bridge.http.request_guard import Refused
 from bridge.opa.client import Opa
-from bridge.runtime.request_guard import Refused
+from bridge.queries.analysis import analyze
+from bridge.queries.applying import held_crds, read_pasted
+from bridge.queries.asking import target_keys
 from bridge.web.answering import answer, body_of
 
 MOST = 4 << 20  # bytes of manifests

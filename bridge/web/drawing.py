@@ -9,16 +9,17 @@ from typing import Any
 
 import structlog
 
-from bridge.answers.statuses import condition_groups, differences
-from bridge.answers.trees import outcomes_of
+from bridge.app.site import Backing
 from bridge.model.notice import Notice
+from bridge.model.types import DESCRIBING, POLICY_KIND
+from bridge.opa.batches import batches, in_parts
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaUnavailable, OpaUndefined
-from bridge.opa.parts import batches, in_parts
-from bridge.replicator.describing import DESCRIBING, POLICY_KIND
-from bridge.runtime.serving import Backing
+from bridge.pacing import Backoff
+from bridge.queries.statuses import condition_groups, differences
+from bridge.queries.trees import outcomes_of
 from bridge.web.journal import Changed, Journal
-from bridge.web.picture import Picture, sound
+from bridge.web.picture import PagePicture, sound
 
 log = structlog.get_logger(__name__)
 
@@ -36,7 +37,7 @@ class Drawing:
     """
 
     def __init__(self) -> None:
-        self.picture = Picture()
+        self.picture = PagePicture()
         self.policies: dict[str, dict[str, Any]] = {}
         self.journal = Journal()
         self.whole = asyncio.Event()
@@ -80,7 +81,7 @@ class Drawing:
 
     async def run(self) -> None:
         """Draw until cancelled."""
-        wait = AWAY_DELAY
+        backoff = Backoff(AWAY_DELAY, LONGEST_DELAY)
         while True:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(UNUSED if self._follows else None):
@@ -93,16 +94,16 @@ class Drawing:
                 continue
             try:
                 await self._draw(self._backing)
-                wait = AWAY_DELAY
+                backoff.reset()
             except (OpaUnavailable, OpaUndefined) as error:
                 log.info("the picture waits for OPA", why=str(error))
                 await asyncio.sleep(AWAY_DELAY)
                 self._wake.set()
             except Exception as error:  # noqa: BLE001 - it must not end the bridge: what can be isolated was
+                wait = backoff.next()
                 log.error("the picture cannot be drawn", why=f"{type(error).__name__}: {error}", again_in_seconds=wait)
                 self._forget()
                 await asyncio.sleep(wait)
-                wait = min(2 * wait, LONGEST_DELAY)
                 self._wake.set()
 
     async def _draw(self, backing: Backing) -> None:
@@ -134,7 +135,7 @@ class Drawing:
             self._forget()
 
     def _forget(self) -> None:
-        self.picture, self.policies = Picture(), {}
+        self.picture, self.policies = PagePicture(), {}
         self._since.clear()
         self._notices.clear()
         self._differing.clear()

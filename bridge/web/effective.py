@@ -9,10 +9,10 @@ from typing import Any
 
 from aiohttp import web
 
-from bridge.answers.asking import effective_at, policy_kind, target_keys
+from bridge.http.request_guard import Refused
 from bridge.model.keys import Key
 from bridge.opa.client import Opa
-from bridge.runtime.request_guard import Refused
+from bridge.queries.asking import effective_at, policy_kind, target_keys
 from bridge.web.answering import answer
 from bridge.web.events import Event, Streams
 from bridge.web.following import Followed, Following, Reader

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from aiohttp import web
 
-from bridge.runtime.request_guard import Refused
+from bridge.http.request_guard import Refused
 
 HEARTBEAT = 15.0  # seconds of silence after which a comment is sent, so that nobody between takes it for dead
 STALLED = 60.0  # seconds after which a client that takes nothing is given up

@@ -11,13 +11,15 @@ from typing import Any
 
 import structlog
 
-from bridge.answers.asking import effective_at
-from bridge.answers.errors import CommandError
 from bridge.model.keys import Key
 from bridge.model.notice import Notice
+from bridge.model.types import DESCRIBING
+from bridge.opa.batches import batches, in_parts
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaRejected, OpaUnavailable, OpaUndefined, QueryError
-from bridge.opa.parts import batches, in_parts
+from bridge.pacing import Backoff
+from bridge.queries.asking import effective_at
+from bridge.queries.names import CommandError
 from bridge.web.picture import object_of
 
 log = structlog.get_logger(__name__)
@@ -25,7 +27,6 @@ log = structlog.get_logger(__name__)
 BATCH = 500  # effective targets a query
 AWAY_DELAY = 0.5  # seconds before OPA is asked again
 LONGEST_DELAY = 30.0  # seconds before what cannot be computed is tried again; the delays double
-_DESCRIBING = {"policybridge.io/PolicyKind", "apiextensions.k8s.io/CustomResourceDefinition"}
 
 Place = tuple[str, str]  # an effective target, and a policy kind
 Entry = Mapping[str, Any]  # as the query `effective` tells it
@@ -112,7 +113,7 @@ class Following:
             self._settled = self._revision
         if not self._followed or notice.refilling:
             return
-        if notice.refilled or any(key.type_id in _DESCRIBING for key in notice.keys):
+        if notice.refilled or any(key.type_id in DESCRIBING for key in notice.keys):
             for one in self._followed.values():
                 one.stale = True
         else:
@@ -142,7 +143,7 @@ class Following:
 
     async def run(self) -> None:
         """Ask and tell until cancelled."""
-        wait = AWAY_DELAY
+        backoff = Backoff(AWAY_DELAY, LONGEST_DELAY)
         while True:
             await self._wake.wait()
             self._wake.clear()
@@ -150,19 +151,19 @@ class Following:
                 continue
             try:
                 await self._settle(self._opa)
-                wait = AWAY_DELAY
+                backoff.reset()
             except (OpaUnavailable, OpaUndefined) as error:
                 log.info("followed effective policies wait for OPA", why=str(error))
                 await asyncio.sleep(AWAY_DELAY)
                 self._wake.set()
             except Exception as error:  # noqa: BLE001 - it must not end the bridge: what can be isolated was
+                wait = backoff.next()
                 why = f"{type(error).__name__}: {error}"
                 log.error("followed effective policies cannot be computed", why=why, again_in_seconds=wait)
                 self._notices.clear()
                 for one in self._followed.values():
                     one.stale = True
                 await asyncio.sleep(wait)
-                wait = min(2 * wait, LONGEST_DELAY)
                 self._wake.set()
 
     async def _settle(self, opa: Opa) -> None:

@@ -10,9 +10,8 @@ from collections.abc import Callable
 from aiohttp import web
 
 from bridge import tracing
-from bridge.opa.authorization import TokenError
-from bridge.runtime.listening import checked_web_token
-from bridge.runtime.request_guard import (
+from bridge.http.listeners import checked_web_token
+from bridge.http.request_guard import (
     Handler,
     Refused,
     WrongTokens,
@@ -22,6 +21,7 @@ from bridge.runtime.request_guard import (
     same,
     unauthorized,
 )
+from bridge.opa.credentials import TokenError
 from bridge.web.answering import answer, body_of, decoded, refusal
 
 COOKIE = "policy-bridge"

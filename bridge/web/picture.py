@@ -16,7 +16,7 @@ from bridge.web.counting import Counts
 Node = dict[str, Any]
 
 
-class Picture:
+class PagePicture:
     """Nodes by key, from the objects that were told of.
 
     An edge stands with the object that declares it: as a parent of one of its nodes, or as what one of them leads to.

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from aiohttp import web
 
+from bridge.http.request_guard import Refused
 from bridge.opa.client import Opa
-from bridge.runtime.request_guard import Refused
 from bridge.web.answering import answer, body_of, decoded
 
 # Those that answer people and programs. None writes anything.

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 
 from aiohttp import web
 
+from bridge.app.site import Backing
+from bridge.http.listeners import ServeError, web_token_of
+from bridge.http.request_guard import Refused, is_loopback
 from bridge.opa.client import Opa
-from bridge.runtime.listening import ServeError, web_token_of
-from bridge.runtime.request_guard import Refused, is_loopback
-from bridge.runtime.serving import Backing
-from bridge.runtime.settings import Settings
+from bridge.settings.model import Settings
 from bridge.web import static_files
 from bridge.web.changes import Changes
 from bridge.web.drawing import Drawing
@@ -23,7 +23,7 @@ from bridge.web.queries import Queries
 from bridge.web.topology import Topology
 
 
-def site_of(settings: Settings) -> Site:
+def site_of(settings: Settings) -> WebSite:
     """The site that the settings ask for. Raises ServeError where others could read it without a token."""
     token = web_token_of(settings.web_token_file)
     if token is None and not is_loopback(settings.listen_address[0]):
@@ -31,10 +31,10 @@ def site_of(settings: Settings) -> Site:
             f"--listen {settings.listen} is reached by others than this machine: give --web-token-file FILE, with a "
             "token that whoever reads the page must have"
         )
-    return Site(Guard(token))
+    return WebSite(Guard(token))
 
 
-class Site:
+class WebSite:
     """The routes of the page and its JSON. Until `open` they answer that the bridge is starting."""
 
     def __init__(self, guard: Guard) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from aiohttp import web
 
-from bridge.runtime.request_guard import Refused
+from bridge.http.request_guard import Refused
 
 _ROOT = Path(__file__).resolve().parent / "static"
 _TYPES = {

@@ -9,7 +9,7 @@ from typing import Any
 
 from aiohttp import web
 
-from bridge.runtime.request_guard import Refused
+from bridge.http.request_guard import Refused
 from bridge.web.answering import answer
 from bridge.web.drawing import Drawing
 from bridge.web.events import Event, Streams

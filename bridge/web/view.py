@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bridge.model.keys import parse_key
-from bridge.web.picture import Picture
+from bridge.web.picture import PagePicture
 
 LIMIT = 400  # nodes that are told where nobody says how many
 MOST = 50_000
@@ -31,7 +31,7 @@ class Wanted:
         return bool(self.namespaces or self.kinds or self.policy_kinds or self.name)
 
 
-def chosen(picture: Picture, wanted: Wanted) -> list[str]:
+def chosen(picture: PagePicture, wanted: Wanted) -> list[str]:
     """The keys of the nodes to tell. A node is told with all its children or, where there are too many, none."""
     if wanted.searches:
         return _with_all_above(picture, sorted(_found(picture, wanted))[wanted.offset :][: wanted.limit])
@@ -41,12 +41,12 @@ def chosen(picture: Picture, wanted: Wanted) -> list[str]:
     return _expanded(picture, picture.roots()[wanted.offset :][: wanted.limit], wanted.limit)
 
 
-def unattached(picture: Picture, policies: Mapping[str, Any]) -> list[str]:
+def unattached(picture: PagePicture, policies: Mapping[str, Any]) -> list[str]:
     """The policies that stand at no node."""
     return sorted(policies.keys() - picture.counts.policies.keys())
 
 
-def _expanded(picture: Picture, first: Iterable[str], limit: int) -> list[str]:
+def _expanded(picture: PagePicture, first: Iterable[str], limit: int) -> list[str]:
     told = dict.fromkeys(first)
     upcoming = list(told)
     for key in upcoming:  # it grows
@@ -57,7 +57,7 @@ def _expanded(picture: Picture, first: Iterable[str], limit: int) -> list[str]:
     return list(told)
 
 
-def _found(picture: Picture, wanted: Wanted) -> Iterable[str]:
+def _found(picture: PagePicture, wanted: Wanted) -> Iterable[str]:
     name = wanted.name.lower()
     for key in picture.shown():
         parts = parse_key(key)
@@ -70,11 +70,11 @@ def _found(picture: Picture, wanted: Wanted) -> Iterable[str]:
             yield key
 
 
-def _policy_kinds(picture: Picture, key: str) -> set[str]:
+def _policy_kinds(picture: PagePicture, key: str) -> set[str]:
     return {parse_key(policy).type_id for policy in picture.policies_at(key)}
 
 
-def _with_all_above(picture: Picture, keys: Iterable[str]) -> list[str]:
+def _with_all_above(picture: PagePicture, keys: Iterable[str]) -> list[str]:
     told = dict.fromkeys(keys)
     upcoming = list(told)
     for key in upcoming:  # it grows

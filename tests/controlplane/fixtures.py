@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bridge.tools import find, find_crds
+from hack.tools import find, find_crds
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
 

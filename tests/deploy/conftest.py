@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bridge.tools import find
+from hack.tools import find
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
 

@@ -15,8 +15,8 @@ from typing import Any
 
 import yaml
 
-from bridge.tools import find
-from tests.deploy.rendering import Objects, one
+from hack.manifests.rendering import Objects, one
+from hack.tools import find
 
 _ENVIRONMENT = {k: v for k, v in os.environ.items() if not k.startswith("BRIDGE_OPA_") and k != "KUBECONFIG"}
 _MOUNTED = (  # the longest first

@@ -11,15 +11,15 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from bridge.admission.configuration import KINDS
+from bridge.admission.webhook_configuration import KINDS
+from bridge.app.rbac import rules
 from bridge.cli.main import bridge
-from bridge.cli.needs import Asked, read_needs
+from bridge.cli.needs import AskedRights, read_needs
 from bridge.opa.config import opa_arguments
-from bridge.runtime.roles import rules
-from bridge.runtime.settings_loading import load_settings
-from tests.deploy.generate import stale
-from tests.deploy.parts import CHART, OWN_SETTINGS
-from tests.deploy.rendering import HelmError, Objects, helm, one, template
+from bridge.settings.loading import load_settings
+from hack.manifests.generate import stale
+from hack.manifests.parts import CHART, OWN_SETTINGS
+from hack.manifests.rendering import HelmError, Objects, helm, one, template
 
 Values = Mapping[str, Any]
 VALUES: dict[str, Values] = {
@@ -119,7 +119,7 @@ def test_rights_are_those_that_the_command_prints_for_its_settings(chosen: str, 
         if role["kind"] in {"ClusterRole", "Role"}
         for rule in _single(role["rules"])
     }
-    needed = rules(read_needs(_settings(objects, home), Asked())[0])
+    needed = rules(read_needs(_settings(objects, home), AskedRights())[0])
     assert granted == {(namespace, rule) for namespace, found in needed.items() for rule in _single(found)}
 
 

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from bridge.admission.configuration import API_VERSION, KINDS
+from bridge.admission.webhook_configuration import API_VERSION, KINDS
+from hack.manifests.parts import CHART, ROOT
+from hack.manifests.rendering import helm, one
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
-from tests.deploy.parts import CHART, ROOT
-from tests.deploy.rendering import helm, one
 
 DEPLOY = ROOT / "deploy"
 INSTALL = ROOT / "docs" / "how-to" / "install-on-a-cluster.md"

@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from bridge.admission.issuing import new_authority, new_server
-from tests.deploy.parts import CHART
+from bridge.admission.certificates import new_authority, new_server
+from hack.manifests.parts import CHART
+from hack.manifests.rendering import template
 from tests.deploy.pod import Pod
-from tests.deploy.rendering import template
 
 PATIENCE = 60.0  # seconds
 AUTHORITY = new_authority(dt.datetime.now(dt.UTC))

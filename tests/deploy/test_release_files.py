@@ -18,12 +18,13 @@ import pytest
 import yaml
 
 from bridge import __version__
-from bridge.tools import find
-from tests.deploy.parts import ROOT
-from tests.deploy.rendering import helm
-from tests.supply.krew import LAUNCHER, MANIFEST
-from tests.supply.materials import flaws, locked_needs
-from tests.supply.release import CHECKSUMS, STEM, release
+from hack.manifests.parts import ROOT
+from hack.manifests.rendering import helm
+from hack.supply.krew import LAUNCHER, MANIFEST
+from hack.supply.materials import flaws, locked_needs
+from hack.supply.release import CHECKSUMS, STEM, release
+from hack.tools import find
+from hack.tools.go_tools import go_command
 
 KREW = shutil.which("krew") and shutil.which("validate-krew-manifest")
 FORK = "someone/fork"

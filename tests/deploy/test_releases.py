@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
+from hack.manifests.parts import CHART, ROOT
+from hack.manifests.rendering import HelmError, helm
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
-from tests.deploy.parts import CHART, ROOT
-from tests.deploy.rendering import HelmError, helm
 
 PAGE = ROOT / "docs" / "how-to" / "install-on-a-cluster.md"
 CONFIGURATION = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/policy-bridge"

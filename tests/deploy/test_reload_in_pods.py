@@ -9,8 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.deploy.parts import CHART, ROOT
-from tests.deploy.rendering import one, template
+from hack.manifests.parts import CHART, ROOT
+from hack.manifests.rendering import one, template
 
 PAGE = ROOT / "docs" / "how-to" / "configure.md"
 

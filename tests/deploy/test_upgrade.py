@@ -19,13 +19,13 @@ from typing import Any
 
 import pytest
 
-from bridge.admission.issuing import new_authority, new_server
+from bridge.admission.certificates import new_authority, new_server
+from hack.manifests.parts import CHART, ROOT
+from hack.manifests.rendering import Objects, one, template
 from tests.controlplane.api import ApiError
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
-from tests.deploy.parts import CHART, ROOT
 from tests.deploy.pod import Pod, wait_until_ready
-from tests.deploy.rendering import Objects, one, template
 from tests.deploy.service import Service
 
 PATIENCE = 120.0  # seconds

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from bridge.answers import asking
+from bridge.app.engine import open_engine
 from bridge.model.keys import parse_key
-from bridge.runtime.engine import open_engine
+from bridge.queries import asking
 from tests.e2e.conftest import SHOP
 
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from bridge.tools import find
+from hack.tools import find
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.audit_log import POLICY, without_the_lease, writes

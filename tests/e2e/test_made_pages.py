@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.pages.made import PAGES, REFERENCE
+from hack.pages.made import PAGES, REFERENCE
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from bridge.runtime.metric_families import FAMILIES
-from bridge.tools import ensure
+from bridge.telemetry.metric_families import FAMILIES
+from hack.tools import ensure
 from tests.controlplane.plane import ControlPlane
 from tests.integration.objects import fresh_name
 

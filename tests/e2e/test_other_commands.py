@@ -15,8 +15,8 @@ import pytest
 import yaml
 
 from bridge import __version__
+from bridge.http.listeners import checked_web_token
 from bridge.opa.config import opa_config
-from bridge.runtime.listening import checked_web_token
 from tests.bundle_trust import shared_trust
 from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane
 from tests.e2e.conftest import ROOT, Run
@@ -123,7 +123,7 @@ def test_doctor_is_content_where_opa_is_there(bridge: Run, opa_path: Path) -> No
     checks = {check["name"]: check for check in json.loads(answer.stdout)}
     assert str(opa_path) in checks["opa"]["found"]
     assert checks["opa server"]["state"] == "unchecked"
-    assert {"python", "disk", "etcd", "kube-apiserver", "api server"} <= checks.keys()
+    assert {"python", "disk", "opa", "api server"} <= checks.keys()
 
 
 def test_doctor_says_what_is_missing_and_what_mends_it(
@@ -134,7 +134,9 @@ def test_doctor_says_what_is_missing_and_what_mends_it(
     assert answer.returncode == 1
     looked_at, mends = answer.stdout.split("\n\n")
     assert any(line.split()[:2] == ["opa", "missing"] for line in looked_at.splitlines())
-    assert any(line.split()[0] == "opa" and line.endswith("install opa") for line in mends.splitlines())
+    assert any(
+        line.split()[0] == "opa" and line.endswith("-m bridge.opa.executable install") for line in mends.splitlines()
+    )
 
 
 def test_doctor_says_which_opa_and_which_cluster_do_not_answer(bridge: Run, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from bridge.admission.issuing import new_authority, new_server
+from bridge.admission.certificates import new_authority, new_server
 from tests.e2e.conftest import SHOP
 
 PATIENCE = 60.0  # seconds

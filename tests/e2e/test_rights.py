@@ -16,13 +16,13 @@ from typing import Any
 import pytest
 import yaml
 
-from bridge.admission.configuration import API_VERSION, KINDS
-from bridge.cli.needs import Asked, read_needs
+from bridge.admission.webhook_configuration import API_VERSION, KINDS
+from bridge.app.rbac import rules
+from bridge.cli.needs import AskedRights, read_needs
 from bridge.kube.client import KubeClient
 from bridge.kube.rights import lacking
 from bridge.model.access import Access
-from bridge.runtime.roles import rules
-from bridge.tools import find
+from hack.tools import find
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.conftest import ROOT, SHOP, Run
@@ -229,7 +229,7 @@ def test_a_right_that_is_missing_is_told_with_what_it_is_for(worked: Installed, 
 
 
 async def test_each_rule_that_is_missing_is_told(worked: Installed) -> None:
-    needs, _ = await asyncio.to_thread(read_needs, worked.config, Asked((), str(worked.plane.kubeconfig)))
+    needs, _ = await asyncio.to_thread(read_needs, worked.config, AskedRights((), str(worked.plane.kubeconfig)))
     assert rules(needs).keys() == {"", NAMESPACE, "opa-policies"}
     async with await KubeClient.connect(str(worked.plane.kubeconfig)) as client:
         for namespace, granted in rules(needs).items():

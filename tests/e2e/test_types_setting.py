@@ -13,7 +13,7 @@ import pytest
 
 from bridge.opa.client import Opa
 from bridge.opa.config import opa_config
-from bridge.opa.managed import ManagedOpa
+from bridge.opa.process import ManagedOpa
 from tests.bundle_trust import shared_trust
 from tests.controlplane.plane import ControlPlane
 from tests.integration.objects import apply_crd, make_namespace, put_config_map

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from bridge.admission.configuration import API_VERSION, KINDS
+from bridge.admission.webhook_configuration import API_VERSION, KINDS
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane
 from tests.e2e.conftest import ROOT, SHOP, Run

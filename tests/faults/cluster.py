@@ -17,9 +17,9 @@ from bridge.kube.pace import Pace
 from bridge.model.changes import Object
 from bridge.model.keys import key_of
 from bridge.model.notice import Notice
-from bridge.modules.shipped import shipped_bundle
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaUnavailable
+from bridge.policy_loader.shipped import shipped_bundle
 from bridge.replicator.claim import MARKER
 from bridge.replicator.replicator import Replicator
 from bridge.resources import rego_root

@@ -9,9 +9,8 @@ from bridge.model.changes import Object
 from bridge.model.keys import key_of
 from bridge.opa.client import Opa
 from bridge.replicator.documents import INDEXES
-from bridge.replicator.index_entries import entries_of
+from bridge.replicator.index_layout import entries_of, place_of
 from bridge.replicator.pruning import prune
-from bridge.replicator.shelving import place_of
 
 
 async def differences(opa: Opa, objects: Iterable[Object]) -> list[str]:

@@ -15,8 +15,8 @@ import pytest
 from bridge.opa.client import Opa
 from bridge.opa.config import opa_config
 from bridge.opa.errors import OpaError
-from bridge.opa.managed import ManagedOpa
-from tests.bench.figures import opa_below
+from bridge.opa.process import ManagedOpa
+from hack.bench.figures import opa_below
 from tests.bundle_trust import shared_trust
 from tests.controlplane.plane import ControlPlane
 from tests.controlplane.process import ServerProcess

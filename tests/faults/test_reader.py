@@ -10,7 +10,7 @@ import pytest
 
 from bridge.model.keys import key_of
 from bridge.opa.client import Opa
-from bridge.opa.managed import ManagedOpa
+from bridge.opa.process import ManagedOpa
 from bridge.replicator.documents import INDEX
 from tests.controlplane.plane import ControlPlane
 from tests.faults.cluster import BUNDLE, GATEWAY_API, Load, Reader

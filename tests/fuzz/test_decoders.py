@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fuzz.decoders import SEEDS, TARGETS
-from tests.fuzz.guided import fuzz
+from hack.fuzz.decoders import SEEDS, TARGETS
+from hack.fuzz.guided import fuzz
 
 FILES = sorted(file for file in SEEDS.glob("*/*") if file.is_file())
 MINUTES = 5

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fuzz.fuzzing import fuzz
-from tests.fuzz.requests import request
+from hack.fuzz.fuzzing import fuzz
+from hack.fuzz.requests import request
 
 SEED = 713
 

@@ -13,14 +13,14 @@ from typing import Any
 from aiohttp import web
 
 from bridge.model.keys import Key
-from bridge.modules.checking import Checker
-from bridge.modules.generating import no_view
-from bridge.modules.loader import Loader
-from bridge.modules.shipped import Shipped, shipped
-from bridge.modules.submissions import Submission, Verdict
 from bridge.opa.client import Opa
 from bridge.opa.config import opa_config
-from bridge.opa.managed import ManagedOpa
+from bridge.opa.process import ManagedOpa
+from bridge.policy_loader.assembly import no_view
+from bridge.policy_loader.compile_check import Checker
+from bridge.policy_loader.loader import Loader
+from bridge.policy_loader.shipped import Shipped, shipped
+from bridge.policy_loader.submissions import Submission, Verdict
 from bridge.resources import rego_root
 from tests.bundle_trust import shared_trust, signed_endpoint, unguarded
 

@@ -10,8 +10,8 @@ from typing import Any
 from bridge.model.changes import Change, Deleted, Listed, Listing, Object, Upserted
 from bridge.model.keys import Key, key_of
 from bridge.model.notice import Notice
-from bridge.remediator.plan import patched
-from bridge.remediator.sink import Conflict, Gone, MemorySink, Patch
+from bridge.remediator.sink import Gone, MemorySink, Patch, WriteConflict
+from bridge.remediator.statuses.plan import patched
 from bridge.replicator.replicator import Replicator
 
 BARRIER = "core/ConfigMap"  # a type that no rule reads: an object of it marks a place in the stream
@@ -113,7 +113,7 @@ class ScriptedSink(MemorySink):
         if obj is None:
             raise Gone
         if obj["metadata"]["resourceVersion"] != resource_version:
-            raise Conflict
+            raise WriteConflict
         self.writes.append((key, dict(patch)))
         self._source.put(patched(obj, patch))
 

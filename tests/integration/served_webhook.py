@@ -16,16 +16,15 @@ from typing import Any
 
 import aiohttp
 
-from bridge.admission.certificates import Pair
-from bridge.admission.issuing import new_authority, new_server
+from bridge.admission.certificates import Pair, new_authority, new_server
+from bridge.app.managed_opa import OpaAccess
+from bridge.app.webhook import Policies, Webhook
+from bridge.app.world import World
+from bridge.http.tokens import Tokens
 from bridge.model.recording import Record, record_nothing
 from bridge.opa.client import Answer
 from bridge.remediator.sink import MemorySink
-from bridge.runtime.opa_access import OpaAccess
-from bridge.runtime.settings_loading import load_settings
-from bridge.runtime.tokens import Tokens
-from bridge.runtime.webhook import Policies, Webhook
-from bridge.runtime.world import World
+from bridge.settings.loading import load_settings
 from bridge.sources.manifests import ManifestSource
 from tests.controlplane.client_certificates import new_client
 from tests.integration.webhook import BUNDLE, free_port

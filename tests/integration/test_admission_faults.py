@@ -16,7 +16,7 @@ from aiohttp import web
 
 from bridge.kube.client import KubeClient
 from bridge.kube.recording import Recorder
-from bridge.opa.managed import ManagedOpa
+from bridge.opa.process import ManagedOpa
 from tests.controlplane.plane import ControlPlane
 from tests.integration.faulty_opa import FaultyOpa, once, refuse
 from tests.integration.objects import fresh_name

@@ -17,8 +17,8 @@ import pytest
 import pytest_asyncio
 from aiohttp import web
 
-from bridge.admission.configuration import API_VERSION, MUTATING
-from bridge.admission.issuing import new_authority, new_server
+from bridge.admission.certificates import new_authority, new_server
+from bridge.admission.webhook_configuration import API_VERSION, MUTATING
 from bridge.model.keys import key_of
 from bridge.model.notice import Notice
 from bridge.opa.client import Opa

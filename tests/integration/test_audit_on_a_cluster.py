@@ -13,15 +13,15 @@ from typing import Any
 import pytest
 import yaml
 
+from bridge.app.cluster_sink import ClusterSink
 from bridge.kube.client import KubeClient
 from bridge.kube.lease import Lease, Term
+from bridge.model.types import ALWAYS
 from bridge.opa.client import Opa
-from bridge.opa.managed import ManagedOpa
-from bridge.remediator.audit import Audit
-from bridge.remediator.queue import Budget
+from bridge.opa.process import ManagedOpa
+from bridge.pacing import Budget
+from bridge.remediator.audit.audit import Audit
 from bridge.replicator.replicator import Replicator
-from bridge.runtime.cluster_sink import ClusterSink
-from bridge.runtime.types import ALWAYS
 from bridge.sources.cluster import ClusterSource
 from tests.bundles import bundle_with
 from tests.controlplane.api import ApiServer

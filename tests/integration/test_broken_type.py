@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bridge.kube.client import KubeClient
 from bridge.opa.client import Opa
-from bridge.opa.managed import ManagedOpa
+from bridge.opa.process import ManagedOpa
 from bridge.replicator.replicator import Replicator
 from bridge.sources.cluster import ClusterSource
 from tests.controlplane.plane import ControlPlane

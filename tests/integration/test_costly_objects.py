@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from bridge.model.changes import Object
-from bridge.modules.shipped import shipped_bundle
 from bridge.opa.client import Opa
 from bridge.opa.errors import QueryError
-from bridge.opa.managed import ManagedOpa
+from bridge.opa.process import ManagedOpa
+from bridge.policy_loader.shipped import shipped_bundle
 from bridge.replicator.replicator import Replicator
 from bridge.resources import rego_root
-from tests.bench.figures import opa_below
+from hack.bench.figures import opa_below
 from tests.integration.scripted import BARRIER, ScriptedSource
 
 BUNDLE = shipped_bundle(rego_root())

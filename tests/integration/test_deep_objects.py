@@ -17,7 +17,7 @@ from bridge.kube.pace import Pace
 from bridge.model.nesting import MAX_DEPTH
 from bridge.model.recording import EventType
 from bridge.opa.client import Opa
-from bridge.opa.managed import ManagedOpa
+from bridge.opa.process import ManagedOpa
 from bridge.replicator.replicator import Replicator
 from bridge.sources.cluster import ClusterSource
 from tests.controlplane.api import ApiError, ApiServer

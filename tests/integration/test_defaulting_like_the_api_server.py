@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from bridge.sources.defaulting import Defaulter
+from bridge.sources.defaults import Defaulter
 from bridge.sources.manifest_files import read_content
 from tests.controlplane.kubectl import Kubectl
 

@@ -16,12 +16,12 @@ import yaml
 from bridge.kube.client import KubeClient
 from bridge.model.changes import Object
 from bridge.model.notice import Notice
-from bridge.modules.shipped import shipped_bundle
+from bridge.model.types import ALWAYS
 from bridge.opa.client import Opa
-from bridge.opa.managed import ManagedOpa
+from bridge.opa.process import ManagedOpa
+from bridge.policy_loader.shipped import shipped_bundle
 from bridge.replicator.replicator import Replicator
 from bridge.resources import rego_root
-from bridge.runtime.types import ALWAYS
 from bridge.sources.base import Source
 from bridge.sources.cluster import ClusterSource
 from bridge.sources.manifests import ManifestSource

@@ -11,7 +11,7 @@ import msgspec
 from bridge.model.changes import Listed, Listing
 from bridge.model.keys import key_of
 from bridge.opa.client import Opa
-from bridge.opa.managed import ManagedOpa
+from bridge.opa.process import ManagedOpa
 from bridge.replicator import replicator
 from bridge.replicator.claim import MARKER
 from tests.integration.faulty_opa import FaultyOpa

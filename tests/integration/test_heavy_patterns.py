@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from bridge.modules.shipped import shipped_bundle
 from bridge.opa.client import Opa
-from bridge.opa.managed import ManagedOpa
+from bridge.opa.process import ManagedOpa
+from bridge.policy_loader.shipped import shipped_bundle
 from bridge.resources import rego_root
-from tests.bench.figures import opa_below
+from hack.bench.figures import opa_below
 
 BUNDLE = shipped_bundle(rego_root())
 GATEWAY = {

@@ -7,12 +7,12 @@ import asyncio
 import pytest
 
 from bridge.opa.client import Opa
-from bridge.replicator import in_force
-from bridge.replicator.in_force import modules_in_force
+from bridge.replicator import replicator
+from bridge.replicator.replicator import modules_in_force
 
 
 async def test_one_that_stays_away_is_looked_at_ever_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(in_force, "BRISK", 0.1)
+    monkeypatch.setattr(replicator, "BRISK", 0.1)
     looks = 0
 
     def refuse(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

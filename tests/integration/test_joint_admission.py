@@ -17,14 +17,12 @@ from bridge.admission.admission import Admission, Question, read_rules
 from bridge.admission.endpoint import Terms
 from bridge.admission.joint import Joint
 from bridge.model.keys import Key
-from bridge.modules.assembling import assemble
-from bridge.modules.generating import generated
-from bridge.modules.joint_decision import DOCUMENT
-from bridge.modules.shipped import shipped
-from bridge.modules.submissions import Submission
 from bridge.opa.client import Answer, Opa
-from bridge.opa.managed import ManagedOpa
-from bridge.opa.measuring import Requests
+from bridge.opa.process import ManagedOpa
+from bridge.opa.request_counts import Requests
+from bridge.policy_loader.assembly import JOINT_DECISION, assemble, generated
+from bridge.policy_loader.shipped import shipped
+from bridge.policy_loader.submissions import Submission
 from bridge.resources import rego_root
 
 PATH = "io/k8s/federation/admission"
@@ -76,7 +74,7 @@ async def deciding(opa_path: Path, path: str = PATH) -> AsyncIterator[tuple[Admi
                 Question("placement", asking(PATH), distrust, lambda: "it is undefined", same_opa=True),
                 Question("rules", asking("bridge/v1/admission"), distrust, read=read_rules),
                 lambda: True,
-                joint=Joint(asking(DOCUMENT), PATH, distrust),
+                joint=Joint(asking(JOINT_DECISION), PATH, distrust),
             ),
             requests,
         )

@@ -10,12 +10,12 @@ import pytest
 
 from bridge.model.changes import Object
 from bridge.model.keys import Key, key_of
-from bridge.modules.shipped import shipped_bundle
 from bridge.opa.client import Opa
-from bridge.opa.managed import ManagedOpa
-from bridge.opa.measuring import Requests
-from bridge.replicator.index_entries import Entries
-from bridge.replicator.linking import BATCH, Linking, Made
+from bridge.opa.process import ManagedOpa
+from bridge.opa.request_counts import Requests
+from bridge.policy_loader.shipped import shipped_bundle
+from bridge.replicator.index_layout import Entries
+from bridge.replicator.links import BATCH, Linking, Made
 from bridge.resources import rego_root
 from tests.integration.test_modules_of_admins import put_module
 

@@ -12,9 +12,9 @@ from structlog.testing import capture_logs
 
 from bridge.model.changes import Listed, Listing, Object, Upserted
 from bridge.model.keys import Key
-from bridge.opa.managed import ManagedOpa
-from bridge.replicator import filling, intake, linking
-from bridge.replicator.linking import Linking
+from bridge.opa.process import ManagedOpa
+from bridge.replicator import initial_sync, intake, links
+from bridge.replicator.links import Linking
 from bridge.replicator.writer import Before, Writer
 from tests.integration.scripted import ScriptedSource
 from tests.integration.test_replicator import BUNDLE, route, until
@@ -33,10 +33,10 @@ async def url(opa_path: Path) -> AsyncIterator[str]:
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Batches, pieces and the window have the proportions that they have, and are small."""
-    monkeypatch.setattr(linking, "BATCH", BATCH)
-    monkeypatch.setattr(linking, "FAR", 8 * BATCH)
+    monkeypatch.setattr(links, "BATCH", BATCH)
+    monkeypatch.setattr(links, "FAR", 8 * BATCH)
     monkeypatch.setattr(intake, "BATCH", BATCH)
-    monkeypatch.setattr(filling, "PIECE", 6 * BATCH)
+    monkeypatch.setattr(initial_sync, "PIECE", 6 * BATCH)
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ async def test_links_are_asked_ahead_also_when_all_is_told(url: str, late: list[
 async def test_of_objects_that_opa_holds_already_no_links_are_asked_and_nothing_is_kept(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    count = 3 * linking.BATCH
+    count = 3 * links.BATCH
     async with bridge(url, [*routes(count)], "me:1", "cluster rego") as first:
         await first.filled()
     asked: list[int] = []
@@ -103,7 +103,7 @@ async def test_of_objects_that_opa_holds_already_no_links_are_asked_and_nothing_
 async def test_nothing_is_kept_of_objects_that_are_gone_when_they_are_written(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(filling, "PIECE", 1_000_000)
+    monkeypatch.setattr(initial_sync, "PIECE", 1_000_000)
     source = ScriptedSource(routes(2 * BATCH), silent=[ROUTE])
     async with bridge(url, source) as one:
         made = one.replicator._writer.linking
@@ -144,7 +144,7 @@ async def test_what_waits_is_not_looked_through_for_each_change(url: str, monkey
         return await ahead(self, *waiting)
 
     monkeypatch.setattr(Linking, "ahead", looking)
-    monkeypatch.setattr(filling, "PIECE", 1_000_000)
+    monkeypatch.setattr(initial_sync, "PIECE", 1_000_000)
     source = ScriptedSource(routes(20 * BATCH), silent=[ROUTE])
     async with bridge(url, source) as one:
         await until(lambda: ROUTE in source.wanted)

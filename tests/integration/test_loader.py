@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from bridge.modules.checking import Checker
-from bridge.modules.generating import generated
-from bridge.modules.judging import Judge
-from bridge.modules.submissions import Submission
 from bridge.opa.errors import OpaRejected
-from bridge.opa.managed import ManagedOpa
+from bridge.opa.process import ManagedOpa
+from bridge.policy_loader.assembly import generated
+from bridge.policy_loader.compile_check import Checker
+from bridge.policy_loader.judgement import Judge
+from bridge.policy_loader.submissions import Submission
 from tests.integration.loading import DEADLINE, FEW, Bench, author, loading, until
 
 

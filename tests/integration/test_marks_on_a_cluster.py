@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from bridge.runtime.cluster_sink import MARKED
+from bridge.app.cluster_sink import MARKED
 from tests.controlplane.plane import ControlPlane
 from tests.integration.objects import fresh_name
 from tests.integration.test_remediator_on_a_cluster import Place, at_work, place

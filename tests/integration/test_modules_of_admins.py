@@ -6,8 +6,8 @@ import contextlib
 import http.client
 from pathlib import Path
 
-from bridge.modules.shipped import shipped_bundle
-from bridge.opa.managed import ManagedOpa
+from bridge.opa.process import ManagedOpa
+from bridge.policy_loader.shipped import shipped_bundle
 from bridge.resources import rego_root
 from tests.e2e.conftest import ROOT
 

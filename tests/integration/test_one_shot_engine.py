@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bridge.opa.managed import ManagedOpa
-from bridge.runtime.engine import open_engine
+from bridge.app.engine import open_engine
+from bridge.opa.process import ManagedOpa
 
 GATEWAY_CLASS = """
 apiVersion: gateway.networking.k8s.io/v1

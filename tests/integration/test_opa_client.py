@@ -13,8 +13,8 @@ from bridge.opa.bundle import build_bundle
 from bridge.opa.client import Opa
 from bridge.opa.config import BUNDLE_CONTENT_TYPE, BUNDLE_NAME, BUNDLE_PATH, opa_config
 from bridge.opa.errors import OpaError, OpaRejected, OpaUnavailable, OpaUndefined, QueryError
-from bridge.opa.managed import ManagedOpa
 from bridge.opa.paths import pointer
+from bridge.opa.process import ManagedOpa
 from tests.bundle_trust import shared_credentials, shared_trust
 
 MODULE = """package bridge.v1

@@ -10,11 +10,11 @@ import pytest
 from bridge.opa.bundle import build_bundle
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaStartError, PortTaken
-from bridge.opa.managed import ManagedOpa
+from bridge.opa.process import ManagedOpa
 
 OWNER = """
 import asyncio, sys
-from bridge.opa.managed import ManagedOpa
+from bridge.opa.process import ManagedOpa
 
 async def main():
     opa = ManagedOpa(sys.argv[1], {})
@@ -93,7 +93,7 @@ async def test_a_free_port_that_is_taken_meanwhile_gives_way_to_another(
         free = probe.getsockname()[1]
         probe.close()
         ports = iter([other.getsockname()[1], free])
-        monkeypatch.setattr("bridge.opa.managed._free_port", lambda: next(ports))
+        monkeypatch.setattr("bridge.opa.process._free_port", lambda: next(ports))
         async with ManagedOpa(opa_path, {}) as managed:
             assert managed.url == f"http://127.0.0.1:{free}"
 
@@ -103,7 +103,7 @@ async def test_another_opa_on_the_port_is_not_mistaken_for_ours(
 ) -> None:
     async with ManagedOpa(opa_path, {}) as first:
         port = int(first.url.rpartition(":")[2])
-        monkeypatch.setattr("bridge.opa.managed._is_free", lambda _: True)
+        monkeypatch.setattr("bridge.opa.process._is_free", lambda _: True)
         with pytest.raises(PortTaken):
             await ManagedOpa(opa_path, {}, port=port).start()
         assert await answers(first.url)

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from structlog.testing import capture_logs
 
+from bridge.app.site import Backing
 from bridge.model.changes import Object
 from bridge.model.keys import key_of
-from bridge.opa.managed import ManagedOpa
-from bridge.runtime.serving import Backing
+from bridge.opa.process import ManagedOpa
 from bridge.web.drawing import Drawing
 from bridge.web.following import Following
 from tests.bundles import bundle_with

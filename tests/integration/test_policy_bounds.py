@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
+from bridge.app.engine import settle_manifests
 from bridge.model.changes import Object
-from bridge.modules.shipped import shipped
 from bridge.opa.bundle import Bundle, build_bundle
 from bridge.opa.client import Opa
-from bridge.opa.managed import ManagedOpa
+from bridge.opa.process import ManagedOpa
+from bridge.policy_loader.shipped import shipped
 from bridge.replicator.replicator import Replicator
 from bridge.resources import rego_root
-from bridge.runtime.settings import Settings
-from bridge.runtime.settling import settle_manifests
+from bridge.settings.model import Settings
 from tests.integration.scripted import BARRIER, Notices, ScriptedSource
 
 KIND = "test.example.com/ColorPolicy"

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import yaml
 
-from bridge.modules.shipped import shipped_bundle
 from bridge.opa.client import Opa
-from bridge.opa.managed import ManagedOpa
+from bridge.opa.process import ManagedOpa
+from bridge.policy_loader.shipped import shipped_bundle
 from bridge.resources import rego_root
 
 CRD = Path(__file__).parents[2] / "deploy" / "crds" / "policykinds.yaml"

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import yaml
 
-from bridge.modules.shipped import shipped_bundle
 from bridge.opa.client import Opa
-from bridge.opa.managed import ManagedOpa
+from bridge.opa.process import ManagedOpa
+from bridge.policy_loader.shipped import shipped_bundle
 from bridge.resources import rego_root
 
 LABEL = "gateway.networking.k8s.io/policy"

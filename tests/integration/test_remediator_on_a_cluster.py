@@ -14,17 +14,17 @@ from typing import Any
 import pytest
 import yaml
 
+from bridge.app.cluster_sink import ClusterSink
 from bridge.kube.client import KubeClient
 from bridge.kube.lease import Lease, Term
-from bridge.modules.shipped import shipped_bundle
+from bridge.model.types import ALWAYS
 from bridge.opa.client import Opa
-from bridge.opa.managed import ManagedOpa
-from bridge.remediator.queue import Budget
-from bridge.remediator.remediator import Remediator
+from bridge.opa.process import ManagedOpa
+from bridge.pacing import Budget
+from bridge.policy_loader.shipped import shipped_bundle
+from bridge.remediator.statuses.remediator import Remediator
 from bridge.replicator.replicator import Replicator
 from bridge.resources import rego_root
-from bridge.runtime.cluster_sink import ClusterSink
-from bridge.runtime.types import ALWAYS
 from bridge.sources.cluster import ClusterSource
 from tests.controlplane.api import ApiServer
 from tests.controlplane.plane import ControlPlane

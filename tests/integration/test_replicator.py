@@ -17,12 +17,12 @@ import pytest
 from bridge.model.changes import Listing, Object, Trouble, Upserted
 from bridge.model.keys import Key, key_of
 from bridge.model.notice import Notice
-from bridge.modules.shipped import shipped_bundle
 from bridge.opa.bundle import Bundle, build_bundle
 from bridge.opa.client import Opa
-from bridge.opa.managed import ManagedOpa
-from bridge.replicator import collecting
-from bridge.replicator import filling as filling_module
+from bridge.opa.process import ManagedOpa
+from bridge.policy_loader.shipped import shipped_bundle
+from bridge.replicator import initial_sync
+from bridge.replicator import initial_sync as filling_module
 from bridge.replicator.claim import MARKER
 from bridge.replicator.replicator import BATCH, Replicator
 from bridge.resources import rego_root
@@ -192,7 +192,7 @@ async def test_garbage_of_a_long_fill_is_collected(opa_path: Path, monkeypatch: 
         def __init__(self) -> None:
             self.own = self
 
-    monkeypatch.setattr(collecting, "EVERY", 0.2)
+    monkeypatch.setattr(initial_sync, "EVERY", 0.2)
     source = ScriptedSource([service("cart")], silent=TYPES)
     async with replicating(opa_path, source):
         await until(lambda: not gc.isenabled())

@@ -17,11 +17,11 @@ import pytest
 from bridge.model.changes import Object, Trouble
 from bridge.model.keys import key_of
 from bridge.opa.client import Opa
-from bridge.opa.managed import ManagedOpa
-from bridge.replicator import claim, filling, intake, replicator
+from bridge.opa.process import ManagedOpa
+from bridge.replicator import claim, initial_sync, intake, replicator
 from bridge.replicator.replicator import BATCH_BYTES, Replicator
 from bridge.replicator.writer import MOST_OPERATIONS
-from tests.bench.figures import opa_below
+from hack.bench.figures import opa_below
 from tests.faults.comparing import differences, held
 from tests.integration.faulty_opa import Fault, FaultyOpa, arrive_late, lose, lose_answer, once, refuse
 from tests.integration.scripted import Notices, ScriptedSource
@@ -238,7 +238,7 @@ async def test_no_write_has_much_more_operations_than_opa_takes_quickly(faulty: 
 async def test_a_fill_of_several_pieces_is_less_than_an_operation_an_object(
     faulty: FaultyOpa, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(filling, "PIECE", 100)
+    monkeypatch.setattr(initial_sync, "PIECE", 100)
 
     def routes_of(namespace: str) -> Iterator[Object]:
         gateway, backend = {"name": "public", "namespace": "infra"}, {"name": "cart", "port": 80}

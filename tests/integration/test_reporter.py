@@ -18,17 +18,17 @@ from bridge.kube.recording import Recorder
 from bridge.model.keys import Key
 from bridge.model.recording import record_nothing
 from bridge.model.selection import Selection
-from bridge.modules import reporter
-from bridge.modules.authors import Authors
-from bridge.modules.config_maps import CONFIG_MAP
-from bridge.modules.reporter import Reporter
-from bridge.modules.reports import ANNOTATION
-from bridge.modules.submissions import Problem
+from bridge.policy_loader import reporter
+from bridge.policy_loader.authors import Authors
+from bridge.policy_loader.objects import CONFIG_MAP
+from bridge.policy_loader.reporter import Reporter
+from bridge.policy_loader.reports import ANNOTATION
+from bridge.policy_loader.submissions import Problem
 from bridge.sources.cluster import ClusterSource
 from tests.controlplane.api import ApiError
 from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane
 from tests.integration.objects import fresh_name, grant_reading, make_namespace, take_rights_away
-from tests.unit.modules.hand import HandJudge
+from tests.unit.policy_loader.hand import HandJudge
 
 CRD = Path(__file__).parents[2] / "deploy" / "crds" / "regopolicies.yaml"
 LABEL = {"openpolicyagent.org/policy": "rego"}

@@ -14,11 +14,11 @@ import pytest
 from bridge.kube.client import KubeClient
 from bridge.model.selection import Fields
 from bridge.opa.client import Opa
-from bridge.opa.managed import ManagedOpa
+from bridge.opa.process import ManagedOpa
 from bridge.replicator.pruning import pruning
 from bridge.replicator.replicator import Replicator
-from bridge.runtime.logs import configure_logs
 from bridge.sources.cluster import ClusterSource
+from bridge.telemetry.logs import configure_logs
 from tests.controlplane.plane import ControlPlane
 from tests.integration.objects import make_namespace
 from tests.integration.test_replicator import BUNDLE

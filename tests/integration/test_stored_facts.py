@@ -13,11 +13,11 @@ import yaml
 
 from bridge.model.changes import Object
 from bridge.model.keys import key_of
+from bridge.model.types import ALWAYS
 from bridge.opa.client import Opa
-from bridge.opa.managed import ManagedOpa
+from bridge.opa.process import ManagedOpa
 from bridge.replicator import replicator as replicating
 from bridge.replicator.replicator import Replicator
-from bridge.runtime.types import ALWAYS
 from tests.integration.loading import DEADLINE, Bench, author, loading, until
 from tests.integration.scripted import Notices, ScriptedSource
 

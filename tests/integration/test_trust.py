@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bridge.admission.certificates import Pair
-from bridge.admission.issuing import new_authority, new_server
+from bridge.admission.certificates import Pair, new_authority, new_server
 from bridge.kube.client import KubeClient
 from bridge.kube.errors import Untrusted
 from bridge.opa.address import TlsFiles

@@ -10,9 +10,9 @@ from collections.abc import Awaitable, Callable
 import pytest
 from aiohttp import web
 
-from bridge.opa.managed import ManagedOpa
+from bridge.opa.process import ManagedOpa
 from bridge.replicator import claim, replicator
-from tests.bench.figures import opa_below
+from hack.bench.figures import opa_below
 from tests.integration.faulty_opa import FaultyOpa
 from tests.integration.test_replicator import service, until
 from tests.integration.test_replicator_faults import bridge

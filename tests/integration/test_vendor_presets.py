@@ -10,11 +10,11 @@ import pytest
 import pytest_asyncio
 import yaml
 
-from bridge.modules.shipped import shipped_bundle
 from bridge.opa.client import Opa
-from bridge.opa.managed import ManagedOpa
+from bridge.opa.process import ManagedOpa
+from bridge.policy_loader.shipped import shipped_bundle
 from bridge.resources import rego_root
-from tests.vendor_crds import VENDORS, Vendor, crds_of
+from hack.tools.vendor_crds import VENDORS, Vendor, crds_of
 
 Crd = dict[str, Any]
 PRESETS = {

@@ -10,8 +10,8 @@ import aiohttp
 import pytest_asyncio
 
 from bridge.admission.endpoint import LARGEST
-from bridge.opa.managed import ManagedOpa
-from bridge.runtime.settings import Settings
+from bridge.opa.process import ManagedOpa
+from bridge.settings.model import Settings
 from tests.integration.served_webhook import Served, serving
 from tests.integration.webhook import BUNDLE, PLACEMENT, free_port
 

@@ -10,18 +10,18 @@ from pathlib import Path
 import pytest
 import structlog
 
-from bridge.admission.configuration import (
+from bridge.admission.secret import SharedCertificate
+from bridge.admission.webhook_configuration import (
     API_VERSION,
     KINDS,
     MUTATING,
     POLICIES_ANYWHERE,
+    Keeper,
     Kind,
     Target,
     not_secret,
     webhook_configuration,
 )
-from bridge.admission.keeper import Keeper
-from bridge.admission.secret import SharedCertificate
 from bridge.kube.client import KubeClient
 from bridge.kube.errors import KubeError
 from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane
@@ -97,7 +97,7 @@ async def test_what_others_change_in_a_configuration_is_mended_and_the_rest_is_t
     client: KubeClient, monkeypatch: pytest.MonkeyPatch, which: Kind
 ) -> None:
     configurations = f"/apis/{API_VERSION}/{which.plural}"
-    monkeypatch.setattr("bridge.admission.keeper.AUDIT", 0.2)
+    monkeypatch.setattr("bridge.admission.webhook_configuration.AUDIT", 0.2)
     name = fresh_name("config")
     target = Target(url="https://127.0.0.1:1/admission")
     document = webhook_configuration(which, name, target, exempt=["a"], timeout=5)

@@ -14,19 +14,19 @@ from typing import Any
 
 import aiohttp
 
-from bridge.admission.configuration import API_VERSION, KINDS, MUTATING, Kind, Target, webhook_configuration
+from bridge.admission.webhook_configuration import API_VERSION, KINDS, MUTATING, Kind, Target, webhook_configuration
+from bridge.app.managed_opa import OpaAccess
+from bridge.app.webhook import Policies, Webhook
+from bridge.app.world import Cluster, World
+from bridge.http.tokens import Tokens
 from bridge.kube.client import KubeClient
-from bridge.modules.shipped import shipped_bundle
 from bridge.opa.bundle import Bundle
 from bridge.opa.client import Answer
-from bridge.opa.managed import ManagedOpa
+from bridge.opa.process import ManagedOpa
+from bridge.policy_loader.shipped import shipped_bundle
 from bridge.remediator.sink import MemorySink
 from bridge.resources import rego_root
-from bridge.runtime.opa_access import OpaAccess
-from bridge.runtime.settings_loading import load_settings
-from bridge.runtime.tokens import Tokens
-from bridge.runtime.webhook import Policies, Webhook
-from bridge.runtime.world import Cluster, World
+from bridge.settings.loading import load_settings
 from bridge.sources.manifests import ManifestSource
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane

@@ -18,8 +18,8 @@ import yaml
 
 from bridge.opa.bundle import Bundle
 from bridge.opa.client import Opa
-from bridge.opa.managed import ManagedOpa
-from bridge.tools.finding import find
+from bridge.opa.process import ManagedOpa
+from hack.tools import find
 from tests.bundles import bundle_with
 from tests.properties.random_clusters import random_cluster
 from tests.properties.random_stacks import random_stack

@@ -19,15 +19,15 @@ from typing import Any
 
 import pytest
 
-from bridge.answers.analysis import Analysis, analyze
 from bridge.model.changes import Object
 from bridge.model.keys import Key, key_of
-from bridge.modules.shipped import shipped_bundle
+from bridge.model.types import ALWAYS
 from bridge.opa.client import Opa
-from bridge.opa.managed import ManagedOpa
+from bridge.opa.process import ManagedOpa
+from bridge.policy_loader.shipped import shipped_bundle
+from bridge.queries.analysis import Analysis, analyze
 from bridge.replicator.replicator import Replicator
 from bridge.resources import rego_root
-from bridge.runtime.types import ALWAYS
 from tests.integration.scripted import BARRIER, Notices, ScriptedSource
 from tests.properties.random_clusters import NAMESPACES, random_cluster
 from tests.properties.random_policies import GROUP

@@ -12,9 +12,9 @@ import pytest
 
 from bridge.model.changes import Object
 from bridge.model.keys import key_of
+from bridge.model.types import ALWAYS
 from bridge.opa.client import Opa
 from bridge.replicator.replicator import Replicator
-from bridge.runtime.types import ALWAYS
 from tests.integration.loading import DEADLINE, Bench, author, loading
 from tests.integration.scripted import BARRIER, Notices, ScriptedSource
 from tests.properties.small_world import GROUP, POLICY_KINDS, THING, SmallWorld

@@ -16,10 +16,10 @@ import pytest
 import pytest_asyncio
 
 from bridge.model.keys import parse_key
-from bridge.modules.shipped import shipped_bundle
 from bridge.opa.client import Opa
-from bridge.opa.managed import ManagedOpa
-from bridge.replicator.declared import Reading
+from bridge.opa.process import ManagedOpa
+from bridge.policy_loader.shipped import shipped_bundle
+from bridge.replicator.links import LinkFields
 from bridge.resources import rego_root
 from tests.scenarios.cases import Case, all_cases
 
@@ -83,7 +83,7 @@ async def _ask_everything(opa: Opa, world: list[dict[str, Any]]) -> tuple[list[s
         for target in targets[:1]:
             await opa.query("explain", {"target": target, "changes": changes})
     links = await opa.query("links", {"objects": world})
-    reading = Reading(await opa.query("link_fields", {}))
+    reading = LinkFields(await opa.query("link_fields", {}))
     assert await opa.query("links", {"objects": [reading.of(obj) for obj in world], "reads": reading.fields}) == links
     keys = sorted(links)
     await opa.query("affected", {"objects": keys, "changes": changes})

@@ -14,18 +14,18 @@ from typing import Any
 
 import pytest
 
-from bridge.answers.asking import effective_at
-from bridge.answers.errors import CommandError
+from bridge.app.site import Backing
 from bridge.model.keys import parse_key
-from bridge.modules.shipped import shipped_bundle
 from bridge.opa.client import Opa
 from bridge.opa.errors import QueryError
-from bridge.opa.managed import ManagedOpa
+from bridge.opa.process import ManagedOpa
+from bridge.policy_loader.shipped import shipped_bundle
+from bridge.queries.asking import effective_at
+from bridge.queries.names import CommandError
 from bridge.resources import rego_root
-from bridge.runtime.serving import Backing
 from bridge.web.drawing import Drawing
 from bridge.web.following import Followed, Following
-from bridge.web.picture import Picture
+from bridge.web.picture import PagePicture
 from tests.properties.small_world import SmallWorld
 from tests.properties.test_incremental_statuses import Bridge, as_it_was, at_work
 
@@ -120,7 +120,7 @@ async def _compare(seen: Looking, where: str) -> None:
 
 
 async def _picture(opa: Opa) -> dict[str, Any]:
-    drawn, upcoming = Picture(), {key for part in await opa.query("picture_roots", {}) for key in part}
+    drawn, upcoming = PagePicture(), {key for part in await opa.query("picture_roots", {}) for key in part}
     asked: set[str] = set()
     while upcoming:
         found = await opa.query("picture", {"objects": sorted(upcoming)})
@@ -130,7 +130,7 @@ async def _picture(opa: Opa) -> dict[str, Any]:
     return _shown(drawn)
 
 
-def _shown(picture: Picture) -> dict[str, Any]:
+def _shown(picture: PagePicture) -> dict[str, Any]:
     return {key: picture.told(key) for key in sorted(picture.shown())}
 
 

@@ -14,16 +14,16 @@ from typing import Any
 import pytest
 
 from bridge.model.changes import Object
-from bridge.modules.shipped import shipped_bundle
+from bridge.model.types import ALWAYS
 from bridge.opa.client import Opa
-from bridge.opa.managed import ManagedOpa
-from bridge.opa.measuring import Requests
-from bridge.remediator.ledger import Ledger
-from bridge.remediator.queue import Budget
-from bridge.remediator.remediator import Remediator
+from bridge.opa.process import ManagedOpa
+from bridge.opa.request_counts import Requests
+from bridge.pacing import Budget
+from bridge.policy_loader.shipped import shipped_bundle
+from bridge.remediator.statuses.ledger import Ledger
+from bridge.remediator.statuses.remediator import Remediator
 from bridge.replicator.replicator import Replicator
 from bridge.resources import rego_root
-from bridge.runtime.types import ALWAYS
 from tests.integration.scripted import BARRIER, Notices, ScriptedSink, ScriptedSource
 from tests.properties.shown import MARKED, marks_shown, marks_wanted, said, shown
 from tests.properties.small_world import GROUP, THING, SmallWorld

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bridge.replicator.documents import INDEXES
-from bridge.replicator.index_entries import entries_of
+from bridge.replicator.index_layout import entries_of
 from bridge.resources import rego_root
 from tests.properties.random_clusters import random_cluster
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bridge.opa.client import Opa
-from bridge.opa.managed import ManagedOpa
+from bridge.opa.process import ManagedOpa
 from tests.bundles import bundle_with
 from tests.properties.stacks import KIND, RULE, Entry, key_of, objects_of
 from tests.properties.test_against_the_reference import empty_opa as empty_opa  # noqa: PLC0414 (a fixture)

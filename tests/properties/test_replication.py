@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from bridge.model.changes import Listing, Object, Trouble, Upserted
 from bridge.model.keys import Key
-from bridge.modules.shipped import shipped_bundle
 from bridge.opa.client import Opa
-from bridge.opa.managed import ManagedOpa
+from bridge.opa.process import ManagedOpa
+from bridge.policy_loader.shipped import shipped_bundle
 from bridge.replicator.claim import MARKER
 from bridge.replicator.replicator import Replicator
 from bridge.resources import rego_root

@@ -16,7 +16,7 @@ from bridge.model.changes import Object
 from bridge.model.keys import Key, key_of
 from bridge.resources import rego_root
 from bridge.sources.manifests import ManifestSource
-from bridge.sources.yaml_documents import Document, read_documents
+from bridge.sources.yaml import Document, read_documents
 
 HERE = Path(__file__).parent
 POLICY_NAMESPACE = "opa-policies"

@@ -22,7 +22,7 @@ import yaml
 from bridge.cli.main import run_command
 from bridge.model.changes import Object
 from bridge.model.keys import Key, key_of
-from bridge.runtime.types import ALWAYS
+from bridge.model.types import ALWAYS
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
 from tests.scenarios.cases import POLICY_NAMESPACE, Case, all_cases, policy_maps

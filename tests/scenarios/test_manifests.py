@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from bridge.app.engine import open_engine
 from bridge.cli.main import run_command
 from bridge.model.keys import key_of
-from bridge.runtime.engine import open_engine
 from tests.scenarios.cases import Case, all_cases, policy_maps
 from tests.scenarios.checking import Answers, check
 from tests.scenarios.judging import Judged, check_judged

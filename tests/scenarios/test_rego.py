@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 
 from bridge.opa.client import Opa
-from bridge.opa.managed import ManagedOpa
+from bridge.opa.process import ManagedOpa
 from tests.bundles import bundle_with
 from tests.scenarios.cases import Case, all_cases
 from tests.scenarios.checking import Answers, check, refusal

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.soak.soak import soak
-from tests.soak.tenants import soak_tenants
+from hack.soak.soak import soak
+from hack.soak.tenants import soak_tenants
 
 pytestmark = pytest.mark.long
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.bench import __main__ as bench
-from tests.bench.aims import AIMS, Aim, report
-from tests.bench.figures import FIGURES, figure
+from hack.bench import __main__ as bench
+from hack.bench.aims import AIMS, Aim, report
+from hack.bench.figures import FIGURES, figure
 
 
 async def _works(routes: int) -> None:

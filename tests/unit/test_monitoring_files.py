@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import yaml
 
-from bridge.runtime.metric_families import FAMILIES, PREFIX
-from bridge.tools import ensure
+from bridge.telemetry.metric_families import FAMILIES, PREFIX
+from hack.tools import ensure
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
 RULES = DEPLOY / "alerts" / "policy-bridge.rules.yaml"

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bridge.resources import rego_root
-from tests.rego_layers import main, violations
+from hack.rego_layers import main, violations
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,8 +5,8 @@ import re
 import pytest
 
 from bridge.resources import rego_root
-from tests.pages.rego import PACKAGES, WHERE
-from tests.rego_layers import LAYERS
+from hack.pages.rego import PACKAGES, WHERE
+from hack.rego_layers import LAYERS
 
 
 @pytest.mark.parametrize(("file", "rule"), WHERE.values(), ids=WHERE)

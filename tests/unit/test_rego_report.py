@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from tests.rego_report import main
+from hack.rego_report import main
 
 
 def _coverage(**lines: tuple[int, int]) -> str:

@@ -11,9 +11,9 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from bridge.tools.catalog import TOOLS
-from tests.supply.audit import audit, report
-from tests.supply.materials import ROOT, base_image, flaws, image_materials, wheel_materials
+from hack.supply.audit import audit, report
+from hack.supply.materials import ROOT, base_image, flaws, image_materials, wheel_materials
+from hack.tools.catalog import TOOLS
 
 LOCK = (ROOT / "requirements.lock").read_text()
 ENTRIES = re.findall(r"^([\w.-]+)==(\S+)((?:[^\n]*\\\n)?(?:    --hash=\S+[^\n]*\n)*)", LOCK, re.MULTILINE)

@@ -10,7 +10,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, async_playwright
 
-from tests.web import chromium
+from hack.web import chromium
 from tests.web.bridges import SHOP, Bridge
 from tests.web.page import LAUNCH, Opened
 

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from tests.web.vendoring import MANIFEST, VENDOR, digest
+from hack.web.vendoring import MANIFEST, VENDOR, digest
 
 FILES = [(package["name"], file) for package in json.loads(MANIFEST.read_text()) for file in package["files"]]
 

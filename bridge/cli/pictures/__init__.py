@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bridge.answers.pictures import Picture
 from bridge.cli.pictures.dot import dot
 from bridge.cli.pictures.mermaid import mermaid
+from bridge.queries.pictures import Picture
 
 
 def drawn(picture: Picture, form: str) -> str:

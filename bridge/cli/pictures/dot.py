@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bridge.answers.pictures import Link, Picture
 from bridge.cli.pictures.texts import badges_at_nodes, full_name, names_of, title_of
+from bridge.queries.pictures import Link, Picture
 
 # Explicit colors on a white background, so they are readable on a dark page too.
 _HEAD = """\

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
-from bridge.answers.errors import CommandError
-from bridge.answers.pictures import Link, Picture
 from bridge.cli.pictures.layout import Layout, laid_out
 from bridge.cli.pictures.style import STYLE
 from bridge.cli.pictures.texts import Badge, badge_of, full_name, names_of, title_of
 from bridge.cli.printers.table import display_width
+from bridge.queries.names import CommandError
+from bridge.queries.pictures import Link, Picture
 
 _CHARACTER = 7.3  # width of a character in the fonts of the style, at 12 px
 _LINE = 17.0  # height of a line of text

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from bridge.answers.pictures import Attached, Drawn, Picture
-from bridge.answers.targets import short_key
 from bridge.cli.plain import TIE, plain
 from bridge.cli.printers.effective import MARKS, name_of
 from bridge.cli.printers.table import display_width
 from bridge.model.keys import Key
+from bridge.queries.names import short_key
+from bridge.queries.pictures import Attached, Drawn, Picture
 
 MOST = 48  # characters of a name; a longer one is shortened in the middle
 

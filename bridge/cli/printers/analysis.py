@@ -13,7 +13,7 @@ from bridge.cli.reports import FORMATS as REPORTS
 from bridge.cli.reports import print_report
 
 if TYPE_CHECKING:
-    from bridge.answers.analysis import Analysis
+    from bridge.queries.analysis import Analysis
 
 
 def print_analysis(output: str, answer: Analysis, position: Position) -> None:

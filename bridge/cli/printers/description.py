@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bridge.answers.targets import first_of, short_key
 from bridge.cli.printers.effective import compact, effective_tables, name_of
 from bridge.cli.printers.impact import impact_tables
 from bridge.cli.printers.problems import problems_table
 from bridge.cli.printers.table import Column, Table
 from bridge.model.keys import CLUSTER, parse_key
+from bridge.queries.names import first_of, short_key
 
 if TYPE_CHECKING:
-    from bridge.answers.description import Description
+    from bridge.queries.description import Description
 
 _MOST = 20  # nodes below that are listed; wide: all
 
@@ -111,7 +111,7 @@ def _place(ref: Entry) -> str:
 
 
 def _wanted(status: Entry) -> Table:
-    from bridge.answers.statuses import condition_groups
+    from bridge.queries.statuses import condition_groups
 
     columns = [Column("TYPE"), Column("STATUS", painted=True), Column("REASON"), Column("MESSAGE", long=True)]
     groups = condition_groups(status)
@@ -124,7 +124,7 @@ def _wanted(status: Entry) -> Table:
 
 
 def _differing(status: Entry) -> Table:
-    from bridge.answers.statuses import differences
+    from bridge.queries.statuses import differences
 
     return Table([Column("DIFFERENCE", long=True)], [[text] for text in differences(status)])
 

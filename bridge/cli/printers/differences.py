@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bridge.answers.targets import first_of, short_key
 from bridge.cli.printers.effective import leaves_of, policy_text, via_text, whole_path
 from bridge.cli.printers.table import Column, Table
 from bridge.model.keys import parse_key
+from bridge.queries.names import first_of, short_key
 
 _NAMED = 3  # targets that a row lists; a wide table lists all
 

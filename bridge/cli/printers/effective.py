@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bridge.answers.targets import short_key
 from bridge.cli.plain import TIE
 from bridge.cli.printers.table import Column, Table
 from bridge.model.keys import CLUSTER, Key, parse_key
+from bridge.queries.names import short_key
 
 # Marks after the name of a policy that is not Programmed.
 MARKS = {"PartiallyProgrammed": f"{TIE}(partly)", "Overridden": f"{TIE}(overridden)"}

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from bridge.answers.targets import short_key
 from bridge.cli.printers.table import Column, Table
 from bridge.model.keys import parse_key
+from bridge.queries.names import short_key
 
 if TYPE_CHECKING:
-    from bridge.remediator.placement.finding import Finding
+    from bridge.remediator.placement.decisions import PlacementFinding
 
 
 def placement_tables(findings: Sequence[Finding], wide: bool = False) -> list[Table]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from bridge.answers.targets import short_key
 from bridge.cli.printers.table import Column, Table
 from bridge.model.keys import Key, parse_key
+from bridge.queries.names import short_key
 
 Position = Callable[[Key], tuple[str, int] | None]
 

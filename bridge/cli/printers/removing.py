@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from bridge.cli.printers.table import Column, Table
 
 if TYPE_CHECKING:
-    from bridge.cli.removing import Outcome
+    from bridge.cli.removing import RemovalOutcome
 
 
 def outcome_tables(outcomes: Sequence[Outcome], _wide: bool = False) -> list[Table]:
@@ -33,5 +33,5 @@ def outcome_documents(outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
     ]
 
 
-def _result(one: Outcome) -> str:
+def _result(one: RemovalOutcome) -> str:
     return "removed" if one.done else f"left: {one.left}" if one.left else ""

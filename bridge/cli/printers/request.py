@@ -6,10 +6,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bridge.answers.targets import short_key
 from bridge.cli.printers.effective import effective_tables
 from bridge.cli.printers.table import Column, Table
 from bridge.model.keys import parse_key
+from bridge.queries.names import short_key
 
 Entry = Mapping[str, Any]
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bridge.answers.statuses import differences, told
-from bridge.answers.targets import short_key
 from bridge.cli.printers.effective import name_of
 from bridge.cli.printers.table import Column, Table
 from bridge.model.keys import CORE, Key, parse_key
+from bridge.queries.names import short_key
+from bridge.queries.statuses import differences, told
 
 if TYPE_CHECKING:
-    from bridge.answers.statuses import Statuses
+    from bridge.queries.statuses import Statuses
 
 
 def status_tables(answer: Statuses, wide: bool = False) -> list[Table]:

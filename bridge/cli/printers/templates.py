@@ -15,8 +15,8 @@ from typing import Any
 
 import jsonpath
 
-from bridge.answers.errors import CommandError
 from bridge.cli.printers.table import Column, Table
+from bridge.queries.names import CommandError
 
 _TOKENS = re.compile(r"\{((?:[^{}\"']|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*')*)\}|([^{}]+)|([{}])")
 _PLAIN_FIELD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

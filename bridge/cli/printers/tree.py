@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bridge.answers.targets import short_key
 from bridge.cli.plain import TIE
 from bridge.cli.printers.effective import MARKS, name_of
 from bridge.cli.printers.table import Column, Table
 from bridge.model.keys import Key, parse_key
+from bridge.queries.names import short_key
 
 if TYPE_CHECKING:
-    from bridge.answers.trees import Tree
+    from bridge.queries.trees import Tree
 
 _MOST = 20  # children of one kind that are shown below a node by default
 

@@ -6,12 +6,12 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from bridge.answers.targets import short_key
 from bridge.cli.printers.table import Column, Table
 from bridge.model.keys import parse_key
+from bridge.queries.names import short_key
 
 if TYPE_CHECKING:
-    from bridge.answers.asking import Entry
+    from bridge.queries.asking import Entry
 
 
 def violation_table(rows: Sequence[Entry], *, wide: bool = False) -> Table:

@@ -14,7 +14,7 @@ from bridge.cli.reports.markdown import comment
 from bridge.cli.reports.sarif import sarif_log
 
 if TYPE_CHECKING:
-    from bridge.answers.analysis import Analysis
+    from bridge.queries.analysis import Analysis
 
 _REPORTS: dict[str, Callable[[Analysis, Position, str], str]] = {
     "github": lambda answer, position, summary: "\n".join(workflow_commands(answer, position, summary)) + "\n",

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from bridge.answers.analysis import is_error
-from bridge.answers.targets import short_key
 from bridge.cli.plain import plain
 from bridge.cli.printers.problems import Position
 from bridge.model.keys import parse_key
+from bridge.queries.analysis import is_error
+from bridge.queries.names import short_key
 
 if TYPE_CHECKING:
-    from bridge.answers.analysis import Analysis
+    from bridge.queries.analysis import Analysis
 
 
 def workflow_commands(answer: Analysis, position: Position, summary: str) -> Iterator[str]:

@@ -10,14 +10,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET  # only written, never parsed
 
-from bridge.answers.analysis import is_error
-from bridge.answers.targets import short_key
 from bridge.cli.plain import plain
 from bridge.cli.printers.problems import Position
 from bridge.model.keys import parse_key
+from bridge.queries.analysis import is_error
+from bridge.queries.names import short_key
 
 if TYPE_CHECKING:
-    from bridge.answers.analysis import Analysis
+    from bridge.queries.analysis import Analysis
 
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # XML 1.0, production 2
 

@@ -9,15 +9,15 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bridge.answers.targets import short_key
 from bridge.cli.plain import TIE, plain
 from bridge.cli.printers.differences import differences_table
 from bridge.cli.printers.problems import Position
 from bridge.cli.printers.table import Table
 from bridge.model.keys import parse_key
+from bridge.queries.names import short_key
 
 if TYPE_CHECKING:
-    from bridge.answers.analysis import Analysis
+    from bridge.queries.analysis import Analysis
 
 MARKER = "<!-- policy-bridge -->"  # a bot finds its own comment by this line
 _LARGEST = 14_000  # characters of a table; a comment on GitHub has at most 65,536, for four tables

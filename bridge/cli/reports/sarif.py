@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from bridge import __version__
-from bridge.answers.analysis import is_error
-from bridge.answers.targets import short_key
 from bridge.cli.plain import plain
 from bridge.cli.printers.problems import Position
 from bridge.model.keys import parse_key
+from bridge.queries.analysis import is_error
+from bridge.queries.names import short_key
 
 if TYPE_CHECKING:
-    from bridge.answers.analysis import Analysis
+    from bridge.queries.analysis import Analysis
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 # The description of each reason; a reason of an admin's module is described by its name.

@@ -20,16 +20,15 @@ from bridge.model.keys import namespace_in
 from bridge.model.notice import Notice
 from bridge.model.placement import Placed
 from bridge.model.recording import Record, record_nothing
+from bridge.opa.batches import batches
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError
-from bridge.opa.parts import batches
-from bridge.remediator.placement.deciding import Deciding
+from bridge.pacing import Budget
+from bridge.remediator.placement.decisions import Deciding
 from bridge.remediator.placement.flips import MOST, Flips
-from bridge.remediator.placement.judging import Judging, Plan
-from bridge.remediator.placement.telling import FAILED, Telling
-from bridge.remediator.queue import Budget, RetryQueue
+from bridge.remediator.placement.judgement import FAILED, Judging, Plan, Telling
 from bridge.remediator.sink import StatusSink
-from bridge.remediator.writing import write_one
+from bridge.remediator.writer import RetryQueue, write_one
 
 log = structlog.get_logger(__name__)
 
@@ -89,7 +88,7 @@ class Placement:
 
     @property
     def results(self) -> Mapping[str, int]:
-        """What became of patches (`bridge.remediator.writing.RESULTS`)."""
+        """What became of patches (`bridge.remediator.writer.RESULTS`)."""
         return self._differing.results
 
     def limit(self, rate: float, most_patches: int) -> None:

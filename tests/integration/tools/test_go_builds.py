@@ -22,7 +22,7 @@ def test_go_builds_it_into_an_empty_cache(name: str, tmp_path: Path) -> None:
     environment = {k: v for k, v in os.environ.items() if k not in elsewhere}
     environment |= {"BRIDGE_CACHE": str(tmp_path), "BRIDGE_DOWNLOADS": "never", "PATH": f"{Path(go).parent}"}
     answer = subprocess.run(
-        [sys.executable, "-m", "bridge.tools", "install", name],
+        [sys.executable, "-m", "hack.tools", "install", name],
         env=environment,
         capture_output=True,
         text=True,
@@ -30,6 +30,6 @@ def test_go_builds_it_into_an_empty_cache(name: str, tmp_path: Path) -> None:
     )
     assert answer.returncode == 0, answer.stderr
     assert "built by Go" in answer.stderr
-    which = [sys.executable, "-m", "bridge.tools", "which", name]
+    which = [sys.executable, "-m", "hack.tools", "which", name]
     path = subprocess.run(which, env=environment, capture_output=True, text=True, check=True).stdout.strip()
     assert path.startswith(str(tmp_path))

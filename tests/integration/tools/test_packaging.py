@@ -111,6 +111,14 @@ def test_everything_of_the_package_is_in_the_wheel(wheel: Path) -> None:
         assert files - set(packed.namelist()) == set()
 
 
+def test_wheel_has_no_tools_of_developers(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as packed:
+        folders = {name.split("/")[0] for name in packed.namelist()}
+        sources = [packed.read(name).decode() for name in packed.namelist() if name.endswith(".py")]
+    assert folders == {"bridge", f"policy_bridge-{__version__}.dist-info"}
+    assert not [source for source in sources if re.search(r"^\s*(from|import) (hack|tests)\b", source, re.MULTILINE)]
+
+
 def test_a_source_distribution_makes_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
     sdist = _build("sdist", REPOSITORY, tmp_path / "sdist")
     with tarfile.open(sdist) as packed:
@@ -119,7 +127,15 @@ def test_a_source_distribution_makes_the_same_wheel(wheel: Path, tmp_path: Path)
     again = _build("wheel", source, tmp_path / "wheel")
     with zipfile.ZipFile(wheel) as one, zipfile.ZipFile(again) as other:
         assert sorted(one.namelist()) == sorted(other.namelist())
-    for name in ("Makefile", "mkdocs.yml", "Containerfile", ".ci/python", "tests/conftest.py", "examples/shop"):
+    for name in (
+        "Makefile",
+        "mkdocs.yml",
+        "Containerfile",
+        ".ci/python",
+        "tests/conftest.py",
+        "hack/tools",
+        "examples/shop",
+    ):
         assert (source / name).exists(), name
 
 

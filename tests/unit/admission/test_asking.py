@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bridge.admission.asking import Undecided, insist
+from bridge.admission.admission import Undecided, insist
 from bridge.opa.errors import OpaError, OpaRejected, OpaUnavailable
 
 

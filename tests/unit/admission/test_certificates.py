@@ -13,13 +13,23 @@ from aiohttp import web
 from structlog.testing import capture_logs
 
 from bridge.admission import certificates as module
-from bridge.admission.certificates import CertificateError, Certificates, Clients, Pair, read_files
+from bridge.admission.certificates import (
+    AUTHORITY_DAYS,
+    SERVER_DAYS,
+    CertificateError,
+    Certificates,
+    Clients,
+    Pair,
+    new_authority,
+    new_server,
+    read_files,
+    serves,
+)
 from bridge.admission.endpoint import is_verified
-from bridge.admission.issuing import AUTHORITY_DAYS, SERVER_DAYS, new_authority, new_server, serves
-from bridge.runtime import acceptor
-from bridge.runtime.listening import listen, new_runner
-from bridge.runtime.settings import Settings
-from bridge.runtime.webhook import TLS_VERSIONS
+from bridge.app.webhook import TLS_VERSIONS
+from bridge.http import acceptor
+from bridge.http.listeners import listen, new_runner
+from bridge.settings.model import Settings
 from tests.controlplane.client_certificates import new_client
 
 NOW = dt.datetime.now(dt.UTC)

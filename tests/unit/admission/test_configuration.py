@@ -3,15 +3,15 @@ from __future__ import annotations
 import base64
 from typing import Any
 
-from bridge.admission.configuration import (
+from bridge.admission.webhook_configuration import (
     MUTATING,
     VALIDATING,
     Kind,
     Target,
+    differences,
     namespace_of,
     webhook_configuration,
 )
-from bridge.admission.keeper import differences
 
 
 def test_the_service_or_the_url_is_where_each_webhook_is() -> None:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from bridge.admission.verdict import ALL_WARNINGS, LONGEST_WARNING, fitted, verdict
+from bridge.admission.review import ALL_WARNINGS, LONGEST_WARNING, fitted, verdict
 from bridge.model.annotations import Decision
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bridge.answers.errors import CommandError
 from bridge.cli.label_selectors import parse_selector
+from bridge.queries.names import CommandError
 
 LABELS = {"app": "web", "example.com/tier": "front"}
 

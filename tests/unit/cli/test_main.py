@@ -5,10 +5,10 @@ from __future__ import annotations
 import click
 import pytest
 
-from bridge.answers.errors import CommandError
 from bridge.cli.main import one_line, run_command
 from bridge.cli.options import read_input
 from bridge.opa.errors import OpaUndefined
+from bridge.queries.names import CommandError
 
 
 def test_our_own_errors_speak_for_themselves_in_one_line() -> None:

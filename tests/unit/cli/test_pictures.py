@@ -9,13 +9,13 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from bridge.answers.errors import CommandError
-from bridge.answers.pictures import Attached, Counted, Drawn, Link, Picture
 from bridge.cli.pictures import drawn
 from bridge.cli.pictures.layout import laid_out
 from bridge.cli.pictures.texts import MOST, shortened
 from bridge.cli.printers.table import display_width
 from bridge.model.keys import Key
+from bridge.queries.names import CommandError
+from bridge.queries.pictures import Attached, CountedNodes, Drawn, Link, Picture
 
 GROUP = "gateway.networking.k8s.io"
 FORMS = ("dot", "mermaid", "svg")
@@ -37,7 +37,7 @@ def picture(name: str = "cart", **more: Any) -> Picture:
             str(gone): Drawn(gone, missing=True),
         },
         links=[Link(str(gateway), str(route)), Link(str(gone), str(route), "ParentNotFound")],
-        counted=[Counted(str(gateway), "HTTPRoute", 27, 2, drawn=True)],
+        counted=[CountedNodes(str(gateway), "HTTPRoute", 27, 2, drawn=True)],
         outcomes={str(policy): ["Overridden"]},
         **more,
     )

@@ -7,12 +7,12 @@ from typing import Any
 
 import yaml
 
-from bridge.answers.statuses import MODE_ANNOTATION, Statuses, objects_with_status
 from bridge.cli.printers.documents import to_json, to_yaml
 from bridge.cli.printers.effective import compact, effective_tables
 from bridge.cli.printers.explain import explanation
 from bridge.cli.printers.status import status_tables
 from bridge.cli.printers.table import render
+from bridge.queries.statuses import MODE_ANNOTATION, Statuses, objects_with_status
 
 G = "gateway.networking.k8s.io"
 RULE = f"{G}/HTTPRoute/shop/cart#view"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from bridge.answers.trees import Tree
 from bridge.cli.printers.table import render
 from bridge.cli.printers.tree import tree_table
+from bridge.queries.trees import Tree
 
 GATEWAY = "gateway.networking.k8s.io/Gateway/infra/public"
 

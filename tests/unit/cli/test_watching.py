@@ -8,10 +8,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from bridge.answers.errors import CommandError
 from bridge.cli.options import Input, check_watch
 from bridge.cli.printers.table import Column, Table
 from bridge.cli.watching import Repeated, Watched
+from bridge.queries.names import CommandError
 
 COLUMNS = [Column("NAME"), Column("STATE"), Column("AGE")]
 

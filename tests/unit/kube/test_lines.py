@@ -5,7 +5,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.kube.lines import LineSplitter
+from bridge.kube.listwatch import LineSplitter
 
 TEXT = st.binary().map(lambda text: text.replace(b"\n", b" "))
 

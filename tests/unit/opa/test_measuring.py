@@ -3,7 +3,7 @@ import asyncio
 import pytest
 
 from bridge.opa.errors import OpaRejected, OpaUnavailable
-from bridge.opa.measuring import MOST_NAMES, OTHER, Requests, asked
+from bridge.opa.request_counts import MOST_NAMES, OTHER, Requests, asked
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from bridge.opa.memory import environment_of_opa, memory_limit
+from bridge.opa.process import environment_of_opa, memory_limit
 
 
 def _limits(folder: Path, *texts: str) -> tuple[Path, ...]:

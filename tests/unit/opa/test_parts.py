@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from bridge.opa.batches import BatchSize, parts
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaTimeout
-from bridge.opa.parts import BatchSize, parts
 from tests.unit.fake_time import run
 
 

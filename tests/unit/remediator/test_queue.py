@@ -3,7 +3,8 @@ import asyncio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.remediator.queue import LONGEST_DELAY, Budget, RetryQueue
+from bridge.pacing import Budget
+from bridge.remediator.writer import LONGEST_DELAY, RetryQueue
 from tests.unit.fake_time import run
 
 

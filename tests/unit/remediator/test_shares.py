@@ -9,9 +9,9 @@ from typing import Any
 from bridge.model.keys import Key
 from bridge.model.notice import Notice
 from bridge.opa.errors import OpaTimeout
-from bridge.remediator.computing import Computing
-from bridge.remediator.ledger import Ledger
-from bridge.remediator.shares import Settled, Shares
+from bridge.remediator.statuses.computation import Computing
+from bridge.remediator.statuses.ledger import Ledger
+from bridge.remediator.statuses.shares import SettledShare, Shares
 from tests.unit.fake_time import run
 from tests.unit.remediator.test_remediator import KIND, ROW, Answers
 
@@ -49,7 +49,7 @@ class Costly(Answers):
         return True
 
 
-async def settle(opa: Answers, shares: Shares, rounds: int = 1_000) -> list[tuple[float, Settled]]:
+async def settle(opa: Answers, shares: Shares, rounds: int = 1_000) -> list[tuple[float, SettledShare]]:
     """All that is settled, with the time."""
     found = []
     while shares and (rounds := rounds - 1):
@@ -61,7 +61,7 @@ async def settle(opa: Answers, shares: Shares, rounds: int = 1_000) -> list[tupl
 
 async def shares_of(opa: Answers) -> Shares:
     computing = Computing(opa, Ledger())
-    [_ async for _ in computing.settle(Notice(refilled=True), Settled(Notice()).dirty, {})]
+    [_ async for _ in computing.settle(Notice(refilled=True), SettledShare(Notice()).dirty, {})]
     return Shares(computing, opa, lambda: None)
 
 
@@ -69,7 +69,7 @@ def changed(*keys: str) -> Notice:
     return Notice(tuple(Key("g", "R", *key.split("/")) for key in keys))
 
 
-def spaces_of(found: list[tuple[float, Settled]]) -> list[list[str]]:
+def spaces_of(found: list[tuple[float, SettledShare]]) -> list[list[str]]:
     return [sorted({key.namespace for key in settled.notice.keys}) for _, settled in found]
 
 

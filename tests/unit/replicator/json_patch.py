@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from bridge.opa.paths import segments_of
-from bridge.replicator.skeleton import Operation
+from bridge.replicator.index_layout import Operation
 
 
 def applied(document: dict[str, Any], operations: list[Operation]) -> dict[str, Any]:

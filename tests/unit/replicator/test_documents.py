@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from bridge.model.changes import Object
 from bridge.model.keys import Key, key_of
 from bridge.replicator.documents import INDEXES, Difference, Documents, Held, essence
-from bridge.replicator.index_entries import NO_LINKS, Entries, Links
-from bridge.replicator.shelving import place_of
+from bridge.replicator.index_layout import NO_LINKS, Entries, Links, place_of
 from tests.unit.replicator.json_patch import applied
 
 NAMES = st.sampled_from(["one", "two", "three"])

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from bridge.replicator.index_entries import entries_of
+from bridge.replicator.index_layout import entries_of
 
 _ROUTE = "gateway.networking.k8s.io/HTTPRoute/shop/cart"
 _GATEWAY = "gateway.networking.k8s.io/Gateway/infra/public"

@@ -4,7 +4,7 @@ from typing import Any
 
 from structlog.testing import capture_logs
 
-from bridge.replicator.troubles import Troubles
+from bridge.replicator.intake import Troubles
 
 
 def told(troubles: Troubles) -> list[dict[str, Any]]:

@@ -2,8 +2,7 @@ from collections.abc import Callable
 
 import pytest
 
-from bridge.sources.yaml_documents import BrokenDocument, Document, read_documents
-from bridge.sources.yaml_values import number_of
+from bridge.sources.yaml import BrokenDocument, Document, number_of, read_documents
 
 
 def value_of(text: str) -> object:

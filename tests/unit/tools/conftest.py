@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from bridge.tools import releases
-from bridge.tools.catalog import TOOLS
-from bridge.tools.releases import PREFER_GO
-from bridge.tools.trusting import pin_variable
+from bridge.opa.executable import releases
+from bridge.opa.executable.releases import PREFER_GO, pin_variable
+from hack.tools.catalog import TOOLS
 
 MakeExecutable = Callable[[Path, str], Path]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bridge.tools.cache import cache_root, locked, new_folder, tool_folder
-from bridge.tools.errors import CacheError
+from bridge.opa.executable.cache import cache_root, locked, new_folder, tool_folder
+from bridge.opa.executable.errors import CacheError
 
 
 def test_a_folder_appears_complete(tmp_path: Path) -> None:

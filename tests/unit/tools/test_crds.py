@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from bridge.tools import ToolMissingError, ensure_crds, find_crds
-from bridge.tools.crds import digest_of
+from bridge.opa.executable import ToolMissingError
+from hack.tools import ensure_crds, find_crds
+from hack.tools.crds import digest_of
 
 
 def test_the_digest_does_not_depend_on_the_order_of_files() -> None:

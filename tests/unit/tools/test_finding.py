@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from bridge.tools import ToolError, find
-from bridge.tools.cache import tool_folder, write_source
-from bridge.tools.catalog import TOOLS
-from bridge.tools.finding import search
+from bridge.opa.executable import ToolError
+from bridge.opa.executable.cache import tool_folder, write_source
+from bridge.opa.executable.finding import search
+from hack.tools import find
+from hack.tools.catalog import TOOLS
 from tests.unit.tools.conftest import MakeExecutable
 
 OPA = TOOLS["opa"]

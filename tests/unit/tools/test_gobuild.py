@@ -3,8 +3,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from bridge.tools.catalog import TOOLS
-from bridge.tools.gobuild import find_go, link_flags, write_module
+from bridge.opa.executable.gobuild import find_go, link_flags, write_module
+from hack.tools.catalog import TOOLS
 
 GO_MOD = """\
 module k8s.io/kubernetes

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bridge.tools import inspect
+from hack.tools import inspect
 from tests.unit.tools.conftest import MakeExecutable
 
 
@@ -11,7 +11,7 @@ def test_a_missing_tool_has_the_command_that_mends_it(bare_machine: Path, make_e
     report = {entry.name: entry for entry in inspect()}["opa"]
     assert (report.wanted, report.version, report.optional) == (">=1.22.0", None, False)
     assert report.mend is not None
-    assert report.mend.endswith("-m bridge.tools install opa")
+    assert report.mend.endswith("-m hack.tools install opa")
     assert report.passed_over == (f"{bare_machine / 'opa'} (PATH) is 0.70.0, older than 1.22.0",)
 
 

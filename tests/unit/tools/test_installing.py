@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from bridge.tools import ToolMissingError, find, gobuild
-from bridge.tools.__main__ import main
-from bridge.tools.cache import source_of, tool_folder
-from bridge.tools.catalog import TOOLS
-from bridge.tools.installing import ensure_tool
+from bridge.opa.executable import ToolMissingError, gobuild
+from bridge.opa.executable.cache import source_of, tool_folder
+from bridge.opa.executable.installing import ensure_tool
+from hack.tools import find
+from hack.tools.__main__ import main
+from hack.tools.catalog import TOOLS
 from tests.unit.tools.conftest import MakeExecutable
 
 NO_RELEASE = replace(TOOLS["opa"], release=lambda _platform: None)
@@ -110,4 +111,4 @@ def test_which_prints_the_path(
 
 def test_which_names_the_command_that_installs_what_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["which", "gateway-api-crds"]) == 1
-    assert "-m bridge.tools install gateway-api-crds` gets it" in capsys.readouterr().err
+    assert "-m hack.tools install gateway-api-crds` gets it" in capsys.readouterr().err

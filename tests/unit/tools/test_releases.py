@@ -11,9 +11,9 @@ from threading import Thread
 
 import pytest
 
-from bridge.tools import ChecksumError, DownloadError
-from bridge.tools.catalog import Release
-from bridge.tools.releases import download_executable, fetch_text, published_checksum
+from bridge.opa.executable import ChecksumError, DownloadError
+from bridge.opa.executable.catalog import Release
+from bridge.opa.executable.releases import download_executable, fetch_text, published_checksum
 
 PROGRAM = b"#!/bin/sh\necho 1.0.0\n"
 

@@ -15,12 +15,12 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from bridge.tools import ChecksumError, ToolMissingError
-from bridge.tools.cache import cache_root
-from bridge.tools.catalog import TOOLS, Release, Signer
-from bridge.tools.installing import ensure_tool
-from bridge.tools.platforms import Platform
-from bridge.tools.releases import download_executable
+from bridge.opa.executable import ChecksumError, ToolMissingError
+from bridge.opa.executable.cache import cache_root
+from bridge.opa.executable.catalog import Platform, Release, Signer
+from bridge.opa.executable.installing import ensure_tool
+from bridge.opa.executable.releases import download_executable
+from hack.tools.catalog import TOOLS
 from tests.unit.tools.test_installing import GO
 from tests.unit.tools.test_releases import PROGRAM, Site, site
 

@@ -8,7 +8,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from bridge.runtime.request_guard import BURST, is_loopback
+from bridge.http.request_guard import BURST, is_loopback
 from bridge.web.guard import Guard
 
 SECRET = "a-secret-of-the-page-0123456789-abc"

@@ -7,7 +7,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 from yarl import URL
 
-from bridge.runtime.settings import Settings
+from bridge.settings.model import Settings
 from bridge.web.site import site_of
 
 

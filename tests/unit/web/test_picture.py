@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridge.model.keys import parse_key
-from bridge.web.picture import Picture, sound
+from bridge.web.picture import PagePicture, sound
 from bridge.web.view import Wanted, chosen, unattached
 
 CLASS = "g/Class/-/c"
@@ -28,8 +28,8 @@ def _entry(keys: list[str], edges: list[list[str]], *, alone: bool = True, polic
     return {"nodes": nodes, "edges": [*sections, *edges], "refused": [], "alone": alone}
 
 
-def _picture() -> Picture:
-    picture = Picture()
+def _picture() -> PagePicture:
+    picture = PagePicture()
     picture.put(CLASS, _entry([CLASS], []))
     picture.put(GATEWAY, _entry([GATEWAY, LISTENER], [[CLASS, GATEWAY]]))
     picture.put(ROUTE, _entry([ROUTE, RULE], [[LISTENER, ROUTE], [RULE, SERVICE]]))
@@ -119,7 +119,7 @@ _PUTS = st.tuples(
 
 @given(st.lists(_PUTS, max_size=12))
 def test_what_is_counted_is_what_is_shown(puts: list[tuple[str, tuple[bool, set[str], bool] | None]]) -> None:
-    picture = Picture()
+    picture = PagePicture()
     sections = {GATEWAY: [LISTENER], ROUTE: [RULE], SERVICE: [PORT]}
     for name, entry in puts:
         keys = [name, *sections.get(name, [])]

@@ -1,0 +1,1 @@
+"""Composition: the sidecar and the commands, made of all other packages."""

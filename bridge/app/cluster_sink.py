@@ -1,0 +1,73 @@
+"""Statuses of a cluster: patched through the API server, by the holder of the Lease alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from bridge.kube import errors
+from bridge.kube.client import KubeClient
+from bridge.kube.lease import Lease
+from bridge.kube.patches import patch_object
+from bridge.model.keys import Key
+from bridge.model.types import ResourceType
+from bridge.remediator.sink import Gone, Names, Patch, WriteConflict, WriteRefused
+
+MARKED = "policybridge.io/marked"  # annotation of the Lease: under which names objects are marked, as JSON
+
+
+class ClusterSink:
+    """A StatusSink over an API server. `resource` tells how a type is served; only the holder of the Lease writes."""
+
+    def __init__(self, client: KubeClient, resource: Callable[[str], ResourceType | None], lease: Lease) -> None:
+        self._client = client
+        self._resource = resource
+        self._lease = lease
+
+    async def write(self, key: Key, patch: Patch, resource_version: str) -> None:
+        """Patch the status subresource, or the object's metadata, from the version that the patch was computed from."""
+        resource = self._resource(key.type_id)
+        if resource is None:
+            raise Gone(f"{key.type_id} is not served")
+        try:
+            await patch_object(
+                self._client,
+                resource,
+                key,
+                patch,
+                subresource="status" if "status" in patch else None,
+                resource_version=resource_version,
+            )
+        except errors.NotFound as error:
+            raise Gone(str(error)) from error
+        except errors.Conflict as error:
+            raise WriteConflict(str(error)) from error
+        except errors.Forbidden as error:
+            what = resource.plural if resource.group == "core" else f"{resource.plural}.{resource.group}"
+            what = f"{what}/status" if "status" in patch else what
+            raise WriteRefused(
+                f"patching {what} is forbidden: grant the bridge patch on them ({error.message})"
+            ) from error
+        except errors.KubeError as error:
+            raise WriteRefused(str(error)) from error
+
+    def overlay(self, key: Key, shown: Mapping[str, Any]) -> Mapping[str, Any]:  # noqa: ARG002 - it is told by the cluster
+        """What the object shows: what was written comes back as a change."""
+        return shown
+
+    def may_write(self) -> bool:
+        """Whether the Lease is held."""
+        return self._lease.held
+
+    def recall(self) -> Sequence[Names]:
+        """What the Lease's annotation says; nothing where somebody else has written there."""
+        try:
+            names = json.loads({**self._lease.noted, **self._lease.notes}.get(MARKED, "[]"))
+            return [{"controllerName": str(name["controllerName"]), "kind": str(name["kind"])} for name in names]
+        except (ValueError, TypeError, KeyError):
+            return []
+
+    def remember(self, names: Sequence[Names]) -> None:
+        """Put them on the Lease, which lives as long as marks may be there, with its next renewal."""
+        self._lease.notes[MARKED] = json.dumps(list(names))

@@ -1,0 +1,140 @@
+"""The OPA that the bridge syncs: its address and token. The bridge's own is restarted on its port when it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import structlog
+
+from bridge.http.tokens import Tokens
+from bridge.opa.address import TlsFiles
+from bridge.opa.client import Opa
+from bridge.opa.config import BundleTrust, opa_config
+from bridge.opa.errors import OpaRejected, OpaStartError
+from bridge.opa.process import ManagedOpa, TokenGuard
+from bridge.opa.request_counts import Requests
+from bridge.pacing import Backoff
+from bridge.resources import authorization_policy
+from bridge.settings.model import Settings
+from bridge.settings.validation import guarded
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class OpaAccess:
+    """The OPA at `url`. `open` makes a client of it, with what every one of the bridge's has to show."""
+
+    url: str
+    settings: Settings
+    tokens: Tokens
+    requests: Requests = field(default_factory=Requests)  # of all these clients
+
+    def open(
+        self,
+        *,
+        timeout: float = 30.0,
+        mend: Callable[[OpaRejected], Awaitable[bool]] | None = None,
+        at_once: int = 100,
+    ) -> Opa:
+        """A client, to be entered. Raises OpaError for files of TLS that cannot be used."""
+        return Opa(
+            self.url,
+            token=self.tokens.own if self.tokens.given else None,
+            timeout=timeout,
+            mend=mend,
+            tls=tls_files(self.settings),
+            requests=self.requests,
+            at_once=at_once,
+        )
+
+
+def tls_files(settings: Settings) -> TlsFiles:
+    """The files that settings name for TLS to OPA."""
+    return TlsFiles(settings.opa_ca_file, settings.opa_cert_file, settings.opa_key_file)
+
+
+FIRST_DELAY = 0.1  # seconds before the first new start; doubles up to the longest
+LONGEST_DELAY = 10.0
+HEALTHY = 30.0  # seconds of life after which an end counts as the first again
+
+
+class OwnOpa:
+    """Starts an OPA and starts it again whenever it ends, at the same address.
+
+    `make` makes one (not started) on a loopback port, None for a free one; where it has a socket, the port counts for
+    nothing.
+    """
+
+    def __init__(self, make: Callable[[int | None], ManagedOpa], port: int | None) -> None:
+        self._make = make
+        self._opa = make(port)
+        self.url = ""
+        self.restarts = 0
+
+    async def start(self) -> None:
+        """Start it. Raises OpaStartError with what OPA said, PortTaken where its port is taken."""
+        self.url = await self._opa.start()
+
+    async def keep(self, ended: Callable[[], None]) -> None:
+        """Start it again whenever it ends, until cancelled. `ended` is called each time that it runs again."""
+        backoff = Backoff(FIRST_DELAY, LONGEST_DELAY)
+        port = None if self.url.startswith("unix:") else int(self.url.rpartition(":")[2])
+        while True:
+            began = asyncio.get_running_loop().time()
+            status = await self._opa.exited()
+            log.warning("OPA ended, starting it again", status=status, said="; ".join(self._opa.last_words[-3:]))
+            if asyncio.get_running_loop().time() - began > HEALTHY:
+                backoff.reset()
+            while True:
+                await backoff.wait()
+                self._opa = self._make(port)
+                try:
+                    await self._opa.start()
+                    self.restarts += 1
+                    ended()
+                    break
+                except OpaStartError as error:
+                    log.error("OPA does not start", why=str(error))
+
+    async def stop(self) -> None:
+        """Stop it, gently first."""
+        await self._opa.stop()
+        log.info("OPA has ended")
+
+
+@contextlib.asynccontextmanager
+async def reach_opa(
+    settings: Settings, bridge_url: str, tokens: Tokens, trust: BundleTrust, executable: Path
+) -> AsyncIterator[tuple[OpaAccess, OwnOpa | None]]:
+    """Access to the OPA that the settings name, or to one of the bridge's own, which is started and stopped.
+
+    `bridge_url` is where bundles are served from, that of `tokens` among them; an OPA of the bridge's own verifies
+    them by `trust`. Raises OpaStartError.
+    """
+    following = asyncio.create_task(tokens.run())
+    own = None if settings.opa_url else _own(settings, bridge_url, tokens, trust, executable)
+    try:
+        if own is not None:
+            await own.start()
+        yield OpaAccess(settings.opa_url or (own.url if own else ""), settings, tokens), own
+    finally:
+        if own is not None:
+            await own.stop()
+        following.cancel()
+        await asyncio.gather(following, return_exceptions=True)
+
+
+def _own(settings: Settings, bridge_url: str, tokens: Tokens, trust: BundleTrust, executable: Path) -> OwnOpa:
+    guard = TokenGuard(authorization_policy(), tokens.own, settings.opa_listen) if guarded(settings) else None
+    decision_ids = settings.webhook_listen is not None
+    config = opa_config(bridge_url, trust, decision_ids=decision_ids, authorization=guard is not None)
+
+    def make(port: int | None) -> ManagedOpa:
+        return ManagedOpa(executable, config, port=port, socket=settings.opa_socket or "", guard=guard)
+
+    return OwnOpa(make, settings.opa_port)

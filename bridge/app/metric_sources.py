@@ -1,0 +1,116 @@
+"""Where each metric's values come from: the rooms count, and here the counts get their names."""
+
+from __future__ import annotations
+
+import platform
+from collections import Counter
+from collections.abc import Callable, Mapping
+
+from bridge import __version__
+from bridge.app.managed_opa import OwnOpa
+from bridge.app.policies import PolicyLoading
+from bridge.app.reload import Reloading
+from bridge.app.webhook import Webhook
+from bridge.app.world import World
+from bridge.http.request_guard import WrongTokens
+from bridge.opa.request_counts import Requests
+from bridge.remediator.audit.audit import Audit
+from bridge.remediator.placement.placement import Placement
+from bridge.remediator.statuses.remediator import Remediator
+from bridge.remediator.writer import RESULTS
+from bridge.replicator.replicator import Replicator
+from bridge.telemetry.metrics import Metrics
+from bridge.telemetry.probes import Checks
+
+Writers = tuple[Remediator, Audit, Placement]
+
+
+def measure_start(metrics: Metrics, checks: Checks, world: World, reloading: Reloading) -> None:
+    """What is known before anything has started."""
+    metrics.read("build", lambda: {(__version__, platform.python_version()): 1})
+    metrics.read("ready", lambda: {name: not why for name, why in checks().items()})
+    metrics.read("leader", world.sink.may_write)
+    metrics.read("listings", world.listings)
+    metrics.read("settings_reloads", lambda: reloading.results)
+    metrics.read("settings_current", lambda: reloading.current)
+    metrics.read("events", lambda: world.events.results if world.events else {})
+
+
+def measure_guards(metrics: Metrics, guards: Mapping[str, WrongTokens]) -> None:
+    """Of tokens that were wrong, by what they were for."""
+    metrics.read("wrong_tokens", lambda: {listener: guard.total for listener, guard in guards.items()})
+
+
+def measure_opa(metrics: Metrics, requests: Requests, own: OwnOpa | None) -> None:
+    """Of what is asked of OPA, and of the bridge's own OPA."""
+    metrics.read("opa_request_duration_seconds", lambda: requests.seconds)
+    metrics.read("opa_request_failures", lambda: requests.errors)
+    metrics.read("opa_restarts", lambda: own.restarts if own else 0)
+
+
+def measure_work(
+    metrics: Metrics, world: World, replicator: Replicator, loading: PolicyLoading, writers: Writers
+) -> None:
+    """Of what goes to OPA, of admins' Rego, and of what is concluded and written."""
+    _measure_replicator(metrics, replicator)
+    _measure_policies(metrics, loading)
+    _measure_writers(metrics, writers)
+    metrics.read("queue_depth", lambda: _depths(world, replicator, writers))
+
+
+def measure_admission(metrics: Metrics, webhook: Webhook) -> None:
+    """Of admission requests."""
+    metrics.read("admission_requests", lambda: webhook.counted.outcomes)
+    metrics.read("admission_request_duration_seconds", lambda: webhook.counted.seconds)
+    metrics.read("webhook_connections", lambda: webhook.gate.open if webhook.gate else 0)
+    metrics.read("webhook_connections_closed", lambda: webhook.gate.closed if webhook.gate else {})
+
+
+def _measure_replicator(metrics: Metrics, replicator: Replicator) -> None:
+    counted = replicator.counted
+    metrics.read("replicated_objects", lambda: replicator.objects)
+    metrics.read("rejected_objects", lambda: replicator.rejected)
+    metrics.read("types_without_delivery", lambda: len(replicator.troubles.serious))
+    metrics.read("replication_lag_seconds", lambda: counted.lag)
+    metrics.read("replication_batch_objects", lambda: counted.batch_objects)
+    metrics.read("replication_batch_bytes", lambda: counted.batch_bytes)
+    metrics.read("opa_fills", lambda: counted.fills)
+    metrics.read("opa_fill_duration_seconds", lambda: counted.fill_seconds)
+    metrics.read("opa_audits", lambda: counted.audits)
+
+
+def _measure_policies(metrics: Metrics, loading: PolicyLoading) -> None:
+    metrics.read("rego_policies", lambda: Counter(author.state for author in loading.authors.known.values()))
+    metrics.read("rego_modules", lambda: loading.loader.modules)
+    metrics.read("rego_bundles", lambda: loading.loader.bundles)
+
+
+def _measure_writers(metrics: Metrics, writers: Writers) -> None:
+    remediator, audit, placement = writers
+    results: dict[str, Callable[[], Mapping[str, int]]] = {
+        "status": lambda: remediator.results,
+        "constraint": lambda: audit.results,
+        "placement": lambda: placement.results,
+    }
+
+    def writes() -> dict[tuple[str, str], int]:
+        return {(writer, result): read().get(result, 0) for writer, read in results.items() for result in RESULTS}
+
+    metrics.read("effective_recomputations", lambda: remediator.computed)
+    metrics.read("status_writes", writes)
+    metrics.read("audited_objects", lambda: audit.audited.judged)
+    metrics.read("constraint_violations", lambda: audit.audited.violations)
+    metrics.read("placement_events", lambda: placement.counts)
+
+
+def _depths(world: World, replicator: Replicator, writers: Writers) -> dict[str, int]:
+    remediator, audit, placement = writers
+    return {
+        "replication": replicator.waiting,
+        "status": remediator.waiting,
+        "constraint": audit.waiting,
+        "audit": audit.audited.waiting,
+        "placement-judge": placement.waiting["judge"],
+        "placement-patch": placement.waiting["patch"],
+        "events": world.events.waiting if world.events else 0,
+    }

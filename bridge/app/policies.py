@@ -1,0 +1,68 @@
+"""Admins' Rego in a running bridge: who hands it in, what OPA has of it, and what its authors are told."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from bridge.app.world import World
+from bridge.model.types import ALWAYS
+from bridge.opa.client import Opa
+from bridge.policy_loader.assembly import no_view
+from bridge.policy_loader.authors import Authors
+from bridge.policy_loader.compile_check import MEBIBYTE, Checker
+from bridge.policy_loader.endpoint import BundleEndpoint
+from bridge.policy_loader.kubernetes_view import kubernetes_view
+from bridge.policy_loader.loader import Loader
+from bridge.policy_loader.shipped import shipped
+from bridge.resources import rego_root
+from bridge.settings.model import Settings
+from bridge.settings.validation import decision_of
+from bridge.sources.base import Source, Tapped
+
+
+class PolicyLoading:
+    """The loader and its authors. `executable` is an `opa` that checks modules before OPA gets them.
+
+    `source` is the world's, to be read instead of it: where authors' objects are among the others, they are told here
+    too. `run` does the work until it is cancelled.
+    """
+
+    def __init__(self, world: World, opa: Opa, endpoint: BundleEndpoint, executable: Path, settings: Settings) -> None:
+        found = shipped(rego_root(), settings.policy_bounds, settings.type_versions)
+        memory = settings.check_memory_mib * MEBIBYTE
+        checker = Checker(executable, found.modules, allowed=settings.allowed_builtins, memory=memory)
+        types = (*ALWAYS, *(one.type for one in settings.selected_types))
+
+        def view() -> str:
+            return kubernetes_view((type_id, world.plural(type_id)) for type_id in types)
+
+        self._settings = settings
+        self.loader = Loader(
+            opa, endpoint, checker, found, view if settings.kubernetes_view else no_view, self._decision
+        )
+        self.authors = Authors(self.loader, settings.policy_namespaces)
+        self.source: Source = world.source
+        self._own_source = world.policies
+        self._world = world
+        if self._own_source is None:
+            self.source = Tapped(world.source, self.authors.types, self.authors.note)
+
+    def change(self, settings: Settings) -> None:
+        """Load modules by other settings from now on: `webhook_decision`."""
+        before, self._settings = self._decision(), settings
+        if self._decision() != before:
+            self.loader.reconsider()
+
+    def _decision(self) -> tuple[str, ...]:
+        """The path of the placement decision that the webhook queries here, empty where there is none."""
+        url, path = decision_of(self._settings)
+        return tuple(path.split("/")) if self._settings.webhook_listen and path and not url else ()
+
+    async def run(self) -> None:
+        """Follow authors, load what they hand in, and tell them what became of it."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self.loader.run())
+            tasks.create_task(self._world.tell(self.authors))
+            if self._own_source is not None:
+                tasks.create_task(self.authors.follow(self._own_source))

@@ -1,0 +1,149 @@
+"""What a bridge with given settings must be allowed to do: least verbs, and nothing beside what it does. Pure.
+
+`role_objects` gives it as a ClusterRole, a Role for each namespace, and their bindings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from bridge.admission.webhook_configuration import GROUP, KINDS
+from bridge.app.world import plural_by_rule
+from bridge.model.access import Access
+from bridge.model.keys import CORE
+from bridge.model.types import ALWAYS, regular_plural
+from bridge.policy_loader.objects import CONFIG_MAP, REGO_POLICY
+from bridge.settings.model import Settings
+
+READ = ("get", "list", "watch")
+_REPORTED = ("policybridge.io/PolicyKind", "policybridge.io/Constraint")  # whose statuses are always written
+_EVERYWHERE = ("",)
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What OPA and the API server say: `kinds` are the replicated policy kinds, `written` answers `writable_types`.
+
+    `plural` gives a type's name in URLs, `namespaced` whether its objects are in namespaces.
+    """
+
+    kinds: Sequence[str] = ()
+    written: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    plural: Callable[[str], str] = plural_by_rule
+    namespaced: Callable[[str], bool] = lambda _: True
+
+
+def replicated_types(settings: Settings) -> tuple[str, ...]:
+    """The types that are replicated whatever the policy kinds are: Gateway API's, and those that the settings name."""
+    named = (*(one.type for one in settings.selected_types), *(one.type_id for one in settings.placed_types))
+    return tuple(dict.fromkeys((*ALWAYS, *named)))
+
+
+def always_read(*verbs: str) -> list[Access]:
+    """These verbs on all that every bridge replicates."""
+    found = []
+    for type_id in ALWAYS:
+        group = type_id.partition("/")[0]
+        found.append(Access("", "" if group == CORE else group, plural_by_rule(type_id), verbs))
+    return found
+
+
+def needed_access(settings: Settings, facts: Facts) -> list[Access]:
+    """All that `bridge run` does with these settings on a cluster, in a stable order."""
+    return sorted({*_of_objects(settings, facts), *_of_policies(settings), *_of_itself(settings)})
+
+
+def explained_kinds(kinds: Mapping[str, Mapping[str, Any]], *, served: bool) -> list[str]:
+    """Of the answer to `kinds_in_force` those that are replicated; with `served` it was a cluster that was asked.
+
+    A cluster that no CRD and no PolicyKind tells of a shipped preset's kind does not serve it.
+    """
+    return [name for name, about in kinds.items() if not served or about["layers"] != ["Preset"]]
+
+
+def _of_objects(settings: Settings, facts: Facts) -> Iterator[Access]:
+    chosen = {one.type: one.selection.namespaces for one in settings.selected_types}
+
+    def each(types: Iterable[str], verbs: tuple[str, ...], why: str, subresource: str = "") -> Iterator[Access]:
+        for type_id in types:
+            namespaces = chosen.get(type_id, ()) if facts.namespaced(type_id) else ()
+            group, resource = type_id.partition("/")[0], facts.plural(type_id) + subresource
+            for namespace in namespaces or _EVERYWHERE:
+                yield Access(namespace, "" if group == CORE else group, resource, verbs, why=why)
+
+    yield from each(dict.fromkeys((*replicated_types(settings), *facts.kinds)), READ, "replicated")
+    yield from each(_REPORTED, ("patch",), "statuses", "/status")
+    yield from each(facts.written.get("status", ()), ("patch",), "statuses", "/status")
+    yield from each(facts.written.get("annotations", ()), ("patch",), "annotations")
+    placed = [one.type_id for one in settings.placed_types if one.mode == "Write"]
+    yield from each(placed, ("patch",), "placement")
+
+
+def _of_policies(settings: Settings) -> Iterator[Access]:
+    group, _, kind = REGO_POLICY.partition("/")
+    yield Access("", group, regular_plural(kind), READ, why="admins' Rego")
+    yield Access("", group, f"{regular_plural(kind)}/status", ("patch",), why="statuses")
+    everywhere = "*" in settings.policy_namespaces
+    for namespace in _EVERYWHERE if everywhere else settings.policy_namespaces:
+        resource = regular_plural(CONFIG_MAP.partition("/")[2])
+        yield Access(namespace, "", resource, READ, why="admins' Rego")
+        yield Access(namespace, "", resource, ("patch",), why="annotations")
+
+
+def _of_itself(settings: Settings) -> Iterator[Access]:
+    where, lease = settings.lease_namespace, (settings.lease_name,)
+    why = "who writes"
+    yield Access(where, "coordination.k8s.io", "leases", ("create",), why=why)
+    yield Access(where, "coordination.k8s.io", "leases", ("get", "update"), lease, why=why)
+    yield Access("", "events.k8s.io", "events", ("create", "patch"), why="Events")
+    if settings.webhook_listen is None:
+        return
+    configuration = (settings.webhook_configuration,)
+    why = "failurePolicy and caBundle"
+    for which in KINDS:
+        yield Access("", GROUP, which.plural, ("get", "patch"), configuration, why=why)
+    if settings.webhook_cert_file is None:
+        why = "the webhook's certificate"
+        yield Access(where, "", "secrets", ("create",), why=why)
+        yield Access(where, "", "secrets", ("get", "update"), (settings.webhook_secret,), why=why)
+
+
+_GROUP = "rbac.authorization.k8s.io"
+Rule = dict[str, Any]
+
+
+def rules(access: Iterable[Access]) -> dict[str, list[Rule]]:
+    """The rules by namespace, "" for those of a ClusterRole. What allows the same stands together."""
+    verbs: dict[tuple[str, str, str, str], set[str]] = {}  # by namespace, group, name and resource
+    for one in access:
+        for name in one.names or ("",):
+            verbs.setdefault((one.namespace, one.group, name, one.resource), set()).update(one.verbs)
+    alike: dict[tuple[str, str, str, tuple[str, ...]], list[str]] = {}
+    for (*place, resource), found in sorted(verbs.items()):
+        namespace, group, name = place
+        alike.setdefault((namespace, group, name, tuple(sorted(found))), []).append(resource)
+    made: dict[str, list[Rule]] = {}
+    for (namespace, group, name, allowed), resources in sorted(alike.items()):
+        named = {"resourceNames": [name]} if name else {}
+        made.setdefault(namespace, []).append(
+            {"apiGroups": [group], "resources": resources, **named, "verbs": list(allowed)}
+        )
+    return made
+
+
+def role_objects(access: Iterable[Access], name: str, service_account: tuple[str, str]) -> list[dict[str, Any]]:
+    """The objects to apply, all called `name`. `service_account` is the bridge's, (namespace, name)."""
+    subject = {"kind": "ServiceAccount", "namespace": service_account[0], "name": service_account[1]}
+    made: list[dict[str, Any]] = []
+    for namespace, allowed in rules(access).items():
+        kind = "Role" if namespace else "ClusterRole"
+        metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
+        version = {"apiVersion": f"{_GROUP}/v1"}
+        reference = {"apiGroup": _GROUP, "kind": kind, "name": name}
+        made.append({**version, "kind": kind, "metadata": metadata, "rules": allowed})
+        made.append(
+            {**version, "kind": f"{kind}Binding", "metadata": metadata, "roleRef": reference, "subjects": [subject]}
+        )
+    return made

@@ -1,0 +1,89 @@
+"""Settings read anew on SIGHUP: what can change while a bridge runs does; what cannot is named."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import msgspec
+import structlog
+
+from bridge.settings.files import SettingsError
+from bridge.settings.model import Settings
+from bridge.telemetry.logs import configure_logs
+
+log = structlog.get_logger(__name__)
+
+Take = Callable[[Settings], None]
+
+RELOADED = (
+    "status_writes_per_second",
+    "placement_writes_per_second",
+    "placement_most_patches",
+    "webhook_decision",
+    "webhook_token_file",
+    "webhook_deadline",
+    "log_level",
+    "log_format",
+)
+
+
+class Reloading:
+    """Reads settings by `read` and hands what of them is RELOADED to who takes it. `settings` are those that hold.
+
+    `results` counts reloads, `applied` and `refused`; `current` is False after one that was refused.
+    """
+
+    def __init__(self, settings: Settings, read: Callable[[], Settings]) -> None:
+        self.settings = settings
+        self.results: Counter[str] = Counter()
+        self.current = True
+        self._read = read
+        self._takers: list[Take] = [_configure_logs]
+
+    def take(self, apply: Take) -> None:
+        """Call `apply` with the settings that hold after each reload, and now if there was one."""
+        self._takers.append(apply)
+        if self.results:
+            apply(self.settings)
+
+    def reload(self) -> None:
+        """Read the settings anew. Those that are wrong change nothing."""
+        try:
+            fresh = self._read()
+        except SettingsError as error:
+            self.results["refused"] += 1
+            self.current = False
+            log.error("settings are refused, those before hold", mistakes=[str(one) for one in error.mistakes])
+            return
+        self.results["applied"] += 1
+        self.current = True
+        differing = [name for name in Settings.__struct_fields__ if _differs(name, fresh, self.settings)]
+        changed = [name for name in differing if name in RELOADED]
+        self.settings = msgspec.structs.replace(self.settings, **{name: getattr(fresh, name) for name in changed})
+        for apply in self._takers:
+            apply(self.settings)
+        log.info("settings are read anew", changed=changed)
+        if others := [name for name in differing if name not in RELOADED]:
+            log.warning("settings wait for a restart of the bridge", settings=others)
+
+    @contextmanager
+    def on_signal(self) -> Iterator[None]:
+        """Reload on SIGHUP within the block."""
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGHUP, self.reload)
+        try:
+            yield
+        finally:
+            loop.remove_signal_handler(signal.SIGHUP)
+
+
+def _differs(name: str, one: Settings, other: Settings) -> bool:
+    return bool(getattr(one, name) != getattr(other, name))
+
+
+def _configure_logs(settings: Settings) -> None:
+    configure_logs(settings.log_level, settings.log_format)

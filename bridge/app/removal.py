@@ -1,0 +1,267 @@
+"""What bridges have written into a cluster, found and removed. Neither a bridge nor its CRDs need to be there.
+
+The Lease is held meanwhile, so that no bridge writes, and is removed last.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from bridge.app.cluster_sink import MARKED
+from bridge.kube.client import JSON, JSON_PATCH, KubeClient
+from bridge.kube.discovery import Discovery
+from bridge.kube.errors import Conflict, Invalid, KubeError, NotFound
+from bridge.kube.lease import Lease
+from bridge.kube.patches import FIELD_MANAGER, patch_object, read_object
+from bridge.model.changes import Object
+from bridge.model.keys import Key, key_of
+from bridge.model.types import POLICY_KIND, ResourceType
+from bridge.opa.client import Opa
+from bridge.remediator.traces import Traces, plan_removal, without_nulls
+
+PAGE = "500"  # objects
+ATTEMPTS = 5  # at an object that others change meanwhile
+# Events go by themselves, and of Leases only the bridge's own is written, which goes last.
+_PASSED_OVER = {"core/Event", "events.k8s.io/Event", "coordination.k8s.io/Lease"}
+_WITHOUT_STATUS = {"core/Secret", "core/ConfigMap"}  # what they hold is not for us to read
+_METADATA = f"{JSON};as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+
+
+@dataclass(frozen=True, slots=True)
+class TracedObject:
+    """An object that a bridge has written into, and what."""
+
+    resource: ResourceType
+    key: Key
+    obj: Object
+    traces: Traces
+
+
+@dataclass(slots=True)
+class Removal:
+    """Looks for traces, and takes them back. `lease` is the Lease of the bridges, None where there is none.
+
+    `unseen` says of types, and of what else could not be looked at, why.
+    """
+
+    client: KubeClient
+    opa: Opa
+    lease: Object | None
+    unseen: dict[str, str] = field(default_factory=dict)
+    _former: list[dict[str, str]] = field(default_factory=list, init=False)
+
+    async def look(self) -> list[TracedObject]:
+        """Everything that a bridge has written; what admission depends on first. Raises KubeError, OpaError."""
+        discovery = Discovery(self.client)
+        await discovery.refresh()
+        self.unseen = {f"{group}/*": "its API server does not answer" for group in discovery.unknown_groups}
+        types = discovery.types
+        self._former = [*self._remembered(), *await self._described(types.get(POLICY_KIND))]
+        found: list[TracedObject] = []
+        for type_id in sorted(types.keys() - _PASSED_OVER):
+            try:
+                async for objects in self._pages(types[type_id]):
+                    found += await self._traced(types[type_id], objects)
+            except NotFound:
+                continue
+            except KubeError as error:
+                self.unseen[type_id] = str(error)
+        return sorted(found, key=lambda one: ("webhooks" not in one.traces, "object" in one.traces, str(one.key)))
+
+    async def take_back(self, found: TracedObject) -> str:
+        """Take back what was found in one object; gives why some of it is left, empty where nothing is."""
+        why = ""
+        for _ in range(ATTEMPTS):
+            try:
+                await self._take_back(found)
+            except NotFound:
+                return ""
+            except Conflict as error:
+                why = str(error)
+                again = await self._again(found)
+                if again is None:
+                    return ""
+                found = again
+            except KubeError as error:
+                return str(error)
+            else:
+                return ""
+        return why
+
+    async def _take_back(self, found: TracedObject) -> None:
+        path = found.resource.object_path(found.key.namespace, found.key.name)
+        if "object" in found.traces:
+            await self.client.delete(path)
+            return
+        if "webhooks" in found.traces:
+            version = found.obj["metadata"]["resourceVersion"]
+            guard = {"op": "replace", "path": "/metadata/resourceVersion", "value": version}
+            await self.client.patch(path, [guard, *_webhook_patch(found)], JSON_PATCH)
+            return
+        version = found.obj["metadata"]["resourceVersion"]
+        for patch in plan_removal(found.obj, found.traces):
+            subresource: Literal["status"] | None = "status" if "status" in patch else None
+            try:
+                written = await self._patch(found, patch, subresource, version)
+            except Invalid:
+                if patch.get("status") is None and "status" not in found.traces:
+                    patch["status"] = dict.fromkeys(found.obj["status"])
+                written = await self._patch(found, without_nulls(patch), subresource, version)
+            version = written["metadata"]["resourceVersion"]
+
+    async def _patch(
+        self, found: TracedObject, patch: Mapping[str, Any], subresource: Literal["status"] | None, version: str
+    ) -> Object:
+        return await patch_object(
+            self.client, found.resource, found.key, patch, subresource=subresource, resource_version=version
+        )
+
+    async def _again(self, found: TracedObject) -> TracedObject | None:
+        try:
+            obj = await read_object(self.client, found.resource, found.key)
+        except NotFound:
+            return None
+        now = await self._traced(found.resource, [obj])
+        return now[0] if now else None
+
+    async def _traced(self, resource: ResourceType, objects: Iterable[Object]) -> list[TracedObject]:
+        # What a list holds does not say of what type it is, where that is built in.
+        typed = {"apiVersion": resource.api_version, "kind": resource.kind}
+        by_key = {str(key_of({**obj, **typed})): {**obj, **typed} for obj in objects}
+        if not by_key:
+            return []
+        asked = {"objects": list(by_key.values()), "former": self._former, "manager": FIELD_MANAGER}
+        answer = await self.opa.query("traces", asked)
+        return [TracedObject(resource, key_of(by_key[key]), by_key[key], traces) for key, traces in answer.items()]
+
+    async def _pages(self, resource: ResourceType) -> AsyncIterator[list[Object]]:
+        accept = _METADATA if resource.id in _WITHOUT_STATUS else JSON
+        position = ""
+        while True:
+            params = {"limit": PAGE, **({"continue": position} if position else {})}
+            page = await self.client.get(resource.path, params, accept=accept)
+            yield page.get("items") or []
+            position = (page.get("metadata") or {}).get("continue") or ""
+            if not position:
+                return
+
+    async def _described(self, resource: ResourceType | None) -> list[dict[str, str]]:
+        """The names under which the PolicyKinds that are there let a bridge write."""
+        names: list[dict[str, str]] = []
+        if resource is None:
+            return names
+        try:
+            async for page in self._pages(resource):
+                for spec in (obj.get("spec") or {} for obj in page):
+                    if spec.get("mode") == "Manage" and spec.get("controllerName") and spec.get("kind"):
+                        named = {name: str(spec.get(name) or "") for name in ("group", "kind", "controllerName")}
+                        names.append(named)
+        except KubeError as error:
+            self.unseen[POLICY_KIND] = str(error)
+        return names
+
+    def _remembered(self) -> list[dict[str, str]]:
+        """The names that the Lease has, of policy kinds that may be gone."""
+        annotations = ((self.lease or {}).get("metadata") or {}).get("annotations") or {}
+        try:
+            names = json.loads(annotations.get(MARKED, "[]"))
+            return [{"controllerName": str(name["controllerName"]), "kind": str(name["kind"])} for name in names]
+        except (ValueError, TypeError, KeyError):
+            return []
+
+
+def _webhook_patch(found: TracedObject) -> list[dict[str, Any]]:
+    """The failurePolicy as it is made, so that nothing waits for a bridge that is gone, and no caBundle."""
+    operations: list[dict[str, Any]] = []
+    for left in found.traces["webhooks"]:
+        place = f"/webhooks/{left['index']}"
+        if "failurePolicy" in left["fields"]:
+            operations.append({"op": "add", "path": f"{place}/failurePolicy", "value": "Ignore"})
+        if "caBundle" in left["fields"]:
+            operations.append({"op": "remove", "path": f"{place}/clientConfig/caBundle"})
+    return operations
+
+
+LOOK = 0.5  # seconds between two looks at who renews it
+TAKING = 20.0  # seconds in which a free Lease must be taken
+
+
+class StillWritingError(Exception):
+    """A bridge is at work, which would write everything again."""
+
+
+async def read_lease(client: KubeClient, namespace: str, name: str) -> dict[str, Any] | None:
+    """The Lease; None where there is none. Raises KubeError."""
+    try:
+        found: dict[str, Any] = await client.get(_path(namespace, name))
+    except NotFound:
+        return None
+    return found
+
+
+def holder_of(lease: dict[str, Any] | None) -> str:
+    """Whose it is by what it says; empty: nobody's."""
+    return str(((lease or {}).get("spec") or {}).get("holderIdentity") or "")
+
+
+async def insist_on_none(client: KubeClient, namespace: str, name: str, tell: Callable[[str], None]) -> None:
+    """Return once it is sure that no bridge holds the Lease. Raises StillWritingError.
+
+    One that was killed is still its holder: it is waited for as long as it would have to renew.
+    """
+    lease = await read_lease(client, namespace, name)
+    holder = holder_of(lease)
+    if not holder or lease is None:
+        return
+    renewed, duration = lease["spec"].get("renewTime"), float(lease["spec"].get("leaseDurationSeconds") or 15)
+    tell(f"looks for {duration:g} seconds at most whether {holder} still renews the Lease {namespace}/{name}")
+    until = time.monotonic() + duration
+    while time.monotonic() < until:
+        await asyncio.sleep(LOOK)
+        lease = await read_lease(client, namespace, name)
+        if not holder_of(lease):
+            return
+        if lease is not None and lease["spec"].get("renewTime") != renewed:
+            raise StillWritingError(
+                f"{holder_of(lease)} holds the Lease {namespace}/{name}, and would write everything again: stop the "
+                "bridges first (helm uninstall, or kubectl scale deployment --replicas=0), then run this again"
+            )
+
+
+@asynccontextmanager
+async def held(client: KubeClient, namespace: str, name: str) -> AsyncIterator[None]:
+    """Hold the Lease, where there is one, so that no bridge begins to write meanwhile. Raises StillWritingError."""
+    if await read_lease(client, namespace, name) is None:
+        yield
+        return
+    lease = Lease(client, namespace, name, f"uninstall-status-{socket.gethostname()}-{os.getpid()}")
+    running = asyncio.create_task(lease.run())
+    try:
+        try:
+            await asyncio.wait_for(lease.taken.wait(), TAKING)
+        except TimeoutError:
+            why = lease.trouble or f"{lease.holder} was faster"
+            raise StillWritingError(f"the Lease {namespace}/{name} cannot be taken: {why}") from None
+        yield
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+
+async def delete_lease(client: KubeClient, namespace: str, name: str) -> None:
+    """Delete the Lease, unless somebody holds it. Raises KubeError."""
+    lease = await read_lease(client, namespace, name)
+    if lease is not None and not holder_of(lease):
+        await client.delete(_path(namespace, name))
+
+
+def _path(namespace: str, name: str) -> str:
+    return f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/{name}"

@@ -1,0 +1,311 @@
+"""`bridge run`: replicate, serve and remediate until told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import hashlib
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping
+from dataclasses import dataclass
+
+import msgspec
+import structlog
+from aiohttp import web
+
+from bridge.app.engine import Engine
+from bridge.app.managed_opa import OpaAccess, reach_opa
+from bridge.app.metric_sources import measure_admission, measure_guards, measure_opa, measure_start, measure_work
+from bridge.app.policies import PolicyLoading
+from bridge.app.reload import Reloading
+from bridge.app.shutdown import Shutdown
+from bridge.app.site import Backing, NoSite, Site
+from bridge.app.webhook import Policies, Webhook
+from bridge.app.world import World, open_world
+from bridge.http.bundles import Bundles
+from bridge.http.listeners import listen, new_runner
+from bridge.model.recording import record_nothing
+from bridge.model.types import ALWAYS
+from bridge.opa.client import Answer, Opa
+from bridge.opa.executable import ensure_opa
+from bridge.pacing import Budget
+from bridge.policy_loader.shipped import shipped_bundle
+from bridge.remediator.audit.audit import Audit
+from bridge.remediator.placement.placement import Placement
+from bridge.remediator.sink import StatusSink
+from bridge.remediator.statuses.remediator import Remediator
+from bridge.replicator.pruning import pruning
+from bridge.replicator.replicator import Replicator
+from bridge.resources import rego_root
+from bridge.settings.model import Settings, TypeSettings
+from bridge.telemetry.metrics import Metrics, add_metrics
+from bridge.telemetry.probes import Checks, add_probes, probe_listening
+
+log = structlog.get_logger(__name__)
+
+PLACEMENT_BURST = 10  # objects that may be moved at once before the budget bounds them
+
+
+def make_placement(opa: Opa, world: World, settings: Settings) -> Placement:
+    """The placement of the configured kinds; without any it does nothing."""
+    return Placement(
+        opa,
+        world.sink,
+        settings.placed_types,
+        Budget(settings.placement_writes_per_second, PLACEMENT_BURST),
+        record_nothing if settings.manifests else world.record,  # of a folder the log tells already
+        settings.placement_most_patches,
+    )
+
+
+READERS_TIMEOUT = 10.0  # seconds for one question of a reader of the page
+READERS_AT_ONCE = 3  # such questions that OPA evaluates at once: admission and statuses need it, too
+BURST = 100  # statuses that may be written at once before the budget bounds them
+SETTLING = 30.0  # seconds that the report at the start waits for statuses
+
+
+@dataclass(slots=True)
+class Running:
+    """A bridge that is filled and has settled, for who reports it."""
+
+    engine: Engine
+    opa_url: str
+    bridge_url: str
+    sink: StatusSink
+
+
+Report = Callable[[Running], Awaitable[None]]
+Run = Callable[[], Coroutine[None, None, None]]
+
+
+async def serve(
+    settings: Settings,
+    report: Report | None = None,
+    site: Site | None = None,
+    read: Callable[[], Settings] | None = None,
+) -> None:
+    """Run until SIGTERM or SIGINT; `report` is called once everything is filled and statuses have settled.
+
+    `site` is served beside the bundle and the probes; `read` reads the settings anew on SIGHUP.
+
+    Raises ServeError, and the errors of the rooms (KubeError, OpaError, ManifestError, ToolError), for what keeps it
+    from starting.
+    """
+    shutdown = Shutdown(settings.shutdown_grace)
+    reloading = Reloading(settings, read or (lambda: settings))
+    with reloading.on_signal():
+        await shutdown.guard(asyncio.create_task(_serve(reloading, report, site or NoSite(), shutdown)))
+
+
+async def _serve(reloading: Reloading, report: Report | None, site: Site, shutdown: Shutdown) -> None:
+    async with _started(reloading, report, site, shutdown) as working:
+        await working
+
+
+@contextlib.asynccontextmanager
+async def _started(
+    reloading: Reloading, report: Report | None, site: Site, shutdown: Shutdown
+) -> AsyncIterator[asyncio.Task[None]]:
+    settings = reloading.settings
+    async with contextlib.AsyncExitStack() as stack:
+        world = await stack.enter_async_context(open_world(settings))
+        # Probes are served from here on, and OPA may have to be built first: until then nothing is ready.
+        ready: dict[str, Callable[[], str]] = {
+            "replicator": lambda: "OPA is not started yet",
+            "shutdown": shutdown.unready,
+        }
+        ends_last = await stack.enter_async_context(contextlib.AsyncExitStack())
+
+        def checks() -> Mapping[str, str]:
+            return {name: check() for name, check in ready.items()}
+
+        bundles = Bundles(settings)
+        metrics = Metrics()
+        measure_start(metrics, checks, world, reloading)
+        measure_guards(metrics, {"page": site.wrong_tokens, "bundle": bundles.guard.wrong_tokens})
+        bridge_url = await stack.enter_async_context(_listening(settings, bundles, checks, metrics, site))
+        await stack.enter_async_context(probe_listening(settings, checks, metrics))
+        executable = await asyncio.to_thread(ensure_opa)
+        access, own = await ends_last.enter_async_context(
+            reach_opa(settings, bridge_url, bundles.tokens, bundles.trust, executable.path)
+        )
+        measure_opa(metrics, access.requests, own)
+        opa = await stack.enter_async_context(access.open())
+        loading = PolicyLoading(world, opa, bundles.modules, executable.path, settings)
+        # Who derives links and statuses asks again without an author's module that fails; admission must not: a crafted
+        # object would rid it of a policy.
+        mending = await stack.enter_async_context(access.open(mend=loading.loader.blame))
+        replicator = _replicator(settings, world, loading, mending, bridge_url)
+        bundles.modules.on_fresh_start(replicator.doubt)
+        budget = Budget(settings.status_writes_per_second, BURST)
+        remediator = await stack.enter_async_context(_remediating(settings, world, access, loading, mending, budget))
+        audit = Audit(opa, world.sink, budget, lambda: None if settings.manifests else (*ALWAYS, *_asked(settings)))
+        placement = make_placement(opa, world, settings)
+        for listener in (remediator.note, audit.note, world.noticed, placement.note):
+            replicator.listen(listener)
+        ready |= {
+            "policies": lambda: loading.authors.unready,
+            "replicator": lambda: replicator.unready,
+        }
+        webhook = _webhook(settings, world, access, _policies(replicator, loading))
+        if webhook is not None:
+            replicator.listen(webhook.note)
+            ready["webhook"] = webhook.readiness
+            measure_admission(metrics, webhook)
+        site.open(Backing(opa, await _for_readers(access, stack), replicator.listen, remediator, checks))
+        _follow_settings(reloading, budget, placement, webhook, loading)
+        _end_in_order(shutdown, settings, webhook, replicator, world)
+        log.info("running", bridge=bridge_url, opa=access.url, source=world.name)
+        running = Running(Engine(opa, position=world.position), access.url, bridge_url, world.sink)
+        writers = (remediator, audit, placement)
+        measure_work(metrics, world, replicator, loading, writers)
+        others: list[Run] = [loading.run, world.run, site.run]
+        if own:
+            others.append(functools.partial(own.keep, replicator.doubt))
+        if webhook:
+            others.append(webhook.run)
+        task = asyncio.create_task(_work(world, replicator, writers, others, report, running))
+        try:
+            yield task
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+
+def _follow_settings(
+    reloading: Reloading, budget: Budget, placement: Placement, webhook: Webhook | None, loading: PolicyLoading
+) -> None:
+    reloading.take(lambda settings: budget.change(settings.status_writes_per_second))
+    reloading.take(
+        lambda settings: placement.limit(settings.placement_writes_per_second, settings.placement_most_patches)
+    )
+    reloading.take(loading.change)
+    if webhook:
+        reloading.take(webhook.change)
+
+
+def _end_in_order(
+    shutdown: Shutdown, settings: Settings, webhook: Webhook | None, replicator: Replicator, world: World
+) -> None:
+    if webhook:
+        shutdown.then("drain", lambda: webhook.drain(settings.shutdown_drain))
+        shutdown.then("webhook", webhook.stop)
+    shutdown.then("replicator", replicator.finish)
+    shutdown.then("lease", world.resign)
+
+
+async def _work(
+    world: World,
+    replicator: Replicator,
+    writers: tuple[Remediator, Audit, Placement],
+    others: Iterable[Run],
+    report: Report | None,
+    running: Running,
+) -> None:
+    async with asyncio.TaskGroup() as tasks:
+        for run in (replicator.run, *(writer.run for writer in writers), *others):
+            tasks.create_task(run())
+        if report:
+            await replicator.filled.wait()
+            if world.sink.may_write():
+                # What is refused is tried again for ever: nobody shall wait for that here.
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(asyncio.gather(*(writer.settled() for writer in writers)), SETTLING)
+            running.engine.problems = world.problems()
+            await report(running)
+
+
+def _asked(settings: Settings) -> list[str]:
+    """The types that settings name."""
+    placed = [one.type_id for one in settings.placed_types]
+    return list(dict.fromkeys([*(one.type for one in settings.selected_types), *placed]))
+
+
+def _replicator(settings: Settings, world: World, loading: PolicyLoading, opa: Opa, bridge_url: str) -> Replicator:
+    asked = _asked(settings)
+    replicator = Replicator(
+        loading.source,
+        opa,
+        (*ALWAYS, *asked),
+        # Where it listens tells bridges on one host apart, and stays the same when a bridge is started anew.
+        owner=f"{socket.gethostname()}:{bridge_url.rpartition(':')[2]}",
+        content=_content(world, settings),
+        asked=asked,
+        prune=pruning({one.type: one.fields for one in settings.selected_types if _shapes(one)}),
+        rules=loading.loader.links,
+        record=world.record,
+    )
+    loading.loader.before_rules_change(replicator.rules_change)
+    return replicator
+
+
+async def _for_readers(access: OpaAccess, stack: contextlib.AsyncExitStack) -> Opa:
+    """A client for the queries of the page's readers, which must leave OPA time for admission and statuses."""
+    return await stack.enter_async_context(access.open(timeout=READERS_TIMEOUT, at_once=READERS_AT_ONCE))
+
+
+@contextlib.asynccontextmanager
+async def _remediating(
+    settings: Settings, world: World, access: OpaAccess, loading: PolicyLoading, patient: Opa, budget: Budget
+) -> AsyncIterator[Remediator]:
+    # Others wait for a query about what one of them has changed.
+    async with access.open(timeout=settings.opa_query_timeout, mend=loading.loader.blame) as opa:
+        yield Remediator(opa, world.sink, budget, patient=patient)
+
+
+def _webhook(settings: Settings, world: World, access: OpaAccess, policies: Policies) -> Webhook | None:
+    if settings.webhook_listen is None:
+        return None
+    return Webhook(settings, world, access, policies)
+
+
+def _policies(replicator: Replicator, loading: PolicyLoading) -> Policies:
+    """What the webhook must know of policies."""
+    authors, loader = loading.authors, loading.loader
+
+    def distrust(answer: Answer) -> str:
+        if not answer.revision or answer.revision != loader.revision:
+            has = f"the modules of revision {answer.revision}" if answer.revision else "no modules"
+            return f"OPA answered with {has}, where {loader.revision or 'none yet'} is served"
+        return replicator.unready
+
+    return Policies(lambda: None if authors.unlisted else authors.policies_exist, distrust)
+
+
+def _content(world: World, settings: Settings) -> str:
+    """What OPA's documents are made from: of which world, by which Rego, with what left out."""
+    chosen = hashlib.sha256(
+        msgspec.json.encode(
+            [settings.types, [one.type_id for one in settings.placed_types], sorted(settings.policy_bounds.items())]
+        )
+    ).hexdigest()[:16]
+    return f"{world.name} {shipped_bundle(rego_root()).revision} {chosen}"
+
+
+def _shapes(chosen: TypeSettings) -> bool:
+    """Whether fields of a type may be left out: what the shipped rules read of a type stays, unless it is asked for."""
+    return chosen.type not in ALWAYS or chosen.keep is not None or chosen.drop is not None
+
+
+@contextlib.asynccontextmanager
+async def _listening(
+    settings: Settings,
+    bundles: Bundles,
+    checks: Checks,
+    metrics: Metrics,
+    site: Site,
+) -> AsyncIterator[str]:
+    app = web.Application()
+    bundles.add_to(app)
+    add_probes(app, checks)
+    if settings.probe_listen is None:
+        add_metrics(app, metrics)
+    site.add_to(app)
+    runner = new_runner(app, shutdown_timeout=1.0)
+    await runner.setup()
+    try:
+        host, port = await listen(runner, settings.listen, "--listen")
+        yield f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    finally:
+        await runner.cleanup()

@@ -1,0 +1,264 @@
+"""The admission webhook at work: its certificate, its address, whom it asks, and the configuration that it keeps."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+import structlog
+from aiohttp import web
+
+from bridge.admission.admission import Admission, AdmissionCounts, Ask, Question, read_rules
+from bridge.admission.certificates import CertificateError, Certificates, Clients, Pair, read_files
+from bridge.admission.endpoint import Terms, make_app
+from bridge.admission.joint import Joint
+from bridge.admission.silence import SPOKEN_OF, Silence
+from bridge.app.managed_opa import OpaAccess
+from bridge.app.world import Cluster, World
+from bridge.http.gate import Gate, Limits
+from bridge.http.listeners import GATE, ServeError, listen, new_runner, token_of
+from bridge.model.notice import Notice
+from bridge.opa.client import Answer, Opa
+from bridge.opa.errors import OpaError
+from bridge.policy_loader.assembly import JOINT_DECISION
+from bridge.settings.model import Settings
+from bridge.settings.validation import decision_of, names_of
+
+log = structlog.get_logger(__name__)
+
+Work = Callable[[], Coroutine[None, None, None]]
+_RULES = "bridge/v1/admission"
+TLS_VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
+_RELOADED = ("webhook_decision", "webhook_token_file", "webhook_deadline")
+
+
+@dataclass(frozen=True, slots=True)
+class Policies:
+    """What the webhook must know of the admins' policies, which it never asks for.
+
+    `exist` is None until the first list of them is over. `distrust` says why what OPA answered does not count, empty
+    where it does.
+    """
+
+    exist: Callable[[], bool | None]
+    distrust: Callable[[Answer], str]
+
+
+@dataclass(slots=True)
+class Webhook:
+    """Serves admission at the setting `webhook_listen`. `access` is to the OPA that the bridge fills.
+
+    `counted` counts the API server's requests; `gate`, once it listens, has the connections.
+    """
+
+    settings: Settings
+    world: World
+    access: OpaAccess
+    policies: Policies
+    counted: AdmissionCounts = field(default_factory=AdmissionCounts)
+    gate: Gate | None = field(default=None, init=False)
+    _trouble: str = field(default="the webhook is not listening yet", init=False)
+    _admission: Admission | None = field(default=None, init=False)
+    _silence: Silence | None = field(default=None, init=False)
+    _settings_changed: asyncio.Event = field(default_factory=asyncio.Event, init=False)
+    _runner: web.AppRunner | None = field(default=None, init=False)
+    _draining: bool = field(default=False, init=False)
+
+    def readiness(self) -> str:
+        """What keeps it from being ready; empty: nothing."""
+        return self._trouble
+
+    def note(self, notice: Notice) -> None:
+        """Take notice of what OPA holds now."""
+        if self._silence is not None:
+            self._silence.note(notice)
+
+    async def drain(self, seconds: float) -> None:
+        """Answer on for so many seconds, each time asking who calls to come by another connection, elsewhere."""
+        self._draining = True
+        if self._runner:
+            log.info("admission is answered on while callers go elsewhere", seconds=seconds)
+            await asyncio.sleep(seconds)
+
+    async def stop(self) -> None:
+        """Take no more connections; returns once requests under way are answered."""
+        runner, self._runner = self._runner, None
+        self._trouble = "the webhook has stopped"
+        if runner:
+            await runner.cleanup()
+            log.info("admission has ended")
+
+    async def run(self) -> None:
+        """Serve. Raises ServeError where it cannot listen, or its certificate files cannot be used."""
+        certificates, keep = self._certificates()
+        async with asyncio.TaskGroup() as tasks:
+            over = await self._judge_by(self.settings, tasks)
+            tasks.create_task(keep())
+            tasks.create_task(self._serve(certificates))
+            while True:
+                await self._settings_changed.wait()
+                self._settings_changed.clear()
+                try:
+                    following = await self._judge_by(self.settings, tasks)
+                except ServeError as error:
+                    log.error("the webhook asks as before", why=str(error))
+                else:
+                    over.set()
+                    over = following
+
+    def change(self, settings: Settings) -> None:
+        """Ask by other settings from now on: `webhook_decision`, `webhook_token_file`, `webhook_deadline`."""
+        fresh = {name: getattr(settings, name) for name in _RELOADED}
+        if fresh != {name: getattr(self.settings, name) for name in _RELOADED}:
+            self.settings = msgspec.structs.replace(self.settings, **fresh)
+            self._settings_changed.set()
+
+    async def _judge_by(self, settings: Settings, tasks: asyncio.TaskGroup) -> asyncio.Event:
+        """Answer requests by these settings from here on, until the event that is given back is set. Raises ServeError.
+
+        What is under way then is still answered.
+        """
+        over = asyncio.Event()
+        stack = contextlib.AsyncExitStack()
+        admission, silence = await stack.enter_async_context(self._asking(settings))
+
+        async def keep() -> None:
+            async with stack, asyncio.TaskGroup() as running:
+                watching = running.create_task(silence.run() if silence else _nothing())
+                await over.wait()
+                await asyncio.sleep(settings.webhook_deadline)
+                watching.cancel()
+
+        tasks.create_task(keep())
+        self._admission, self._silence = admission, silence
+        return over
+
+    async def _review(self, body: bytes, terms: Terms) -> bytes:
+        assert self._admission is not None  # noqa: S101 - it is there before anything is served
+        return await self._admission.review(body, terms)
+
+    async def _serve(self, certificates: Certificates) -> None:
+        try:
+            await certificates.first()
+        except CertificateError as error:
+            raise ServeError(f"the webhook cannot serve: {error}") from error
+        settings = self.settings
+        app = make_app(self._review, lambda: self.settings.webhook_deadline)
+        app.on_response_prepare.append(self._say_goodbye)
+        limits = Limits(settings.webhook_connections, settings.webhook_connections_per_peer)
+        # A request that is under way when serving ends gets its whole time.
+        runner = new_runner(app, settings.webhook_deadline, limits)
+        self.gate = app[GATE]
+        await runner.setup()
+        self._runner = runner
+        try:
+            address = self.settings.webhook_listen or ""
+            host, port = await listen(runner, address, "--webhook-listen", certificates)
+            url, path = decision_of(self.settings)
+            decision = f"{url}/v1/data/{path}" if url else path
+            log.info("admission is served", at=f"https://{host}:{port}", decision=decision or "none")
+            self._trouble = ""
+            await certificates.follow()
+        finally:
+            await self.stop()
+
+    async def _say_goodbye(self, _: web.Request, response: web.StreamResponse) -> None:
+        if self._draining:
+            response.force_close()
+            # aiohttp has made the headers before it asks here: a caller that is not told would send its next request
+            # into a connection that is being closed.
+            response.headers["Connection"] = "close"
+
+    @contextlib.asynccontextmanager
+    async def _asking(self, settings: Settings) -> AsyncIterator[tuple[Admission, Silence | None]]:
+        deadline = settings.webhook_deadline
+        url, path = decision_of(settings)
+        silence = joint = None
+        async with contextlib.AsyncExitStack() as stack:
+            own = await stack.enter_async_context(self.access.open(timeout=deadline))
+            placement = None
+            if url:
+                token = token_of(settings.webhook_token_file)
+                try:
+                    other = await stack.enter_async_context(
+                        Opa(url, token=token, timeout=deadline, requests=self.access.requests)
+                    )
+                except OpaError as error:
+                    raise ServeError(f"webhook_decision: {error}") from error
+                placement = Question("placement", _asking(other, path), undefined=lambda: self._undefined(path))
+            distrust = self.policies.distrust
+            if path and not url:
+                placement = Question(
+                    "placement", _asking(own, path), distrust, lambda: self._undefined(path), same_opa=True
+                )
+                silence = Silence(lambda: own.answer(SPOKEN_OF, None), distrust)
+                joint = Joint(_asking(own, JOINT_DECISION), path, distrust)
+            rules = Question("rules", _asking(own, _RULES), distrust, lambda: "OPA has no such rules", read_rules)
+            silent = silence.revision if silence else _unknown
+            yield (
+                Admission(placement, rules, self._policies_exist, self.world.record, silent, joint, self.counted),
+                silence,
+            )
+
+    def _policies_exist(self) -> bool:
+        return self.policies.exist() is not False  # not known yet: they may
+
+    def _undefined(self, path: str) -> str | None:
+        if not self._policies_exist():
+            return None
+        return (
+            f"data.{path.replace('/', '.')} is undefined though policies exist: define it, or set webhook_decision to "
+            "an empty text if no policy is to"
+        )
+
+    def _certificates(self) -> tuple[Certificates, Work]:
+        """The certificates to serve with, and what keeps the webhook configurations meanwhile."""
+        settings, cluster = self.settings, self.world.cluster
+        files = settings.webhook_cert_file, settings.webhook_key_file
+        if files[0] and files[1]:
+            read = read_files(Path(files[0]), Path(files[1]))
+            keep = _keeping(cluster, settings, self.policies, lambda: b"") if cluster else _nothing
+            return self._verifying(read, files[0]), keep
+        if cluster is None:
+            raise ServeError("a webhook without a cluster needs webhook_cert_file and webhook_key_file")
+        from bridge.admission.secret import SharedCertificate
+
+        shared = SharedCertificate(
+            cluster.client, settings.lease_namespace, settings.webhook_secret, names_of(settings), cluster.held
+        )
+        keep = _keeping(cluster, settings, self.policies, lambda: shared.authority)
+        return self._verifying(shared.read, shared.origin), keep
+
+    def _verifying(self, read: Callable[[], Awaitable[Pair | None]], origin: str) -> Certificates:
+        settings = self.settings
+        authority = Path(settings.webhook_client_ca_file) if settings.webhook_client_ca_file else None
+        clients = Clients(authority, settings.webhook_client_names)
+        return Certificates(read, origin, clients, TLS_VERSIONS[settings.webhook_tls_min_version])
+
+
+def _unknown(_: str) -> str:
+    """Where rules and placement are in two OPAs, one says nothing of the other."""
+    return ""
+
+
+def _asking(opa: Opa, path: str) -> Ask:
+    async def ask(document: msgspec.Raw) -> Answer:
+        return await opa.answer(path, document)
+
+    return ask
+
+
+def _keeping(cluster: Cluster, settings: Settings, policies: Policies, authority: Callable[[], bytes]) -> Work:
+    from bridge.admission.webhook_configuration import Keeper
+
+    keeper = Keeper(cluster.client, settings.webhook_configuration, cluster.held, policies.exist, authority)
+    return keeper.run
+
+
+async def _nothing() -> None:
+    """Without a cluster there is no configuration to keep."""

@@ -1,0 +1,231 @@
+"""One bundle of the shipped modules and a set of submissions, with the modules that the bridge generates for the set.
+
+Rego cannot refer to a package by a name that it has as data, so the bridge generates the modules that do: policies of
+Constraints, strategies and hierarchies of admins, and one query for both decisions on a request.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+import re
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+import structlog
+
+from bridge.opa.bundle import Bundle, build_bundle
+from bridge.policy_loader import kubernetes_view
+from bridge.policy_loader.ownership import package_of, packages, roots
+from bridge.policy_loader.shipped import Shipped
+from bridge.policy_loader.submissions import DataPath, Places, Submission
+
+log = structlog.get_logger(__name__)
+
+DISPATCH_FILE = "bridge/constraints/dispatch.rego"  # where it stands in the bundle
+Package = tuple[str, ...]  # from the root of OPA's data
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+# A rule's head begins its line. A function of that name is no policy.
+_VIOLATION = re.compile(r"^[ \t]*(?:default[ \t]+)?violation\b(?![ \t]*\()", re.MULTILINE)
+
+
+def dispatcher(modules: Iterable[tuple[Package, str]]) -> str:
+    """The module `bridge.constraints.dispatch` for the packages among these modules that have rules `violation`.
+
+    `modules` are admins', each with its package. A Constraint names a policy as its module declares the package
+    (`k8s.limits`, `acme["memory-limits"]`). Rego cannot refer to a package by a name that it has as data, but to a
+    rule's key it can.
+    """
+    names = sorted({_name(package) for package, text in modules if _VIOLATION.search(text)})
+    listed = ", ".join(map(json.dumps, names))
+    rules = [f"violations[{json.dumps(name)}] := data.{name}.violation" for name in names]
+    policies = f"policies := {{{listed}}}" if names else "policies := set()"
+    return "\n\n".join(["package bridge.constraints.dispatch", policies, *rules]) + "\n"
+
+
+def _name(package: Package) -> str:
+    first, *others = package
+    return first + "".join(f".{part}" if _PLAIN.fullmatch(part) else f"[{json.dumps(part)}]" for part in others)
+
+
+JOINT_FILE = "bridge/joint_admission.rego"  # its path in the bundle
+JOINT_DECISION = "bridge/joint_admission/decisions"
+
+
+def joint_decision(path: tuple[str, ...]) -> str:
+    """The module `bridge.joint_admission` for the placement decision at this path of `data`.
+
+    Its input is an AdmissionRequest; the placement decision gets the object, the rules get the request. A generated
+    module, because Rego cannot refer to a document by a path that it has as data. `path` in the answer tells a query
+    by other settings apart.
+    """
+    decision = "data" + "".join(f"[{json.dumps(part)}]" for part in path)
+    return f"""package bridge.joint_admission
+
+decisions["path"] := {json.dumps("/".join(path))}
+
+decisions["rules"] := data.bridge.v1.admission
+
+decisions["placement"] := decision if {{
+	decision := {decision} with input as _subject
+}}
+
+_subject := object if {{
+	object := input.object
+	object != null
+}} else := input.oldObject
+"""
+
+
+InTheWay = Callable[[Collection[DataPath]], Awaitable[Collection[DataPath]]]
+Generate = Callable[[Sequence[Submission]], Mapping[str, str]]
+
+
+def no_view() -> str:
+    """There is to be no `kubernetes` view."""
+    return ""
+
+
+class Generating:
+    """The modules for sets, with the view whose text `kubernetes` gives unless somebody else has documents there.
+
+    `decision` gives the path of the placement decision that the webhook queries, empty where it queries none here.
+    """
+
+    def __init__(self, kubernetes: Callable[[], str], in_the_way: InTheWay, decision: Callable[[], DataPath]) -> None:
+        self._kubernetes = kubernetes
+        self._in_the_way = in_the_way
+        self._decision = decision
+        self._view = ""
+        self._path: DataPath = ()
+
+    async def look(self) -> bool:
+        """Have the view and the decision as they are to be; whether either is another than before."""
+        text = self._kubernetes()
+        if text and await self._in_the_way([kubernetes_view.PACKAGE]):
+            log.warning("OPA holds documents of somebody else at data.kubernetes: the view of that name stays away")
+            self._kubernetes, text = no_view, ""
+        before = self._view, self._path
+        self._view, self._path = text, self._decision()
+        return (self._view, self._path) != before
+
+    def modules(self, submissions: Sequence[Submission]) -> Mapping[str, str]:
+        """The modules for a set, by their paths in the bundle."""
+        return generated(submissions, self._view, self._path)
+
+
+def no_decision() -> DataPath:
+    """The webhook queries no placement decision of this OPA."""
+    return ()
+
+
+def generated(submissions: Sequence[Submission], kubernetes: str = "", decision: DataPath = ()) -> dict[str, str]:
+    """The modules for a set, by their paths in the bundle.
+
+    The `kubernetes` view is one where its text is given; the joint decision is one where a module of the set has the
+    placement decision at the path `decision`.
+    """
+    found = [
+        (package, submission.modules[name])
+        for submission in submissions
+        for name, package in packages(submission).items()
+    ]
+    made = {DISPATCH_FILE: dispatcher(found)}
+    if kubernetes:
+        made[kubernetes_view.FILE] = kubernetes
+    if any(package == decision[: len(package)] for package, _ in found):
+        made[JOINT_FILE] = joint_decision(decision)
+    return made
+
+
+HIERARCHY = ("bridge", "extensions", "hierarchy")  # links are made by what is below this
+STRATEGIES = ("bridge", "strategies")  # effective policies by what is below this
+_ELSEWHERE = re.compile(r"\bdata\b(?!\.bridge\.(?:lib|lookup|hierarchy|extensions\.hierarchy)\b)")
+
+
+def assemble(shipped: Shipped, submissions: Sequence[Submission], generated: Mapping[str, str]) -> Bundle:
+    """The bundle, whose roots are exactly the packages and documents in it. `generated` are further modules of ours."""
+    modules = {**shipped.modules, **generated, **Places(submissions).modules}
+    data = document(shipped, submissions)
+    claimed = claimed_roots(submissions) | {package for text in generated.values() if (package := package_of(text))}
+    owned = {tuple(root.split("/")) for root in shipped.roots} | claimed
+    return build_bundle(modules, data, {"/".join(root) for root in roots(owned)})
+
+
+def claimed_roots(submissions: Iterable[Submission]) -> set[DataPath]:
+    """The parts of `data` that submissions own."""
+    claimed: set[DataPath] = set()
+    for submission in submissions:
+        claimed.update(packages(submission).values(), submission.data)
+    return roots(claimed)
+
+
+def document(shipped: Shipped, submissions: Iterable[Submission]) -> dict[str, Any]:
+    """The base documents of a bundle."""
+    data: dict[str, Any] = copy.deepcopy(dict(shipped.data))
+    for submission in submissions:
+        for path, value in submission.data.items():
+            node = data
+            for name in path[:-1]:
+                node = node.setdefault(name, {})
+            node[path[-1]] = value
+    return data
+
+
+def digest(submissions: Sequence[Submission], point: DataPath) -> str:
+    """Names all that modules below an extension point can see of other submissions; "" where there are none.
+
+    One that reads `data` beyond the point and the bridge's own packages may see everything.
+    """
+    inside = [
+        submission.modules[name]
+        for submission in submissions
+        for name, package in packages(submission).items()
+        if package[: len(point)] == point
+    ]
+    if not inside:
+        return ""
+    seen: list[Any] = inside
+    if any(_ELSEWHERE.search(text) for text in inside):
+        seen = [[dict(one.modules), sorted(one.data.items())] for one in submissions]
+    return hashlib.sha256(msgspec.json.encode(seen, order="deterministic")).hexdigest()[:16]
+
+
+_Digests = tuple[str, str]  # of the modules that links are made by, and of those that policies are merged by
+
+
+class Dependents:
+    """Digests of the modules in question, as they were announced to listeners and as they are served."""
+
+    def __init__(self) -> None:
+        self._announced: _Digests = ("", "")
+        self._served: _Digests = ("", "")
+        self._listeners: list[Callable[[bool], None]] = []
+
+    def listen(self, call: Callable[[bool], None]) -> None:
+        """Call this before they change; with True where links are made otherwise."""
+        self._listeners.append(call)
+
+    def announce(self, submissions: Sequence[Submission]) -> None:
+        """These are served next."""
+        digests = (digest(submissions, HIERARCHY), digest(submissions, STRATEGIES))
+        if digests != self._announced:
+            links = digests[0] != self._announced[0]
+            self._announced = digests
+            for call in self._listeners:
+                call(links)
+
+    def serve(self) -> None:
+        """What was announced is served."""
+        self._served = self._announced
+
+    def take_back(self) -> None:
+        """What was announced is not served: what was before goes on."""
+        self._announced = self._served
+
+    @property
+    def links(self) -> str | None:
+        """Names the modules by which links are made; None while others are announced than are served."""
+        return self._served[0] if self._announced == self._served else None

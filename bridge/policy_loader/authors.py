@@ -1,0 +1,216 @@
+"""Follows the objects that hold Rego and data (ConfigMaps, RegoPolicies) and hands in to the loader what they say."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import structlog
+
+from bridge.model.changes import Change, Deleted, Listed, Listing, Object, Rejected, Trouble, Upserted
+from bridge.model.keys import Key, key_of
+from bridge.policy_loader.objects import CONFIG_MAP, REGO_POLICY, Reading, field_of, read_config_map, read_rego_policy
+from bridge.policy_loader.submissions import Problem, Submission, Verdict
+from bridge.sources.base import Source
+
+log = structlog.get_logger(__name__)
+
+
+# What OPA has of an object that holds Rego or data: what it says now, an earlier version because what it says now is
+# refused, nothing because of that, or not known yet.
+STATES = ("in-force", "last-good-version", "refused", "pending")
+
+
+# Texts of which the manifest of an author has one, unless it is written with escapes.
+MARKS = (b"openpolicyagent.org/", b"RegoPolicy")
+
+
+class SubmissionReceiver(Protocol):
+    """Who takes what is handed in: the loader."""
+
+    def listen(self, listener: Callable[[Verdict], None]) -> None: ...  # noqa: D102
+    def put(self, submission: Submission) -> None: ...  # noqa: D102
+    def remove(self, author: Key) -> None: ...  # noqa: D102
+    def listed(self) -> None: ...  # noqa: D102
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """An object that holds Rego or data, as it was last seen.
+
+    `identity` has its apiVersion, kind and metadata, and `status` what it shows. `flaws` keep what it says now from the
+    loader, which goes on with what it said before.
+    """
+
+    identity: Object
+    status: dict[str, Any]
+    version: str
+    policy: bool
+    flaws: tuple[Problem, ...] = ()
+    verdict: Verdict | None = None
+
+    @property
+    def judgement(self) -> Verdict | None:
+        """What became of what it says now; None as long as nobody has looked."""
+        if self.flaws:
+            before = self.verdict or Verdict(key_of(self.identity), "", "")
+            return replace(before, version=self.version, problems=self.flaws)
+        return self.verdict if self.verdict and self.verdict.version == self.version else None
+
+    @property
+    def state(self) -> str:
+        """What became of it, in one word: one of STATES."""
+        found = self.judgement
+        if found is None or (found.accepted and not found.programmed):
+            return "pending"
+        if found.accepted:
+            return "in-force"
+        return "last-good-version" if found.in_force else "refused"
+
+    @property
+    def settled(self) -> bool:
+        """Whether what it says now is in force, or was refused."""
+        found = self.judgement
+        return found is not None and (found.programmed or not found.accepted)
+
+
+class Authors:
+    """Hands in what the objects of a source say, in `namespaces` (of ConfigMaps; `*` for all).
+
+    Give it changes of `types` by `note`, or let it `follow` a source. `listen` to hear which object is to be looked at:
+    it, or its verdict, has changed.
+    """
+
+    def __init__(self, loader: SubmissionReceiver, namespaces: Collection[str]) -> None:
+        self.known: dict[Key, Author] = {}
+        self.types = frozenset({CONFIG_MAP, REGO_POLICY} if namespaces else {REGO_POLICY})
+        self._loader = loader
+        self._namespaces = namespaces
+        self._listeners: list[Callable[[Key, Object | None], None]] = []
+        self._unseen: dict[tuple[str, str], set[Key]] = {}  # of what is being listed, which was not told yet
+        self._troubles: dict[str, str] = dict.fromkeys(self.types, "they are not listed yet")  # of the first lists
+        self._unsettled = True
+        loader.listen(self._judge)
+
+    @property
+    def policies_exist(self) -> bool:
+        """Whether there is an object that holds policies, good or broken. Until the first lists are over: True."""
+        return bool(self._troubles) or any(author.policy for author in self.known.values())
+
+    @property
+    def unready(self) -> str:
+        """Why the modules that were there at the start are neither in force nor refused yet; "" once they are."""
+        if self._unsettled:
+            if self._troubles:
+                return "; ".join(f"{type_id}: {why}" for type_id, why in sorted(self._troubles.items()))
+            waiting = [str(key) for key, author in self.known.items() if not author.settled]
+            if waiting:
+                more = f" and {len(waiting) - 1} more" if len(waiting) > 1 else ""
+                return f"{min(waiting)}{more}: neither in force nor refused yet"
+            self._unsettled = False
+        return ""
+
+    @property
+    def unlisted(self) -> Mapping[str, str]:
+        """The types whose first list is not over, with what keeps it."""
+        return self._troubles
+
+    def listen(self, listener: Callable[[Key, Object | None], None]) -> None:
+        """Call `listener` with the key of each author that has changed, or that has another verdict.
+
+        Of an object that is an author no more it gets what is left of it, and None where it is gone.
+        """
+        self._listeners.append(listener)
+
+    async def follow(self, source: Source) -> None:
+        """Follow a source of its own until cancelled."""
+        source.want(self.types)
+        async for change in source.changes():
+            self.note(change)
+            await asyncio.sleep(0)  # a long listing shall not keep others from their work
+
+    def note(self, change: Change) -> None:
+        """Take note of one change of a source; changes of other types may be among them."""
+        match change:
+            case Listing(type_id, namespace) if type_id in self.types:
+                self._expect(type_id, namespace)
+            case Upserted(type_id, objects) if type_id in self.types:
+                for obj in objects:
+                    self._take(key_of(obj), obj)
+            case Deleted(type_id, key) if type_id in self.types:
+                self._drop(key, None)
+            case Listed(type_id, namespace) if type_id in self.types:
+                for key in self._unseen.pop((type_id, namespace), set()):
+                    self._drop(key, None)
+                if not namespace:
+                    self._is_listed(type_id)
+            case Trouble(type_id) if type_id in self.types:
+                self._has_trouble(change)
+            case Rejected(_, key):
+                self._see(key)  # what it said before stays loaded
+
+    def _expect(self, type_id: str, namespace: str) -> None:
+        known = {key for key in self.known if key.type_id == type_id and namespace in {"", key.namespace}}
+        self._unseen[type_id, namespace] = known
+
+    def _see(self, key: Key) -> None:
+        for unseen in self._unseen.values():
+            unseen.discard(key)
+
+    def _take(self, key: Key, obj: Object) -> None:
+        self._see(key)
+        reading = self._read(key, obj)
+        if reading is None:
+            self._drop(key, obj)
+            return
+        identity = {name: obj[name] for name in ("apiVersion", "kind", "metadata")}
+        status = field_of(obj, "status")
+        before = self.known.get(key)
+        self.known[key] = Author(
+            identity,
+            status if isinstance(status, dict) else {},
+            reading.submission.version,
+            reading.policy,
+            reading.problems,
+            before.verdict if before else None,
+        )
+        if not reading.problems and (before is None or before.flaws or before.version != reading.submission.version):
+            self._loader.put(reading.submission)
+        self._tell(key, obj)
+
+    def _read(self, key: Key, obj: Object) -> Reading | None:
+        if key.type_id == REGO_POLICY:
+            return read_rego_policy(key, obj)
+        return read_config_map(key, obj, self._namespaces)
+
+    def _drop(self, key: Key, obj: Object | None) -> None:
+        if self.known.pop(key, None) is not None:
+            self._loader.remove(key)
+        self._tell(key, obj)
+
+    def _is_listed(self, type_id: str) -> None:
+        if self._troubles.pop(type_id, None) is not None and not self._troubles:
+            self._loader.listed()
+
+    def _has_trouble(self, trouble: Trouble) -> None:
+        type_id = trouble.subject
+        for place in [place for place in self._unseen if place[0] == type_id]:
+            del self._unseen[place]  # the list was broken off
+        if trouble.absent:
+            self._is_listed(type_id)
+            return
+        if type_id in self._troubles:
+            self._troubles[type_id] = trouble.message
+        log.warning("policies cannot be read", what=type_id, why=trouble.message)
+
+    def _judge(self, verdict: Verdict) -> None:
+        author = self.known.get(verdict.author)
+        if author is not None:
+            self.known[verdict.author] = replace(author, verdict=verdict)
+            self._tell(verdict.author, author.identity)
+
+    def _tell(self, key: Key, obj: Object | None) -> None:
+        for listener in self._listeners:
+            listener(key, obj)

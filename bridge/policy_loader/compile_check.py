@@ -1,0 +1,224 @@
+"""`opa check` and `opa test` over modules that are not served yet."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+import resource
+import tempfile
+from collections.abc import AsyncIterator, Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from bridge.model.nesting import decode
+from bridge.policy_loader.submissions import SUFFIX
+
+# What a module could reach out with, or see of the machine.
+UNSAFE = frozenset({"http.send", "net.lookup_ip_addr", "opa.runtime"})
+_MOST_ERRORS = "1000"
+_ENVIRONMENT = {"GOGC": "off"}  # nothing of ours, which opa.runtime() would show; garbage waits for GOMEMLIMIT
+_TEST_FAILED = 2
+MEBIBYTE = 1 << 20
+DEFAULT_MEMORY = 384 * MEBIBYTE  # 100 modules of 20 rules with their tests use 325 MiB; the chart's container has 1 GiB
+_SOFT_SHARE = 0.8  # of the bound: from here on Go collects garbage as often as it can
+# How Go's runtime ends when it gets no memory; its SIGSEGV is that of a nil pointer from a failed allocation.
+_OUT_OF_MEMORY = re.compile(rb"^(fatal error|SIGSEGV): ", re.MULTILINE)
+_PARSE_ERROR = "rego_parse_error"
+# What OPA 1.0 and newer say of Rego that was written for OPA 0.x.
+_OLD_REGO = re.compile("`(if|contains)` keyword is required")
+_REWRITE = "if this is Rego for OPA before 1.0, rewrite it with `opa fmt --write --rego-v1 FILE`"
+# Codes of what says nothing of the modules for certain: a machine that was busy, an `opa` that was killed.
+_LATE, _FAILED = "timeout", "opa_failed"
+PASSING = frozenset({_LATE, _FAILED})
+
+
+class Finding(NamedTuple):
+    """What OPA says of a file: `path` as it was given in, empty where it is about none."""
+
+    path: str
+    line: int
+    column: int
+    code: str
+    message: str
+
+
+class Checker:
+    """Run an `opa` executable in an empty environment, each time for at most `patience` seconds and `memory` bytes.
+
+    The memory bound counts what the process can write to. Linux enforces it; elsewhere Go only tries to keep to it.
+    `shipped` are the bridge's own modules, by path. Built-in functions of UNSAFE are not known to modules, unless they
+    are in `allowed`.
+    """
+
+    def __init__(
+        self,
+        executable: Path,
+        shipped: Mapping[str, str],
+        *,
+        allowed: Iterable[str] = (),
+        patience: float = 20.0,
+        memory: int = DEFAULT_MEMORY,
+    ) -> None:
+        self.runs = 0
+        self._executable = executable
+        self._shipped = shipped
+        self._refused = UNSAFE - set(allowed)
+        self._patience = patience
+        self._memory = memory
+        self._environment = {**_ENVIRONMENT, "GOMEMLIMIT": str(int(memory * _SOFT_SHARE))}
+        self._capabilities: bytes | None = None
+
+    async def check(self, modules: Mapping[str, str], generated: Mapping[str, str]) -> list[Finding]:
+        """What keeps these modules from compiling with one another, with the shipped and with generated ones."""
+        # Whoever mentions nothing of the bridge's compiles without its modules, which is most of the work.
+        ours = any("bridge" in text for text in modules.values())
+        return await self._check({**(self._shipped if ours else {}), **generated, **modules})
+
+    async def test(self, modules: Mapping[str, str], tests: Mapping[str, str], data: Any) -> list[Finding]:
+        """What keeps these tests from passing, with those modules, the shipped ones, and data."""
+        texts = {**self._shipped, **modules, **tests}
+        found = await self._check(texts)
+        if found:
+            return found
+        async with _folder(texts) as (folder, names):
+            (folder / "data.json").write_bytes(msgspec.json.encode(data))
+            arguments = ("test", ".", "--format", "json", "--timeout", f"{self._patience / 2:g}s")
+            status, output, errors = await self._run(folder, *arguments)
+            if status == 0:
+                return []
+            results = _decoded(output)
+            if status != _TEST_FAILED or not isinstance(results, list):  # a crash of Go has the same status
+                return _findings(output, errors, names)
+            results = [result for result in results if result.get("fail") or result.get("error")]
+            of_tests = [_failed(result, names) for result in results]
+            # Whoever has put tests among modules has them run by himself: they say nothing of these.
+            return [finding for finding in of_tests if finding.path in tests]
+
+    async def _check(self, texts: Mapping[str, str]) -> list[Finding]:
+        async with _folder(texts) as (folder, names):
+            limits = ("--capabilities", "capabilities.json") if self._refused else ()
+            if limits:
+                (folder / "capabilities.json").write_bytes(await self._allowed(folder))
+            arguments = ("check", ".", "--format", "json", "--max-errors", _MOST_ERRORS, *limits)
+            status, output, errors = await self._run(folder, *arguments)
+            return [] if status == 0 else [self._explained(finding) for finding in _findings(output, errors, names)]
+
+    def _explained(self, finding: Finding) -> Finding:
+        """Old Rego can be rewritten; a function that we take away is not `undefined` to who knows it from OPA."""
+        if finding.code == _PARSE_ERROR and _OLD_REGO.search(finding.message):
+            return finding._replace(message=f"{finding.message}: {_REWRITE}")
+        name = finding.message.removeprefix("undefined function ")
+        if name == finding.message or name not in self._refused:
+            return finding
+        return finding._replace(message=f"{finding.message}: not without the bridge's setting allowed_builtins")
+
+    async def _allowed(self, folder: Path) -> bytes:
+        """The capabilities of the executable without what is refused."""
+        if self._capabilities is None:
+            _, output, errors = await self._run(folder, "capabilities", "--current")
+            found = _decoded(output)
+            if not isinstance(found, dict):
+                raise CheckError(f"{self._executable} does not tell what it can: {errors.decode(errors='replace')}")
+            kept = [builtin for builtin in found["builtins"] if builtin["name"] not in self._refused]
+            self._capabilities = msgspec.json.encode({**found, "builtins": kept})
+        return self._capabilities
+
+    async def _run(self, folder: Path, *arguments: str) -> tuple[int, bytes, bytes]:
+        self.runs += 1
+        try:
+            process = await asyncio.create_subprocess_exec(
+                str(self._executable),
+                *arguments,
+                cwd=folder,
+                env=self._environment,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise CheckError(f"{self._executable} cannot be started: {error.strerror}") from error
+        _bound_memory(process.pid, self._memory)
+        try:
+            async with asyncio.timeout(self._patience):
+                output, errors = await process.communicate()
+        except TimeoutError:
+            late = {"code": _LATE, "message": f"opa {arguments[0]} took longer than {self._patience:g} s"}
+            return 1, b"", msgspec.json.encode({"errors": [late]})
+        finally:
+            if process.returncode is None:
+                with contextlib.suppress(ProcessLookupError):
+                    process.kill()
+                await process.wait()
+        status = process.returncode or 0
+        if status and _OUT_OF_MEMORY.search(errors):
+            errors = msgspec.json.encode({"errors": [{"code": "memory", "message": self._too_large(arguments[0])}]})
+            return 1, b"", errors
+        return status, output, errors
+
+    def _too_large(self, command: str) -> str:
+        what = "evaluating these tests" if command == "test" else "compiling the modules"
+        bound = f"{self._memory // MEBIBYTE} MiB of memory"
+        return f"{what} takes more than {bound}: use smaller values, or raise the bridge's setting check_memory_mib"
+
+
+def _bound_memory(pid: int, most: int) -> None:
+    """Bound the data segment and not the address space: Go reserves 1.2 GiB of that before it does anything."""
+    if hasattr(resource, "prlimit"):
+        with contextlib.suppress(ProcessLookupError):
+            resource.prlimit(pid, resource.RLIMIT_DATA, (most, most))
+
+
+class CheckError(Exception):
+    """The `opa` executable cannot be used to check modules."""
+
+
+@contextlib.asynccontextmanager
+async def _folder(texts: Mapping[str, str]) -> AsyncIterator[tuple[Path, dict[str, str]]]:
+    """A folder with all that is to be looked at, and the paths that its files stand for."""
+    with tempfile.TemporaryDirectory(prefix="policy-bridge-check-") as name:
+        folder = Path(name)
+        # Numbers, because a name of an author may be longer than a file system allows.
+        files = {f"{number:05}{SUFFIX}": path for number, path in enumerate(texts)}
+        await asyncio.to_thread(_write, folder, files, texts)
+        yield folder, files
+
+
+def _write(folder: Path, files: Mapping[str, str], texts: Mapping[str, str]) -> None:
+    for file, path in files.items():
+        (folder / file).write_text(texts[path], encoding="utf-8", newline="")
+
+
+def _findings(output: bytes, errors: bytes, names: Mapping[str, str]) -> list[Finding]:
+    told = _decoded(errors) or _decoded(output)
+    if isinstance(told, dict) and told.get("errors"):
+        return [_finding(error, names) for error in told["errors"]]
+    text = (errors or output).decode(errors="replace").strip()
+    return [Finding("", 0, 0, _FAILED, text or "opa failed without a word")]
+
+
+def _finding(error: dict[str, Any], names: Mapping[str, str]) -> Finding:
+    where = error.get("location") or {}
+    text = str(error.get("message", ""))
+    for file, path in names.items():
+        text = text.replace(file, path) if file in text else text
+    path = names.get(str(where.get("file", "")).removeprefix("./"), "")
+    return Finding(path, int(where.get("row", 0)), int(where.get("col", 0)), str(error.get("code", "")), text)
+
+
+def _failed(result: dict[str, Any], names: Mapping[str, str]) -> Finding:
+    name = f"{str(result.get('package', '')).removeprefix('data.')}.{result.get('name')}"
+    error = result.get("error")
+    if not isinstance(error, dict):
+        return _finding({**result, "code": "test_failed", "message": f"the test {name} failed"}, names)
+    return _finding({**result, "code": "test_failed", "message": f"the test {name} failed: {error['message']}"}, names)
+
+
+def _decoded(text: bytes) -> Any:
+    try:
+        return decode(text)
+    except msgspec.DecodeError:
+        return None

@@ -1,0 +1,183 @@
+"""Which submission is behind an error: of a check before OPA gets the set, of OPA's activation, of an evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import structlog
+
+from bridge.model.keys import Key
+from bridge.policy_loader.activation import Looked
+from bridge.policy_loader.assembly import Generate, InTheWay, claimed_roots, document
+from bridge.policy_loader.compile_check import PASSING, Checker, Finding
+from bridge.policy_loader.ownership import disputes, overlap, packages
+from bridge.policy_loader.selection import Entry
+from bridge.policy_loader.shipped import Shipped
+from bridge.policy_loader.submissions import DataPath, Fault, Places, Problem, Submission
+
+log = structlog.get_logger(__name__)
+
+_REMEMBERED = 32  # sets
+_TESTED = 1000  # submissions of which it is remembered that their tests passed
+
+
+class Judge:
+    """Looks at whole sets, and remembers those that it has looked at.
+
+    `in_the_way` gives those of some parts of `data` where OPA has documents of somebody else. `passed` are submissions
+    whose tests need not be run (again).
+    """
+
+    def __init__(self, checker: Checker, shipped: Shipped, generate: Generate, in_the_way: InTheWay) -> None:
+        self._checker = checker
+        self._shipped = shipped
+        self._generate = generate
+        self._in_the_way = in_the_way
+        self._compiled: dict[tuple[int, ...], tuple[Sequence[Submission], tuple[Fault, ...]]] = {}
+        self._passed: dict[int, Submission] = {}
+
+    async def faults(self, submissions: Sequence[Submission]) -> Sequence[Fault]:
+        """All that is wrong with a set. Raises OpaError where OPA cannot be asked, CheckError where `opa` is broken."""
+        if not submissions:
+            return []
+        found = [*disputes(submissions)] or [*await self._obstacles(submissions)]
+        return found or await self._compile(submissions)
+
+    def forget(self) -> None:
+        """Look at every set anew: the generated modules are others now."""
+        self._compiled.clear()
+
+    async def _obstacles(self, submissions: Sequence[Submission]) -> list[Fault]:
+        taken = await self._in_the_way(claimed_roots(submissions))
+        return [
+            Fault(submission.author, problem)
+            for path in taken
+            for submission in submissions
+            for problem in _obstacle(submission, path)
+        ]
+
+    async def _compile(self, submissions: Sequence[Submission]) -> tuple[Fault, ...]:
+        name = tuple(map(id, submissions))
+        known = self._compiled.get(name)
+        if known:
+            return known[1]
+        places = Places(submissions)
+        generated = self._generate(submissions)
+        found = _faults(await self._checker.check(places.modules, generated), places)
+        if not found:
+            for submission in submissions:
+                found += await self._test(submission, submissions, {**places.modules, **generated})
+        if any(fault.problem.code in PASSING for fault in found):
+            return tuple(found)
+        if len(self._compiled) >= _REMEMBERED:
+            del self._compiled[next(iter(self._compiled))]
+        self._compiled[name] = (submissions, tuple(found))
+        return tuple(found)
+
+    async def _test(
+        self, submission: Submission, submissions: Sequence[Submission], modules: Mapping[str, str]
+    ) -> list[Fault]:
+        if not submission.tests or id(submission) in self._passed:
+            return []
+        tests = Places([Submission(submission.author, submission.version, submission.tests)], "tests/")
+        found = await self._checker.test(modules, tests.modules, document(self._shipped, submissions))
+        if not found:
+            if len(self._passed) >= _TESTED:
+                del self._passed[next(iter(self._passed))]
+            self._passed[id(submission)] = submission  # kept, so that its id stays its own
+        # What of others a test's modules do not go with is the test's fault: without it they do.
+        return [Fault(submission.author, fault.problem) for fault in _faults(found, tests)]
+
+
+def _faults(found: Sequence[Finding], places: Places) -> list[Fault]:
+    return [places.fault(*finding) for finding in found]
+
+
+def _obstacle(submission: Submission, path: DataPath) -> list[Problem]:
+    text = (
+        f"OPA holds data of somebody else at {'.'.join(path)}, which these modules would erase: choose another package"
+    )
+    claims = [*packages(submission).items(), *(("", at) for at in submission.data)]
+    return [
+        Problem(name, 1 if name else 0, 1 if name else 0, "data_in_the_way", text)
+        for name, at in claims
+        if overlap(at, path)
+    ]
+
+
+_CONFLICT = "eval_conflict_error"
+_REFUSED = "bundle_error"
+
+
+class Culprits:
+    """Refuses the versions behind OPA's errors; `entries` are all authors."""
+
+    def __init__(self, entries: Mapping[Key, Entry]) -> None:
+        self._entries = entries
+
+    def of_evaluation(self, told: Mapping[str, Any], places: Places) -> bool:
+        """Refuse the version in which an evaluation failed; False where it failed elsewhere."""
+        fault = _fault(told, places)
+        entry = self._entries.get(fault.author) if fault.author else None
+        if entry is None or entry.chosen is None:
+            return False
+        culprit = self._youngest(entry, fault.problem) if told.get("code") == _CONFLICT else entry
+        log.warning("a module fails", author=str(culprit.submitted.author), why=fault.problem.message)
+        self._refuse(culprit, (_of(fault, culprit),))
+        return True
+
+    def of_refusal(self, looked: Looked, places: Places) -> bool:
+        """Refuse the versions that OPA names, else who came last; False where all were in force already."""
+        faults = [_fault(error, places) for error in looked.errors or ({"message": looked.message, "code": _REFUSED},)]
+        fresh = [entry for entry in self._entries.values() if entry.chosen and entry.chosen is not entry.confirmed]
+        named = [entry for entry in fresh if any(fault.author == entry.submitted.author for fault in faults)]
+        culprits = named or sorted(fresh, key=_youth)[-1:]
+        for entry in culprits:
+            self._refuse(entry, tuple(_of(fault, entry) for fault in faults))
+        if not culprits:
+            log.error("OPA refuses the modules", why=looked.message, errors=looked.errors)
+        return bool(culprits)
+
+    def _refuse(self, entry: Entry, problems: tuple[Problem, ...]) -> None:
+        others = tuple(other.submitted for other in self._sharing(entry) if other is not entry)
+        entry.refuse(problems, others)
+
+    def _youngest(self, entry: Entry, problem: Problem) -> Entry:
+        """Of those that define rules in one package, who came last: it makes the others' rules conflict."""
+        return max(self._sharing(entry, problem.file), key=_youth)
+
+    def _sharing(self, entry: Entry, module: str = "") -> list[Entry]:
+        """Entries in the set with a package of this one's (of this module's), itself among them."""
+        own = packages(entry.chosen) if entry.chosen else {}
+        wanted = {own[module]} if module in own else set(own.values())
+        return [
+            other
+            for other in self._entries.values()
+            if other.chosen and (other is entry or wanted & set(packages(other.chosen).values()))
+        ]
+
+
+def names_somebody(told: Mapping[str, Any], places: Places) -> bool:
+    """Whether an error stands in a module of an author."""
+    return _fault(told, places).author is not None
+
+
+def _youth(entry: Entry) -> tuple[int, tuple[bool, str, Key]]:
+    return entry.since, entry.submitted.age
+
+
+def _fault(told: Mapping[str, Any], places: Places) -> Fault:
+    location = told.get("location") or {}
+    file, line, column = (location.get(name, 0) for name in ("file", "row", "col"))
+    return places.fault(
+        str(file or ""), int(line), int(column), str(told.get("code", "")), str(told.get("message", ""))
+    )
+
+
+def _of(fault: Fault, entry: Entry) -> Problem:
+    """A fault as its culprit is told, in whose modules it need not be."""
+    if fault.author == entry.submitted.author:
+        return fault.problem
+    return replace(fault.problem, file="", line=0, column=0)

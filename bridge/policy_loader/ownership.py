@@ -1,0 +1,143 @@
+"""Which parts of `data` a submission claims, and which of them it may not have.
+
+The rules (docs/reference/modules.md):
+- `bridge.*` is the bridge's, but for `bridge.extensions.hierarchy.<name>` and `bridge.strategies.<name>`, each of which
+  belongs to one author; `system.*` is OPA's;
+- the documents that the bridge writes are its own, whoever else is called so;
+- data stands where no other author has modules or data;
+- ordinary packages may be shared.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from bridge.policy_loader import kubernetes_view
+from bridge.policy_loader.submissions import DataPath, Fault, Problem, Submission
+
+WRITTEN = ("bridge_state", "facts", "index", "kinds", "objects")  # documents that the replicator writes
+_POINTS = (("bridge", "extensions", "hierarchy"), ("bridge", "strategies"))
+_OWN = "claim_refused"  # the code of these problems
+
+# What OPA's parser and this agree on for certain; whatever else OPA may allow before or in a package clause is refused.
+_CLAUSE = re.compile(
+    r"\ufeff?(?:[ \t\r\n]|\#[^\n]*\n)*package[ \t\r\n]+([A-Za-z_][A-Za-z0-9_]*)"
+    r"((?:\.[A-Za-z_][A-Za-z0-9_]*|\[\"[^\"\\\n]*\"\])*)[ \t\r]*(?:\#[^\n]*)?(?:\n|\Z)"
+)
+_PART = re.compile(r"\.([A-Za-z_][A-Za-z0-9_]*)|\[\"([^\"]*)\"\]")
+
+
+def package_of(text: str) -> DataPath | None:
+    """The package of a module, None where it is not plain."""
+    found = _CLAUSE.match(text)
+    if not found:
+        return None
+    return (found[1], *(part[1] if part[1] is not None else part[2] for part in _PART.finditer(found[2])))
+
+
+def packages(submission: Submission) -> dict[str, DataPath]:
+    """The package of each module of a submission; modules without a plain one are left out."""
+    found = {name: package_of(text) for name, text in submission.modules.items()}
+    return {name: package for name, package in found.items() if package is not None}
+
+
+def flaws(submission: Submission) -> list[Problem]:
+    """What a submission claims that nobody may."""
+    found = []
+    for name, text in submission.modules.items():
+        package = package_of(text)
+        if package is None:
+            message = "its package is not plain: begin with a line `package <name>.<name>`"
+        else:
+            message = _refused(package)
+        if message:
+            found.append(Problem(name, _line_of_package(text), 1, _OWN, message))
+    for path in submission.data:
+        message = _refused(path, data=True)
+        if message:
+            found.append(Problem("", 0, 0, _OWN, f"data at {_dotted(path)}: {message}"))
+    return found
+
+
+def disputes(submissions: Iterable[Submission]) -> Iterator[Fault]:
+    """What a submission claims that one before it has."""
+    points: dict[DataPath, Submission] = {}
+    data: dict[DataPath, Submission] = {}
+    claimed: dict[DataPath, Submission] = {}  # packages
+    for submission in submissions:
+        for name, package in packages(submission).items():
+            line = _line_of_package(submission.modules[name])
+            point = _point(package)
+            owner = points.setdefault(point, submission) if point else submission
+            if owner is not submission:
+                message = f"{_dotted(point)} belongs to {owner.author}: choose another name"
+                yield Fault(submission.author, Problem(name, line, 1, _OWN, message))
+            holder = _holder(data, package, submission)
+            if holder:
+                message = f"{holder.author} has data at, above or below {_dotted(package)}"
+                yield Fault(submission.author, Problem(name, line, 1, _OWN, message))
+        for path in submission.data:
+            holder = _holder(data, path, submission) or _holder(claimed, path, submission)
+            if holder:
+                message = f"{holder.author} has data or modules at, above or below {_dotted(path)}"
+                yield Fault(submission.author, Problem("", 0, 0, _OWN, message))
+        for package in packages(submission).values():
+            claimed.setdefault(package, submission)
+        for path in submission.data:
+            data.setdefault(path, submission)
+
+
+def roots(paths: Iterable[DataPath]) -> set[DataPath]:
+    """The same parts of `data`, without those that lie in others."""
+    chosen: set[DataPath] = set()
+    for path in sorted(paths, key=len):
+        if not any(path[:length] in chosen for length in range(len(path) + 1)):
+            chosen.add(path)
+    return chosen
+
+
+def overlap(one: DataPath, other: DataPath) -> bool:
+    """One of two parts of `data` lies in the other, or they are the same."""
+    shorter = min(len(one), len(other))
+    return one[:shorter] == other[:shorter]
+
+
+def _holder(held: dict[DataPath, Submission], path: DataPath, but: Submission) -> Submission | None:
+    return next((who for taken, who in held.items() if who is not but and overlap(taken, path)), None)
+
+
+def _refused(path: DataPath, *, data: bool = False) -> str:
+    if not path or not all(path):
+        return "a part of it is empty"
+    if any("/" in part for part in path):
+        return "a part of it holds a slash, which OPA's bundles cannot own"
+    if path[0] == "system":
+        return "system belongs to OPA: choose another package"
+    if path[0] in WRITTEN:
+        return f"{path[0]} is a document that the bridge writes: choose another package"
+    if path == kubernetes_view.PACKAGE:
+        return "kubernetes is the view of replicated objects: choose a package below it, such as kubernetes.admission"
+    if path[0] == "bridge" and (data or not _point(path)):
+        return (
+            "bridge belongs to the bridge, but for modules in bridge.extensions.hierarchy.<name> and "
+            "bridge.strategies.<name>"
+        )
+    return ""
+
+
+def _point(package: DataPath) -> DataPath:
+    """The name below an extension point that a package is in; empty for one that is in none."""
+    for point in _POINTS:
+        if package[: len(point)] == point and len(package) > len(point):
+            return package[: len(point) + 1]
+    return ()
+
+
+def _dotted(path: DataPath) -> str:
+    return ".".join(path)
+
+
+def _line_of_package(text: str) -> int:
+    found = re.search(r"^[ \t]*package\b", text, re.MULTILINE)
+    return text.count("\n", 0, found.start()) + 1 if found else 1

@@ -1,0 +1,177 @@
+"""Writes on the authors' objects what became of them: differences only, by the holder of the Lease."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+import structlog
+
+from bridge.kube.client import KubeClient
+from bridge.kube.errors import Conflict, Forbidden, KubeError, NotFound
+from bridge.kube.patches import patch_object
+from bridge.model.changes import Object
+from bridge.model.keys import Key
+from bridge.model.recording import Record
+from bridge.model.types import ResourceType
+from bridge.policy_loader import reports
+from bridge.policy_loader.authors import Author, Authors
+from bridge.policy_loader.objects import CONFIG_MAP
+from bridge.policy_loader.submissions import Problem
+
+log = structlog.get_logger(__name__)
+
+PATIENCE = 5.0  # seconds that OPA may take until an object says that it waits for it
+GAP = 1.0  # seconds between two writes to one object
+LOOK = 1.0  # seconds between two looks whether we may write
+_FIRST_WAIT, _LONGEST_WAIT = 0.5, 60.0  # seconds until a write that failed is tried again
+
+
+class Reporter:
+    """Keeps each author's annotation or status equal to its verdict, and tells of news in Events: `run` it as a task.
+
+    `resource` tells how a type is served, `may_write` whether the Lease is held.
+    """
+
+    def __init__(
+        self,
+        authors: Authors,
+        client: KubeClient,
+        resource: Callable[[str], ResourceType | None],
+        may_write: Callable[[], bool],
+        record: Record,
+    ) -> None:
+        self.writes = 0
+        self._authors = authors
+        self._client = client
+        self._resource = resource
+        self._may_write = may_write
+        self._record = record
+        self._due: dict[Key, float] = {}  # by the loop's clock
+        self._left: dict[Key, Object] = {}  # authors no more, which may still have our annotation
+        self._wrote: dict[Key, float] = {}
+        self._pending: dict[Key, float] = {}  # since when OPA is waited for
+        self._told: dict[Key, tuple[str, tuple[Problem, ...]]] = {}
+        self._waits: dict[Key, float] = {}
+        self._woken = asyncio.Event()
+        self._forbidden = False
+        authors.listen(self._note)
+
+    async def run(self) -> None:
+        """Write until cancelled."""
+        held = False
+        while True:
+            self._woken.clear()
+            if self._may_write() and not held:  # what the holder before us did not write any more
+                for key in self._authors.known:
+                    self._put(key, 0.0)
+            held = self._may_write()
+            now = self._now()
+            for key in [key for key, at in self._due.items() if at <= now]:
+                if self._may_write():
+                    del self._due[key]
+                    await self._report(key)
+            at = min(self._due.values(), default=now + LOOK) if held else now + LOOK
+            try:
+                async with asyncio.timeout(max(0.0, min(LOOK, at - self._now()))):
+                    await self._woken.wait()
+            except TimeoutError:
+                continue
+
+    def _note(self, key: Key, obj: Object | None) -> None:
+        author = self._authors.known.get(key)
+        self._left.pop(key, None)
+        if author is None:
+            for memory in (self._due, self._wrote, self._told, self._waits, self._pending):
+                memory.pop(key, None)
+            if obj is None or not _annotated(obj):
+                return
+            self._left[key] = {name: obj[name] for name in ("apiVersion", "kind", "metadata")}
+        judgement = author.judgement if author else None
+        if judgement is not None and judgement.accepted and not judgement.programmed:
+            self._pending.setdefault(key, self._now())
+        else:
+            self._pending.pop(key, None)
+        self._put(key, 0.0)
+
+    def _put(self, key: Key, delay: float) -> None:
+        now = self._now()
+        self._due[key] = max(now + delay, self._wrote.get(key, -GAP) + GAP)
+        if key in self._pending:
+            self._due[key] = max(self._due[key], self._pending[key] + PATIENCE)
+        self._woken.set()
+
+    async def _report(self, key: Key) -> None:
+        author = self._authors.known.get(key)
+        resource = self._resource(key.type_id)
+        shown, patch = self._plan(key, author)
+        if patch is None or resource is None:
+            return
+        subresource: Literal["status"] | None = "status" if "status" in patch else None
+        version = shown["metadata"].get("resourceVersion")
+        try:
+            await patch_object(self._client, resource, key, patch, subresource=subresource, resource_version=version)
+        except (Conflict, NotFound):
+            self._left.pop(key, None)
+            return  # the change that was made meanwhile comes, and is looked at
+        except KubeError as error:
+            self._failed(key, resource, error)
+            return
+        self._left.pop(key, None)
+        self.writes += 1
+        self._forbidden = False
+        self._wrote[key] = self._now()
+        self._waits.pop(key, None)
+
+    def _plan(self, key: Key, author: Author | None) -> tuple[Object, dict[str, Any] | None]:
+        """The object, and the patch that makes it show what became of it; None where it does."""
+        if author is None:
+            left = self._left.get(key)
+            patch = {"metadata": {"annotations": {reports.ANNOTATION: None}}} if left else None
+            return left or {}, patch
+        verdict = author.judgement
+        if verdict is None:
+            return author.identity, None
+        metadata = author.identity["metadata"]
+        if key.type_id == CONFIG_MAP:
+            before = (metadata.get("annotations") or {}).get(reports.ANNOTATION, "")
+            value = reports.annotation(verdict)
+            self._tell(key, author, refused_before='"status":"error"' in before, news=value != before)
+            annotated = {"metadata": {"annotations": {reports.ANNOTATION: value}}}
+            return author.identity, annotated if value != before else None
+        status = reports.status(verdict, int(metadata.get("generation") or 0), author.status, _time())
+        shown = {one.get("type"): one.get("status") for one in author.status.get("conditions") or ()}
+        self._tell(key, author, refused_before=shown.get("Accepted") == "False", news=status != author.status)
+        changed = {"status": {**dict.fromkeys(author.status), **status}}  # None takes off what is there no more
+        return author.identity, changed if status != author.status else None
+
+    def _tell(self, key: Key, author: Author, *, refused_before: bool, news: bool) -> None:
+        verdict = author.judgement
+        told = reports.event(verdict, mended=refused_before) if verdict and news else None
+        # What is in force instead may become known later: that is no news of the refusal.
+        if told and verdict and self._told.get(key) != (told.reason, verdict.problems):
+            self._told[key] = (told.reason, verdict.problems)
+            self._record(author.identity, told.event_type, told.reason, told.message)
+
+    def _failed(self, key: Key, resource: ResourceType, error: KubeError) -> None:
+        wait = self._waits[key] = min(_LONGEST_WAIT, self._waits.get(key, _FIRST_WAIT / 2) * 2)
+        if isinstance(error, Forbidden):
+            if not self._forbidden:
+                self._forbidden = True
+                what = resource.plural if resource.group == "core" else f"{resource.plural}.{resource.group}/status"
+                log.warning("authors are not told what is wrong: grant the bridge patch", on=what, why=error.message)
+            wait = self._waits[key] = _LONGEST_WAIT
+        self._put(key, wait)
+
+    def _now(self) -> float:
+        return asyncio.get_running_loop().time()
+
+
+def _annotated(obj: Object) -> bool:
+    return reports.ANNOTATION in (obj["metadata"].get("annotations") or {})
+
+
+def _time() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,162 @@
+"""What an author is told: an annotation on a ConfigMap, a RegoPolicy's status, and one Event. No I/O.
+
+The annotation has the form of kube-mgmt's `openpolicyagent.org/kube-mgmt-status`, under a key of our own.
+
+Of a folder of manifests, which has no objects to write on, refusals are logged.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from bridge.model.changes import Object
+from bridge.model.keys import Key
+from bridge.model.recording import EventType, Record
+from bridge.policy_loader.authors import Authors
+from bridge.policy_loader.submissions import Problem, Verdict
+
+ANNOTATION = "policybridge.io/status"
+MOST_PROBLEMS = 10  # of one object: an annotation and a status have a size
+LONGEST_MESSAGE = 1000  # signs of a problem's message
+
+
+class Told(NamedTuple):
+    """An Event: of type Normal or Warning."""
+
+    event_type: EventType
+    reason: str
+    message: str
+
+
+def annotation(verdict: Verdict) -> str:
+    """The annotation's value: `ok`, `error` with OPA's errors, or `pending` as long as OPA has not taken it."""
+    if verdict.accepted:
+        return _json({"status": "ok" if verdict.programmed else "pending"})
+    error = {
+        "code": verdict.problems[0].code,
+        "message": summary(verdict),
+        "errors": [_opa_error(problem) for problem in verdict.problems[:MOST_PROBLEMS]],
+    }
+    return _json({"status": "error", "error": error})
+
+
+def status(verdict: Verdict, generation: int, shown: Mapping[str, Any], now: str) -> dict[str, Any]:
+    """A RegoPolicy's status. `shown` is the one that it has; `now` is the time, for conditions that differ from it."""
+    wanted = [_accepted(verdict), _programmed(verdict)]
+    found: dict[str, Any] = {
+        "observedGeneration": generation,
+        "conditions": [_dated(one, generation, shown, now) for one in wanted],
+    }
+    if verdict.problems:
+        found["problems"] = [_problem(problem) for problem in verdict.problems[:MOST_PROBLEMS]]
+    if verdict.in_force:
+        before = shown.get("inForce") or {}
+        # The revision with which it came in force. Later ones have it too: a change of others changes nothing here.
+        kept = before.get("version") == verdict.in_force and before.get("revision")
+        found["inForce"] = {"version": verdict.in_force, "revision": kept or verdict.revision}
+    return found
+
+
+def event(verdict: Verdict, *, mended: bool) -> Told | None:
+    """What to tell of a verdict that is news; `mended` says that the one before it was a refusal."""
+    if not verdict.accepted:
+        return Told("Warning", "PolicyRefused", summary(verdict))
+    return Told("Normal", "PolicyInForce", "it is in force") if mended and verdict.programmed else None
+
+
+def summary(verdict: Verdict) -> str:
+    """A refusal in one line: the first problem, how many more there are, and what is in force instead."""
+    first, *others = verdict.problems
+    more = f" (and {len(others)} more)" if others else ""
+    instead = "the last good version stays in force" if verdict.in_force else "nothing of it is in force"
+    return f"{place(first)}{_cut(first.message)}{more}; {instead}"
+
+
+def place(problem: Problem) -> str:
+    """`file:line:column: `, or as much of it as is known."""
+    parts = [problem.file, *(str(number) for number in (problem.line, problem.column) if number)]
+    return f"{':'.join(parts)}: " if problem.file else ""
+
+
+def _opa_error(problem: Problem) -> dict[str, Any]:
+    location = {"file": problem.file, "row": problem.line, "col": problem.column}
+    return {"code": problem.code, "message": _cut(problem.message), "location": location}
+
+
+def _problem(problem: Problem) -> dict[str, Any]:
+    where = {"file": problem.file, "line": problem.line, "column": problem.column}
+    return {"code": problem.code, "message": _cut(problem.message), **{name: at for name, at in where.items() if at}}
+
+
+def _accepted(verdict: Verdict) -> dict[str, str]:
+    if verdict.accepted:
+        return _condition("Accepted", "True", "Accepted", "the modules compile with all others, and their tests pass")
+    return _condition("Accepted", "False", _reason(verdict.problems[0].code), summary(verdict))
+
+
+def _programmed(verdict: Verdict) -> dict[str, str]:
+    if verdict.programmed:
+        return _condition("Programmed", "True", "Programmed", "OPA answers from this version")
+    if verdict.accepted:
+        return _condition("Programmed", "False", "Pending", "OPA has not taken this version yet")
+    if verdict.in_force:
+        return _condition("Programmed", "False", "LastGoodVersion", "OPA answers from the last good version")
+    return _condition("Programmed", "False", "NotAccepted", "OPA has no version of it")
+
+
+def _condition(type_: str, status_: str, reason: str, message: str) -> dict[str, str]:
+    return {"type": type_, "status": status_, "reason": reason, "message": message}
+
+
+def _dated(condition: dict[str, str], generation: int, shown: Mapping[str, Any], now: str) -> dict[str, Any]:
+    conditions: Sequence[Mapping[str, Any]] = shown.get("conditions") or ()
+    before = next((one for one in conditions if one.get("type") == condition["type"]), {})
+    since = before.get("lastTransitionTime") if before.get("status") == condition["status"] else None
+    return {**condition, "observedGeneration": generation, "lastTransitionTime": since or now}
+
+
+def _reason(code: str) -> str:
+    """A condition's reason for OPA's code: `rego_parse_error` is RegoParseError."""
+    reason = "".join(word.capitalize() for word in re.findall("[a-zA-Z]+", code))
+    return reason or "Refused"
+
+
+def _cut(message: str) -> str:
+    return message if len(message) <= LONGEST_MESSAGE else f"{message[: LONGEST_MESSAGE - 1]}…"
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+class Announcer:
+    """Records what became of each author's object, when it is news."""
+
+    def __init__(self, authors: Authors, record: Record) -> None:
+        self._authors = authors
+        self._record = record
+        self._refused: dict[Key, Told] = {}
+        authors.listen(self._note)
+
+    async def run(self) -> None:
+        """There is nothing to do beside listening."""
+
+    def _note(self, key: Key, obj: Object | None) -> None:
+        author = self._authors.known.get(key)
+        verdict = author.judgement if author else None
+        if author is None or verdict is None:
+            if obj is None:
+                self._refused.pop(key, None)
+            return
+        told = event(verdict, mended=key in self._refused)
+        if told is None or told == self._refused.get(key):
+            return
+        if verdict.accepted:
+            del self._refused[key]
+        else:
+            self._refused[key] = told
+        self._record(author.identity, told.event_type, told.reason, told.message)

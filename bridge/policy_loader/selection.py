@@ -1,0 +1,255 @@
+"""Which versions of all submissions are served together: the newest of each, without those that break the set.
+
+The search, at the cost of few checks:
+1. the newest of all; mostly that is it;
+2. those that are new and in which OPA found something fall back (by the version in force, else out), until it is;
+3. where OPA finds something in what is in force already, somebody new is behind it: what is in force is the base, and
+   the new ones join it by halves;
+4. those that stayed behind are tried once more with what was found: the reason may have gone with another one.
+
+The loader remembers the versions of each author here, and reports a verdict only where it differs from the last one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from bridge.model.keys import Key
+from bridge.policy_loader.submissions import Fault, Problem, Submission, Verdict
+
+Chosen = dict[Key, Submission]
+Check = Callable[[Sequence[Submission]], Awaitable[Sequence[Fault]]]
+HOPELESS = "rego_parse_error"  # nothing that others hand in mends this
+
+
+@dataclass(slots=True)
+class Choice:
+    """The versions of one submission that may be taken, the newest first; `in_force` is the one that is now."""
+
+    author: Key
+    versions: tuple[Submission, ...]
+    in_force: Submission | None = None
+
+
+@dataclass(slots=True)
+class SelectedSet:
+    """What was chosen, in the order of the choices, and why the newest version of another submission was not."""
+
+    chosen: Chosen = field(default_factory=dict)
+    problems: dict[Key, tuple[Problem, ...]] = field(default_factory=dict)
+
+
+async def choose(choices: Sequence[Choice], check: Check) -> SelectedSet:
+    """The newest set in which `check` finds no fault. Choices come with those first that stay where two exclude."""
+    search = _Search([choice for choice in choices if choice.versions], check)
+    return await search.run()
+
+
+class _Search:
+    def __init__(self, choices: Sequence[Choice], check: Check) -> None:
+        self._choices = choices
+        self._check = check
+        self._newest: Chosen = {choice.author: choice.versions[0] for choice in choices}
+        self._in_force: Chosen = {choice.author: choice.in_force for choice in choices if choice.in_force}
+        self._problems: dict[Key, tuple[Problem, ...]] = {}
+
+    async def run(self) -> SelectedSet:
+        chosen = await self._without_culprits()
+        if chosen is None:
+            base = await self._grown({}, list(self._in_force.values()))
+            chosen = await self._grown(base, self._behind(base))
+        chosen = await self._grown(chosen, self._behind(chosen))
+        left = [author for author, newest in self._newest.items() if chosen.get(author) is not newest]
+        unknown = (Problem("", 0, 0, "left_out", "does not go with the other modules"),)
+        return SelectedSet(self._ordered(chosen), {author: self._problems.get(author, unknown) for author in left})
+
+    async def _without_culprits(self) -> Chosen | None:
+        """The newest of all but those in which faults are; None where no new one has a fault, and there are some."""
+        chosen = dict(self._newest)
+        while faults := await self._check(self._list(chosen)):
+            found = _by_author(faults)
+            culprits = [who for who in found if who in chosen and chosen[who] is not self._in_force.get(who)]
+            if not culprits:
+                return None
+            for author in culprits:
+                if chosen[author] is self._newest[author]:
+                    self._problems[author] = found[author]
+                following = self._next(author, chosen[author])
+                if following:
+                    chosen[author] = following
+                else:
+                    del chosen[author]
+        return chosen
+
+    async def _grown(self, base: Chosen, joining: Sequence[Submission]) -> Chosen:
+        """`base` with all of `joining` that go with it and with those before them."""
+        if not joining:
+            return base
+        grown = {**base, **{submission.author: submission for submission in joining}}
+        faults = await self._check(self._list(grown))
+        if not faults:
+            return grown
+        if len(joining) == 1:
+            author = joining[0].author
+            if joining[0] is self._newest[author]:
+                self._problems[author] = _told_to(author, faults)
+            return base
+        half = len(joining) // 2
+        return await self._grown(await self._grown(base, joining[:half]), joining[half:])
+
+    def _behind(self, chosen: Mapping[Key, Submission]) -> list[Submission]:
+        """The newest versions that were not chosen and may go in yet."""
+        return [
+            newest
+            for author, newest in self._newest.items()
+            if chosen.get(author) is not newest
+            and not any(problem.code == HOPELESS for problem in self._problems.get(author, ()))
+        ]
+
+    def _next(self, author: Key, version: Submission) -> Submission | None:
+        versions = next(choice.versions for choice in self._choices if choice.author == author)
+        older = [index for index, one in enumerate(versions) if one is version]
+        return versions[older[0] + 1] if older and older[0] + 1 < len(versions) else None
+
+    def _ordered(self, chosen: Mapping[Key, Submission]) -> Chosen:
+        return {choice.author: chosen[choice.author] for choice in self._choices if choice.author in chosen}
+
+    def _list(self, chosen: Mapping[Key, Submission]) -> list[Submission]:
+        return list(self._ordered(chosen).values())
+
+
+def _by_author(faults: Sequence[Fault]) -> dict[Key, tuple[Problem, ...]]:
+    found: dict[Key, list[Problem]] = {}
+    for fault in faults:
+        if fault.author:
+            found.setdefault(fault.author, []).append(fault.problem)
+    return {author: tuple(problems) for author, problems in found.items()}
+
+
+def _told_to(author: Key, faults: Sequence[Fault]) -> tuple[Problem, ...]:
+    """Faults as the author whose submission brought them is told: those of others as what it breaks there."""
+    own = tuple(fault.problem for fault in faults if fault.author == author)
+    if own:
+        return own
+    return tuple(
+        Problem("", 0, 0, fault.problem.code, f"breaks {_place(fault)}: {fault.problem.message}") for fault in faults
+    )
+
+
+def _place(fault: Fault) -> str:
+    problem = fault.problem
+    where = f"{problem.file}:{problem.line}" if problem.file else "the set of modules"
+    return f"{fault.author} {where}" if fault.author else where
+
+
+_KEPT = 2  # versions that were good, to fall back by
+
+
+@dataclass(slots=True)
+class Refusal:
+    """A version that OPA, or an evaluation, has shown to be bad beside `others`; without those it may be good."""
+
+    version: Submission
+    problems: tuple[Problem, ...]
+    others: tuple[Submission, ...] = ()
+
+
+@dataclass(slots=True)
+class Entry:
+    """One author. `chosen` is in the set that is served, `confirmed` in the one that OPA has."""
+
+    submitted: Submission
+    chosen: Submission | None = None
+    confirmed: Submission | None = None
+    problems: tuple[Problem, ...] = ()  # of what was submitted
+    left_behind: Submission | None = None  # what was submitted and did not go with the others, when last looked at
+    told: Verdict | None = None
+    since: int = 0  # the number of the set that `chosen` came in with
+    revision: str = ""  # of the bundle that brought `confirmed` to OPA
+    _good: list[Submission] = field(default_factory=list)  # the newest first
+    _refusals: list[Refusal] = field(default_factory=list)
+
+    def submit(self, submission: Submission) -> None:
+        """Take another version."""
+        self.submitted = submission
+        self.problems = ()
+        self.left_behind = None
+
+    def take(self, submission: Submission | None, number: int) -> None:
+        """Note the version that goes into the set of that number."""
+        if submission is not self.chosen:
+            self.chosen, self.since = submission, number
+        if submission and (not self._good or self._good[0] is not submission):
+            others = [one for one in self._good if one is not submission]
+            self._good = [submission, *others][:_KEPT]
+
+    def confirm(self, revision: str) -> None:
+        """Note that OPA has what was chosen, by the bundle of that revision."""
+        if self.confirmed is not self.chosen:
+            self.confirmed, self.revision = self.chosen, revision if self.chosen else ""
+
+    def refuse(self, problems: tuple[Problem, ...], others: tuple[Submission, ...]) -> None:
+        """Never take the chosen version again, as long as the others are what they are."""
+        if self.chosen:
+            self._refusals.append(Refusal(self.chosen, problems, others))
+
+    def choice(self, *, again: bool) -> Choice:
+        """The versions to choose from; `again` also one that was left behind before."""
+        return Choice(self.submitted.author, tuple(self._candidates(again=again)), self.chosen)
+
+    def refused(self) -> tuple[Problem, ...]:
+        """Why what was submitted may not be taken, whatever the others are; empty where it may."""
+        return next((one.problems for one in self._refusals if one.version is self.submitted), ())
+
+    def reconsider(self, present: set[int]) -> None:
+        """Forget refusals of versions that are gone, and those where another one has changed since."""
+        kept = {id(self.submitted), *map(id, self._good)}
+        self._refusals = [
+            one
+            for one in self._refusals
+            if id(one.version) in kept and all(id(other) in present for other in one.others)
+        ]
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether nothing that others do can mend what was submitted."""
+        return any(problem.code == HOPELESS for problem in self.problems)
+
+    def _candidates(self, *, again: bool) -> Iterator[Submission]:
+        refused = {id(one.version) for one in self._refusals}
+        skipped = self.left_behind is self.submitted and (self.hopeless or not again)
+        if id(self.submitted) not in refused and not skipped:
+            yield self.submitted
+        for version in self._good:
+            if version is not self.submitted and id(version) not in refused:
+                yield version
+
+
+Listener = Callable[[Verdict], None]
+
+
+class Verdicts:
+    """Tells listeners of entries."""
+
+    def __init__(self) -> None:
+        self._listeners: list[Listener] = []
+
+    def listen(self, listener: Listener) -> None:
+        """Call `listener` with each new verdict."""
+        self._listeners.append(listener)
+
+    def tell(self, entries: Iterable[Entry], *, moving: bool, late: bool) -> None:
+        """Tell what is known by now; while the set is `moving`, or OPA has not taken it, only where it is `late`."""
+        for entry in list(entries):
+            waiting = moving or entry.chosen is not entry.confirmed
+            unknown = entry.chosen is not entry.submitted and not entry.left_behind
+            if unknown or (waiting and not late):
+                continue
+            in_force = entry.confirmed.version if entry.confirmed else ""
+            submitted = entry.submitted
+            verdict = Verdict(submitted.author, submitted.version, in_force, entry.problems, entry.revision)
+            if verdict != entry.told:
+                entry.told = verdict
+                for listener in self._listeners:
+                    listener(verdict)

@@ -1,0 +1,64 @@
+"""The shipped Rego and presets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from bridge.opa.bundle import Bundle, build_bundle
+from bridge.sources.yaml import Document, read_documents
+
+
+@dataclass(frozen=True, slots=True)
+class Shipped:
+    """What travels in every bundle: modules by path, data, and the parts of `data` that they own."""
+
+    modules: Mapping[str, str]
+    data: Mapping[str, Any]
+    roots: frozenset[str]
+
+
+_NONE: Mapping[str, Any] = MappingProxyType({})
+
+
+def shipped(root: Path, bounds: Mapping[str, int] = _NONE, versions: Mapping[str, str] = _NONE) -> Shipped:
+    """The modules below `root/bridge` (tests left out), with the presets of policy kinds as `data.bridge.presets`.
+
+    `bounds` on the size of a policy become `data.bridge.bounds`; the Rego has defaults for those that are not given.
+    `versions`, in which types are read that are not read in the version that the API server prefers, become
+    `data.bridge.versions`.
+
+    What is beside them is not for a bundle: OPA has it as files (`bridge.resources.authorization_policy`). They own
+    their packages alone: `bridge.strategies` and `bridge.extensions` are for modules that others load.
+    """
+    modules, presets = _files(root)
+    packages = {"/".join(path.removesuffix(".rego").split("/")[:2]) for path in modules}
+    data = {"bridge": {"presets": presets, "bounds": dict(bounds), "versions": dict(versions)}}
+    return Shipped(modules, data, frozenset(packages | {"bridge/presets", "bridge/bounds", "bridge/versions"}))
+
+
+@cache
+def _files(root: Path) -> tuple[Mapping[str, str], Mapping[str, Any]]:
+    """The modules by path, and the presets by the names of their files, as they are at the first call."""
+    modules = {
+        str(path.relative_to(root)): path.read_text(encoding="utf-8")
+        for path in sorted((root / "bridge").rglob("*.rego"))
+        if not path.name.endswith("_test.rego")
+    }
+    presets = {path.stem: _preset(path) for path in sorted((root / "bridge/kinds/presets").glob("*.yaml"))}
+    return modules, presets
+
+
+def shipped_bundle(root: Path) -> Bundle:
+    """The bundle of an OPA to which nobody has handed in anything."""
+    found = shipped(root)
+    return build_bundle(found.modules, found.data, found.roots)
+
+
+def _preset(path: Path) -> Any:
+    documents = read_documents(path.read_text(encoding="utf-8"))
+    return next(document.value for document in documents if isinstance(document, Document))["spec"]

@@ -1,0 +1,189 @@
+"""What applying manifests would change: problems that come and go, effective policies before and after.
+
+The Rego says what is a problem and what differs, through `changes`; here objects are paired with what is there,
+questions are asked in batches, and two lists of problems are compared.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bridge.model.changes import Object
+from bridge.model.keys import Key, key_of, parse_key
+from bridge.model.types import CONSTRAINT, DESCRIBING
+from bridge.opa.client import Opa
+from bridge.queries.asking import Entry, by_batches, in_batches, objects
+
+Changes = dict[str, list[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """What applying manifests would do.
+
+    Keys of objects, problems as the query `problems` tells them, violations of Constraints as further ones, and what
+    the query `differences` tells.
+    """
+
+    created: list[str]
+    changed: list[str]
+    deleted: list[str]
+    unchanged: list[str]
+    introduced: list[Entry]
+    fixed: list[Entry]
+    remaining: list[Entry]
+    effective: list[Entry]
+
+    @property
+    def fails(self) -> bool:
+        """Whether problems are introduced that are more than a warning, or a trial, of a Constraint."""
+        return any(map(is_error, self.introduced))
+
+    def document(self) -> dict[str, Any]:
+        """As JSON and YAML show it."""
+        return {
+            "objects": {
+                "created": self.created,
+                "changed": self.changed,
+                "deleted": self.deleted,
+                "unchanged": self.unchanged,
+            },
+            "problems": {"introduced": self.introduced, "fixed": self.fixed, "unchanged": self.remaining},
+            "effective": self.effective,
+        }
+
+
+def is_error(problem: Mapping[str, Any]) -> bool:
+    """Whether a problem is more than a warning, or a trial, of a Constraint."""
+    action: str = problem.get("enforcementAction", "deny")
+    return action == "deny"
+
+
+async def analyze(
+    opa: Opa, applied: Sequence[Object], deleted: Collection[Key], source_namespace: str | None = None
+) -> Analysis:
+    """Compare what OPA holds with what it would hold after `applied` were applied and `deleted` deleted.
+
+    Effective policies are compared for requests from `source_namespace`; without it also for each namespace for which
+    something else differs.
+    """
+    upserts = {key_of(obj): obj for obj in applied}
+    held = await objects(opa, [*upserts, *deleted])
+    merged = {key: _applied(held[key], obj) if key in held else obj for key, obj in upserts.items()}
+    changing = {key: obj for key, obj in merged.items() if held.get(key) != obj}
+    going = [key for key in deleted if key in held and key not in upserts]
+    changes: Changes = {"upsert": list(changing.values()), "delete": [str(key) for key in going]}
+    keys = [str(key) for key in (*changing, *going)]
+    concerned = await _concerned(opa, keys, changes)
+    differences = await _differences(opa, concerned["scopes"], changes, source_namespace)
+    subjects = _subjects(keys, concerned, differences)
+    judged = await _judged(opa, keys, changes)
+    before = await _problems(opa, subjects, {}) | await _violations(opa, judged, {})
+    after = await _problems(opa, subjects, changes) | await _violations(opa, judged, changes)
+    return Analysis(
+        created=sorted(str(key) for key in changing if key not in held),
+        changed=sorted(str(key) for key in changing if key in held),
+        deleted=sorted(changes["delete"]),
+        unchanged=sorted(str(key) for key in merged if key not in changing),
+        introduced=[after[name] for name in after if name not in before],
+        fixed=[before[name] for name in before if name not in after],
+        remaining=[after[name] for name in after if name in before],
+        effective=differences,
+    )
+
+
+def _applied(held: Object, written: Object) -> Object:
+    """An object as it would be: what is written, with the metadata and status that it has besides."""
+    metadata = {**held["metadata"], **written["metadata"]}
+    for field in ("labels", "annotations"):
+        if both := {**(held["metadata"].get(field) or {}), **(written["metadata"].get(field) or {})}:
+            metadata[field] = both
+    merged = {**written, "metadata": metadata}
+    if "status" in held:
+        merged["status"] = held["status"]
+    return merged
+
+
+async def _concerned(opa: Opa, keys: list[str], changes: Changes) -> Entry:
+    """What the query `dependents` gives, before the change and after it: what is gone is concerned only before.
+
+    `objects` are also those whose links may count otherwise, though they did not change.
+    """
+    scopes: dict[str, set[str]] = {}
+    found: dict[str, set[str]] = {"objects": set(), "policies": set()}
+    describing = any(parse_key(key).type_id in DESCRIBING for key in keys)
+    for more in ({}, {"changes": changes}):
+        concerned = await opa.query("dependents", {"keys": keys, "was": {}, **more})
+        found["objects"].update(concerned["objects"], await opa.query("neighbors", {"keys": keys, **more}))
+        found["policies"].update(concerned["policies"])
+        if describing:
+            found["policies"].update(await opa.query("policies", more))
+        for targets_by_kind in (concerned["scopes"], await opa.query("scopes", more) if describing else {}):
+            for kind, targets in targets_by_kind.items():
+                scopes.setdefault(kind, set()).update(targets)
+    return {
+        "scopes": {kind: sorted(targets) for kind, targets in scopes.items()},
+        **{name: sorted(members) for name, members in found.items()},
+    }
+
+
+async def _differences(
+    opa: Opa, scopes: Mapping[str, Sequence[str]], changes: Changes, source_namespace: str | None
+) -> list[Entry]:
+    more = {"changes": changes, **({"sourceNamespace": source_namespace} if source_namespace else {})}
+    found: list[Entry] = []
+    for kind, targets in sorted(scopes.items()):
+        ask = functools.partial(_differences_at, opa, kind, more)
+        found += [told for answer in await by_batches(targets, ask) for told in answer]
+    return found
+
+
+async def _differences_at(opa: Opa, kind: str, more: Entry, targets: Sequence[str]) -> list[Entry]:
+    found: list[Entry] = await opa.query("differences", {"scopes": {kind: targets}, **more})
+    return found
+
+
+def _subjects(keys: Sequence[str], concerned: Entry, differences: Sequence[Entry]) -> list[str]:
+    """Whose problems may come or go: what changes, what that concerns, and the policies of what differs."""
+    policies = {
+        policy["policy"]
+        for told in differences
+        for side in (told["before"], told["after"])
+        if side
+        for policy in side["policies"]
+    }
+    return sorted({*keys, *concerned["objects"], *concerned["policies"], *policies})
+
+
+async def _problems(opa: Opa, subjects: Sequence[str], changes: Changes) -> dict[tuple[str, str, str], Entry]:
+    more = {"changes": changes} if changes else {}
+    found = await in_batches(opa, "problems", "objects", subjects, more)
+    return {(problem["subject"], problem["about"], problem["reason"]): problem for problem in found}
+
+
+async def _judged(opa: Opa, keys: Sequence[str], changes: Changes) -> list[str]:
+    """The objects of which Constraints may say something else: what changes, and what a changed Constraint judges."""
+    names = [key.name for key in map(parse_key, keys) if key.type_id == CONSTRAINT]
+    found = set(keys)
+    if names:
+        for more in ({}, {"changes": changes}):
+            for objects_of in (await opa.query("audit_keys", {"constraints": names, **more})).values():
+                found.update(objects_of)
+    return sorted(found)
+
+
+async def _violations(opa: Opa, judged: Sequence[str], changes: Changes) -> dict[tuple[str, str, str], Entry]:
+    more = {"changes": changes} if changes else {}
+    return {
+        (row["object"], row["constraint"], row["message"]): {
+            "subject": row["object"],
+            "about": f"{CONSTRAINT}/-/{row['constraint']}",
+            "reason": "Violation",
+            "message": row["message"],
+            "enforcementAction": row["enforcementAction"],
+        }
+        for row in await in_batches(opa, "violations", "objects", judged, more)
+    }

@@ -1,0 +1,253 @@
+"""Names as users type them: kinds in any letter case, and targets.
+
+Kinds: `ColorPolicy`, `colorpolicies`, `cp` (what its CRD says), `example.com/ColorPolicy`, `colorpolicies.example.com`.
+Targets: a full key, `httproute/cart`, `HTTPRoute/shop/cart#checkout`, `gtw/public#https`.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from bridge.model.keys import CLUSTER, CORE, FRONTEND, Key
+from bridge.model.types import regular_plural
+
+
+class CommandError(Exception):
+    """Wrong usage or input: one line that says what would be right. The command exits with 2."""
+
+
+class NameNotFoundError(CommandError):
+    """What was named does not exist; the text has near matches."""
+
+
+class AmbiguousNameError(CommandError):
+    """What was named may be several things; the text lists them."""
+
+
+# What kubectl knows without a CRD being at hand, as in a folder of manifests.
+_SHORT_NAMES = {
+    "core/Namespace": ("ns",),
+    "core/Service": ("svc",),
+    "gateway.networking.k8s.io/Gateway": ("gtw",),
+    "gateway.networking.k8s.io/GatewayClass": ("gc",),
+    "gateway.networking.k8s.io/ListenerSet": ("lset",),
+    "gateway.networking.k8s.io/ReferenceGrant": ("refgrant",),
+    "policybridge.io/Constraint": ("cst",),
+    "policybridge.io/PolicyKind": ("pk",),
+}
+
+# One word for all kinds of routes, as people speak of them. The order is the one in which suggestions name them.
+_ROUTES = tuple(
+    f"gateway.networking.k8s.io/{kind}" for kind in ("HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute", "UDPRoute")
+)
+_NAMED = 3  # kinds that a suggestion names
+_NEAR = 0.6  # the least likeness of a suggestion, as difflib has it
+_GROUPS = {"routes": _ROUTES, "route": _ROUTES}
+_LIKELY = (*_ROUTES, "gateway.networking.k8s.io/Gateway", "core/Service", "gateway.networking.k8s.io/GatewayClass")
+
+
+def match_kinds(text: str, types: Mapping[str, Sequence[str]]) -> list[str]:
+    """The types (`<group>/<Kind>`) that a text may mean; `types` has each with the names that its CRD gives it."""
+    wanted = text.lower()
+    found = sorted(type_id for type_id, names in types.items() if wanted in _spellings(type_id, names))
+    return found or [type_id for type_id in _GROUPS.get(wanted, ()) if type_id in types]
+
+
+def resolve_kind(text: str, types: Mapping[str, Sequence[str]], what: str) -> str:
+    """The one type that a text means.
+
+    Raises NameNotFoundError with near matches, or AmbiguousNameError with the candidates. `what` is what types are
+    called in these: `policy kind`.
+    """
+    found = match_kinds(text, types)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise AmbiguousNameError(f"{text!r} may be several {what}s: {', '.join(found)}")
+    raise NameNotFoundError(f"there is no {what} {text!r}{suggest_kinds(text, types)}")
+
+
+def suggest_kinds(text: str, types: Mapping[str, Sequence[str]]) -> str:
+    """The end of a message: the kind's own group, else the most similar kinds first or, of few kinds, all."""
+    wanted = text.lower()
+    if of_other_groups := _of_other_groups(wanted, types):
+        kind, group = of_other_groups[0].rpartition("/")[2], either([_group(type_id) for type_id in of_other_groups])
+        return f"; {kind} is of the group {group}"
+    likeness = {
+        type_id: max(_likeness(wanted, spelling) for spelling in _spellings(type_id, names))
+        for type_id, names in types.items()
+    }
+    near = [type_id for type_id, found in likeness.items() if found >= _NEAR]
+    kinds = sorted(near, key=lambda type_id: (-likeness[type_id], _likely(type_id), type_id))[:_NAMED]
+    if kinds:
+        return f"; did you mean {either(_shortest(kinds, types))}?"
+    if not types:
+        return "; there are none at all"
+    return f"; there are {', '.join(_shortest(sorted(types), types))}" if len(types) <= 6 else ""
+
+
+def _of_other_groups(wanted: str, types: Mapping[str, Sequence[str]]) -> list[str]:
+    """The types that a text means but for its group, `GROUP/KIND` or `KIND.GROUP`."""
+    group, _, word = wanted.partition("/")
+    if not word:
+        word, _, group = wanted.partition(".")
+    return match_kinds(word, types)[:_NAMED] if group and word else []
+
+
+def _group(type_id: str) -> str:
+    return type_id.partition("/")[0]
+
+
+def _likeness(wanted: str, spelling: str) -> float:
+    """How similar two spellings are, from 0 to 1; a word that is part of a kind's name counts as nearly the same."""
+    if len(wanted) > 3 and wanted in spelling:
+        return 0.95
+    return difflib.SequenceMatcher(None, wanted, spelling).ratio()
+
+
+def _likely(type_id: str) -> int:
+    return _LIKELY.index(type_id) if type_id in _LIKELY else len(_LIKELY)
+
+
+def either(names: Sequence[str]) -> str:
+    """`a`, `a or b`, `a, b or c`."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
+
+
+def _shortest(kinds: Iterable[str], types: Iterable[str]) -> list[str]:
+    """Kinds without their group where that is clear."""
+    every = [type_id.partition("/")[2] for type_id in types]
+    return [kind if every.count(kind.partition("/")[2]) > 1 else kind.partition("/")[2] for kind in kinds]
+
+
+def _spellings(type_id: str, names: Sequence[str]) -> set[str]:
+    group, _, kind = type_id.lower().partition("/")
+    words = {kind, regular_plural(kind), *(name.lower() for name in names), *_SHORT_NAMES.get(type_id, ())}
+    qualified = {f"{group}/{word}" for word in words} | {f"{word}.{group}" for word in words}
+    return words | qualified | ({f"/{word}" for word in words} if group == CORE else set())
+
+
+_SUGGESTIONS = 3  # suggestions
+_FORMS = "write KIND/NAME[#SECTION], KIND NAME, KIND/NAMESPACE/NAME or a full key"
+_CANDIDATES = 10  # what an ambiguous name lists
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A target as it was typed: the types that its kind may mean, and the rest (`namespace` None: not given)."""
+
+    text: str
+    types: tuple[str, ...]
+    namespace: str | None
+    name: str
+    section: str = ""
+    role: str = ""
+
+
+def join_words(words: Sequence[str]) -> list[str]:
+    """The references of a command line: `KIND/NAME…`, or `KIND NAME…` as kubectl also takes it.
+
+    A kind without a name means all objects of the kind. Raises CommandError for a mixture of both forms.
+    """
+    if not words or "/" in words[0]:
+        bare = [word for word in words if "/" not in word]
+        if bare:
+            raise CommandError(f"{bare[0]!r} has no kind: write KIND/NAME for each, or KIND NAME1 NAME2")
+        return list(words)
+    kind, *names = words
+    for name in names:
+        if "/" in name and "/" in name.partition("#")[0]:
+            raise CommandError(
+                f"{name!r} stands after the kind {kind!r}: write KIND/NAMESPACE/NAME, or KIND NAME -n NAMESPACE"
+            )
+    return [f"{kind}/{name}" for name in names] or [kind]
+
+
+def read_reference(text: str, types: Mapping[str, Sequence[str]], namespace: str | None = None) -> Reference:
+    """Read `[GROUP/]KIND/[NAMESPACE/]NAME[#SECTION][@frontend]`; `namespace` is for one that has none itself.
+
+    A kind alone gives a reference without a name, which means all objects of the kind.
+
+    Raises CommandError for another form, NameNotFoundError for a kind that is not in `types` (as `match_kinds` takes).
+    """
+    body, _, role = text.partition("@")
+    body, _, section = body.partition("#")
+    parts = body.split("/")
+    if len(parts) == 1 and parts[0] and text == body:
+        parts.append("")
+    elif not 2 <= len(parts) <= 4 or not all(parts) or role not in {"", FRONTEND}:
+        raise CommandError(f"{text!r} is not a target: {_FORMS}")
+    kind, space, name = _read_parts(parts, types)
+    found = match_kinds(kind, types)
+    if not found and not name:
+        raise CommandError(f"{text!r} is not a kind: {_FORMS}{suggest_kinds(kind, types)}")
+    if not found:
+        raise NameNotFoundError(f"{text}: there is no kind {kind!r}{suggest_kinds(kind, types)}")
+    return Reference(text, tuple(found), space or namespace, name, section, role)
+
+
+def _read_parts(parts: list[str], types: Mapping[str, Sequence[str]]) -> tuple[str, str | None, str]:
+    if len(parts) == 4:
+        return f"{parts[0]}/{parts[1]}", parts[2], parts[3]
+    if len(parts) == 3 and not match_kinds(parts[0], types) and match_kinds("/".join(parts[:2]), types):
+        return f"{parts[0]}/{parts[1]}", None, parts[2]
+    return parts[0], parts[1] if len(parts) == 3 else None, parts[-1]
+
+
+def choose(reference: Reference, candidates: Sequence[Key]) -> Key | None:
+    """The object that a reference means among those of its types and name, None where none is; section and role kept.
+
+    Raises AmbiguousNameError, which lists them, where there are several.
+    """
+    found = [key for key in candidates if key.name == reference.name and _in_namespace(key, reference.namespace)]
+    if not found:
+        return None
+    if len(found) > 1:
+        listed = first_of([str(_with_section(key, reference)) for key in found], _CANDIDATES)
+        raise AmbiguousNameError(f"{reference.text} may be several objects: {listed}")
+    return _with_section(found[0], reference)
+
+
+def not_found(reference: Reference, objects: Sequence[Key]) -> NameNotFoundError:
+    """The error for a reference that means nothing, with near matches among all objects of its types."""
+    elsewhere = [key for key in objects if key.name == reference.name]
+    names = {key.name: None for key in objects if _in_namespace(key, reference.namespace)} or {
+        key.name: None for key in objects
+    }
+    near = difflib.get_close_matches(reference.name, names, n=_SUGGESTIONS)
+    similar = [key for name in near for key in objects if key.name == name and _in_namespace(key, reference.namespace)]
+    where = f" in namespace {reference.namespace}" if reference.namespace not in {None, CLUSTER} else ""
+    shown = [short_key(_with_section(key, reference)) for key in (elsewhere or similar)[:_SUGGESTIONS]]
+    hint = f"; did you mean {either(shown)}?" if shown else ""
+    return NameNotFoundError(f"{reference.text} is not found{where}{hint}")
+
+
+def section_not_found(target: Key, sections: Sequence[Key]) -> NameNotFoundError:
+    """The error for an object that has no such section, with the near ones or, of few, all that it has."""
+    names = [key.section for key in sections if key.object == target.object and key.section]
+    near = difflib.get_close_matches(target.section, names, n=_SUGGESTIONS) or (names if len(names) <= 8 else [])
+    hint = f"; did you mean {either([short_key(target._replace(section=name)) for name in near])}?" if near else ""
+    return NameNotFoundError(f"{short_key(target.object)} has no section {target.section!r}{hint}")
+
+
+def first_of(texts: Sequence[str], most: int) -> str:
+    """The first of some texts, and how many more there are."""
+    more = f" and {len(texts) - most:,} more" if len(texts) > most else ""
+    return ", ".join(texts[:most]) + more
+
+
+def short_key(key: Key) -> str:
+    """A key as tables show it, without its group: `HTTPRoute/shop/cart#checkout`. It can be typed as a target."""
+    namespace = "" if key.namespace == CLUSTER else f"{key.namespace}/"
+    section = f"#{key.section}" if key.section else ""
+    return f"{key.kind}/{namespace}{key.name}{section}" + (f"@{key.role}" if key.role else "")
+
+
+def _in_namespace(key: Key, namespace: str | None) -> bool:
+    return namespace is None or key.namespace in {namespace, CLUSTER}
+
+
+def _with_section(key: Key, reference: Reference) -> Key:
+    return key._replace(section=reference.section, role=reference.role)

@@ -1,0 +1,228 @@
+"""The hierarchy as a picture: which nodes are drawn, what is drawn at them, and what is only counted.
+
+A picture has a bound, because nobody reads one of ten thousand routes: siblings of a kind beyond some stand as one
+`n more HTTPRoutes`, and a level that would have too many nodes is counted as a whole. What links do not count is in it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+
+from bridge.model.keys import Key, parse_key
+from bridge.queries.asking import Entry
+
+SIBLINGS = 12  # children of one kind that are drawn below a node
+NODES = 120  # nodes that are drawn in all
+
+_MISSING = {"ParentNotFound": "parent", "BackendNotFound": "child", "ChildNotFound": "child"}
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """How much is drawn: children of one kind below a node, and nodes in all; None for no bound."""
+
+    siblings: int | None = SIBLINGS
+    nodes: int | None = NODES
+
+
+ALL = Bound(None, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Attached:
+    """A policy at a node: `reason` why it is not accepted, else "", `on_namespace` where its Namespace has it."""
+
+    policy: Key
+    reason: str
+    on_namespace: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A node that is drawn. `missing`: it does not exist, and something names it.
+
+    `parameters`: it is not a part of the hierarchy, but the parameters of a GatewayClass or Gateway.
+    """
+
+    key: Key
+    policies: Sequence[Attached] = ()
+    missing: bool = False
+    parameters: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CountedNodes:
+    """Nodes of a kind below a parent ("": without one) that are only counted; so many of them have policies.
+
+    `what` is a Kind or a level of sections, `drawn` whether others of them are drawn.
+    """
+
+    parent: str
+    what: str
+    count: int
+    with_policies: int
+    drawn: bool
+
+    @property
+    def text(self) -> str:
+        """What the picture says of them."""
+        more = "more " if self.drawn else ""
+        policies = f" ({self.with_policies:,} with policies)" if self.with_policies else ""
+        return f"{self.count:,} {more}{self.what}{'s' if self.count > 1 else ''}{policies}"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """From a parent to a child; `refused` is why it does not count, else "". `parameters`: it is a parametersRef."""
+
+    parent: str
+    child: str
+    refused: str = ""
+    parameters: bool = False
+
+
+@dataclass(slots=True)
+class Picture:
+    """What is drawn. `total` is the number of nodes that there are; `nodes` are by key, roots before what is below."""
+
+    total: int
+    nodes: dict[str, Drawn] = field(default_factory=dict)
+    links: list[Link] = field(default_factory=list)
+    counted: list[CountedNodes] = field(default_factory=list)
+    outcomes: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
+def picture_of(found: Entry, bound: Bound, namespace: str | None = None) -> Picture:
+    """What to draw of an answer of the query `tree` with `refused`; outcomes are for the caller to fill in.
+
+    With `namespace`: the nodes of it, and what is above and below them.
+    """
+    return _Drawing(found, bound, namespace).picture()
+
+
+class _Drawing:
+    def __init__(self, found: Entry, bound: Bound, namespace: str | None) -> None:
+        self._bound = bound
+        nodes = {key: about for key, about in found["nodes"].items() if about["level"] != "Namespace"}
+        self._namespaces = {key: about for key, about in found["nodes"].items() if about["level"] == "Namespace"}
+        if not nodes:  # the root is a Namespace: what is in it stands beside it
+            nodes = self._namespaces
+        if bound.nodes is not None:
+            nodes = {key: about for key, about in nodes.items() if about["level"] != "Port" or about["policies"]}
+        self._children = {key: [child for child in nodes[key]["children"] if child in nodes] for key in nodes}
+        self._refused = found.get("refused", [])
+        if namespace is not None:
+            inside = {key for key in nodes if parse_key(key).namespace == namespace}
+            below = _reached(inside, self._children)
+            kept = below | _reached(inside, _turned(self._children))
+            nodes = {key: about for key, about in nodes.items() if key in kept}
+            self._children = {key: [child for child in self._children[key] if child in kept] for key in nodes}
+            self._refused = [link for link in self._refused if {link["parent"], link["child"]} & below]
+        self._nodes = nodes
+        self._roots = sorted(set(nodes) - set(chain.from_iterable(self._children.values())))
+
+    def picture(self) -> Picture:
+        chosen = self._chosen()
+        picture = Picture(len(self._nodes))
+        for key in chosen:
+            picture.nodes[key] = Drawn(parse_key(key), tuple(self._attached(key)))
+        for key in chosen:
+            picture.links += [Link(key, child) for child in self._children[key] if child in chosen]
+        for parent, children in (("", self._roots), *((key, self._children[key]) for key in chosen)):
+            picture.counted += self._counted(parent, children, chosen)
+        self._add_parameters(picture, chosen)
+        self._add_refused(picture)
+        return picture
+
+    def _chosen(self) -> dict[str, None]:
+        """The nodes to draw, level by level, as many of each as there is room for."""
+        chosen: dict[str, None] = {}
+        level: Iterable[str] = [""]
+        while groups := [group for key in level for group in self._groups(key, chosen)]:
+            room = None if self._bound.nodes is None else self._bound.nodes - len(chosen)
+            most = self._most(groups, room)
+            level = list(dict.fromkeys(key for group in groups for key in group[:most]))
+            if not level:
+                break
+            chosen.update(dict.fromkeys(level))
+        return chosen
+
+    def _groups(self, parent: str, chosen: Mapping[str, None]) -> Iterator[list[str]]:
+        """The children of a node that are not drawn yet, by kind; in each those with policies first."""
+        children = self._children[parent] if parent else self._roots
+        by_kind: dict[str, list[str]] = {}
+        for child in children:
+            if child not in chosen:
+                by_kind.setdefault(self._what(child), []).append(child)
+        for members in by_kind.values():
+            yield sorted(members, key=lambda key: not self._nodes[key]["policies"])
+
+    def _most(self, groups: Sequence[Sequence[str]], room: int | None) -> int | None:
+        """How many of each group there is room for."""
+        most = self._bound.siblings
+        while room is not None and most and len({key for group in groups for key in group[:most]}) > room:
+            most -= 1
+        return most
+
+    def _counted(self, parent: str, children: Iterable[str], chosen: Mapping[str, None]) -> Iterator[CountedNodes]:
+        drawn = {self._what(child) for child in children if child in chosen}
+        left = [child for child in children if child not in chosen]
+        counts = Counter(map(self._what, left))
+        policies = Counter(self._what(child) for child in left if self._nodes[child]["policies"])
+        for what, count in counts.items():
+            yield CountedNodes(parent, what, count, policies[what], what in drawn)
+
+    def _what(self, key: str) -> str:
+        return str(self._nodes[key]["level"]).lower() if "#" in key else parse_key(key).kind
+
+    def _attached(self, key: str) -> Iterator[Attached]:
+        about = self._nodes[key]
+        above = self._namespaces.get(about.get("namespace", ""), {"policies": ()})
+        for policies, on_namespace in ((above["policies"], True), (about["policies"], False)):
+            for policy in policies:
+                yield Attached(parse_key(policy["policy"]), policy.get("reason", ""), on_namespace)
+
+    def _add_parameters(self, picture: Picture, chosen: Iterable[str]) -> None:
+        for key in chosen:
+            named = self._nodes[key].get("parameters")
+            if named is not None:
+                picture.nodes.setdefault(named, Drawn(parse_key(named), parameters=True))
+                picture.links.append(Link(key, named, parameters=True))
+
+    def _add_refused(self, picture: Picture) -> None:
+        """The links that do not count between what is drawn and what else there is, or is not."""
+        ends: Counter[tuple[str, str]] = Counter()
+        for link in self._refused:
+            known = [key for key in (link["parent"], link["child"]) if key in picture.nodes]
+            others = [key for key in (link["parent"], link["child"]) if key not in picture.nodes]
+            if not known or any(key in self._nodes for key in others):
+                continue  # beyond the bound
+            place = (known[0], "parent" if known[0] == link["parent"] else "child")
+            ends[place] += 1
+            if self._bound.siblings is not None and ends[place] > self._bound.siblings:
+                continue
+            for key in others:
+                missing = link.get(_MISSING.get(link["reason"], "")) == key
+                picture.nodes[key] = Drawn(parse_key(key), missing=missing)
+            picture.links.append(Link(link["parent"], link["child"], link["reason"]))
+
+
+def _reached(start: set[str], links: Mapping[str, Sequence[str]]) -> set[str]:
+    reached, left = set(start), list(start)
+    while left:
+        for key in links.get(left.pop(), ()):
+            if key not in reached:
+                reached.add(key)
+                left.append(key)
+    return reached
+
+
+def _turned(links: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    turned: dict[str, list[str]] = {}
+    for parent, children in links.items():
+        for child in children:
+            turned.setdefault(child, []).append(parent)
+    return turned

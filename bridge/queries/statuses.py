@@ -1,0 +1,168 @@
+"""What `bridge status` and `bridge run` tell of statuses: asked of OPA, and put into the objects."""
+
+from __future__ import annotations
+
+import datetime as dt
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bridge.opa.client import Opa
+    from bridge.queries.asking import Entry, Selects
+    from bridge.remediator.statuses.ledger import Ledger
+
+MODE_ANNOTATION = "policybridge.io/mode"  # marks a policy whose status is only computed, never written
+DIFFERS_ANNOTATION = "policybridge.io/differs"  # where its controller reports otherwise than the bridge
+
+
+@dataclass(slots=True)
+class Statuses:
+    """What the queries `status` and `affected` say, and the objects that this is about, by key.
+
+    `scopes` has by policy on how many of the paths that it reaches it has a say: `{affected, all}`.
+    """
+
+    policies: list[Entry]
+    affected: list[Entry]
+    objects: dict[str, Entry] = field(default_factory=dict)
+    scopes: dict[str, dict[str, int]] = field(default_factory=dict)
+
+
+async def statuses(opa: Opa, *, with_objects: bool, with_affected: bool = True, kind: str | None = None) -> Statuses:
+    """Ask for every policy (of a kind), and for every object that a policy affects or that is marked as if one did.
+
+    Counted by the ledger that statuses are written from.
+    """
+    from bridge.model.keys import parse_key
+    from bridge.opa.batches import batches
+    from bridge.queries.asking import BATCH, objects
+
+    chosen = {"policyKind": kind} if kind else {}
+    ledger = await _ledger(opa, chosen)
+    policies = []
+    scopes = {}
+    for keys in batches(await opa.query("policies", chosen), BATCH):
+        asked = {"policies": keys, "tallies": {key: ledger.tallies(key) for key in keys}}
+        for entry in await opa.query("status", asked):
+            policies.append(entry)
+            ledger.report(entry["policyKind"], entry["policy"], entry.get("unreported", ()))
+        scopes.update({key: _counted(ledger.tallies(key)) for key in keys})
+    affected: list[Entry] = []
+    marked = sorted(ledger.objects().union(await opa.query("marked_objects", {}))) if with_affected else []
+    for keys in batches(marked, BATCH):
+        acting = {key: ledger.acting(key) for key in keys}
+        unreported = {key: ledger.unreported(key) for key in keys}
+        affected += await opa.query("affected", {"objects": keys, "affectedBy": acting, "unreported": unreported})
+    found = Statuses(policies, affected, scopes=scopes)
+    if with_objects:
+        named = [entry["policy"] for entry in policies] + [entry["object"] for entry in affected]
+        held = await objects(opa, map(parse_key, named))
+        found.objects = {str(key): obj for key, obj in held.items()}
+    return found
+
+
+async def only(opa: Opa, found: Statuses, namespace: str | None, selects: Selects | None) -> Statuses:
+    """The statuses of one namespace's policies and affected objects, and of those with selected labels."""
+    from bridge.model.keys import parse_key
+    from bridge.queries.asking import selected
+
+    def inside(entries: list[Entry], field: str) -> list[Entry]:
+        return [entry for entry in entries if namespace in {None, parse_key(entry[field]).namespace}]
+
+    policies = await selected(opa, inside(found.policies, "policy"), "policy", selects)
+    affected = await selected(opa, inside(found.affected, "object"), "object", selects)
+    return Statuses(policies, affected, found.objects, found.scopes)
+
+
+def _counted(tallies: list[Entry]) -> dict[str, int]:
+    lost = sum(one["count"] for one in tallies if one["outcome"] in {"Overridden", "Failed"})
+    every = sum(one["count"] for one in tallies)
+    return {"affected": every - lost, "all": every}
+
+
+async def _ledger(opa: Opa, chosen: Entry) -> Ledger:
+    """What became of every policy at every effective target."""
+    from bridge.queries.asking import by_batches
+    from bridge.remediator.statuses.ledger import Ledger
+
+    ledger = Ledger()
+    for kind, targets in (await opa.query("scopes", chosen)).items():
+        ask = functools.partial(_outcomes, opa, kind)
+        for answer in await by_batches(targets, ask):
+            for target, rows in answer.items():
+                ledger.replace(kind, target, rows)
+    return ledger
+
+
+async def _outcomes(opa: Opa, kind: str, targets: Sequence[str]) -> dict[str, Any]:
+    found: dict[str, Any] = await opa.query("outcomes", {"policyKind": kind, "targets": targets})
+    return found
+
+
+def condition_groups(entry: Mapping[str, Any]) -> list[list[Mapping[str, Any]]]:
+    """The conditions of a policy's status, or those of each of its ancestors."""
+    return [entry["conditions"]] if "conditions" in entry else [one["conditions"] for one in entry["ancestors"]]
+
+
+def differences(entry: Mapping[str, Any]) -> list[str]:
+    """Where the controllers of an observed policy contradict the bridge, in sentences."""
+    return list(dict.fromkeys(one["difference"] for one in entry.get("reported", ()) if "difference" in one))
+
+
+def objects_with_status(answer: Statuses) -> list[dict[str, Any]]:
+    """Each policy, then each affected object, as it would be with its status and annotations."""
+    from bridge.remediator.statuses.plan import Patch, patched, plan_affected, plan_policy
+
+    now = dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    shown = []
+
+    def planned(obj: Entry, plan: Callable[[Entry, Entry, str], Patch | None], wanted: Entry) -> tuple[Entry, bool]:
+        """The object after every patch that would be written, and whether one would."""
+        differs = False
+        while patch := plan(_seen(obj), wanted, now):
+            obj, differs = patched(obj, patch), True
+        return obj, differs
+
+    for wanted in answer.policies:
+        if obj := answer.objects.get(wanted["policy"]):
+            after, _ = planned(obj, plan_policy, wanted)
+            shown.append(_marked(after, differences(wanted)) if wanted["mode"] == "Observe" else after)
+    for wanted in answer.affected:
+        if obj := answer.objects.get(wanted["object"]):
+            after, differs = planned(obj, plan_affected, wanted)
+            if differs or told(wanted):
+                shown.append(after)
+    return shown
+
+
+def told(wanted: Entry) -> list[tuple[str, Entry]]:
+    """What an object is to show, each with its place in words: a condition, or an annotation in the form of one."""
+    found = [("", condition) for condition in wanted.get("conditions", ())]
+    for name, conditions in sorted(wanted.get("listeners", {}).items()):
+        found += [(f"#{name}", condition) for condition in conditions]
+    for parent in wanted.get("parents", ()):
+        found += [(f" at {_parent(parent['parentRef'])}", condition) for condition in parent["conditions"]]
+    for name in sorted(wanted.get("annotations", {})):
+        found.append(("", {"type": name, "message": "an annotation, for there is no status.conditions"}))
+    return found
+
+
+def _parent(reference: Entry) -> str:
+    section = f"#{reference['sectionName']}" if "sectionName" in reference else ""
+    namespace = f"{reference['namespace']}/" if "namespace" in reference else ""
+    return f"{reference.get('kind', 'Gateway')}/{namespace}{reference['name']}{section}"
+
+
+def _seen(obj: Entry) -> Entry:
+    annotations = obj["metadata"].get("annotations")
+    return {"status": obj.get("status") or {}, "annotations": annotations if isinstance(annotations, dict) else {}}
+
+
+def _marked(obj: dict[str, Any], differing: Sequence[str]) -> dict[str, Any]:
+    metadata = obj["metadata"]
+    annotations = {**metadata.get("annotations", {}), MODE_ANNOTATION: "Observe"}
+    if differing:
+        annotations[DIFFERS_ANNOTATION] = "; ".join(differing)
+    return {**obj, "metadata": {**metadata, "annotations": annotations}}

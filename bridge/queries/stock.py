@@ -1,0 +1,140 @@
+"""What there is to name, for a shell that completes words: kinds, namespaces, objects and their sections.
+
+It is read where a command would read it, but neither rules nor an OPA of its own are needed for names: that would take
+longer than a person waits for a tab.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from bridge.model.changes import Object
+from bridge.model.keys import CLUSTER, CORE, Key, key_of, parse_key
+from bridge.model.types import ALWAYS, CRD, POLICY_KIND, ResourceType
+
+_LABEL = "gateway.networking.k8s.io/policy"  # of a CRD that makes a policy kind
+_MANY = 500  # objects of a kind that a cluster is asked for
+_ANSWER = 2.0  # seconds
+_METADATA = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+
+
+@dataclass(frozen=True, slots=True)
+class Stock:
+    """`types` are all kinds (`<group>/<Kind>`) with the names that their CRDs give them, `policies` the policy kinds.
+
+    `keys` gives the objects of types, `sections` the keys of an object's sections.
+    """
+
+    types: Mapping[str, Sequence[str]]
+    policies: frozenset[str]
+    keys: Callable[[Sequence[str]], Awaitable[list[Key]]]
+    sections: Callable[[Key], Awaitable[list[Key]]]
+
+
+@asynccontextmanager
+async def stock_of_opa(url: str, token: str | None) -> AsyncIterator[Stock]:
+    """What an OPA holds. Raises OpaError."""
+    from bridge.opa.client import Opa
+
+    async with Opa(url, token=token, timeout=_ANSWER) as opa:
+        types = await opa.query("types", {})
+
+        async def keys(type_ids: Sequence[str]) -> list[Key]:
+            return [parse_key(text) for text in await opa.query("names", {"types": list(type_ids)})]
+
+        async def sections(key: Key) -> list[Key]:
+            asked = {"types": [key.type_id], "name": key.name, "sections": True}
+            found = [parse_key(text) for text in await opa.query("names", asked)]
+            return [one for one in found if one.section and one.object == key]
+
+        yield Stock(
+            {name: about["names"] for name, about in types.items()},
+            frozenset(name for name, about in types.items() if about["policy"]),
+            keys,
+            sections,
+        )
+
+
+@asynccontextmanager
+async def stock_of_manifests(paths: Sequence[str]) -> AsyncIterator[Stock]:
+    """What stands in manifests. Raises ManifestError."""
+    from bridge.sources.manifests import ManifestSource
+
+    objects = ManifestSource(paths, follow=False).load()
+    by_key = {key_of(obj): obj for obj in objects}
+    crds = {f"{crd['spec']['group']}/{crd['spec']['names']['kind']}": crd for crd in objects if _type_of(crd) == CRD}
+    names = {type_id: _names_of(crd["spec"]["names"]) for type_id, crd in crds.items()}
+    labelled = {type_id for type_id, crd in crds.items() if _LABEL in (crd["metadata"].get("labels") or {})}
+    described = (obj for obj in objects if _type_of(obj) == POLICY_KIND)
+
+    async def keys(type_ids: Sequence[str]) -> list[Key]:
+        return sorted(key for key in by_key if key.type_id in type_ids)
+
+    async def sections(key: Key) -> list[Key]:
+        return list(_sections_of(key, by_key.get(key, {})))
+
+    types = {key.type_id: names.get(key.type_id, ()) for key in by_key}
+    yield Stock(names | types, frozenset(labelled | _described(described)), keys, sections)
+
+
+@asynccontextmanager
+async def stock_of_cluster(kubeconfig: str | None, context: str | None) -> AsyncIterator[Stock]:
+    """What a cluster has, up to 500 of a kind. Raises KubeError."""
+    from bridge.kube.client import KubeClient
+    from bridge.kube.discovery import Discovery
+
+    async with await KubeClient.connect(kubeconfig, context) as client:
+        discovery = Discovery(client)
+        await discovery.refresh()
+        types = discovery.types
+
+        async def listed(type_id: str, accept: str, **params: str) -> list[Any]:
+            if type_id not in types:
+                return []
+            answer = await client.get(types[type_id].path, {"limit": str(_MANY), **params}, accept=accept)
+            return list(answer["items"])
+
+        async def keys(type_ids: Sequence[str]) -> list[Key]:
+            return [_key(types[name], obj["metadata"]) for name in type_ids for obj in await listed(name, _METADATA)]
+
+        async def sections(key: Key) -> list[Key]:
+            path = types[key.type_id].object_path(key.namespace, key.name)
+            return list(_sections_of(key, await client.get(path)))
+
+        labelled = {crd["metadata"]["name"] for crd in await listed(CRD, _METADATA, labelSelector=_LABEL)}
+        policies = {name for name, kind in types.items() if f"{kind.plural}.{kind.group}" in labelled}
+        policies |= _described(await listed(POLICY_KIND, "application/json"))
+        known = {name: (kind.plural,) for name, kind in types.items() if name in {*ALWAYS, *policies}}
+        yield Stock(known, frozenset(policies & set(types)), keys, sections)
+
+
+def _key(kind: ResourceType, metadata: Mapping[str, Any]) -> Key:
+    return Key(kind.group, kind.kind, metadata.get("namespace") or CLUSTER, metadata["name"])
+
+
+def _type_of(obj: Object) -> str:
+    return key_of(obj).type_id
+
+
+def _names_of(names: Mapping[str, Any]) -> tuple[str, ...]:
+    return (names["plural"], names.get("singular") or names["plural"], *names.get("shortNames", ()))
+
+
+def _described(kinds: Iterable[Object]) -> set[str]:
+    specs = (kind.get("spec") for kind in kinds)
+    return {
+        f"{spec.get('group') or CORE}/{spec['kind']}" for spec in specs if isinstance(spec, dict) and "kind" in spec
+    }
+
+
+def _sections_of(key: Key, obj: Object) -> Iterable[Key]:
+    """The sections that have names; which these are on a path is for the rules to say."""
+    spec = obj.get("spec")
+    for field in ("listeners", "rules", "ports"):
+        parts = spec.get(field) if isinstance(spec, dict) else None
+        for part in parts if isinstance(parts, list) else ():
+            if isinstance(part, dict) and part.get("name"):
+                yield Key(key.group, key.kind, key.namespace, key.name, part["name"])

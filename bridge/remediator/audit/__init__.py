@@ -1,0 +1,1 @@
+"""The audit: violations of Constraints, written into their statuses."""

@@ -1,0 +1,150 @@
+"""What Constraints say of objects, as it was found last, and what is to be asked again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import islice
+from typing import Any
+
+from bridge.model.notice import Notice
+from bridge.model.types import CONSTRAINT
+from bridge.opa.batches import in_parts
+from bridge.opa.client import Opa
+
+EXEMPT = "policybridge.io"  # the group whose objects no Constraint judges
+NAMESPACE = "core/Namespace"
+BATCH = 500  # objects a query
+SHOWN = 20  # violations that a status has
+
+Row = dict[str, Any]
+
+
+class Audited:
+    """The violations by Constraint and object; `judge_some` asks OPA for a piece of what waits."""
+
+    def __init__(self, opa: Opa) -> None:
+        self._opa = opa
+        self._found: dict[str, dict[str, list[Row]]] = {}
+        # Objects to judge, each by these Constraints alone, or (None) by all.
+        self._waiting: dict[str, frozenset[str] | None] = {}
+        self._in_force: set[str] = set()
+        self._differing: set[str] = set()
+        self.judged = 0  # objects, each as often as it was
+        self._begun: set[str] = set()  # Constraints that are judged whole: half of that is not told
+
+    @property
+    def needed(self) -> bool:
+        """Whether any Constraint is active."""
+        return bool(self._in_force)
+
+    @property
+    def waiting(self) -> int:
+        """How many objects there are to judge."""
+        return len(self._waiting)
+
+    @property
+    def violations(self) -> int:
+        """How many there are of all Constraints in force."""
+        return sum(len(rows) for found in self._found.values() for rows in found.values())
+
+    def forget(self) -> None:
+        """OPA is filled anew: nothing that was found counts."""
+        self._found.clear()
+        self._in_force.clear()
+        self._waiting.clear()
+        self._differing.clear()
+        self._begun.clear()
+
+    def counted(self, name: str) -> dict[str, Any]:
+        """The violations of one Constraint, `{total, first}`: how many there are, and the first in a stable order."""
+        found = self._found.get(name, {})
+        rows = [row for key in sorted(found) for row in found[key]]
+        return {"total": len(rows), "first": rows[:SHOWN]}
+
+    def take_differing(self) -> list[str]:
+        """The Constraints whose status may differ since the last call; one that is judged whole, once that is done."""
+        if not self._waiting:
+            self._begun.clear()
+        ready = sorted(self._differing - self._begun)
+        self._differing.difference_update(ready)
+        return ready
+
+    async def take(self, notice: Notice) -> None:
+        """Note what a change means. Raises OpaError; then it is to be called again."""
+        if notice.refilled:
+            await self.again()
+            return
+        changed = [key.name for key in notice.keys if key.type_id == CONSTRAINT]
+        if changed:
+            await self._judge_whole(changed)
+        # Somebody may have written into a status of ours.
+        self._differing.update(key.name for key in notice.reported if key.type_id == CONSTRAINT)
+        if not self._in_force:
+            return
+        namespaces = [key.name for key in notice.keys if key.type_id == NAMESPACE]
+        if namespaces:
+            for name, keys in (await self._opa.query("audit_keys", {"namespaces": namespaces})).items():
+                self._add(keys, frozenset([name]))
+        touched = [key for key in (*notice.keys, *notice.reported) if key.group != EXEMPT]
+        self._add(map(str, touched), None)
+
+    async def again(self) -> None:
+        """Judge everything, such as when the policies are others. Raises OpaError."""
+        constraints = await self._opa.query("constraints", {})
+        await self._judge_whole([entry["constraint"] for entry in constraints])
+
+    async def judge_some(self) -> None:
+        """Ask for a piece of what waits. Raises OpaError; what was to be asked then waits on."""
+        if not self._waiting:
+            return
+        names = next(iter(self._waiting.values()))
+        keys = list(islice((key for key, wanted in self._waiting.items() if wanted == names), BATCH))
+        more = {} if names is None else {"constraints": sorted(names)}
+        for key in keys:
+            del self._waiting[key]
+        try:
+            answers = await in_parts(self._opa, "violations", "objects", keys, more)
+        except BaseException:
+            for key in keys:
+                self._add([key], names)
+            raise
+        self.judged += len(keys)
+        for judged, rows in answers:
+            self._replace(judged, names, rows)
+
+    async def _judge_whole(self, names: Iterable[str]) -> None:
+        names = list(names)
+        audited = await self._opa.query("audit_keys", {"constraints": names})
+        self._in_force.difference_update(names)
+        self._in_force.update(audited)
+        for name in names:
+            keys = dict.fromkeys(audited.get(name, []))
+            kept = {key: rows for key, rows in self._found.pop(name, {}).items() if key in keys}
+            if kept:
+                self._found[name] = kept
+            self._add(keys, frozenset([name]))
+        self._begun.update(names)
+        self._differing.update(names)
+
+    def _add(self, keys: Iterable[str], names: frozenset[str] | None) -> None:
+        for key in keys:
+            before = self._waiting.get(key, names)
+            self._waiting[key] = None if before is None or names is None else before | names
+
+    def _replace(self, keys: Iterable[str], names: frozenset[str] | None, rows: list[Row]) -> None:
+        fresh: dict[str, dict[str, list[Row]]] = {}
+        for row in rows:
+            fresh.setdefault(row["constraint"], {}).setdefault(row["object"], []).append(row)
+        asked = set(keys)
+        for name in (self._found.keys() | fresh.keys()) if names is None else names:
+            found = self._found.setdefault(name, {})
+            for key in asked:
+                new = fresh.get(name, {}).get(key)
+                if new != found.get(key):
+                    self._differing.add(name)
+                    if new is None:
+                        del found[key]
+                    else:
+                        found[key] = new
+            if not found:
+                del self._found[name]

@@ -1,0 +1,178 @@
+"""The placement decision, queried for many objects in one query; and for a report, before anything is written."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from bridge.model.annotations import Decision, DecisionError, differing, read_decision
+from bridge.model.keys import Key
+from bridge.model.placement import Path, Placed
+from bridge.opa.batches import batches
+from bridge.opa.client import Opa
+from bridge.opa.errors import OpaRejected, OpaUnavailable
+from bridge.opa.paths import pointer
+
+DEADLINE = 10.0  # seconds that OPA may take for one query; leaving it makes OPA stop evaluating
+
+# Objects are read where they stand, so that a query carries keys alone. What is undefined for an object is left out.
+_ASKED = """decided := {key: found |
+    some key in input.keys
+    [group, kind, namespace, name] := split(key, "/")
+    whole := data.objects[group][kind][namespace][name]
+    decision := %s with input as whole
+    subject := {"apiVersion": whole.apiVersion, "kind": whole.kind, "metadata": whole.metadata}
+    found := {"object": subject, "decision": decision}
+}"""
+_DECLARED = """declared := {key: found |
+    some key in input.keys
+    [group, kind, namespace, name] := split(key, "/")
+    whole := data.objects[group][kind][namespace][name]
+    found := {
+        "digest": crypto.sha256(json.marshal(object.remove(whole, ["metadata", "status"]))),
+        "labels": object.get(whole, ["metadata", "labels"], {}),
+        "annotations": object.get(whole, ["metadata", "annotations"], {}),
+    }
+}"""
+_KEYS = """keys := [[namespace, name] | data.objects[input.group][input.kind][namespace][name]]"""
+_REVISIONS = """revisions := {name: object.get(bundle, ["manifest", "revision"], "") |
+    some name, bundle in data.system.bundles
+}"""
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What the decision says of an object as OPA holds it; `failure` tells why it says nothing that can be used."""
+
+    object: Mapping[str, Any]  # apiVersion, kind, metadata
+    decision: Decision = field(default_factory=Decision)
+    failure: str = ""
+
+    @property
+    def annotations(self) -> Mapping[str, Any]:
+        """What the object shows."""
+        found = self.object["metadata"].get("annotations")
+        return found if isinstance(found, Mapping) else {}
+
+    @property
+    def version(self) -> str:
+        """The object's resourceVersion."""
+        return str(self.object["metadata"].get("resourceVersion", ""))
+
+
+class Deciding:
+    """Asks one OPA. Methods raise OpaUnavailable, and OpaRejected where OPA refuses to be asked."""
+
+    def __init__(self, opa: Opa) -> None:
+        self._opa = opa
+
+    async def revisions(self) -> dict[str, str]:
+        """The revision of each bundle that OPA answers from: with another one, every decision may be another."""
+        found: dict[str, str] = await self._ask(_REVISIONS, "revisions", {})
+        return found
+
+    async def keys(self, type_id: str) -> list[str]:
+        """The objects of one type (`<group>/<Kind>`), in order."""
+        group, kind = type_id.split("/")
+        names = await self._ask(_KEYS, "keys", {"group": group, "kind": kind})
+        return sorted(str(Key(group, kind, namespace, name)) for namespace, name in names)
+
+    async def decide(self, path: Path, keys: Sequence[str]) -> dict[str, Decided]:
+        """What the decision at `path` says of each; an object for which it is undefined, or that is gone, is left out.
+
+        Rego has no catch: where evaluation fails, or takes too long, the keys are asked in halves, and one that fails
+        alone has a `failure`.
+        """
+        if not keys:
+            return {}
+        try:
+            answer = await self._ask(_ASKED % _reference(path), "decided", {"keys": keys})
+        except OpaRejected as error:
+            if not error.in_evaluation:
+                raise
+            return await self._parted(path, keys, error.details)
+        except TimeoutError as error:
+            if not await self._opa.ready():
+                raise OpaUnavailable(f"OPA gave no answer within {DEADLINE:g} s") from error
+            return await self._parted(path, keys, f"the decision takes longer than {DEADLINE:g} s")
+        return {key: _read(found) for key, found in answer.items()}
+
+    async def declared(self, keys: Iterable[str]) -> dict[str, dict[str, Any]]:
+        """What each object declares, to compare it with later: {digest, labels, annotations}."""
+        found: dict[str, dict[str, Any]] = await self._ask(_DECLARED, "declared", {"keys": list(keys)})
+        return found
+
+    async def _parted(self, path: Path, keys: Sequence[str], why: str) -> dict[str, Decided]:
+        if len(keys) == 1:
+            whole = await self._opa.get(pointer("objects", *keys[0].split("/")))
+            return {keys[0]: Decided(whole, failure=why)} if whole else {}
+        half = len(keys) // 2
+        return {**await self.decide(path, keys[:half]), **await self.decide(path, keys[half:])}
+
+    async def _ask(self, query: str, name: str, asked: Mapping[str, Any]) -> Any:
+        async with asyncio.timeout(DEADLINE):
+            answers = await self._opa.evaluate(query, asked)
+        return answers[0][name] if answers else {}
+
+
+def _read(found: Mapping[str, Any]) -> Decided:
+    try:
+        return Decided(found["object"], read_decision(found["decision"]))
+    except DecisionError as error:
+        return Decided(found["object"], failure=str(error))
+
+
+def _reference(path: Path) -> str:
+    return "data" + "".join(f"[{json.dumps(part)}]" for part in path)
+
+
+BATCH = 500  # objects a query
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementFinding:
+    """One object of which the decision says something: of its key, what it shows, and what was decided."""
+
+    key: str
+    decided: Decided
+
+    @property
+    def changes(self) -> dict[str, str]:
+        """The annotations that would be set."""
+        if self.decided.failure or self.decided.decision.errors:
+            return {}
+        return differing(self.decided.annotations, self.decided.decision.annotations)
+
+    @property
+    def troubles(self) -> tuple[str, ...]:
+        """Why nothing is set."""
+        return (self.decided.failure,) if self.decided.failure else self.decided.decision.errors
+
+    def document(self) -> dict[str, Any]:
+        """The finding as JSON."""
+        return {
+            "object": self.key,
+            "annotations": [
+                {"name": name, "now": self.decided.annotations.get(name), "wanted": wanted}
+                for name, wanted in sorted(self.decided.decision.annotations.items())
+            ],
+            "errors": list(self.decided.decision.errors),
+            "warnings": list(self.decided.decision.warnings),
+            "failure": self.decided.failure,
+        }
+
+
+async def findings(opa: Opa, kinds: Iterable[Placed], namespace: str | None = None) -> list[PlacementFinding]:
+    """All objects of these kinds of which their decision says anything, by key; raises OpaError."""
+    deciding = Deciding(opa)
+    found: list[PlacementFinding] = []
+    for kind in kinds:
+        keys = [key for key in await deciding.keys(kind.type_id) if namespace in {None, key.split("/")[2]}]
+        for batch in batches(keys, BATCH):
+            decided = await deciding.decide(kind.decision, batch)
+            found += [PlacementFinding(key, one) for key, one in decided.items()]
+    said = [one for one in found if one.decided.decision.annotations or one.troubles or one.decided.decision.warnings]
+    return sorted(said, key=lambda one: one.key)

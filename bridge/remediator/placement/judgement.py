@@ -1,0 +1,145 @@
+"""Which objects differ from their placement decision, and what is reported of those that cannot be placed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+
+from bridge.model.annotations import annotation_text, differing
+from bridge.model.keys import parse_key
+from bridge.model.placement import Mode, Placed
+from bridge.model.recording import Record
+from bridge.remediator.placement.decisions import Decided, Deciding
+from bridge.remediator.placement.flips import PAUSE, Flips
+from bridge.remediator.sink import StatusSink
+
+log = structlog.get_logger(__name__)
+
+DENIED = "PlacementDenied"  # the decision has errors
+FAILED = "PlacementFailed"  # the decision cannot be used, or the API server does not take what it says
+STOPPED = "PlacementStopped"  # patched again and again
+DIFFERS = "PlacementDiffers"  # mode Report: what would be written
+
+
+class Telling:
+    """Remembers what was told of each object, so that nothing is told twice. `counts` are by reason.
+
+    Events are recorded of objects in mode Write alone: Report leaves no trace in the cluster.
+    """
+
+    def __init__(self, record: Record) -> None:
+        self.counts: Counter[str] = Counter()
+        self._record = record
+        self._told: dict[str, tuple[str, str]] = {}
+
+    def __call__(self, mode: Mode, key: str, obj: Mapping[str, Any], reason: str, message: str) -> None:
+        """Tell why an object is not as the decision wants it."""
+        if self._told.get(key) == (reason, message):
+            return
+        self._told[key] = (reason, message)
+        self.counts[reason] += 1
+        if reason == DIFFERS:
+            log.info("would be placed otherwise", object=key, annotations=message)
+            return
+        log.warning("not placed", object=key, reason=reason, why=message)
+        if mode == "Write":
+            self._record(obj, "Warning", reason, message)
+
+    def fine(self, key: str, *, gone: bool = False) -> None:
+        """Note that an object is as the decision wants it, or that there is none."""
+        told = self._told.pop(key, None)
+        if told and told[0] != DIFFERS and not gone:
+            log.info("placed again", object=key, after=told[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The annotations to set on an object as it was when it was decided upon."""
+
+    decided: Decided
+    changes: dict[str, str]
+
+
+class Judging:
+    """Judges objects of `kinds` (by type), leaving out what `flips` has stopped."""
+
+    def __init__(
+        self, deciding: Deciding, sink: StatusSink, kinds: Mapping[str, Placed], flips: Flips, tell: Telling
+    ) -> None:
+        self.flips = flips
+        self.tell = tell
+        self._deciding = deciding
+        self._sink = sink
+        self._kinds = kinds
+
+    async def judge(self, keys: Sequence[str]) -> list[str]:
+        """Tell of those that cannot be placed, or would be; the keys of those to write.
+
+        Raises OpaError, as the others do.
+        """
+        self.tell.counts["judged"] += len(keys)
+        plans = await self.plans(keys)
+        to_write = []
+        for key, plan in plans.items():
+            kind = self._kinds[parse_key(key).type_id]
+            if kind.mode == "Write":
+                to_write.append(key)
+            else:
+                self.tell(kind.mode, key, plan.decided.object, DIFFERS, annotation_text(plan.changes))
+        return to_write
+
+    async def plans(self, keys: Sequence[str]) -> dict[str, Plan]:
+        """What differs, by key; what cannot be placed is told, what is as it should be is noted."""
+        keys = await self._without_stopped(keys)
+        plans: dict[str, Plan] = {}
+        for kind in self._kinds.values():
+            chosen = [key for key in keys if parse_key(key).type_id == kind.type_id]
+            found = await self._deciding.decide(kind.decision, chosen)
+            for key in chosen:
+                decided = found.get(key)
+                if decided is None:  # gone, or undefined: nothing to do
+                    self.tell.fine(key, gone=True)
+                elif decided.failure:
+                    self.tell(kind.mode, key, decided.object, FAILED, decided.failure)
+                elif decided.decision.errors:
+                    self.tell(kind.mode, key, decided.object, DENIED, "; ".join(decided.decision.errors))
+                elif changes := differing(self._shown(key, decided), decided.decision.annotations):
+                    plans[key] = Plan(decided, changes)
+                else:
+                    self.tell.fine(key)
+        return plans
+
+    def _shown(self, key: str, decided: Decided) -> dict[str, str]:
+        shown = {"status": {}, "annotations": decided.annotations}
+        return dict(self._sink.overlay(parse_key(key), shown)["annotations"])
+
+    async def stop(self, key: str, plan: Plan, now: float) -> None:
+        """Leave an object alone, and say so. Raises OpaError."""
+        declared = await self._deciding.declared([key])
+        names = self.flips.stop(key, declared.get(key), now)
+        why = (
+            f"{', '.join(names)}: set {self.flips.most} times within a minute, and to be set again: the policy, or "
+            f"another writer, flips; left alone for {PAUSE / 60:g} minutes, or until the policy or the object changes"
+        )
+        self.tell("Write", key, plan.decided.object, STOPPED, why)
+
+    async def _without_stopped(self, keys: Sequence[str]) -> list[str]:
+        stopped = self.flips.stopped(keys)
+        if not stopped:
+            return list(keys)
+        declared = await self._deciding.declared(sorted(stopped))
+        now = asyncio.get_running_loop().time()
+        for key in sorted(stopped):
+            if key not in declared:
+                self.flips.forget(key)
+            elif self.flips.resume(key, declared[key], now):
+                log.info("placed again, as it changed or has waited", object=key)
+            else:
+                continue
+            stopped.discard(key)
+        return [key for key in keys if key not in stopped]

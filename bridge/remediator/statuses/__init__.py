@@ -1,0 +1,1 @@
+"""Statuses of policies and `Affected` conditions of their targets."""

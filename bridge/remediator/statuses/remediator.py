@@ -1,0 +1,334 @@
+"""The remediator: what objects should show, compared with what they show, and only the difference written."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import Any
+
+import structlog
+
+from bridge import tracing
+from bridge.model.keys import namespace_in, parse_key
+from bridge.model.notice import Notice
+from bridge.opa.batches import BatchSize, parts
+from bridge.opa.client import Opa
+from bridge.opa.errors import OpaError
+from bridge.pacing import Budget
+from bridge.remediator.sink import StatusSink
+from bridge.remediator.statuses.computation import Computing, Item, Place, Report
+from bridge.remediator.statuses.ledger import Dirty, Ledger
+from bridge.remediator.statuses.plan import Patch, plan_affected, plan_policy
+from bridge.remediator.statuses.shares import Shares
+from bridge.remediator.writer import RetryQueue, Writers, write_one
+
+Follower = Callable[[frozenset[str]], None]
+
+log = structlog.get_logger(__name__)
+
+STATUS_BATCH = 100  # policies or objects a query
+BUDGET_AHEAD = 0.2  # seconds: of the budget, so much is given to one batch, so that no namespace waits for another's
+AWAY_DELAY = 0.5  # seconds before OPA is asked again
+REMEMBER_PERIOD = 1.0  # seconds between looks at what is to be remembered for a later bridge
+
+
+class Remediator:
+    """Follows the replicator's notices; `run` works until it is cancelled.
+
+    `budget` bounds the writes a second. Statuses of policy kinds in mode Observe are computed by nobody and written
+    nowhere here: they are there for whoever asks OPA.
+    """
+
+    def __init__(self, opa: Opa, sink: StatusSink, budget: Budget, patient: Opa | None = None) -> None:
+        """`patient` is a client of the same OPA with time for queries about everything; default: `opa`."""
+        self.writes = 0
+        self._opa = opa
+        self._sink = sink
+        self._budget = budget
+        self._ledger = Ledger()
+        self._computing = Computing(opa, self._ledger, patient)
+        self._queue: RetryQueue[Item] = RetryQueue(lambda item: namespace_in(item[1]))
+        self._writers: Writers[Item] = Writers(lambda item: namespace_in(item[1]))
+        self._batch = BatchSize(STATUS_BATCH)
+        self._slow: RetryQueue[Place] = RetryQueue(lambda place: namespace_in(place[1]))  # took too long to compute
+        self._reported: dict[Item, Report] = {}  # of items in the queue, from the query that computed the change
+        self._traces: dict[Item, tuple[Any, ...]] = {}  # of items in the queue, the spans that computed them
+        self._followers: list[Follower] = []
+        self._wake = asyncio.Event()
+        self._changes = Shares(self._computing, opa, self._wake.set)
+        self._busy = 0
+        self._idle = asyncio.Event()
+        self._filling = 0  # how often OPA had to be filled anew
+        self._whole = -1  # the filling that the ledger was computed from; only from the present one may be written
+
+    def note(self, notice: Notice) -> None:
+        """A listener of the replicator."""
+        if notice.refilling:
+            self._filling += 1
+            self._reported.clear()
+        if notice.refilling or notice.refilled:
+            self._changes.clear()
+        if not notice.refilling:
+            self._changes.note(notice)
+        self._idle.clear()
+        self._wake.set()
+
+    def follow(self, follower: Follower) -> None:
+        """Tell `follower` from now on which policies something else may have become of, by key.
+
+        While anybody follows, policies in mode Observe are counted too.
+        """
+        self._followers.append(follower)
+        self._count_observed()
+
+    def unfollow(self, follower: Follower) -> None:
+        """Tell `follower` nothing more."""
+        self._followers.remove(follower)
+        self._count_observed()
+
+    def tallies(self, policy: str) -> list[dict[str, Any]]:
+        """What became of a policy, counted, as the query `status` takes it."""
+        return self._ledger.tallies(policy)
+
+    @property
+    def waiting(self) -> int:
+        """How many statuses wait to be looked at or written."""
+        return len(self._queue)
+
+    @property
+    def results(self) -> Mapping[str, int]:
+        """What became of writes (`bridge.remediator.writer.RESULTS`)."""
+        return self._queue.results
+
+    @property
+    def computed(self) -> Mapping[str, int]:
+        """How many effective targets were computed, by policy kind."""
+        return self._computing.computed
+
+    async def settled(self) -> None:
+        """Wait until nothing waits to be computed or written."""
+        await self._idle.wait()
+
+    async def run(self) -> None:
+        """Compute and write until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._compute())
+            tasks.create_task(self._compute_slow())
+            tasks.create_task(self._write())
+            tasks.create_task(self._remember())
+
+    def _count_observed(self) -> None:
+        self._computing.observes = bool(self._followers)
+        if self._whole == self._filling:  # else everything is about to be computed anyway
+            self.note(Notice())
+
+    async def _compute(self) -> None:
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            while self._changes:
+                self._busy += 1
+                filling = self._filling
+                try:
+                    settled = await self._changes.step()
+                except OpaError as error:
+                    log.info("effective policies wait for OPA", why=str(error))
+                    await asyncio.sleep(AWAY_DELAY)
+                else:
+                    self._slow_again()
+                    if settled is not None:
+                        self._report(settled.dirty, settled.reports, settled.traces)
+                        if settled.notice.refilled:
+                            self._whole = filling
+                self._busy -= 1
+            self._note_idle()
+
+    async def _compute_slow(self) -> None:
+        """Compute targets that took too long again, each alone and later each time."""
+        while True:
+            (place,) = await self._slow.take(1)
+            dirty = Dirty()
+            try:
+                await self._computing.recompute(place, dirty)
+            except OpaError as error:
+                log.warning("takes too long to compute", key=place[1], policyKind=place[0], why=str(error))
+                self._slow.failed(place)
+            else:
+                self._slow.succeeded(place)
+                self._report(dirty)
+
+    def _slow_again(self) -> None:
+        for place in self._computing.slow:
+            self._slow.failed(place)
+        self._computing.slow.clear()
+
+    def _report(
+        self, dirty: Dirty, reports: Mapping[Item, Report] = MappingProxyType({}), traces: tuple[Any, ...] = ()
+    ) -> None:
+        items = [
+            *(("policy", key) for key in sorted(dirty.policies)),
+            *(("object", key) for key in sorted(dirty.objects)),
+        ]
+        if traces:
+            self._traces.update(dict.fromkeys(items, traces))
+        self._add(items, reports)
+        for follower in self._followers:
+            follower(frozenset(dirty.policies))
+
+    async def _write(self) -> None:
+        async with asyncio.TaskGroup() as writes:
+            while True:
+                self._note_idle()
+                limit = min(self._batch.now, self._budget.soon(BUDGET_AHEAD))
+                batch = await self._queue.take(limit, self._may_plan)
+                self._busy += 1
+                if self._may_write():
+                    for item, (patch, version) in (await self._plan_batch(batch)).items():
+                        self._busy += 1
+                        self._writers.begin(item)
+                        writes.create_task(self._write_one(item, patch, version))
+                else:
+                    # Another bridge writes, or OPA is being filled. What differs is kept, to go on from there.
+                    self._reported.clear()
+                    await asyncio.sleep(AWAY_DELAY)
+                    self._queue.add(batch)
+                self._busy -= 1
+
+    async def _remember(self) -> None:
+        """Keep the names under which objects are marked for a later bridge; clear away what former kinds have left."""
+        while True:
+            recalled, names = list(self._sink.recall()), self._computing.names()
+            if self._may_write() and recalled != names:
+                self._busy += 1
+                gone = [former for former in recalled if former not in names]
+                dirty = Dirty()
+                try:
+                    await self._computing.retire(gone, dirty)
+                except OpaError as error:
+                    log.info("marks of former policy kinds wait for OPA", why=str(error))
+                else:
+                    self._sink.remember(self._computing.names())
+                    self._add(("object", key) for key in sorted(dirty.objects))
+                self._busy -= 1
+                self._note_idle()
+            await asyncio.sleep(REMEMBER_PERIOD)
+
+    async def _plan_batch(self, batch: Sequence[Item]) -> dict[Item, tuple[Patch, str]]:
+        """Plan the writes of a batch; the queue learns of the items that need none, or cannot be planned now."""
+        filling = self._filling
+        slow: set[Item] = set()
+        began = time.perf_counter()
+        links = [trace for item in batch for trace in self._traces.get(item, ())]
+        try:
+            with tracing.span("plan statuses", links=links) if links else nullcontext():
+                planned = await self._plan(batch, slow)
+        except OpaError as error:
+            log.info("statuses wait for OPA", why=str(error))
+            for item in batch:
+                self._queue.failed(item)
+            return {}
+        self._batch.learn(len(batch), time.perf_counter() - began)
+        if filling != self._filling:
+            self._queue.add(batch)
+            return {}
+        for item in batch:
+            if item in slow:
+                self._queue.failed(item)
+            elif item not in planned:
+                self._traces.pop(item, None)
+                self._queue.succeeded(item)
+        return planned
+
+    def _may_plan(self, item: Item) -> bool:
+        """Whether a status now would be that of the object as OPA has it, and could be written."""
+        return self._writers.has_room_for(item) and not self._changes.concern(item[1])
+
+    def _may_write(self) -> bool:
+        return self._whole == self._filling and self._sink.may_write()
+
+    def _note_idle(self) -> None:
+        if self._whole == self._filling and not self._busy and not self._changes and not len(self._queue):
+            if self._computing.former:  # nothing of theirs is shown any more
+                self._computing.former.clear()
+                self._sink.remember(self._computing.names())
+            self._idle.set()
+
+    async def _plan(self, batch: Sequence[Item], slow: set[Item]) -> dict[Item, tuple[Patch, str]]:
+        """What differs, by item: the patch of the object, and the version that it was computed from.
+
+        Items that take too long to compute are put into `slow`.
+        """
+        reports = await self._reports(batch, slow)
+        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        planned: dict[Item, tuple[Patch, str]] = {}
+        again: set[Item] = set()  # which were reported before it was known for which policies they have to speak
+        for what, key in batch:
+            if what == "policy" and (what, key) not in slow:
+                report = reports.get((what, key))
+                unreported = report["desired"].get("unreported", ()) if report and "desired" in report else ()
+                again |= {
+                    ("object", key) for key in self._ledger.report(parse_key(key).type_id, key, unreported).objects
+                }
+        self._add(sorted(again))
+        for item, report in reports.items():
+            if "desired" in report and item not in again:
+                what, key = item
+                seen = self._sink.overlay(parse_key(key), _mappings(report["current"]))
+                patch = (plan_policy if what == "policy" else plan_affected)(seen, report["desired"], now)
+                if patch is not None:
+                    planned[item] = (patch, report["current"]["resourceVersion"])
+        return planned
+
+    async def _reports(self, batch: Sequence[Item], slow: set[Item]) -> dict[Item, Report]:
+        """What each item should show and does show, as far as it was not reported with the change already."""
+        reports = {item: self._reported.pop(item) for item in batch if item in self._reported}
+        # That query knows nothing of places that a policy has no room for.
+        missing = [item for item in batch if item not in reports or self._ledger.unreported(item[1])]
+        if not missing:
+            return reports
+        objects = [key for what, key in missing if what == "object"]
+        told = {
+            "tallies": {key: self._ledger.tallies(key) for what, key in missing if what == "policy"},
+            "affectedBy": {key: self._ledger.acting(key) for key in objects},
+            "unreported": {key: self._ledger.unreported(key) for key in objects},
+            "former": self._computing.former,
+        }
+        async for _, answer in parts(self._opa, "reports", "items", missing, told, " ".join, slow.add):
+            reports |= {(report["item"][0], report["item"][1]): report for report in answer}
+        return reports
+
+    def _add(self, items: Iterable[Item], reports: Mapping[Item, Report] = MappingProxyType({})) -> None:
+        """Have these items written as they should be now. What was reported of them before does not count any more."""
+        for item in items:
+            if item in reports:
+                self._reported[item] = reports[item]
+            else:
+                self._reported.pop(item, None)
+            self._queue.add([item])
+
+    async def _write_one(self, item: Item, patch: Patch, resource_version: str) -> None:
+        async with self._writers.writing(item):
+            await self._budget.spend()
+            if not self._may_write():  # the wait may have been longer than the right to write lasted
+                self._queue.add([item])
+            else:
+                await self._patch(item, patch, resource_version)
+        self._busy -= 1
+        self._queue.look_again()
+        self._note_idle()
+
+    async def _patch(self, item: Item, patch: Patch, resource_version: str) -> None:
+        links = self._traces.pop(item, ())
+        with tracing.span("patch status", kind="client", links=links, attributes={"policy_bridge.object": item[1]}):
+            if await write_one(self._sink, self._queue, item, (item[1], patch, resource_version)):
+                self.writes += 1
+                log.debug("status written", object=item[1], what=item[0])
+
+
+def _mappings(shown: Mapping[str, Any]) -> dict[str, Any]:
+    """What an object shows, where somebody wrote something else into its status as nothing."""
+    return {name: shown[name] if isinstance(shown[name], Mapping) else {} for name in ("status", "annotations")}

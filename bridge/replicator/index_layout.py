@@ -1,0 +1,248 @@
+"""Where the entries of `data.index` are stored, and which JSON Patch operations a change of them needs.
+
+An entry is a path that the query `links` returns (`[part, key…]`) and the key of the object that declares it; it is
+stored at both ends of the link. In the parts that nearly every object has entries in, it is below the home
+(`<group>/<Kind>/<namespace>`) of the key and below that of its declarer, so that a namespace enters OPA as few large
+values; what an object declares of itself has a part of its own. `data.bridge.index` reads it.
+`docs/reference/documents.md` lists the fields of links with their entries. `rego/bridge/index/entries.rego` makes the
+same entries of the objects that a query changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from sys import intern
+from typing import Any, NamedTuple
+
+import msgspec
+
+from bridge.opa.paths import pointer
+
+Path = tuple[str, ...]  # from the root of OPA's data
+Operation = dict[str, Any]  # of a JSON Patch (RFC 6902)
+_Node = dict[str, Any]  # name -> _Node, or None for a document that was written whole
+
+
+class Skeleton:
+    """Plans writes below `data` as JSON Patch operations, and remembers what they leave there.
+
+    JSON Patch wants the parent of what it adds to exist. A document that is new to OPA is added with all that this plan
+    puts into it, as one operation with a large value; one that loses its last member is removed with it, down to
+    `floors`, which stay though they be empty.
+    """
+
+    def __init__(self, floors: frozenset[Path]) -> None:
+        self._root: _Node = {}
+        self._floors = floors
+        self._operations: list[Operation] = []
+        # By the id of a node that this plan made, the node (so that the id stays its own) and its value in the plan.
+        self._fresh: dict[int, tuple[_Node, dict[str, Any]]] = {}
+
+    @property
+    def planned(self) -> int:
+        """The number of operations that are planned."""
+        return len(self._operations)
+
+    def begin(self, roots: dict[str, dict[str, Any]]) -> None:
+        """Plan `roots` (name to nested mappings) in place of whatever is at those names."""
+        for name, value in roots.items():
+            self._root[name] = self._begun(value)
+            self._operations.append({"op": "add", "path": pointer(name), "value": value})
+
+    def _begun(self, value: dict[str, Any]) -> _Node:
+        node = {name: self._begun(below) for name, below in value.items()}
+        self._fresh[id(node)] = (node, value)
+        return node
+
+    def adopt(self, path: Path, *, whole: bool = True) -> None:
+        """Take for known that a document is at `path` (or, if not `whole`, one with members that may be changed)."""
+        node = self._root
+        for name in path[:-1]:
+            node = node.setdefault(name, {})
+        node[path[-1]] = None if whole else {}
+
+    def put(self, path: Path, value: Any) -> None:
+        """Plan a document at `path`, in place of what is there."""
+        node = self._root
+        for depth, name in enumerate(path[:-1]):
+            below = node.get(name)
+            if below is None:
+                below = node[name] = {}
+                members: dict[str, Any] = {}
+                self._fresh[id(below)] = (below, members)
+                self._add(node, path[: depth + 1], members)
+            node = below
+        node[path[-1]] = None
+        self._add(node, path, value)
+
+    def remove(self, path: Path) -> None:
+        """Plan that nothing is at `path`, which must have been put before."""
+        nodes = [self._root]
+        for name in path[:-1]:
+            nodes.append(nodes[-1][name])
+        depth = len(path)
+        del nodes[-1][path[-1]]
+        while depth > 1 and not nodes[depth - 1] and path[: depth - 1] not in self._floors:
+            depth -= 1
+            del nodes[depth - 1][path[depth - 1]]
+        fresh = self._fresh.get(id(nodes[depth - 1]))
+        if fresh:
+            del fresh[1][path[depth - 1]]
+        else:
+            self._operations.append({"op": "remove", "path": pointer(*path[:depth])})
+
+    def take_plan(self) -> list[Operation]:
+        """The operations planned since the last call, in the order in which they must be applied."""
+        operations, self._operations = self._operations, []
+        self._fresh.clear()
+        return operations
+
+    def _add(self, node: _Node, path: Path, value: Any) -> None:
+        fresh = self._fresh.get(id(node))
+        if fresh:
+            fresh[1][path[-1]] = value
+        else:
+            self._operations.append({"op": "add", "path": pointer(*path), "value": value})
+
+
+OWN = "own"
+_BOTH_HOMES = {"children", "parents"}
+_HOME_OF_DECLARER = {"referrers", "served"}
+
+
+def place_of(path: Path, declarer: str) -> Path:
+    """Where below `index` the entry stands."""
+    part, end = path[0], path[1]
+    if part in _BOTH_HOMES:
+        if end == declarer:
+            return OWN, part, _home(end), end
+        return part, _home(end), end, _home(declarer), declarer
+    if part in _HOME_OF_DECLARER:
+        return part, end, _home(declarer), *path[2:], declarer
+    return *path, declarer
+
+
+def entry_at(place: Path) -> tuple[Path, str]:
+    """The path and the declarer of the entry that stands there."""
+    part, declarer = place[0], place[-1]
+    if part == OWN:
+        return (place[1], declarer), declarer
+    if part in _BOTH_HOMES:
+        return (part, place[2]), declarer
+    if part in _HOME_OF_DECLARER:
+        return (part, place[1], *place[3:-1]), declarer
+    return place[:-1], declarer
+
+
+def part_of(path: Path, declarer: str) -> str:
+    """The part of the index in which the entry stands."""
+    return OWN if path[0] in _BOTH_HOMES and path[1] == declarer else path[0]
+
+
+def _home(key: str) -> str:
+    return intern("/".join(key.split("/", 3)[:3]))
+
+
+Entries = list[tuple[Path, Any]]  # the path of an entry: the part of the index, then keys; and the value
+NO_FACTS = b""
+_Edge = tuple[str, str]  # the keys of parent and child
+_CLUSTER = "-"  # the namespace of a cluster-scoped object in its key
+
+
+class Links(NamedTuple):
+    """What OPA stores of an object besides the object: its entries in the index, and its facts as JSON."""
+
+    entries: Entries
+    facts: bytes = NO_FACTS
+
+
+NO_LINKS = Links([])
+
+
+class _Stamped(msgspec.Struct):
+    by: str = ""
+
+
+def links_of(key: str, links: Mapping[str, Any]) -> Links:
+    """Return what OPA stores of an object by the answer of the query `links` for it."""
+    return Links(entries_of(key, links), msgspec.json.encode(links["facts"]) if "facts" in links else NO_FACTS)
+
+
+def stamp_of(facts: bytes) -> str:
+    """Return what facts were made from besides the object, as they state it; empty where that is nothing."""
+    return msgspec.json.decode(facts, type=_Stamped).by if facts else ""
+
+
+def entries_of(key: str, links: Mapping[str, Any]) -> Entries:
+    """Return the entries of an object by the answer of the query `links` for it, one a path.
+
+    `key` is the object's key. The keys in paths and values are interned, because many objects share them.
+    """
+    key = intern(key)
+    edges = _edges(key, links)
+    entries: dict[Path, Any] = {}
+    for side, part in ((0, "children"), (1, "parents")):
+        entries |= {(part, end): others for end, others in _by_end(edges, side).items()}
+    extended = {(parent, child) for parent, child in links.get("extended", ())}
+    entries |= {("extended", child): parents for child, parents in _by_end(extended, 1).items()}
+    for member in links.get("members", ()):
+        entries.setdefault(("members", intern(_namespace(member))), []).append(intern(member))
+    entries |= dict.fromkeys(_served(links), True)
+    entries |= dict.fromkeys(_claims(links), True)
+    outer = {_namespace(end) for edge in edges for end in edge}
+    if oversized := links.get("oversized"):
+        entries |= {("oversized", intern(end)): oversized["message"] for end in oversized["objects"]}
+    else:
+        targets = links.get("targets", ())
+        outer.update(map(_namespace, targets))
+        entries |= dict.fromkeys(_targets(key, targets, links), True)
+    entries |= {("referrers", intern(namespace)): True for namespace in outer - {_CLUSTER, _namespace(key)}}
+    return list(entries.items())
+
+
+def _edges(key: str, links: Mapping[str, Any]) -> set[_Edge]:
+    edges = {(intern(parent), key) for parent in links.get("above", ())}
+    edges.update((key, intern(child)) for child in links.get("below", ()))
+    edges.update((intern(_whole(parent)), intern(child)) for parent, child in links.get("extended", ()))
+    return edges
+
+
+def _by_end(edges: Iterable[_Edge], side: int) -> dict[str, list[str]]:
+    """Group the other ends, sorted, by the end at this side of the edges."""
+    found: dict[str, list[str]] = {}
+    for edge in sorted(edges):
+        found.setdefault(intern(edge[side]), []).append(intern(edge[1 - side]))
+    return found
+
+
+def _served(links: Mapping[str, Any]) -> Iterator[Path]:
+    if served := links.get("served"):
+        for parent in links.get("above", ()):
+            for hostname in served["hostnames"]:
+                for path in served["paths"]:
+                    yield "served", intern(parent), intern(hostname), intern(path)
+
+
+def _claims(links: Mapping[str, Any]) -> Iterator[Path]:
+    for port, slot in links.get("claims", ()):
+        for parent in links.get("above", ()):
+            yield "claims", intern(parent), intern(port), intern(slot)
+
+
+def _targets(key: str, targets: Iterable[str], links: Mapping[str, Any]) -> Iterator[Path]:
+    type_id = intern("/".join(key.split("/", 2)[:2]))
+    for target in targets:
+        yield "attached", type_id, intern(target)
+        yield "targeted", intern(_whole(target))
+    if links.get("classes"):
+        yield "limited", type_id
+    for selected, text in links.get("selectors", ()):
+        yield "selectors", intern(_namespace(key)), intern(selected), text
+
+
+def _namespace(key: str) -> str:
+    return key.split("/", 3)[2]
+
+
+def _whole(node: str) -> str:
+    return node.partition("#")[0]

@@ -1,0 +1,256 @@
+"""Links of objects, queried from OPA: several queries at once, ahead of the write, never twice for the same fields."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
+from typing import Any, NamedTuple
+
+import msgspec
+
+from bridge.model.changes import Object
+from bridge.model.keys import Key, key_of, parse_key
+from bridge.model.nesting import decode
+from bridge.opa.batches import batches, in_parts
+from bridge.opa.client import Opa
+from bridge.opa.errors import OpaError, QueryError
+from bridge.opa.paths import segments_of
+from bridge.replicator.index_layout import NO_LINKS, Links, links_of
+
+EVERY = "*"  # in a pointer, each item of a list
+
+_Wanted = dict[str, "_Wanted"]  # by field; empty: all of it
+
+
+_Decoders = dict[str, msgspec.json.Decoder[Any]]  # by field of an object
+
+
+class LinkFields:
+    """What the query `links` reads, as it says itself (`link_fields`), or None for any field.
+
+    `fields` are JSON Pointers; an object that has a field of `{"with": pointer}` is read whole, without its status
+    and the metadata that is not among the fields.
+    """
+
+    def __init__(self, fields: Sequence[str | Mapping[str, str]] | None) -> None:
+        self.fields = fields
+        self._decoders = _decoders([field for field in fields or () if isinstance(field, str)])
+        self._whole_with = _decoders([field["with"] for field in fields or () if not isinstance(field, str)])
+
+    def of(self, obj: Object) -> msgspec.Raw:
+        """This part of an object, as JSON. What an object reports is none of it, and often the larger part."""
+        if self.fields is None:
+            part = {name: value for name, value in obj.items() if name != "status"}
+        elif self._is_whole(obj):
+            part = {name: value for name, value in obj.items() if name not in {"metadata", "status"}}
+            part["metadata"] = _part(obj["metadata"], self._decoders["metadata"])
+        else:
+            part = {name: _part(obj[name], decoder) for name, decoder in self._decoders.items() if name in obj}
+        return msgspec.Raw(msgspec.json.encode(part, order="deterministic"))
+
+    def _is_whole(self, obj: Object) -> bool:
+        return any(
+            msgspec.json.encode(_part(obj[name], decoder)) != b"{}"
+            for name, decoder in self._whole_with.items()
+            if name in obj
+        )
+
+
+def _decoders(fields: Sequence[str]) -> _Decoders:
+    wanted: _Wanted = {}
+    for field in fields:
+        below = wanted
+        for name in segments_of(field):
+            below = below.setdefault(name, {})
+    return {name: msgspec.json.Decoder(_shape(below)) for name, below in wanted.items()}
+
+
+def _part(value: Any, decoder: msgspec.json.Decoder[Any]) -> Any:
+    text = value if isinstance(value, msgspec.Raw) else msgspec.json.encode(value)
+    try:
+        return decode(text, decoder)
+    except msgspec.DecodeError:
+        return value  # of another shape than it should be, which the Rego judges
+
+
+def _shape(wanted: _Wanted) -> Any:
+    """A type that takes what is wanted out of JSON, so that the rest is not even parsed."""
+    if not wanted:
+        return msgspec.Raw
+    if EVERY in wanted:
+        return list[_shape(wanted[EVERY])]  # type: ignore[misc] # made while running
+    names = {f"field_{number}": name for number, name in enumerate(wanted)}
+    fields = [(field, _shape(wanted[name]), msgspec.UNSET) for field, name in names.items()]
+    return msgspec.defstruct("Part", fields, rename=names)
+
+
+BATCH = 500  # objects a query
+FAR = 8 * BATCH  # objects, from the first that waits, whose links are asked ahead: what is kept, and looked through
+AT_ONCE = 3  # queries under way: OPA evaluates each on one core, and has the next one when it is done
+
+
+class Made(NamedTuple):
+    """The links of one object. `made_from` is a number for what they are made from; None: nobody can tell that.
+
+    `links` is None where they are the ones that were made from the same before.
+    """
+
+    made_from: int | None
+    links: Links | None
+
+
+Known = Callable[[Key], int | None]  # what the links that OPA has of an object were made from
+Held = Callable[[Key, Object], bool]  # whether OPA has this very object
+_Answer = asyncio.Task[dict[Key, Links]]
+_Missing = tuple[Key, Object, msgspec.Raw, int | None]  # with what its links are made from, and the number for that
+
+
+def _nothing_known(_: Key) -> int | None:
+    return None
+
+
+def _nothing_held(_: Key, __: Object) -> bool:
+    return False
+
+
+class _Asked(NamedTuple):
+    """An object whose links were asked. `answer` is None where they are the ones that OPA has."""
+
+    obj: Object
+    made_from: int | None
+    answer: _Answer | None
+
+    def serves(self, obj: Object, known: int | None) -> bool:
+        """Whether this is what somebody would ask now."""
+        if self.obj is not obj:
+            return False
+        if self.answer is None:
+            return self.made_from == known
+        return not self.answer.done() or not (self.answer.cancelled() or self.answer.exception())
+
+
+class Linking:
+    """Gives the index entries and facts of objects.
+
+    Those that were asked `ahead` are kept until they are fetched, and count only for the very object that was asked.
+    """
+
+    def __init__(self, opa: Opa) -> None:
+        self._opa = opa
+        self._ahead: dict[Key, _Asked] = {}
+        self._room = asyncio.Semaphore(AT_ONCE)
+        self._reading: LinkFields | None = None  # None: OPA is to be asked
+
+    async def of(self, objects: Mapping[Key, Object], known: Known = _nothing_known) -> dict[Key, Made]:
+        """The links of each object. Raises OpaError."""
+        while objects:
+            try:
+                asked = self._ask(objects, known, self._reading or await self._ask_what_is_read())
+                found = await _answered(asked)
+            except QueryError as error:
+                if error.code != "OtherFields":
+                    raise
+                self.begin()
+            else:
+                self.drop(objects)
+                return found
+        return {}
+
+    async def of_stored(self, keys: Sequence[str]) -> dict[Key, Links]:
+        """The links of objects as OPA holds them. Raises OpaError."""
+        answers = await in_parts(self._opa, "links", "keys", keys, {})
+        return {parse_key(key): links_of(key, links) for _, answer in answers for key, links in answer.items()}
+
+    async def ahead(
+        self, waiting: Mapping[Key, Object | None], known: Known = _nothing_known, held: Held = _nothing_held
+    ) -> bool:
+        """Ask for a batch of what waits and is not `held`, and wait for the answer.
+
+        False where there is no whole one, or no answer.
+        """
+        try:
+            reading = self._reading or await self._ask_what_is_read()
+            near = islice(waiting.items(), FAR)
+            fresh = ((key, obj) for key, obj in near if obj and not self._has(key, obj) and not held(key, obj))
+            batch = dict(islice(fresh, BATCH))
+            if len(batch) < BATCH:
+                return False
+            asked = self._ask(batch, known, reading)
+            self._ahead |= asked
+            await _answered(asked)
+        except OpaError:
+            return False  # whoever fetches them asks again, and is told
+        return True
+
+    def begin(self) -> None:
+        """Ask anew what links are made from: other modules may be in force. Other rules always come with this."""
+        self._reading = None
+        self.forget()
+
+    def forget(self) -> None:
+        """Drop what was asked ahead and not fetched."""
+        self._ahead.clear()
+
+    def drop(self, keys: Iterable[Key]) -> None:
+        """Drop what was asked ahead of these objects."""
+        for key in keys:
+            self._ahead.pop(key, None)
+
+    def _has(self, key: Key, obj: Object) -> bool:
+        asked = self._ahead.get(key)
+        return asked is not None and asked.obj is obj
+
+    async def _ask_what_is_read(self) -> LinkFields:
+        self._reading = LinkFields(await self._opa.query("link_fields", {}))
+        return self._reading
+
+    def _ask(self, objects: Mapping[Key, Object], known: Known, reading: LinkFields) -> dict[Key, _Asked]:
+        """Ask for what was not asked already."""
+        asked: dict[Key, _Asked] = {}
+        missing: list[_Missing] = []
+        for key, obj in objects.items():
+            before = self._ahead.get(key)
+            if before is not None and before.serves(obj, known(key)):
+                asked[key] = before
+                continue
+            declared = reading.of(obj)
+            made_from = None if reading.fields is None else hash(bytes(declared))
+            if made_from is not None and made_from == known(key):
+                asked[key] = _Asked(obj, made_from, None)
+            else:
+                missing.append((key, obj, declared, made_from))
+        asking = [(batch, asyncio.create_task(self._query(reading, batch))) for batch in batches(missing, BATCH)]
+        for batch, query in asking:
+            for key, obj, _, made_from in batch:
+                asked[key] = _Asked(obj, made_from, query)
+        return asked
+
+    async def _query(self, reading: LinkFields, batch: Sequence[_Missing]) -> dict[Key, Links]:
+        declared = [text for _, _, text, _ in batch]
+        async with self._room:
+            # One object whose links cannot be made must not keep the others out: it goes in without them.
+            answers = await in_parts(self._opa, "links", "objects", declared, {"reads": reading.fields}, _named)
+            return {parse_key(key): links_of(key, links) for _, answer in answers for key, links in answer.items()}
+
+
+async def _answered(asked: Mapping[Key, _Asked]) -> dict[Key, Made]:
+    """The links, once all answers are there."""
+    answers = {one.answer for one in asked.values() if one.answer is not None}
+    try:
+        await (asyncio.wait(answers) if answers else asyncio.sleep(0))  # in any case it is others' turn
+    except asyncio.CancelledError:
+        for answer in answers:
+            answer.cancel()
+        raise
+    errors = [error for answer in answers if (error := answer.exception())]
+    if errors:
+        raise errors[0]
+    return {
+        key: Made(one.made_from, None if one.answer is None else one.answer.result().get(key, NO_LINKS))
+        for key, one in asked.items()
+    }
+
+
+def _named(declared: msgspec.Raw) -> str:
+    return str(key_of(decode(declared)))

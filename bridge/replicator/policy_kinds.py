@@ -1,0 +1,40 @@
+"""The policy kinds in force: stored in OPA, so that queries know them, and followed by their policies."""
+
+from __future__ import annotations
+
+import structlog
+
+from bridge.replicator.intake import Intake
+from bridge.replicator.writer import Writer
+
+log = structlog.get_logger(__name__)
+
+
+class Describing:
+    """Keeps `data.kinds`, and has their policies delivered. `types` are delivered in any case."""
+
+    def __init__(self, writer: Writer, intake: Intake, types: frozenset[str]) -> None:
+        self._writer = writer
+        self._intake = intake
+        self._types = types
+        self._logged: dict[str, str] = {}  # by type of policy that nothing describes, the message logged last
+
+    async def describe(self) -> None:
+        """Store the policy kinds in force, and have their objects delivered.
+
+        A cluster that no CRD and no PolicyKind tells of a shipped preset's kind does not serve it. Waits and raises as
+        the methods of `Writer`.
+        """
+        kinds = await self._writer.ask("kinds_in_force")
+        await self._writer.put_kinds(kinds)
+        undescribed: dict[str, dict[str, str]] = await self._writer.ask("undescribed")
+        served = {kind for kind, about in kinds.items() if about["layers"] != ["Preset"]}
+        # Policies that nothing describes have no effect, and readers see where they are attached.
+        self._intake.want(self._types | served | {kind for kind, about in undescribed.items() if "crd" in about})
+        self._log_undescribed(undescribed)
+
+    def _log_undescribed(self, found: dict[str, dict[str, str]]) -> None:
+        for kind, about in found.items():
+            if self._logged.get(kind) != about["message"]:
+                log.warning("policy kind not described", kind=kind, why=about["message"], crd=about.get("crd", ""))
+        self._logged = {kind: about["message"] for kind, about in found.items()}

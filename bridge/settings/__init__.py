@@ -1,0 +1,1 @@
+"""Settings: their types, what is valid, and where each value comes from."""

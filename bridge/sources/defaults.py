@@ -1,0 +1,212 @@
+"""The defaults that the API server would give to manifests (semantics K5), so that both worlds see the same objects.
+
+Where they come from: the CRDs among the manifests, Gateway API's CRDs (a data file), and a few core kinds. No time
+stamp and no uid is made up: what only a cluster knows stays absent. Kinds of
+Kubernetes itself are listed here with their scope.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from bridge.model.keys import CLUSTER, Key, group_of
+from bridge.sources.gateway_api_defaults import load_defaults
+from bridge.sources.schema_defaults import drop_all_nulls, drop_nulls, set_defaults
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from bridge.model.changes import Object
+    from bridge.sources.gateway_api_defaults import KindDefaults
+    from bridge.sources.schema_defaults import Schema
+
+CLUSTER_SCOPED = frozenset(
+    {
+        "admissionregistration.k8s.io/MutatingAdmissionPolicy",
+        "admissionregistration.k8s.io/MutatingAdmissionPolicyBinding",
+        "admissionregistration.k8s.io/MutatingWebhookConfiguration",
+        "admissionregistration.k8s.io/ValidatingAdmissionPolicy",
+        "admissionregistration.k8s.io/ValidatingAdmissionPolicyBinding",
+        "admissionregistration.k8s.io/ValidatingWebhookConfiguration",
+        "apiextensions.k8s.io/CustomResourceDefinition",
+        "apiregistration.k8s.io/APIService",
+        "authentication.k8s.io/SelfSubjectReview",
+        "authentication.k8s.io/TokenReview",
+        "authorization.k8s.io/SelfSubjectAccessReview",
+        "authorization.k8s.io/SelfSubjectRulesReview",
+        "authorization.k8s.io/SubjectAccessReview",
+        "certificates.k8s.io/CertificateSigningRequest",
+        "certificates.k8s.io/ClusterTrustBundle",
+        "core/ComponentStatus",
+        "core/Namespace",
+        "core/Node",
+        "core/PersistentVolume",
+        "flowcontrol.apiserver.k8s.io/FlowSchema",
+        "flowcontrol.apiserver.k8s.io/PriorityLevelConfiguration",
+        "internal.apiserver.k8s.io/StorageVersion",
+        "networking.k8s.io/IPAddress",
+        "networking.k8s.io/IngressClass",
+        "networking.k8s.io/ServiceCIDR",
+        "node.k8s.io/RuntimeClass",
+        "policybridge.io/Constraint",
+        "policybridge.io/PolicyKind",
+        "rbac.authorization.k8s.io/ClusterRole",
+        "rbac.authorization.k8s.io/ClusterRoleBinding",
+        "resource.k8s.io/DeviceClass",
+        "resource.k8s.io/DeviceTaintRule",
+        "resource.k8s.io/ResourceSlice",
+        "scheduling.k8s.io/PriorityClass",
+        "storage.k8s.io/CSIDriver",
+        "storage.k8s.io/CSINode",
+        "storage.k8s.io/StorageClass",
+        "storage.k8s.io/VolumeAttachment",
+        "storage.k8s.io/VolumeAttributesClass",
+        "storagemigration.k8s.io/StorageVersionMigration",
+    }
+)
+
+# Kubernetes' own groups in which not every kind counts generations. In the others, custom resources' above all, the API
+# server does.
+_WITHOUT_GENERATION = frozenset(
+    {
+        "authentication.k8s.io",
+        "authorization.k8s.io",
+        "certificates.k8s.io",
+        "coordination.k8s.io",
+        "core",
+        "events.k8s.io",
+        "internal.apiserver.k8s.io",
+        "node.k8s.io",
+        "rbac.authorization.k8s.io",
+        "storage.k8s.io",
+        "storagemigration.k8s.io",
+    }
+)
+
+
+def has_generation(group: str) -> bool:
+    """Whether the API server gives a new object of this group the generation 1."""
+    return group not in _WITHOUT_GENERATION
+
+
+DEFAULT_NAMESPACE = "default"
+
+_CORE_SCHEMAS: Mapping[str, Schema] = {
+    "core/Service": {
+        "properties": {
+            "spec": {
+                "properties": {
+                    "type": {"default": "ClusterIP"},
+                    "sessionAffinity": {"default": "None"},
+                    "ports": {"items": {"properties": {"protocol": {"default": "TCP"}}}},
+                }
+            }
+        }
+    },
+    "core/Namespace": {},
+}
+
+
+class Defaulter:
+    """Gives objects their defaults. `crds` are the CRDs among the manifests; objects of other kinds are ignored."""
+
+    def __init__(self, crds: Iterable[Object] = ()) -> None:
+        self._gateway_api: Mapping[str, KindDefaults] = load_defaults().kinds
+        self._namespaced = {type_id: kind.namespaced for type_id, kind in self._gateway_api.items()}
+        self._namespaced |= dict.fromkeys(CLUSTER_SCOPED, False)
+        self._schemas: dict[tuple[str, str], Schema] = {}
+        self._defined: set[str] = set()
+        for crd in crds:
+            if group_of(crd["apiVersion"]) == "apiextensions.k8s.io" and crd["kind"] == "CustomResourceDefinition":
+                self._define(crd)
+
+    def is_namespaced(self, type_id: str) -> bool:
+        """Whether objects of a kind (`<group>/<Kind>`) live in namespaces; an unknown kind does."""
+        return self._namespaced.get(type_id, True)
+
+    def key_of(self, obj: Object) -> Key:
+        """The key that an object has once it has its defaults."""
+        metadata = obj["metadata"]
+        type_id = Key(group_of(obj["apiVersion"]), obj["kind"], "", "").type_id
+        namespace = (metadata.get("namespace") or DEFAULT_NAMESPACE) if self.is_namespaced(type_id) else CLUSTER
+        return Key(group_of(obj["apiVersion"]), obj["kind"], namespace, metadata["name"])
+
+    def complete(self, obj: Object) -> Object:
+        """A copy of an object (apiVersion, kind and metadata.name are there) as the API server would store it."""
+        done: Object = msgspec.json.decode(msgspec.json.encode(obj))
+        key = self.key_of(done)
+        self._complete_metadata(done["metadata"], key)
+        for schema in self._schemas_for(done, key.type_id):
+            set_defaults(done, schema)
+        if key.type_id == "core/Service":
+            _set_target_ports(done)
+        return done
+
+    def _complete_metadata(self, metadata: dict[str, Any], key: Key) -> None:
+        for name in [name for name, value in metadata.items() if value is None]:
+            del metadata[name]
+        if key.namespace == CLUSTER:
+            metadata.pop("namespace", None)
+        else:
+            metadata["namespace"] = key.namespace
+        if has_generation(key.group):
+            metadata.setdefault("generation", 1)
+        if key.type_id == "core/Namespace":
+            labels = metadata.setdefault("labels", {})
+            if isinstance(labels, dict):
+                labels["kubernetes.io/metadata.name"] = key.name
+
+    def _schemas_for(self, obj: Object, type_id: str) -> Iterable[Schema]:
+        """The schemas whose defaults count, after nulls have gone as the kind wants it."""
+        if type_id in self._defined:
+            schema = self._schemas.get((type_id, _version_of(obj)))
+            if schema is not None:
+                drop_nulls(obj, schema)
+                yield schema
+        elif kind := self._gateway_api.get(type_id):
+            _drop_nulls_outside_metadata(obj)  # Gateway API has no nullable field
+            yield kind.schema
+        elif (schema := _CORE_SCHEMAS.get(type_id)) is not None:
+            _drop_nulls_outside_metadata(obj)
+            yield schema
+
+    def _define(self, crd: Object) -> None:
+        spec = _dict(crd.get("spec"))
+        group, kind = spec.get("group"), _dict(spec.get("names")).get("kind")
+        if not isinstance(group, str) or not isinstance(kind, str):
+            return
+        type_id = Key(group, kind, "", "").type_id
+        self._defined.add(type_id)
+        self._namespaced[type_id] = spec.get("scope") != "Cluster"
+        versions = spec.get("versions")
+        for version in versions if isinstance(versions, list) else ():
+            schema = _dict(_dict(_dict(version).get("schema")).get("openAPIV3Schema"))
+            if _dict(version).get("served", True):
+                # metadata is the API server's own: it takes no defaults for it from a CRD.
+                fields = {name: field for name, field in _dict(schema.get("properties")).items() if name != "metadata"}
+                self._schemas[type_id, str(_dict(version).get("name"))] = {**schema, "properties": fields}
+
+
+def _drop_nulls_outside_metadata(obj: Object) -> None:
+    metadata = obj.pop("metadata")
+    drop_all_nulls(obj)
+    obj["metadata"] = metadata
+
+
+def _set_target_ports(service: Object) -> None:
+    spec = _dict(service.get("spec"))
+    ports = spec.get("ports")
+    for port in ports if isinstance(ports, list) else ():
+        if isinstance(port, dict) and "port" in port and port.get("targetPort", 0) in {0, ""}:
+            port["targetPort"] = port["port"]
+
+
+def _version_of(obj: Object) -> str:
+    version: str = obj["apiVersion"].rpartition("/")[2]
+    return version
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,329 @@
+"""The documents of a YAML or JSON text with the line of each; a broken document does not hide the others.
+
+PyYAML follows YAML 1.1 to the letter: `12:30` is the number 750 and `2024-01-01` a date. kubectl takes both as text,
+takes `y` and `off` for booleans, and gives only what JSON can hold.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import yaml
+from yaml.constructor import ConstructorError
+
+from bridge.model.nesting import MAX_MESSAGE_DEPTH, NestingError, exceeds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+_TAG = "tag:yaml.org,2002:"
+_TEXT = f"{_TAG}str"
+_NUMBER = f"{_TAG}float"
+_MERGE = f"{_TAG}merge"
+_SAFE_INTEGER = 2**53  # up to here a float with no fraction and the integer are the same number
+_MAX_VALUES = 1_000_000  # what a document's aliases may unfold to
+_WORDS = 20_000  # plain values whose tag is remembered: keys and most values recur
+
+
+class YamlLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """Resolves plain values as kubectl's parser does; `Construction` makes values of its nodes."""
+
+    yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}
+
+    def resolve(self, kind: type[yaml.Node], value: Any, implicit: Any) -> str:
+        """The tag of a node that has none."""
+        if kind is yaml.ScalarNode:
+            return _plain_tag(value) if implicit[0] else _TEXT
+        tag: str = super().resolve(kind, value, implicit)
+        return tag
+
+
+@functools.lru_cache(_WORDS)
+def _plain_tag(text: str) -> str:
+    for tag, pattern in YamlLoader.yaml_implicit_resolvers.get(text[:1], ()):
+        if pattern.match(text):
+            found: str = tag
+            return found
+    return _TEXT
+
+
+def _number(node: yaml.ScalarNode) -> int | float:
+    try:
+        return number_of(node.value.replace("_", ""))
+    except ValueError as error:
+        raise ConstructorError(
+            None, None, f"{node.value!r} is no number that JSON can hold", node.start_mark
+        ) from error
+
+
+def number_of(text: str) -> int | float:
+    """The number that kubectl's parser reads: `0777` and `0o777` are octal, `08` is 8, `1e3` is 1000.
+
+    Raises ValueError for infinity and for what is no number.
+    """
+    sign, digits = (-1, text[1:]) if text.startswith("-") else (1, text.removeprefix("+"))
+    lower = digits.lower()
+    if lower.startswith(("0x", "0o", "0b")):
+        return sign * int(lower, 0)
+    if re.fullmatch("0[0-7]+", digits):
+        return sign * int(digits, 8)
+    if digits.isdecimal() and -(2**63) <= sign * int(digits) < 2**64:
+        return sign * int(digits)
+    number = float(digits)
+    if not math.isfinite(number):
+        raise ValueError(f"{text} is infinite")
+    return sign * int(number) if number.is_integer() and number < _SAFE_INTEGER else sign * number
+
+
+def _resolve(tag: str, pattern: str, first: str) -> None:
+    YamlLoader.add_implicit_resolver(tag, re.compile(rf"(?:{pattern})$"), list(first))
+
+
+_resolve(
+    f"{_TAG}bool",
+    "y|Y|yes|Yes|YES|n|N|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF",
+    "yYnNtTfFoO",
+)
+YamlLoader.add_implicit_resolver(f"{_TAG}null", re.compile(r"(?:~|null|Null|NULL|)$"), ["~", "n", "N", ""])
+_resolve(_MERGE, "<<", "<")
+_resolve(
+    _NUMBER,
+    r"[-+]?0[xX][0-9a-fA-F_]+|[-+]?0[oO][0-7_]+|[-+]?0[bB][01_]+"
+    r"|[-+]?(?:\.[0-9][0-9_]*|[0-9][0-9_]*(?:\.[0-9_]*)?)(?:[eE][-+]?[0-9]+)?"
+    r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)",
+    "-+.0123456789",
+)
+
+# A key `<<` that merges nothing, in a list or as a value, is text.
+_SCALARS: Mapping[str, Callable[[yaml.ScalarNode], Any]] = {
+    _TEXT: lambda node: node.value,
+    f"{_TAG}null": lambda _: None,
+    f"{_TAG}bool": lambda node: node.value.lower() in {"y", "yes", "true", "on"},
+    f"{_TAG}int": _number,
+    _NUMBER: _number,
+    f"{_TAG}timestamp": lambda node: node.value,
+}
+
+
+class Construction:
+    """Makes of a document's nodes a value that shares nothing within itself and holds only what JSON can.
+
+    Keys become text; a key that occurs twice is an error, as it is for the API server. `loader` composed the nodes.
+    """
+
+    def __init__(self, loader: YamlLoader) -> None:
+        self._loader = loader
+        self._values = 0
+        self._merged: set[int] = set()  # mappings whose merge keys are replaced already
+
+    def of(self, node: yaml.Node, depth: int = 0) -> Any:
+        """The value of a node within so many levels.
+
+        Raises ConstructorError for what is wrong in the YAML, ValueError for what has no form in JSON, NestingError for
+        what is too deep, or contains itself.
+        """
+        self._values += 1
+        if depth > MAX_MESSAGE_DEPTH:
+            raise NestingError
+        if self._values > _MAX_VALUES:
+            raise ValueError(f"its aliases unfold to more than {_MAX_VALUES} values")
+        if isinstance(node, yaml.ScalarNode):
+            scalar = _SCALARS.get(node.tag)
+            return scalar(node) if scalar else self._other(node)
+        if isinstance(node, yaml.MappingNode) and node.tag == f"{_TAG}map":
+            return {self._key(key): self.of(value, depth + 1) for key, value in self._members(node)}
+        if isinstance(node, yaml.SequenceNode) and node.tag == f"{_TAG}seq":
+            return [self.of(item, depth + 1) for item in node.value]
+        return self._other(node)
+
+    def _members(self, node: yaml.MappingNode) -> list[tuple[yaml.Node, yaml.Node]]:
+        members: list[tuple[yaml.Node, yaml.Node]] = node.value
+        if id(node) in self._merged:
+            return members
+        seen = set()
+        merges = False
+        for key, _ in members:
+            name = (key.tag, key.value) if isinstance(key, yaml.ScalarNode) else None
+            if key.tag == _MERGE:
+                merges = True
+            elif name is not None and name in seen:
+                raise ConstructorError(None, None, f"the key {key.value!r} occurs twice", key.start_mark)
+            seen.add(name)
+        if merges:
+            self._merged.add(id(node))
+            self._loader.flatten_mapping(node)
+        return node.value  # type: ignore[no-any-return]
+
+    def _key(self, node: yaml.Node) -> str:
+        if not isinstance(node, yaml.ScalarNode):
+            raise ConstructorError("while constructing a mapping", None, "found unhashable key", node.start_mark)
+        key = self.of(node)
+        return key if isinstance(key, str) else json.dumps(key)
+
+    def _other(self, node: yaml.Node) -> str:
+        """The value of a node with another tag. Of YAML's others JSON can hold binary text alone."""
+        value = self._loader.construct_object(node, deep=True)
+        if isinstance(value, bytes):
+            return value.decode()
+        raise ValueError(f"a {node.tag.removeprefix(_TAG)} has no form in JSON")
+
+
+_SEPARATOR = re.compile(r"(?:---|\.\.\.)(?:\s|$)")
+_BLOCK_INDENT = " -?:\t"  # what a line of YAML begins with: each level of a block is a column further
+_DIRECTIVE = re.compile(r"%(?:YAML|TAG)\s")
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One document. `number` counts from 1 in its text; `line` is that of its first content.
+
+    `item_lines` are the lines of the entries of its `items`, where it has such a list (empty in JSON).
+    """
+
+    number: int
+    line: int
+    value: Any
+    item_lines: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenDocument:
+    """A document that cannot be read: `reason` in one line, found at `line`."""
+
+    number: int
+    line: int
+    reason: str
+
+
+def read_documents(text: str) -> Iterator[Document | BrokenDocument]:
+    """All documents of a text, in order; those without content are left out.
+
+    What begins with `{` is taken for JSON (several values may follow each other), unless it is YAML that does so.
+    """
+    number = 1
+    for first_line, chunk in _split(text):
+        for document in _read_chunk(number, first_line, chunk):
+            yield document
+            number += 1
+
+
+def _split(text: str) -> Iterator[tuple[int, str]]:
+    """The text between separators, with the number of its first line. YAML allows none of them inside a document."""
+    lines: list[str] = []
+    first_line = 1
+    for number, line in enumerate(re.split(r"(?<=\n)", text), start=1):
+        if _SEPARATOR.match(line):
+            yield first_line, "".join(lines)
+            # What stands behind `---` belongs to the next document; blanks keep its column.
+            lines = ["   " + line[3:]] if line.startswith("-") else ["\n"]
+            first_line = number
+        else:
+            lines.append("\n" if _DIRECTIVE.match(line) else line)
+    yield first_line, "".join(lines)
+
+
+def _read_chunk(number: int, first_line: int, chunk: str) -> Iterator[Document | BrokenDocument]:
+    if chunk.lstrip().startswith("{"):
+        documents = list(_json_documents(number, first_line, chunk))
+        if not isinstance(documents[-1], BrokenDocument):
+            yield from documents
+            return
+        document = _yaml_document(number, first_line, chunk)
+        yield from [document] if isinstance(document, Document) else documents
+        return
+    document = _yaml_document(number, first_line, chunk)
+    if document is not None:
+        yield document
+
+
+def _yaml_document(number: int, first_line: int, chunk: str) -> Document | BrokenDocument | None:
+    if all(not (stripped := line.strip()) or stripped.startswith("#") for line in chunk.splitlines()):
+        return None
+    line = first_line
+    try:
+        _refuse_abysses(chunk)
+        loader = YamlLoader(chunk)
+        try:
+            node = loader.get_single_node()
+            if node is None:
+                return None
+            line = first_line + node.start_mark.line
+            value = Construction(loader).of(node)
+        finally:
+            loader.dispose()
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        where = first_line + mark.line if mark is not None else line
+        return BrokenDocument(number, where, f"no YAML: {error.problem or error.context}")
+    except yaml.reader.ReaderError as error:
+        return BrokenDocument(number, first_line + chunk.count("\n", 0, error.position), f"no YAML: {error.reason}")
+    except (NestingError, RecursionError):  # the latter of merge keys, each of which refers to the next
+        return BrokenDocument(number, line, f"no YAML that JSON can hold: {NestingError()}, or contains itself")
+    except ValueError as error:
+        return BrokenDocument(number, line, f"no YAML that JSON can hold: {error}")
+    return None if value is None else Document(number, line, value, _item_lines(node, first_line))
+
+
+def _refuse_abysses(chunk: str) -> None:
+    """Raise NestingError for what is too deep: libyaml's stack takes not much more, and would end the process."""
+    # Each level needs a bracket, or a column of its own. Only what could be that deep is parsed for it.
+    indent = max(len(line) - len(line.lstrip(_BLOCK_INDENT)) for line in chunk.split("\n"))
+    if chunk.count("[") + chunk.count("{") + indent + 1 < MAX_MESSAGE_DEPTH:
+        return
+    depth = 0
+    for event in yaml.parse(chunk, YamlLoader):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > MAX_MESSAGE_DEPTH:
+            raise NestingError
+
+
+def _item_lines(node: yaml.Node, first_line: int) -> tuple[int, ...]:
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            if key.value == "items" and isinstance(value, yaml.SequenceNode):
+                return tuple(first_line + item.start_mark.line for item in value.value)
+    return ()
+
+
+def _json_documents(number: int, first_line: int, text: str) -> Iterator[Document | BrokenDocument]:
+    decoder = json.JSONDecoder(object_pairs_hook=_without_doubles, parse_constant=_no_constant)
+    position = 0
+    while (start := _skip_blanks(text, position)) < len(text):
+        line = first_line + text.count("\n", 0, start)
+        try:
+            value, position = decoder.raw_decode(text, start)
+        except json.JSONDecodeError as error:
+            yield BrokenDocument(number, first_line + error.lineno - 1, f"no JSON: {error.msg}")
+            return
+        except (ValueError, RecursionError) as error:
+            reason = str(NestingError()) if isinstance(error, RecursionError) else f"no JSON: {error}"
+            yield BrokenDocument(number, line, reason)
+            return
+        if exceeds(text[start:position].encode(errors="surrogatepass"), MAX_MESSAGE_DEPTH):
+            yield BrokenDocument(number, line, str(NestingError()))
+        else:
+            yield Document(number, line, value)
+        number += 1
+
+
+def _skip_blanks(text: str, position: int) -> int:
+    while position < len(text) and text[position] in " \t\r\n":
+        position += 1
+    return position
+
+
+def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise ValueError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} occurs twice")
+    return value
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is no number that JSON can hold")

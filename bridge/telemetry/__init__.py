@@ -1,0 +1,1 @@
+"""What operators observe: logs, metrics, probes."""

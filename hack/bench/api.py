@@ -1,0 +1,182 @@
+"""Requests to the API server: the load created over several connections at once, and statuses watched."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import aiohttp
+
+from bridge.model.changes import Object
+from hack.bench.load import GATEWAY_API
+from tests.controlplane.plane import ControlPlane
+
+CONNECTIONS = 16
+PLURALS = {
+    "Namespace": "namespaces",
+    "Service": "services",
+    "GatewayClass": "gatewayclasses",
+    "Gateway": "gateways",
+    "HTTPRoute": "httproutes",
+    "ColorPolicy": "colorpolicies",
+    "PolicyKind": "policykinds",
+    "CustomResourceDefinition": "customresourcedefinitions",
+}
+POLICIES = "/apis/example.com/v1/colorpolicies"
+GATEWAYS = f"/apis/{GATEWAY_API}/v1/gateways"
+ROUTES = f"/apis/{GATEWAY_API}/v1/httproutes"
+_MERGE_PATCH = "application/merge-patch+json"
+_QUIET = 3.0  # seconds without a change, after which everything has settled
+
+
+@asynccontextmanager
+async def session_of(plane: ControlPlane) -> AsyncIterator[aiohttp.ClientSession]:
+    """Connections to the API server, as the admin."""
+    context = plane.api.context
+    connector = aiohttp.TCPConnector(ssl=context, limit=CONNECTIONS + 8)
+    headers = {"Authorization": f"Bearer {plane.token}"}
+    timeout = aiohttp.ClientTimeout(total=None, sock_connect=10)
+    async with aiohttp.ClientSession(plane.url, connector=connector, headers=headers, timeout=timeout) as session:
+        yield session
+
+
+def collection(obj: Object) -> str:
+    """The path at which an object is created."""
+    version = obj["apiVersion"]
+    root = f"/apis/{version}" if "/" in version else f"/api/{version}"
+    namespace = obj["metadata"].get("namespace")
+    place = f"/namespaces/{namespace}" if namespace else ""
+    return f"{root}{place}/{PLURALS[obj['kind']]}"
+
+
+async def create(session: aiohttp.ClientSession, objects: Iterable[Object]) -> int:
+    """Create objects over CONNECTIONS connections; gives their number."""
+    waiting: Iterator[Object] = iter(objects)
+    counts = await asyncio.gather(*(_create_each(session, waiting) for _ in range(CONNECTIONS)))
+    return sum(counts)
+
+
+async def _create_each(session: aiohttp.ClientSession, waiting: Iterator[Object]) -> int:
+    count = 0
+    for obj in waiting:
+        async with session.post(collection(obj) + "?fieldManager=kubectl-client-side-apply", json=obj) as response:
+            if response.status != 201:
+                raise RuntimeError(f"{obj['kind']} {obj['metadata']['name']}: {await response.text()}")
+            await response.read()
+        count += 1
+    return count
+
+
+async def patch(session: aiohttp.ClientSession, obj: Object, change: Object) -> Object:
+    """Merge a change into an object; gives it as it is then."""
+    path = f"{collection(obj)}/{obj['metadata']['name']}"
+    async with session.patch(path, data=json.dumps(change), headers={"Content-Type": _MERGE_PATCH}) as response:
+        answer: Object = await response.json()
+        if response.status != 200:
+            raise RuntimeError(f"{path}: {answer}")
+    return answer
+
+
+@dataclass(slots=True)
+class Watched:
+    """What a watch has told: each object's generation, the one its status speaks of, and when the last event came."""
+
+    last: float = 0.0
+    events: int = 0
+    delivered: dict[tuple[str, str], int] = field(default_factory=dict)
+    observed: dict[tuple[str, str], int] = field(default_factory=dict)
+    _news: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def take(self, obj: Object) -> None:
+        """Note one event."""
+        self.last = time.perf_counter()
+        self.events += 1
+        seen = [condition.get("observedGeneration", 0) for condition in obj.get("status", {}).get("conditions", [])]
+        metadata = obj["metadata"]
+        self.delivered[metadata["namespace"], metadata["name"]] = metadata["generation"]
+        self.observed[metadata["namespace"], metadata["name"]] = min(seen, default=0)
+        self._news.set()
+
+    async def until_all_observed(self, count: int, patience: float) -> float:
+        """Wait until `count` objects show conditions; gives the time (perf_counter)."""
+        async with asyncio.timeout(patience):
+            while sum(1 for generation in self.observed.values() if generation) < count:
+                self._news.clear()
+                await self._news.wait()
+        return time.perf_counter()
+
+    async def until_observed(self, obj: Object, generation: int) -> float:
+        """Wait until all conditions of an object speak of a generation; gives the time (perf_counter)."""
+        return await self._until(self.observed, obj, generation)
+
+    async def until_delivered(self, obj: Object) -> float:
+        """Wait until an event has the object's generation; gives the time (perf_counter)."""
+        return await self._until(self.delivered, obj, obj["metadata"]["generation"])
+
+    async def _until(self, generations: dict[tuple[str, str], int], obj: Object, generation: int) -> float:
+        place = obj["metadata"]["namespace"], obj["metadata"]["name"]
+        while generations.get(place, 0) < generation:
+            self._news.clear()
+            await self._news.wait()
+        return time.perf_counter()
+
+
+@asynccontextmanager
+async def watching(session: aiohttp.ClientSession, *paths: str) -> AsyncIterator[Watched]:
+    """Watch some collections from now on."""
+    watched = Watched()
+    tasks = []
+    for path in paths:
+        async with session.get(path, params={"limit": "1"}) as response:
+            version = (await response.json())["metadata"]["resourceVersion"]
+        tasks.append(asyncio.create_task(_watch(session, path, version, watched)))
+    try:
+        yield watched
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _watch(session: aiohttp.ClientSession, path: str, version: str, watched: Watched) -> None:
+    params = {"watch": "true", "resourceVersion": version, "timeoutSeconds": "3600"}
+    async with session.get(path, params=params) as response:
+        rest = b""
+        async for piece in response.content.iter_any():
+            *lines, rest = (rest + piece).split(b"\n")
+            for line in lines:
+                watched.take(json.loads(line)["object"])
+
+
+async def settled(watched: Watched, since: float, patience: float) -> float:
+    """Wait until no event has come for a while; gives the time of the last one, or `since` where there was none."""
+    deadline = time.perf_counter() + patience
+    while time.perf_counter() - max(watched.last, since) < _QUIET:
+        if time.perf_counter() > deadline:
+            raise RuntimeError(f"statuses have not settled after {patience:.0f} s ({watched.events} events)")
+        await asyncio.sleep(0.1)
+    return max(watched.last, since)
+
+
+async def list_raw(session: aiohttp.ClientSession, path: str, page: int) -> tuple[list[Any], float]:
+    """List a collection in pages, as bytes; gives the objects and the seconds until the last byte."""
+    pages: list[bytes] = []
+    params = {"limit": str(page)}
+    began = time.perf_counter()
+    while True:
+        async with session.get(path, params=params) as response:
+            body = await response.read()
+        pages.append(body)
+        # The token stands in the list's metadata, after the items; to parse them here would be part of the time.
+        _, _, rest = body[-4096:].partition(b'"metadata":{"continue":"')
+        token = rest.partition(b'"')[0]
+        if not token:
+            break
+        params["continue"] = token.decode()
+    took = time.perf_counter() - began
+    return [item for body in pages for item in json.loads(body)["items"]], took

@@ -1,0 +1,115 @@
+"""Figures of the web page in Chromium: the first picture, and one change drawn."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from playwright.async_api import Browser, async_playwright
+
+from hack.bench.figures import figure, progress, spread_of, step
+from hack.bench.load import Load, namespace_of, route_policy
+from hack.web import chromium
+from tests.web.bridges import Bridge
+from tests.web.page import LAUNCH, Opened
+
+LOADS = 5
+CHANGES = 10
+PATIENCE = 900.0  # seconds for the first fill, and the bridge's own first drawing
+WHERE = "Chromium, bridge run on a folder"
+
+
+async def measure(routes: int) -> None:
+    """Measure in a browser of this machine; nothing where there is none."""
+    executable = chromium.find()
+    if executable is None:
+        progress(chromium.HOW)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        manifests = Path(folder) / "manifests"
+        manifests.mkdir()
+        load = Load(routes)
+        with (manifests / "all.yaml").open("w") as file:
+            file.writelines(f"---\n{json.dumps(obj)}\n" for obj in load.objects())
+        bridge = Bridge(manifests, Path(folder) / "log", patience=PATIENCE)
+        with step("the bridge is filled"):
+            await asyncio.to_thread(bridge.start)
+        try:
+            async with async_playwright() as playwright:
+                browser = await playwright.chromium.launch(executable_path=executable, args=LAUNCH)
+                await _measured(browser, bridge, load)
+                await browser.close()
+        finally:
+            bridge.stop()
+
+
+async def _measured(browser: Browser, bridge: Bridge, load: Load) -> None:
+    about: dict[str, Any] = {"routes": load.routes, "where": WHERE}
+    page = await _page(browser)
+    first = await _first_picture(page, bridge.url)
+    with step("the bridge has drawn everything"):
+        await _whole(page)
+    # With what the bridge has to do when nobody has looked before: its top is told before the rest is drawn.
+    figure("page_first_picture_of_first_look", first, "ms", **about)
+    times: list[float] = []
+    cpu: list[float] = []
+    for _ in range(LOADS):
+        page = await _page(browser)
+        session = await page.page.context.new_cdp_session(page.page)
+        await session.send("Performance.enable", {"timeDomain": "threadTicks"})
+        times.append(await _first_picture(page, bridge.url))
+        told = {metric["name"]: metric["value"] for metric in (await session.send("Performance.getMetrics"))["metrics"]}
+        cpu.append(told["TaskDuration"] * 1e3)
+    # The processor time of the page's main thread, which a busy machine alters less.
+    figure("page_first_picture_cpu", sorted(cpu)[len(cpu) // 2], "ms", **about, **spread_of(cpu))
+    figure("page_first_picture", sorted(times)[len(times) // 2], "ms", **about, **spread_of(times))
+    number = load.routes_with_policy()[0]
+    route = f"gateway.networking.k8s.io/HTTPRoute/{namespace_of(number)}/route-{number}"
+    await page.go(f"{bridge.url}#object={route}")
+    await page.until(f"policyBridge.graph.position({route!r})")
+    drawn, seen = [], []
+    for change in range(CHANGES):
+        before = await page.page.evaluate("policyBridge.drawn.told")
+        began = time.perf_counter()
+        _write(bridge.folder, number, change)
+        await page.until(f"policyBridge.drawn.told > {before} && policyBridge.drawn.at > policyBridge.drawn.told")
+        seen.append((time.perf_counter() - began) * 1e3)
+        told = await page.page.evaluate("policyBridge.drawn")
+        drawn.append(told["at"] - told["told"])
+        await asyncio.sleep(1.0)
+    figure("page_change_drawn", sorted(drawn)[len(drawn) // 2], "ms", **about, **spread_of(drawn))
+    figure("page_change_seen", sorted(seen)[len(seen) // 2], "ms", **about, **spread_of(seen))
+
+
+async def _page(browser: Browser) -> Opened:
+    context = await browser.new_context(viewport={"width": 1600, "height": 950})
+    return Opened(await context.new_page())
+
+
+async def _first_picture(page: Opened, url: str) -> float:
+    """Milliseconds from the navigation until the picture stands, as the page itself marks it."""
+    await page.go(url)
+    await page.until("performance.getEntriesByName('first-picture').length > 0")
+    found: float = await page.page.evaluate("performance.getEntriesByName('first-picture')[0].startTime")
+    return found
+
+
+async def _whole(page: Opened) -> None:
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until:
+        told = await page.page.evaluate("fetch('api/topology?limit=1').then((answer) => answer.text())")
+        if msgspec.json.decode(told)["whole"]:
+            return
+        await asyncio.sleep(1.0)
+
+
+def _write(folder: Path, number: int, change: int) -> None:
+    """A policy more on the route, or another spec of it."""
+    policy = route_policy(number, change)
+    policy["metadata"]["name"] = f"late-{change}"
+    (folder / f"late-{change}.yaml").write_text(json.dumps(policy))

@@ -1,0 +1,136 @@
+"""Everything that decodes what others write, each as a function of bytes that must end well, or with its own error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from bridge.admission.review import ReviewError, annotation_patch, read_review
+from bridge.http.request_guard import Refused
+from bridge.kube.errors import KubeError
+from bridge.kube.events import read_event, read_object, read_page
+from bridge.kube.listwatch import _changes, _Position
+from bridge.model.changes import Change, Rejected, Upserted
+from bridge.model.keys import KeyFormatError, is_key, parse_key
+from bridge.model.nesting import MAX_DEPTH, cut, exceeds
+from bridge.model.types import ResourceType
+from bridge.opa.client import _decode, _rejected
+from bridge.opa.errors import OpaError
+from bridge.policy_loader.objects import read_config_map, read_rego_policy
+from bridge.replicator.pending import Pending
+from bridge.sources.manifest_files import read_content
+from bridge.web.answering import decoded
+
+THINGS = ResourceType("example.com", "v1", "Thing", "things", namespaced=True)
+MAPS = ResourceType("core", "v1", "ConfigMap", "configmaps", namespaced=True)
+SEEDS = Path(__file__).parent / "seeds"
+LONGEST = 1 << 14  # bytes of an input
+
+
+def watch_event(data: bytes) -> None:
+    """A line of a watch."""
+    try:
+        found = list(_changes([read_event(data)], THINGS, _Position("1")))
+    except KubeError:
+        return
+    _taken_in(found)
+
+
+def list_page(data: bytes) -> None:
+    """A page of a list."""
+    try:
+        page = read_page(data, "/things")
+    except KubeError:
+        return
+    items = [read_object(item, MAPS) for item in page.items or ()]
+    _taken_in([one if isinstance(one, Rejected) else Upserted(MAPS.id, (one,)) for one in items])
+
+
+def _taken_in(changes: list[Change]) -> None:
+    pending = Pending(lambda _: set())
+    for change in changes:
+        pending.take_in(change)
+    for key, obj in pending.take_out(1000, 1 << 30).items():
+        str(key)
+        if obj is not None:
+            assert not exceeds(msgspec.json.encode({**obj, "metadata": {}}), MAX_DEPTH)
+            read_config_map(key, obj, ("*",))
+            read_rego_policy(key, obj)
+
+
+def manifests(data: bytes) -> None:
+    """A file of manifests, YAML or JSON."""
+    content = read_content(data, "file.yaml", retried=False)
+    for manifest in content.manifests:
+        str(manifest.identity)
+        assert not exceeds(msgspec.json.encode(manifest.object), MAX_DEPTH)
+    for trouble in content.troubles:
+        assert "\n" not in trouble.message
+
+
+def admission_review(data: bytes) -> None:
+    """The body of a request to the webhook."""
+    try:
+        asked = read_review(data)
+    except ReviewError:
+        return
+    str((asked.key, asked.type_id, asked.reference, asked.name, asked.namespace))
+    annotation_patch(asked, {"a": "b"})
+    msgspec.json.encode({"input": asked.request})
+
+
+def key(data: bytes) -> None:
+    """The text of a key."""
+    text = data.decode("utf-8", "surrogateescape")
+    try:
+        found = parse_key(text)
+    except KeyFormatError:
+        assert not is_key(text)
+        return
+    assert not is_key(text) or str(found) == text
+
+
+def opa_answer(data: bytes) -> None:
+    """The body of an answer of OPA."""
+    str(_rejected(500, data, "1"))
+    try:
+        msgspec.json.encode(_decode(data))
+    except OpaError:
+        return
+
+
+def query_body(data: bytes) -> None:
+    """The body of a request to the page."""
+    try:
+        msgspec.json.encode(decoded(data))
+    except Refused:
+        return
+
+
+def nesting(data: bytes) -> None:
+    """JSON that is judged, and cut, by its depth."""
+    try:
+        whole = msgspec.json.decode(data)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        exceeds(data, 5)
+        cut(data, 5)
+        return
+    assert exceeds(data, 5) == (_depth(whole) > 5)
+    assert _depth(msgspec.json.decode(cut(data, 5))) == min(_depth(whole), 5)
+
+
+def _depth(value: object) -> int:
+    """How deep a value is, level by level."""
+    level, depth = [value], 0
+    while level := [one for one in level if isinstance(one, dict | list)]:
+        depth += 1
+        level = [inner for one in level for inner in (one.values() if isinstance(one, dict) else one)]
+    return depth
+
+
+TARGETS: dict[str, Callable[[bytes], None]] = {
+    target.__name__: target
+    for target in (watch_event, list_page, manifests, admission_review, key, opa_answer, query_body, nesting)
+}

@@ -1,0 +1,154 @@
+"""What the chart takes over from the bridge, so that each is said once: files that the templates put together."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import yaml
+
+from bridge.admission.webhook_configuration import (
+    A_POLICY,
+    CONDITIONS,
+    KINDS,
+    POD_SUBRESOURCES,
+    POLICIES_ANYWHERE,
+    SYSTEM_NAMESPACES,
+    Target,
+    not_secret,
+    webhook_configuration,
+)
+from bridge.app.rbac import rules
+from bridge.cli.needs import AskedRights, read_needs
+from bridge.cli.printers.documents import to_yaml
+from bridge.model.access import Access
+from bridge.opa.config import BundleTrust, opa_config
+from bridge.opa.credentials import TOKEN
+from bridge.settings.model import Settings
+
+ROOT = Path(__file__).resolve().parents[2]
+CHART = ROOT / "deploy" / "chart"
+SHARED = {"crds": "*.yaml", "alerts": "*.rules.yaml", "grafana": "*.json"}  # folders of deploy/, copied as they are
+# Settings that follow from the chart's other values, or from what is in the Pod: said there, and nowhere else.
+OWN_SETTINGS = (
+    *("manifests", "kubeconfig", "context", "listen", "probe_listen", "shutdown_grace", "shutdown_drain"),
+    *("opa_url", "opa_token_file", "opa_ca_file", "opa_cert_file", "opa_key_file"),
+    *("opa_readers", "opa_port", "opa_socket", "opa_listen", "bundle_credentials"),
+    *("policy_namespaces", "lease_namespace", "lease_name"),
+    *("webhook_listen", "webhook_cert_file", "webhook_key_file", "webhook_secret", "webhook_decision"),
+    *("webhook_deadline", "webhook_configuration", "webhook_service", "webhook_url"),
+    *("webhook_client_ca_file", "webhook_client_names"),
+)
+CREDENTIALS = "/run/policy-bridge-credentials/bundle"  # as the templates have it
+_HEADER = "# Made by `make manifests` of what {source} prints; the templates fill in the names.\n"
+_RELEASE, _POLICIES = "release", "policies"
+
+
+def copied() -> dict[str, str]:
+    """Files that stand beside the chart, as it needs them: by path below the chart."""
+    return {
+        f"files/{folder}/{file.name}": file.read_text(encoding="utf-8")
+        for folder, pattern in SHARED.items()
+        for file in sorted((ROOT / "deploy" / folder).glob(pattern))
+    }
+
+
+def rbac_part(scratch: Path) -> str:
+    """The rights in parts: what is always needed, and what the webhook and its certificate need besides."""
+    plain = _needs(scratch)
+    served = _needs(scratch, webhook_listen="0.0.0.0:1", webhook_cert_file="a", webhook_key_file="b")
+    own = _needs(scratch, webhook_listen="0.0.0.0:1")
+
+    def of(access: set[Access], namespace: str) -> list[dict[str, Any]]:
+        return rules(access).get(namespace, [])
+
+    return _HEADER.format(source="`bridge rbac`") + to_yaml(
+        {
+            "cluster": {"always": of(plain, ""), "webhook": of(served - plain, "")},
+            "release": {"always": of(plain, _RELEASE), "certificate": of(own - served, _RELEASE)},
+            "policies": of(plain, _POLICIES),
+        }
+    )
+
+
+def _needs(scratch: Path, **more: str) -> set[Access]:
+    config = scratch / "bridge.yaml"
+    names = {"lease_name": "@NAME@", "webhook_configuration": "@NAME@", "webhook_secret": "@SECRET@"}
+    places = {"lease_namespace": _RELEASE, "policy_namespaces": [_POLICIES]}
+    config.write_text(yaml.safe_dump({**names, **places, **more}))
+    return set(read_needs(config, AskedRights())[0])
+
+
+def webhook_part() -> str:
+    """The webhooks by kind of their configuration, with what depends on the release apart."""
+    target = Target(service="@NAMESPACE@/@NAME@")
+    webhooks = {
+        which.kind: webhook_configuration(which, "@NAME@", target, exempt=[], timeout=10)["webhooks"][0]
+        for which in KINDS
+    }
+    for webhook in webhooks.values():
+        del webhook["matchConditions"]
+    return _HEADER.format(source="`bridge webhook-config`") + to_yaml(
+        {
+            "webhooks": webhooks,
+            "podSubresources": list(POD_SUBRESOURCES),
+            "aPolicy": _condition(A_POLICY),
+            "exempt": list(SYSTEM_NAMESPACES),
+            "conditions": {
+                "always": [_condition(one) for one in CONDITIONS],
+                "policiesAnywhere": [_condition(POLICIES_ANYWHERE)],
+                "ownCertificate": [_condition(not_secret("@NAMESPACE@", "@SECRET@"))],
+            },
+        }
+    )
+
+
+def _condition(condition: tuple[str, str]) -> dict[str, str]:
+    return {"name": condition[0], "expression": condition[1]}
+
+
+def opa_part(*, authorization: bool) -> str:
+    """OPA's configuration in the Pod, where a container that runs before has made the credentials."""
+    trust = BundleTrust(token_path=f"{CREDENTIALS}/{TOKEN}")
+    return to_yaml(opa_config("http://127.0.0.1:8282", trust, decision_ids=True, authorization=authorization))
+
+
+def schema(before: str) -> str:
+    """values.schema.json with the schema of the settings, which is made of their types."""
+    found = msgspec.json.decode(before)
+    (_,), definitions = msgspec.json.schema_components([Settings], ref_template="#/$defs/{name}")
+    for definition in definitions.values():
+        definition.pop("description", None)  # of Python's classes
+        definition.pop("title", None)
+    for name in OWN_SETTINGS:
+        del definitions["Settings"]["properties"][name]
+    found["$defs"] = definitions
+    return msgspec.json.format(msgspec.json.encode(found), indent=2).decode() + "\n"
+
+
+_KEY = re.compile(r"^(?P<indent> *)(?P<key>[A-Za-z]+):(?: (?P<value>.*))?$")
+
+
+def values_table(values: str) -> str:
+    """A Markdown table of the values that are described (`# -- …`), with their defaults."""
+    rows = ["| value | default | |", "|---|---|---|"]
+    path: list[str] = []
+    told: list[str] = []
+    for line in values.splitlines():
+        text = line.strip()
+        if text.startswith("# -- "):
+            told = [text.removeprefix("# -- ")]
+        elif text.startswith("# ") and told:
+            told.append(text.removeprefix("# "))
+        elif match := _KEY.match(line):
+            path = [*path[: len(match["indent"]) // 2], match["key"]]
+            if told:
+                default = yaml.safe_load(values)
+                for key in path:
+                    default = default[key]
+                shown = "`" + msgspec.json.encode(default).decode() + "`"
+                rows.append(f"| `{'.'.join(path)}` | {shown} | {' '.join(told)} |")
+            told = []
+    return "\n".join(rows) + "\n"

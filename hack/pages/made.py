@@ -1,0 +1,23 @@
+"""The reference pages that come from the code, each as a function that gives its text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from hack.pages.commands import commands_page
+from hack.pages.crds import crds_page
+from hack.pages.logs import logs_page
+from hack.pages.metrics import metrics_page
+from hack.pages.rego import rego_page
+from hack.pages.settings import settings_page
+
+REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "reference"
+PAGES: dict[str, Callable[[], str]] = {
+    "cli.md": lambda: commands_page((REFERENCE / "cli.md").read_text(encoding="utf-8")),
+    "all-settings.md": settings_page,
+    "metrics.md": lambda: metrics_page((REFERENCE / "metrics.md").read_text(encoding="utf-8")),
+    "crds.md": crds_page,
+    "rego.md": rego_page,
+    "logs.md": lambda: logs_page((REFERENCE / "logs.md").read_text(encoding="utf-8")),
+}

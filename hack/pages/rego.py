@@ -1,0 +1,94 @@
+"""The page about the shipped Rego: packages, where the rules of GEP-713 are, and entry points as OPA reads them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from bridge.resources import rego_root
+from hack.tools import ensure
+
+PACKAGES = {
+    "lib": "Keys, levels of types, leaves, label selectors; how recursion is written",
+    "merge": "How specs become one: RFC 7386, keyed lists, admins' strategies",
+    "lookup": "Stored objects and facts, as they are or as they would be after `changes`",
+    "index": "What one object declares: links and facts; who declares what of an object",
+    "kinds": "Policy kinds: presets, CRDs, PolicyKinds, with every default",
+    "policy": "What one policy says: spec proper, strategy, refs, and what is wrong with them",
+    "hierarchy": "Links that count, and the paths that they make",
+    "attachment": "The verdict on each ref, and the policies attached to a node",
+    "scopes": "Effective targets, and which of them are below a target",
+    "effective": "Stacks, their order of precedence, effective policies",
+    "outcomes": "What became of each policy: outcomes, ancestors, marks",
+    "status": "Conditions and messages",
+    "request": "Which rule serves a request",
+    "topology": "The tree and the picture",
+    "constraints": "Constraints and what they judge",
+    "problems": "What authors can fix",
+    "admission": "The decision on a request to the API server",
+    "queries": "What several queries share",
+    "v1": "The queries, the contract",
+}
+WHERE = {
+    "Higher is established": ("effective/stack.rego", "stack"),
+    "Older, then alphabetical": ("policy/facts.rego", "_order"),
+    "The established policy dictates the strategy": ("effective/joins.rego", "joins"),
+    "None": ("attachment/conflict.rego", "conflict"),
+    "Atomic defaults": ("effective/precedence.rego", "place_upward"),
+    "Patch by RFC 7386": ("merge/patch.rego", "patch_sides"),
+    "Assumed order of strategies": ("merge/strategies.rego", "assumed_order"),
+    "`defaults` means atomic": ("kinds/schema_strategies.rego", "_wrapper_strategies"),
+    "`<Kind>Affected` and its annotation": ("status/forms.rego", "form"),
+    "Computing the scopes of a declared target": ("scopes/scopes.rego", "scopes_at_or_below"),
+}  # sentences of GEP-713, each with the file below rego/bridge and the rule that implements it
+
+_HEAD = """# The Rego
+
+<!-- made by `make reference` from the annotations in rego/ -->
+
+## Packages
+
+Each folder of `rego/bridge` is a package, and refers only to packages above it in this table; `make rego-lint` checks
+that. A rule whose name begins with `_` is used in its file alone.
+
+| package | subject |
+|---|---|
+{packages}
+
+## Where GEP-713's rules are
+
+| rule of GEP-713 | file | Rego rule |
+|---|---|---|
+{where}
+
+## Entry points
+
+What other programs may ask: `POST /v1/data/` and the path, with `{{"input": …}}`. [Queries](queries.md) has the
+inputs and results in full. Other rules are no contract; they may change with any version.
+"""
+
+
+def rego_page() -> str:
+    """The page."""
+    command: list[str | Path] = [ensure("opa").path, "inspect", "--annotations", "--format", "json", "rego"]
+    told = subprocess.run(command, cwd=rego_root().parent, capture_output=True, check=True).stdout
+    found = [one for one in json.loads(told)["annotations"] if one["annotations"].get("entrypoint")]
+    sections = {_path(one): _section(one) for one in found}
+    packages = "\n".join(f"| `{name}` | {subject} |" for name, subject in PACKAGES.items())
+    where = "\n".join(
+        f"| {sentence} | [{file}](../../rego/bridge/{file}) | `{rule}` |" for sentence, (file, rule) in WHERE.items()
+    )
+    return _HEAD.format(packages=packages, where=where) + "".join(text for _, text in sorted(sections.items()))
+
+
+def _path(one: dict[str, Any]) -> str:
+    return "/".join(str(part["value"]) for part in one["path"][1:])
+
+
+def _section(one: dict[str, Any]) -> str:
+    annotations, place = one["annotations"], one["location"]
+    more = "".join(f"\n\n*{name}*: {annotations[name]}" for name in ("scope",) if annotations[name] != "document")
+    about = annotations.get("description", annotations.get("title", "")).strip()
+    return f"\n### `{_path(one)}`\n\n{about}{more}\n\n[{place['file']}](../../{place['file']})\n"

@@ -1,0 +1,105 @@
+"""Whether everything has come to rest: OPAs equal to the API server, statuses to what is computed from scratch."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from bridge.model.changes import Object
+from bridge.model.keys import Key
+from bridge.opa.client import Opa
+from bridge.opa.errors import OpaError
+from hack.soak.cluster import Places
+from hack.soak.progress import progress
+from tests.controlplane.api import ApiError
+from tests.faults.comparing import differences
+from tests.properties.shown import MARKED, marks_shown, marks_wanted, said, shown
+
+PATIENCE = 180.0  # seconds; what is not equal by then never is
+_SHOWN = 12  # differences that are told
+_TELL = 20.0  # seconds between two that are told while everything comes right
+
+
+@dataclass(frozen=True, slots=True)
+class Equal:
+    """What was compared: objects, statuses and affected objects. `seconds` it took until all was equal."""
+
+    objects: int
+    statuses: int
+    affected: int
+    seconds: float
+
+
+class Different(Exception):
+    """What differs still, a line each."""
+
+
+async def until_equal(places: Places, opas: Mapping[str, str], values: Mapping[str, tuple[int, bool]]) -> Equal:
+    """Wait until each OPA (its URL by a name) is equal to the API server, and statuses are what they should be.
+
+    Raises Different where that does not happen.
+    """
+    began = time.monotonic()
+    tell = began + _TELL
+    while True:
+        told, equal = await _look(places, opas, values, time.monotonic() - began)
+        if not told:
+            return equal
+        if time.monotonic() - began > PATIENCE:
+            raise Different("\n".join([*told[:_SHOWN], f"({len(told)} differences)"]))
+        if time.monotonic() > tell:
+            progress(f"not yet: {told[0][:300]}")
+            tell = time.monotonic() + _TELL
+        await asyncio.sleep(0.5)
+
+
+async def _look(
+    places: Places, opas: Mapping[str, str], values: Mapping[str, tuple[int, bool]], seconds: float
+) -> tuple[list[str], Equal]:
+    told: list[str] = []
+    statuses = affected = 0
+    objects: dict[Key, Object] = {}
+    try:
+        objects = await asyncio.to_thread(places.objects)
+        for name, url in opas.items():
+            async with Opa(url, timeout=30.0) as opa:
+                found = await differences(opa, objects.values()) + await _wrong_values(opa, values)
+                if not found:
+                    found, statuses, affected = await _wrong_statuses(opa, objects)
+            told += [f"{name}: {one}" for one in found]
+    except (OpaError, OSError, ApiError) as error:
+        told.append(str(error))
+    return told, Equal(len(objects), statuses, affected, seconds)
+
+
+async def _wrong_values(opa: Opa, values: Mapping[str, tuple[int, bool]]) -> list[str]:
+    """Modules of ConfigMaps that do not say what they should. While one is broken, what was in force before holds."""
+    found = await opa.get("soak") or {}
+    told = []
+    for name, (value, broken) in values.items():
+        has = found.get(name, {}).get("value")
+        # A good one may have been too short there to come into force; and a bridge that started later never saw it.
+        if has != value and not (broken and (has is None or has < value)):
+            told.append(f"module {name} says {has}, not {value}")
+    return told
+
+
+async def _wrong_statuses(opa: Opa, objects: Mapping[Key, Object]) -> tuple[list[str], int, int]:
+    """Of policies, and of what they affect, whatever shows something else than is computed from scratch; and counts."""
+    policies = [*await opa.query("policies", {}), *await opa.query("policykinds", {})]
+    wanted = [entry for entry in await opa.query("status", {"policies": policies}) if entry["mode"] == "Manage"]
+    told = [
+        f"{entry['policy']} shows {shown(objects, entry)}, not {said(entry)}"
+        for entry in wanted
+        if shown(objects, entry) != said(entry)
+    ]
+    marked = [str(key) for key in objects if key.kind in MARKED]
+    affected = await opa.query("affected", {"objects": marked})
+    told += [
+        f"{entry['object']} shows {marks_shown(objects, entry)}, not {marks_wanted(entry)}"
+        for entry in affected
+        if marks_shown(objects, entry) != marks_wanted(entry)
+    ]
+    return told, len(wanted), len(affected)

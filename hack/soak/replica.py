@@ -1,0 +1,136 @@
+"""One replica: a `bridge run` of its own process, with its OPA. It ends with the soak, however that ends."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from hack.bench.figures import descendants, memory
+from hack.soak.cluster import ASKED
+from tests.controlplane.process import ServerProcess
+
+BRIDGE = Path(sys.executable).parent / "bridge"
+CHANGING = {  # settings for random changes
+    "BRIDGE_TYPES": ",".join(ASKED),
+    "BRIDGE_STATUS_WRITES_PER_SECOND": "1000",  # what is compared is what they say, not how fast they come
+}
+_PATIENCE = 180.0  # seconds until a bridge that was started runs; on a machine that is busy it takes long
+
+
+class Replica:
+    """Started, killed and started again; `name` is in the names of its logs."""
+
+    def __init__(
+        self,
+        name: str,
+        kubeconfig: Path,
+        folder: Path,
+        options: Sequence[str] = ("--listen", "127.0.0.1:0"),
+        settings: Mapping[str, str] = CHANGING,
+    ) -> None:
+        self.name = name
+        self._kubeconfig = kubeconfig
+        self._options = options
+        self._settings = settings
+        self._folder = folder
+        self._process: ServerProcess | None = None
+        self._starts = 0
+
+    async def start(self) -> None:
+        """Start it; returns when it runs, which is before OPA is filled."""
+        self._starts += 1
+        log = self._folder / f"bridge-{self.name}-{self._starts:03}.log"
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("BRIDGE_")}
+        environment |= {**self._settings, "BRIDGE_LOG_FORMAT": "json"}
+        command = [str(BRIDGE), "run", "--kubeconfig", str(self._kubeconfig), *self._options]
+        self._process = ServerProcess(command, log, environment)
+        deadline = time.monotonic() + _PATIENCE
+        while not self._said("running"):
+            if time.monotonic() > deadline or not self._process.running:
+                raise RuntimeError(f"bridge {self.name} does not run:\n{self._process.last_lines()}")
+            await asyncio.sleep(0.1)
+
+    def kill(self) -> None:
+        """As the kernel does when memory is short; its OPA ends with it."""
+        for send in (self.signal_opa, self.signal_bridge):  # what is frozen does not end
+            send(signal.SIGCONT)
+        if self._process is not None:
+            self._process.kill()
+
+    @property
+    def running(self) -> bool:
+        """Whether it has not ended."""
+        return self._process is not None and self._process.running
+
+    @property
+    def opa_url(self) -> str:
+        """Where its OPA answers."""
+        return str(self._said("running")["opa"])
+
+    def signal_opa(self, number: signal.Signals) -> None:
+        """Send its OPA a signal; nothing where it has none just now."""
+        self._signal(self._pid_of("opa"), number)
+
+    def signal_bridge(self, number: signal.Signals) -> None:
+        """Send the bridge itself a signal."""
+        self._signal(self._pid_of("bridge"), number)
+
+    def memories(self) -> dict[str, float]:
+        """MiB of the bridge and of its OPA, where the system tells."""
+        found = {name: memory(pid) for name, pid in self.pids().items()}
+        return {name: used for name, used in found.items() if used is not None}
+
+    def pids(self) -> dict[str, int]:
+        """The processes of the bridge and of its OPA, as far as they run."""
+        found = {name: self._pid_of(name) for name in ("bridge", "opa")}
+        return {name: pid for name, pid in found.items() if pid is not None}
+
+    def errors(self) -> list[str]:
+        """What all its bridges have logged as an error, or ended with."""
+        return [
+            f"{log.name}: {line[:300]}"
+            for log in sorted(self._folder.glob(f"bridge-{self.name}-*.log"))
+            for line in log.read_text(errors="replace").splitlines()
+            if _is_error(line)
+        ]
+
+    def crashes(self) -> list[str]:
+        """The errors that nothing has caught."""
+        return [line for line in self.errors() if "Traceback" in line or '"level": "critical"' in line]
+
+    def _pid_of(self, name: str) -> int | None:
+        if self._process is None:
+            return None
+        return next((pid for pid, other in descendants(self._process.pid).items() if other == name), None)
+
+    def _signal(self, pid: int | None, number: signal.Signals) -> None:
+        if pid is not None:
+            try:
+                os.kill(pid, number)
+            except ProcessLookupError:
+                return
+
+    def _said(self, event: str) -> dict[str, Any]:
+        log = self._folder / f"bridge-{self.name}-{self._starts:03}.log"
+        return next((entry for entry in _entries(log) if entry.get("event") == event), {})
+
+
+def _entries(log: Path) -> Iterator[dict[str, Any]]:
+    for line in log.read_text(errors="replace").splitlines():
+        try:
+            entry = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(entry, dict):
+            yield entry
+
+
+def _is_error(line: str) -> bool:
+    return '"level": "error"' in line or '"level": "critical"' in line or line.startswith("Traceback")

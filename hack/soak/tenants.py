@@ -1,0 +1,176 @@
+"""A soak with a hostile tenant beside a well-behaved one, to which the bridge owes what `WellBehaved` measures."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from hack.bench.figures import figure
+from hack.soak.hostile import ACTS
+from hack.soak.hostile_objects import GATEWAY_API, GROUP, HOSTILE, SHARED
+from hack.soak.limits import Processes
+from hack.soak.progress import progress
+from hack.soak.replica import BRIDGE, Replica
+from hack.soak.soak import Failed, define_bridge
+from hack.soak.well_behaved import FORBIDDEN, QUIET, WellBehaved
+from hack.tools import ensure, ensure_crds
+from tests.controlplane.api import ApiError, ApiServer
+from tests.controlplane.plane import ControlPlane
+from tests.controlplane.process import ServerProcess
+from tests.integration.objects import apply_crd, crd
+
+_IDLE_SHARE = 0.15  # of the time, before the hostile tenant comes
+_IDLE_MOST = 60.0  # seconds
+_TELL = 20.0  # seconds between two reports
+_PATIENCE = 60.0
+_ADMISSION = "/apis/admissionregistration.k8s.io/v1"
+_POLICY = f"""package soak.labels
+
+violation contains {{"msg": "the label is forbidden"}} if input.review.object.metadata.labels.{FORBIDDEN}
+"""
+
+Object = dict[str, Any]
+
+
+async def soak_tenants(minutes: float, seed: int, folder: Path, acts: Sequence[str] = ACTS) -> None:
+    """Run it, with logs in `folder` and these acts of the hostile tenant, and print figures. Raises Failed."""
+    etcd, server = await asyncio.gather(*(asyncio.to_thread(ensure, name) for name in ("etcd", "kube-apiserver")))
+    await asyncio.to_thread(ensure, "opa")
+    crds = await asyncio.to_thread(ensure_crds)
+    plane = ControlPlane(folder / "control-plane", etcd=etcd.path, kube_apiserver=server.path)
+    webhook, page = _free_port(), _free_port()
+    url = f"https://127.0.0.1:{webhook}/admission"
+    options = ["--listen", f"127.0.0.1:{page}", "--webhook-listen", f"127.0.0.1:{webhook}"]
+    settings = {"BRIDGE_WEBHOOK_URL": url, "BRIDGE_WEBHOOK_DECISION": "", "BRIDGE_TYPES": "example.com/Thing"}
+    replica = Replica("tenants", plane.kubeconfig, folder, options, settings)
+    hostile: ServerProcess | None = None
+    try:
+        progress(f"seed {seed}; logs are in {folder}")
+        await asyncio.to_thread(plane.start)
+        await asyncio.to_thread(plane.api.apply_crds, crds / "experimental")
+        await define_bridge(plane)
+        await _define(plane.api, url)
+        await replica.start()
+        async with WellBehaved(plane.api) as tenant:
+            await _until_admission_decides(plane.api, replica)
+            await asyncio.to_thread(tenant.prepare)
+            processes = Processes(replica)
+            idle = min(minutes * 60 * _IDLE_SHARE, _IDLE_MOST)
+            await _measure(tenant, idle, processes)
+            tenant.measured.report("idle")
+            tenant.start_over()
+            command = [sys.executable, "-m", "hack.soak.hostile", str(plane.kubeconfig), str(seed)]
+            hostile = ServerProcess([*command, str(webhook), str(page), ",".join(acts)], folder / "hostile.log")
+            progress("the hostile tenant comes")
+            await _measure(tenant, minutes * 60 - idle, processes)
+            wrong = [] if hostile.running else [f"the hostile tenant ended:\n{hostile.last_lines()}"]
+            tenant.measured.report("tenants")
+            _report_hostility(folder / "hostile.log")
+            wrong += [*tenant.measured.missed(), *processes.report(), *replica.crashes()]
+            figure("soak_tenants_errors_logged", len(replica.errors()), "lines")
+            if wrong:
+                raise Failed("\n".join(wrong))
+    finally:
+        if hostile is not None:
+            await asyncio.to_thread(hostile.kill)
+        await asyncio.to_thread(replica.kill)
+        await asyncio.to_thread(plane.stop)
+
+
+async def _define(api: ApiServer, url: str) -> None:
+    """What an admin gives two tenants: a policy kind, a Gateway, a Constraint, and a webhook that is asked."""
+    for plural, name, group in (("limitpolicies", "LimitPolicy", GROUP), ("things", "Thing", "example.com")):
+        await apply_crd(api, crd(plural, name, group=group))
+    for namespace in (HOSTILE, QUIET, SHARED["namespace"], "opa-policies"):
+        await asyncio.to_thread(api.apply, f"/api/v1/namespaces/{namespace}", _object("v1", "Namespace", namespace))
+    kind = {
+        "group": GROUP,
+        "kind": "LimitPolicy",
+        "mode": "Manage",
+        "controllerName": f"{GROUP}/controller",
+        "effectiveTarget": "Rule",
+        "defaultStrategy": "PatchDefaults",
+        "statusShape": "Conditions",
+        "targets": [{"group": GATEWAY_API, "kind": name, "sections": True} for name in ("Gateway", "HTTPRoute")],
+    }
+    listener = {"name": "web", "port": 80, "protocol": "HTTP", "allowedRoutes": {"namespaces": {"from": "All"}}}
+    gateway = {"gatewayClassName": "main", "listeners": [listener]}
+    rego = _object("v1", "ConfigMap", "labels", data={"labels.rego": _POLICY})
+    rego["metadata"]["labels"] = {"openpolicyagent.org/policy": "rego"}
+    match = {"kinds": [{"apiGroups": [GATEWAY_API], "kinds": ["HTTPRoute"]}]}
+    bridge, gateways = "/apis/policybridge.io/v1alpha1", f"/apis/{GATEWAY_API}/v1"
+    objects = {
+        f"{bridge}/policykinds/limits": _object("policybridge.io/v1alpha1", "PolicyKind", "limits", spec=kind),
+        f"{bridge}/constraints/labels": _object(
+            "policybridge.io/v1alpha1", "Constraint", "labels", spec={"policy": "soak.labels", "match": match}
+        ),
+        "/api/v1/namespaces/opa-policies/configmaps/labels": rego,
+        f"{gateways}/gatewayclasses/main": _object(
+            f"{GATEWAY_API}/v1", "GatewayClass", "main", spec={"controllerName": "example.com/gateways"}
+        ),
+        f"{gateways}/namespaces/infra/gateways/shared": _object(f"{GATEWAY_API}/v1", "Gateway", "shared", spec=gateway),
+    }
+    for path, body in objects.items():
+        await asyncio.to_thread(api.apply, path, body)
+    asked = [f"--resource=*.{group}" for group in (GATEWAY_API, GROUP)]
+    command = [str(BRIDGE), "webhook-config", "--url", url, *asked]
+    printed = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, check=True)
+    for configuration in yaml.safe_load_all(printed.stdout):
+        path = f"{_ADMISSION}/{configuration['kind'].lower()}s/{configuration['metadata']['name']}"
+        await asyncio.to_thread(api.apply, path, configuration)
+
+
+async def _until_admission_decides(api: ApiServer, replica: Replica) -> None:
+    """Wait until the Constraint denies what it should."""
+    route = _object(f"{GATEWAY_API}/v1", "HTTPRoute", "probe", spec={"rules": [{}]})
+    route["metadata"]["labels"] = {FORBIDDEN: "true"}
+    path = f"/apis/{GATEWAY_API}/v1/namespaces/{QUIET}/httproutes?dryRun=All"
+    async with asyncio.timeout(_PATIENCE):
+        while replica.running:
+            try:
+                await asyncio.to_thread(api.request, "POST", path, route)
+            except ApiError as error:
+                if "the label is forbidden" in str(error):
+                    return
+            await asyncio.sleep(0.5)
+
+
+async def _measure(tenant: WellBehaved, seconds: float, processes: Processes) -> None:
+    """Let the tenant work for some time, and report now and then."""
+    work = asyncio.create_task(tenant.run())
+    try:
+        while seconds > 0:
+            done, _ = await asyncio.wait([work], timeout=min(_TELL, seconds))
+            for task in done:
+                task.result()
+            seconds -= _TELL
+            used = ", ".join(f"{name} {most:.0f} MiB" for name, most in processes.most().items())
+            progress(f"{tenant.measured}; at most {used}")
+    finally:
+        work.cancel()
+        await asyncio.gather(work, return_exceptions=True)
+
+
+def _report_hostility(log: Path) -> None:
+    lines = [line for line in log.read_text().splitlines() if line.startswith("{")]
+    counts: dict[str, int] = json.loads(lines[-1]) if lines else {}
+    done = {name: count for name, count in counts.items() if "_refused_" not in name}
+    figure("soak_tenants_hostile_acts", sum(counts.values()), "acts", **done)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _object(api_version: str, kind: str, name: str, **rest: Any) -> Object:
+    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name}, **rest}

@@ -1,0 +1,128 @@
+"""`make release`: everything that a release publishes, in `dist/`, checked as far as that needs no account."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+import yaml
+
+from bridge import __version__
+from bridge.cli.completion import SHELLS
+from bridge.opa.executable.progress import say
+from hack.supply.archive import write_archive
+from hack.supply.krew import MANIFEST, plugin_archive, plugin_manifest
+from hack.supply.materials import ROOT, base_image, flaws, image_materials, locked_needs, wheel_materials
+from hack.supply.provenance import provenance
+from hack.tools import ensure
+
+DIST = ROOT / "dist"
+REPOSITORY = "policy-bridge/policy-bridge"
+STEM = f"policy-bridge-{__version__}"
+CHECKSUMS = "SHA256SUMS"
+
+
+def release(arguments: Sequence[str] = (), folder: Path = DIST) -> int:
+    """Build all files of a release into `folder`, which is emptied before; 1 if one of them is not valid."""
+    parser = argparse.ArgumentParser(prog="release")
+    parser.add_argument("--repository", default=REPOSITORY, help="OWNER/NAME on GitHub, and below ghcr.io")
+    repository = parser.parse_args(arguments).repository
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    wheel = _python_packages(folder)
+    requirements = folder / f"{STEM}-requirements.txt"
+    requirements.write_text(locked_needs(), encoding="utf-8")
+    _chart(folder, f"ghcr.io/{repository}")
+    _manifests(folder, f"ghcr.io/{repository}")
+    _completions(folder)
+    shutil.copy(ROOT / "deploy" / "ci" / "gitlab.yml", folder)
+    archive = plugin_archive(folder, wheel, requirements)
+    (folder / MANIFEST).write_text(plugin_manifest(archive, repository), encoding="utf-8")
+    for name, document in {"wheel": wheel_materials(wheel), "image": image_materials(base_image())}.items():
+        if flaw := flaws(document):
+            say(f"release: the bill of materials of the {name} is not CycloneDX: {flaw}")
+            return 1
+        _write_json(folder / f"{STEM}.{name}.cdx.json", document)
+    statement = provenance(sorted(folder.iterdir()), repository, revision())
+    _write_json(folder / f"{STEM}.provenance.json", statement)
+    files = sorted(folder.iterdir())
+    (folder / CHECKSUMS).write_text("".join(f"{digest(file)}  {file.name}\n" for file in files), encoding="utf-8")
+    for file in files:
+        say(f"release: {file.name} {file.stat().st_size:,} bytes")
+    return 0
+
+
+def digest(file: Path) -> str:
+    """The SHA-256 of a file, in hexadecimal."""
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def revision() -> str:
+    """The commit that is built; empty outside of a clone."""
+    answer = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
+    return answer.stdout.strip()
+
+
+def _python_packages(folder: Path) -> Path:
+    """The source distribution and the wheel, which is returned."""
+    command = [sys.executable, "-m", "hatchling", "build", "-d", str(folder)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    (wheel,) = folder.glob("*.whl")
+    return wheel
+
+
+def _chart(folder: Path, image: str) -> None:
+    """The chart as `helm install` takes it, whose default image is `image`."""
+    with tempfile.TemporaryDirectory() as scratch:
+        copy = shutil.copytree(ROOT / "deploy" / "chart", Path(scratch) / "policy-bridge")
+        values = copy / "values.yaml"
+        values.write_text(_with_image(values.read_text(encoding="utf-8"), image), encoding="utf-8")
+        _helm("lint", "--strict", "--quiet", copy, home=Path(scratch))
+        _helm("package", copy, "--destination", folder, home=Path(scratch))
+
+
+def _manifests(folder: Path, image: str) -> None:
+    """`deploy/manifests` and the CRDs, each as one file for `kubectl apply -f`."""
+    rendered = _kubectl("kustomize", ROOT / "deploy" / "manifests")
+    (folder / f"{STEM}.yaml").write_text(_with_image(rendered, image), encoding="utf-8")
+    (folder / f"{STEM}-crds.yaml").write_text(_kubectl("kustomize", ROOT / "deploy" / "crds"), encoding="utf-8")
+
+
+def _with_image(text: str, image: str) -> str:
+    shipped = f"ghcr.io/{REPOSITORY}"
+    if shipped not in text:
+        raise ValueError(f"{shipped} is not the default image any more")
+    return text.replace(shipped, image)
+
+
+def _completions(folder: Path) -> None:
+    """The scripts of `bridge completion`, for packages that install them in a shell's own folders."""
+    files: dict[str, bytes] = {}
+    for shell in SHELLS:
+        command = [str(Path(sys.executable).parent / "bridge"), "completion", shell]
+        files[f"bridge.{shell}"] = subprocess.run(command, check=True, capture_output=True).stdout
+    write_archive(folder / f"{STEM}-completions.tar.gz", files)
+
+
+def _helm(*arguments: str | Path, home: Path) -> None:
+    folders = {f"HELM_{kind}_HOME": str(home / kind.lower()) for kind in ("CACHE", "CONFIG", "DATA")}
+    subprocess.run([ensure("helm").path, *arguments], env=os.environ | folders, check=True, capture_output=True)
+
+
+def _kubectl(*arguments: str | Path) -> str:
+    command: list[str | Path] = [ensure("kubectl").path, *arguments]
+    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    yaml.safe_load_all(text)
+    return text
+
+
+def _write_json(file: Path, document: object) -> None:
+    file.write_bytes(msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n")

@@ -1,0 +1,120 @@
+"""Gateway API's CRDs, standard and experimental, from its Go module or its release."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import tarfile
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from bridge.opa.executable.cache import cache_root, locked, new_folder, write_source
+from bridge.opa.executable.errors import BuildError, ChecksumError, DownloadError, ToolMissingError
+from bridge.opa.executable.gobuild import download_module, find_go
+from bridge.opa.executable.progress import say, step
+from bridge.opa.executable.releases import DOWNLOADS, downloads_allowed, fetch_file
+from hack.tools.catalog import GATEWAY_API_DIGEST, GATEWAY_API_VERSION
+
+CRDS = "gateway-api-crds"  # their name among the tools
+CHANNELS = ("standard", "experimental")
+
+_MODULE = f"sigs.k8s.io/gateway-api@v{GATEWAY_API_VERSION}"
+_RELEASE = f"https://github.com/kubernetes-sigs/gateway-api/archive/refs/tags/v{GATEWAY_API_VERSION}.tar.gz"
+# One CRD a file; the channels also hold an admission policy and lists for kustomize, which are not wanted.
+_CRD = re.compile(rf"config/crd/({'|'.join(CHANNELS)})/(gateway\.networking\.(?:x-)?k8s\.io_(?!vap_)[a-z]+\.yaml)$")
+
+
+def find_crds() -> Path | None:
+    """The folder with `standard/` and `experimental/`, one CRD a YAML file, if it is in the cache; else None."""
+    folder = _folder()
+    return folder if all((folder / channel).is_dir() for channel in CHANNELS) else None
+
+
+def ensure_crds() -> Path:
+    """The same folder, fetched if it is not there yet.
+
+    Raises ToolMissingError when neither Go nor a download gives it, and CacheError when the cache cannot be written.
+    """
+    if folder := find_crds():
+        return folder
+    with locked(f"{CRDS}-{GATEWAY_API_VERSION}"):
+        return find_crds() or _install()
+
+
+def digest_of(files: dict[str, bytes]) -> str:
+    """One sha256 for a set of files by name, as the catalog pins it."""
+    lines = (f"{hashlib.sha256(files[name]).hexdigest()}  {name}\n" for name in sorted(files))
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def _folder() -> Path:
+    return cache_root() / "gateway-api" / GATEWAY_API_VERSION
+
+
+def _install() -> Path:
+    failures = []
+    for way in (_from_module, _from_release):
+        try:
+            with new_folder(_folder()) as temporary:
+                files, source = way(temporary)
+                found = digest_of(files)
+                if found != GATEWAY_API_DIGEST:
+                    raise ChecksumError(f"the CRDs of {source} have the digest {found}, not {GATEWAY_API_DIGEST}")
+                _write(files, temporary)
+                write_source(temporary, source)
+        except (DownloadError, BuildError) as error:
+            failures.append(str(error))
+            say(f"{CRDS}: {error}")
+        else:
+            return _folder()
+    raise ToolMissingError(
+        f"the Gateway API {GATEWAY_API_VERSION} CRDs could not be fetched ({'; '.join(failures)}). "
+        "Give this machine internet or Go, and run it again"
+    )
+
+
+def _from_module(folder: Path) -> tuple[dict[str, bytes], str]:
+    go = find_go()
+    with step(f"{CRDS}: fetching the Go module {_MODULE}"):
+        # The zip and not the unpacked folder: a Go older than the module wants fetches it, but does not unpack it.
+        archive = Path(download_module(go, _MODULE, folder)["Zip"])
+    return dict(_crds_in_zip(archive)), f"Go module {_MODULE}"
+
+
+def _from_release(folder: Path) -> tuple[dict[str, bytes], str]:
+    if not downloads_allowed():
+        raise DownloadError(f"{DOWNLOADS}=never")
+    archive = folder / "release.tar.gz"
+    try:
+        with step(f"{CRDS}: downloading {_RELEASE}"):
+            fetch_file(_RELEASE, archive)
+        return dict(_crds_in_tar(archive)), f"release {_RELEASE}"
+    finally:
+        archive.unlink(missing_ok=True)
+
+
+def _crds_in_zip(archive: Path) -> Iterator[tuple[str, bytes]]:
+    with zipfile.ZipFile(archive) as zipped:
+        for name in zipped.namelist():
+            if match := _CRD.search(name):
+                yield "/".join(match.groups()), zipped.read(name)
+
+
+def _crds_in_tar(archive: Path) -> Iterator[tuple[str, bytes]]:
+    try:
+        with tarfile.open(archive) as tarred:
+            for member in tarred:
+                match = _CRD.search(member.name)
+                stream = tarred.extractfile(member) if match else None
+                if match and stream:
+                    yield "/".join(match.groups()), stream.read()
+    except tarfile.TarError as error:
+        raise DownloadError(f"{_RELEASE} is no archive: {error}") from error
+
+
+def _write(files: dict[str, bytes], folder: Path) -> None:
+    for name, content in files.items():
+        target = folder / name
+        target.parent.mkdir(exist_ok=True)
+        target.write_bytes(content)

@@ -1,0 +1,19 @@
+"""Commands of other projects that tests use, built by Go from the module proxy and kept with the other tools."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bridge.opa.executable.cache import cache_root, locked
+from bridge.opa.executable.gobuild import find_go, run_go
+
+
+def go_command(package: str, version: str) -> Path:
+    """The executable of a package's command at a version; the first time it is built, which takes up to a minute."""
+    name = package.rsplit("/", 1)[-1]
+    folder = cache_root() / "tests" / f"{name}-{version}"
+    with locked(f"test-{name}"):
+        if not (folder / name).exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            run_go(find_go(), ["install", f"{package}@{version}"], folder, GOBIN=str(folder))
+    return folder / name

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+from typing import cast
+
+from structlog.testing import capture_logs
+
+from bridge.app.world import LeaseNews
+from bridge.kube.lease import Lease
+
+
+class Standing:
+    """What is asked of a Lease."""
+
+    namespace, name, identity = "default", "policy-bridge", "this"
+
+    def __init__(self) -> None:
+        self.held = False
+        self.holder = ""
+        self.trouble: str | None = None
+
+
+def test_a_lease_that_is_lost_in_a_trouble_is_told_as_lost() -> None:
+    lease, news = Standing(), LeaseNews()
+    told = []
+    for held, trouble in ((True, None), (True, "refused"), (False, "refused"), (True, None), (False, None)):
+        lease.held, lease.trouble = held, trouble
+        with capture_logs() as logs:
+            news(cast("Lease", lease))
+        told += [entry["event"] for entry in logs]
+    taken, troubled, lost = "writes statuses", "the Lease cannot be taken", "does not write statuses any more"
+    assert told == [taken, troubled, lost, taken, lost]
+
+
+def test_a_lease_that_never_was_held_is_not_told_as_lost() -> None:
+    lease, news = Standing(), LeaseNews()
+    lease.trouble = "forbidden"
+    with capture_logs() as logs:
+        news(cast("Lease", lease))
+        news(cast("Lease", lease))
+    assert [entry["event"] for entry in logs] == ["the Lease cannot be taken"]
+
+
+def test_another_holder_is_told_once_and_a_bridge_that_waits_is_not_told_as_one_that_lost() -> None:
+    lease, news = Standing(), LeaseNews()
+    told = []
+    for holder in ("other", "other", "third", "", "third"):
+        lease.holder = holder
+        with capture_logs() as logs:
+            news(cast("Lease", lease))
+        told += [(entry["event"], entry["holder"]) for entry in logs]
+    waits = "another bridge writes statuses, until it stops"
+    assert told == [(waits, "other"), (waits, "third"), (waits, "third")]

@@ -1,0 +1,84 @@
+"""SIGHUP: what is read anew, what is taken up, and what is told."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from bridge.app.reload import RELOADED, Reloading
+from bridge.settings.files import Mistake, SettingsError
+from bridge.settings.model import Settings
+
+
+class File:
+    """What `read` gives: settings that a test changes, or an error."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, Any] = {}
+        self.wrong = False
+
+    def read(self) -> Settings:  # noqa: D102
+        if self.wrong:
+            raise SettingsError(Mistake("bridge.yaml:3", "listen: expected a text, got a whole number"))
+        return Settings(**self.values)
+
+
+def told(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+
+
+def test_what_can_be_taken_up_is_and_what_cannot_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    file, taken = File(), list[Any]()
+    reloading = Reloading(file.read(), file.read)
+    reloading.take(lambda settings: taken.append(settings.status_writes_per_second))
+    file.values = {"status_writes_per_second": 5.0, "listen": "127.0.0.1:1", "log_format": "json"}
+    reloading.reload()
+    assert taken == [5.0]
+    assert (reloading.settings.log_format, reloading.settings.listen) == ("json", Settings().listen)
+    done, waits = told(capsys)
+    assert (done["event"], done["changed"]) == ("settings are read anew", ["status_writes_per_second", "log_format"])
+    assert (waits["event"], waits["settings"]) == ("settings wait for a restart of the bridge", ["listen"])
+
+
+def test_settings_that_are_wrong_change_nothing_until_they_are_mended() -> None:
+    file, taken = File(), list[Any]()
+    reloading = Reloading(file.read(), file.read)
+    reloading.take(taken.append)
+    file.wrong = True
+    with capture_logs() as logs:
+        reloading.reload()
+    assert (taken, reloading.current, reloading.results) == ([], False, {"refused": 1})
+    assert logs[0]["mistakes"] == ["bridge.yaml:3: listen: expected a text, got a whole number"]
+    file.wrong = False
+    reloading.reload()
+    assert reloading.current
+
+
+def test_who_comes_after_a_reload_gets_what_holds() -> None:
+    file, taken = File(), list[Any]()
+    reloading = Reloading(file.read(), file.read)
+    file.values = {"webhook_deadline": 3.0}
+    reloading.reload()
+    reloading.take(lambda settings: taken.append(settings.webhook_deadline))
+    assert taken == [3.0]
+
+
+async def test_a_signal_reloads() -> None:
+    file = File()
+    reloading = Reloading(file.read(), file.read)
+    with reloading.on_signal():
+        os.kill(os.getpid(), signal.SIGHUP)
+        async with asyncio.timeout(10):
+            while not reloading.results:  # noqa: ASYNC110 - a signal handler tells nobody
+                await asyncio.sleep(0.01)
+    assert reloading.results == {"applied": 1}
+
+
+def test_every_setting_that_is_reloaded_is_one() -> None:
+    assert set(RELOADED) <= set(Settings.__struct_fields__)

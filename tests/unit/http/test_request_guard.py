@@ -1,0 +1,85 @@
+"""Wrong tokens: counted, logged and slowed by peer."""
+
+from __future__ import annotations
+
+from unittest.mock import Mock
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import make_mocked_request
+
+from bridge.http.request_guard import BURST, EVERY, LOGGED_EVERY, LOGGED_PEERS, Refused, WrongTokens
+
+
+class Clock:
+    """A clock that stands still."""
+
+    now = 1000.0
+
+    def __call__(self) -> float:
+        """Seconds."""
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+def _from(peer: str) -> web.Request:
+    transport = Mock()
+    transport.get_extra_info = lambda name: (peer, 1) if name == "peername" else None
+    return make_mocked_request("GET", "/data", transport=transport)
+
+
+def _is_slowed(wrong: WrongTokens, peer: str) -> bool:
+    try:
+        wrong.check(_from(peer))
+    except Refused as refused:
+        return refused.status == 429
+    return False
+
+
+def test_a_peer_may_err_a_few_times_and_then_once_in_a_while(clock: Clock) -> None:
+    wrong = WrongTokens("page", clock)
+    for _ in range(BURST):
+        assert not _is_slowed(wrong, "10.0.0.1")
+        wrong.note(_from("10.0.0.1"))
+    assert _is_slowed(wrong, "10.0.0.1")
+    assert not _is_slowed(wrong, "10.0.0.2")
+    clock.now += EVERY
+    assert not _is_slowed(wrong, "10.0.0.1")
+    wrong.note(_from("10.0.0.1"))
+    assert _is_slowed(wrong, "10.0.0.1")
+    clock.now += BURST * EVERY
+    assert not _is_slowed(wrong, "10.0.0.1")
+
+
+def test_addresses_of_one_network_of_ipv6_are_one_peer(clock: Clock) -> None:
+    wrong = WrongTokens("page", clock)
+    for number in range(BURST):
+        wrong.note(_from(f"2001:db8::{number}"))
+    assert _is_slowed(wrong, "2001:db8::ffff")
+    assert not _is_slowed(wrong, "2001:db8:0:1::1")
+    for _ in range(BURST):
+        wrong.note(_from("::ffff:10.0.0.1"))
+    assert _is_slowed(wrong, "10.0.0.1")
+
+
+def test_a_flood_is_logged_in_few_lines(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
+    wrong = WrongTokens("page", clock)
+    for number in range(1000):
+        wrong.note(_from(f"10.0.{number // 250}.{number % 250}"))
+        wrong.note(_from("10.1.0.0"))
+    assert capsys.readouterr().out.count("wrong token") == LOGGED_PEERS
+    assert wrong.total == 2000
+    clock.now += LOGGED_EVERY
+    wrong.note(_from("10.1.0.0"))
+    assert capsys.readouterr().out.count("wrong token") == 1
+
+
+def test_what_is_remembered_of_peers_is_bounded(clock: Clock) -> None:
+    wrong = WrongTokens("page", clock)
+    for number in range(10_000):
+        wrong.note(_from(f"10.{number // 62500}.{number // 250 % 250}.{number % 250}"))
+    assert len(wrong._debts) <= 4096

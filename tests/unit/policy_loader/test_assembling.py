@@ -1,0 +1,90 @@
+"""The bundle of a set, and the names of what shipped rules depend on."""
+
+import io
+import json
+import tarfile
+
+import pytest
+
+from bridge.model.keys import Key
+from bridge.policy_loader.assembly import (
+    HIERARCHY,
+    JOINT_FILE,
+    STRATEGIES,
+    Generating,
+    assemble,
+    digest,
+    generated,
+    no_view,
+)
+from bridge.policy_loader.shipped import Shipped
+from bridge.policy_loader.submissions import Places, Submission
+
+SHIPPED = Shipped({"bridge/v1/a.rego": "package bridge.v1\n"}, {"bridge": {"presets": {}}}, frozenset({"bridge/v1"}))
+LINKS = "package bridge.extensions.hierarchy.x\n\nimport data.bridge.lib.keys\n"
+
+
+def submission(name: str, text: str) -> Submission:
+    return Submission(Key("core", "ConfigMap", "policies", name), "1", {"main.rego": text})
+
+
+def test_roots_are_the_packages_and_documents_in_it() -> None:
+    data = Submission(Key("core", "ConfigMap", "team", "limits"), "1", data={("team", "limits", "most.json"): {"x": 1}})
+    submissions = [submission("a", "package a.b\n"), submission("b", "package a\n"), data]
+    bundle = assemble(SHIPPED, submissions, {"generated.rego": "package bridge.made\n"})
+    assert bundle.roots == ("a", "bridge/made", "bridge/v1", "team/limits/most.json")
+    with tarfile.open(fileobj=io.BytesIO(bundle.content)) as archive:
+        found = {member.name: file.read() for member in archive if (file := archive.extractfile(member))}
+    assert json.loads(found["data.json"])["team"] == {"limits": {"most.json": {"x": 1}}}
+    assert "core/ConfigMap/policies/a/main.rego" in found
+
+
+def test_the_policies_of_constraints_get_their_dispatcher() -> None:
+    made = generated([submission("a", "package k8s.limits\n\nviolation contains 1\n")])
+    assert [*made] == ["bridge/constraints/dispatch.rego"]
+    assert "data.k8s.limits.violation" in made["bridge/constraints/dispatch.rego"]
+
+
+@pytest.mark.parametrize(
+    ("path", "made"),
+    [(("team", "placement"), True), (("team", "placement", "of-pods"), True), (("team",), False), (("other",), False)],
+)
+def test_placement_decision_of_a_module_gets_its_joint_decision(path: tuple[str, ...], made: bool) -> None:
+    modules = generated([submission("a", "package team.placement\n")], decision=path)
+    assert (JOINT_FILE in modules) == made
+    assert not made or "".join(f'["{part}"]' for part in path) in modules[JOINT_FILE]
+
+
+async def test_joint_decision_follows_the_settings() -> None:
+    paths = [("team", "placement")]
+
+    async def nothing(_: object) -> tuple[()]:
+        return ()
+
+    generating = Generating(no_view, nothing, lambda: paths[-1])
+    submissions = [submission("a", "package team\n")]
+    assert (await generating.look(), await generating.look()) == (True, False)
+    assert '"team/placement"' in generating.modules(submissions)[JOINT_FILE]
+    paths.append(("team", "other"))
+    assert await generating.look()
+    assert '"team/other"' in generating.modules(submissions)[JOINT_FILE]
+
+
+def test_names_are_paths_of_their_own() -> None:
+    author = Key("x", "RegoPolicy", "-", "p")
+    texts = {"a/../b": "1", "a": "2", "a.rego": "3", "ä" * 200: "4"}
+    places = Places([Submission(author, "1", texts)])
+    assert sorted(places.modules.values()) == ["1", "2", "3", "4"]
+    assert {path.rpartition("/")[0] for path in places.modules} == {"x/RegoPolicy/-/p"}
+    assemble(SHIPPED, [Submission(author, "1", {name: f"package a{text}\n" for name, text in texts.items()})], {})
+
+
+def test_links_depend_on_what_their_modules_can_see() -> None:
+    assert digest([submission("b", "package b\n")], HIERARCHY) == ""
+    first = digest([submission("a", LINKS), submission("b", "package b\n")], HIERARCHY)
+    assert first == digest([submission("a", LINKS), submission("b", "package c\n")], HIERARCHY)
+    assert first != digest([submission("a", LINKS + "levels := {}\n")], HIERARCHY)
+    assert digest([submission("a", LINKS)], STRATEGIES) == ""
+    seeing = LINKS + "import data.b\n"
+    seen = digest([submission("a", seeing), submission("b", "package b\n")], HIERARCHY)
+    assert seen != digest([submission("a", seeing), submission("b", "package b\n\nx := 1\n")], HIERARCHY)

@@ -1,0 +1,35 @@
+"""What became of an author's object, in the word that is counted."""
+
+from __future__ import annotations
+
+import pytest
+
+from bridge.model.keys import parse_key
+from bridge.policy_loader.authors import STATES, Author
+from bridge.policy_loader.submissions import Problem, Verdict
+
+KEY = parse_key("core/ConfigMap/opa-policies/gate")
+WRONG = Problem("gate.rego", 1, 1, "rego_parse_error", "unexpected token")
+
+
+def author(verdict: Verdict | None, *, flawed: bool = False) -> Author:
+    identity = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "gate", "namespace": "opa-policies"}}
+    return Author(identity, {}, "2", policy=True, flaws=(WRONG,) if flawed else (), verdict=verdict)
+
+
+@pytest.mark.parametrize(
+    ("one", "state"),
+    [
+        (author(None), "pending"),
+        (author(Verdict(KEY, "1", "1")), "pending"),  # what was judged is an earlier version
+        (author(Verdict(KEY, "2", "1")), "pending"),  # OPA has not taken it yet
+        (author(Verdict(KEY, "2", "2")), "in-force"),
+        (author(Verdict(KEY, "2", "1", (WRONG,))), "last-good-version"),
+        (author(Verdict(KEY, "2", "", (WRONG,))), "refused"),
+        (author(Verdict(KEY, "1", "1"), flawed=True), "last-good-version"),
+        (author(None, flawed=True), "refused"),
+    ],
+)
+def test_it_is_counted_by_what_opa_has_of_it(one: Author, state: str) -> None:
+    assert one.state == state
+    assert state in STATES

@@ -1,0 +1,177 @@
+"""From a change stream to what the loader is handed, and back to what is known of each author."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bridge.model.changes import Deleted, Listed, Listing, Trouble, Upserted
+from bridge.model.keys import Key, key_of
+from bridge.policy_loader.authors import Authors
+from bridge.policy_loader.objects import CONFIG_MAP, REGO_POLICY
+from bridge.policy_loader.submissions import Problem
+from tests.unit.policy_loader.hand import HandJudge
+
+ONE = Key("core", "ConfigMap", "opa-policies", "one")
+TWO = Key("core", "ConfigMap", "opa-policies", "two")
+PROBLEM = Problem("a.rego", 3, 1, "rego_parse_error", "unexpected token")
+
+
+@pytest.fixture
+def judge() -> HandJudge:
+    return HandJudge()
+
+
+@pytest.fixture
+def authors(judge: HandJudge) -> Authors:
+    return Authors(judge, ("opa-policies",))
+
+
+def config_map(key: Key, text: str = "package a", *, label: str = "policy=rego", **fields: Any) -> Upserted:
+    name, _, value = label.partition("=")
+    metadata = {"name": key.name, "namespace": key.namespace, "labels": {f"openpolicyagent.org/{name}": value}}
+    obj = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"a.rego": text}, **fields}
+    return Upserted(CONFIG_MAP, (obj,))
+
+
+def rego_policy(name: str) -> Upserted:
+    spec = {"modules": {"a.rego": "package a"}}
+    metadata = {"name": name, "generation": 1}
+    obj = {"apiVersion": "policybridge.io/v1alpha1", "kind": "RegoPolicy", "metadata": metadata, "spec": spec}
+    return Upserted(REGO_POLICY, (obj,))
+
+
+def list_all(authors: Authors, *told: Upserted) -> None:
+    for type_id in (CONFIG_MAP, REGO_POLICY):
+        authors.note(Listing(type_id))
+        for one in told:
+            if one.type_id == type_id:
+                authors.note(one)
+        authors.note(Listed(type_id))
+
+
+def test_the_loader_hears_once_that_everything_was_listed(authors: Authors, judge: HandJudge) -> None:
+    list_all(authors, config_map(ONE), rego_policy("all"))
+    assert {str(key) for key in judge.handed} == {str(ONE), "policybridge.io/RegoPolicy/-/all"}
+    list_all(authors, config_map(ONE), rego_policy("all"))
+    assert (judge.complete, judge.puts) == (1, 2)
+
+
+def test_a_type_that_is_not_served_is_listed_with_nothing_in_it(authors: Authors, judge: HandJudge) -> None:
+    authors.note(Trouble(REGO_POLICY, "install the CRD", absent=True))
+    assert judge.complete == 0
+    authors.note(Listing(CONFIG_MAP))
+    authors.note(Listed(CONFIG_MAP))
+    assert judge.complete == 1
+
+
+def test_policies_exist_until_the_lists_say_otherwise(authors: Authors) -> None:
+    assert authors.policies_exist
+    authors.note(Trouble(REGO_POLICY, "install the CRD", absent=True))
+    authors.note(Trouble(CONFIG_MAP, "reading configmaps is forbidden"))
+    assert authors.policies_exist
+    assert authors.unready == "core/ConfigMap: reading configmaps is forbidden"
+    list_all(authors)
+    assert not authors.policies_exist
+
+
+def test_data_is_no_policy(authors: Authors) -> None:
+    list_all(authors, config_map(TWO, "{", label="data=opa"))
+    assert not authors.policies_exist
+
+
+def test_a_broken_policy_exists(authors: Authors) -> None:
+    list_all(authors, config_map(ONE, data=None))
+    assert authors.policies_exist
+
+
+def test_a_deleted_policy_does_not_exist(authors: Authors) -> None:
+    list_all(authors, config_map(ONE, data=None))
+    authors.note(Deleted(CONFIG_MAP, ONE))
+    assert not authors.policies_exist
+
+
+def test_it_is_ready_when_what_was_there_at_the_start_is_judged(authors: Authors, judge: HandJudge) -> None:
+    list_all(authors, config_map(ONE), config_map(TWO))
+    assert authors.unready == f"{ONE} and 1 more: neither in force nor refused yet"
+    judge.refuse(TWO, PROBLEM)
+    judge.take(ONE)
+    assert authors.unready == f"{ONE}: neither in force nor refused yet"
+    judge.accept(ONE)
+    assert not authors.unready
+    authors.note(config_map(ONE, "package b"))
+    assert not authors.unready  # what comes later keeps nobody waiting
+
+
+def test_a_change_of_metadata_alone_is_not_handed_in_again(authors: Authors, judge: HandJudge) -> None:
+    list_all(authors, config_map(ONE))
+    (obj,) = config_map(ONE).objects
+    obj["metadata"]["annotations"] = {"policybridge.io/status": "ok"}
+    authors.note(Upserted(CONFIG_MAP, (obj,)))
+    assert judge.puts == 1
+    assert authors.known[ONE].identity["metadata"]["annotations"]
+
+
+def test_what_cannot_be_read_leaves_the_version_before_with_the_loader(authors: Authors, judge: HandJudge) -> None:
+    list_all(authors, config_map(TWO, '{"a": 1}', label="data=opa"))
+    judge.accept(TWO)
+    good = judge.handed[TWO]
+    authors.note(config_map(TWO, "{", label="data=opa"))
+    assert judge.handed[TWO] is good
+    judgement = authors.known[TWO].judgement
+    assert judgement is not None
+    assert (judgement.accepted, judgement.in_force) == (False, good.version)
+    authors.note(config_map(TWO, '{"a": 1}', label="data=opa"))
+    judgement = authors.known[TWO].judgement
+    assert judgement is not None
+    assert judgement.programmed
+
+
+def test_a_verdict_on_a_former_version_says_nothing_of_the_present_one(authors: Authors, judge: HandJudge) -> None:
+    list_all(authors, config_map(ONE))
+    judge.accept(ONE)
+    authors.note(config_map(ONE, "package b"))
+    assert authors.known[ONE].judgement is None
+
+
+@pytest.mark.parametrize(
+    "gone",
+    [
+        pytest.param([Deleted(CONFIG_MAP, ONE)], id="deleted"),
+        pytest.param([config_map(ONE, label="policy=none")], id="its label taken off"),
+        pytest.param([Listing(CONFIG_MAP), Listed(CONFIG_MAP)], id="listed no more"),
+        pytest.param([Listing(CONFIG_MAP, "opa-policies"), Listed(CONFIG_MAP, "opa-policies")], id="in its namespace"),
+    ],
+)
+def test_what_is_gone_is_taken_back(authors: Authors, judge: HandJudge, gone: list[Any]) -> None:
+    list_all(authors, config_map(ONE))
+    for change in gone:
+        authors.note(change)
+    assert not judge.handed
+    assert not authors.known
+
+
+def test_a_listing_that_breaks_off_takes_nothing_back(authors: Authors, judge: HandJudge) -> None:
+    list_all(authors, config_map(ONE), config_map(TWO))
+    authors.note(Listing(CONFIG_MAP, "other"))
+    authors.note(Listed(CONFIG_MAP, "other"))
+    authors.note(Listing(CONFIG_MAP))
+    authors.note(config_map(ONE))
+    authors.note(Trouble(CONFIG_MAP, "the API server is away"))
+    authors.note(Listing(CONFIG_MAP))
+    authors.note(config_map(TWO))
+    authors.note(config_map(ONE))
+    authors.note(Listed(CONFIG_MAP))
+    assert set(judge.handed) == {ONE, TWO}
+
+
+def test_listeners_hear_of_changes_and_verdicts(authors: Authors, judge: HandJudge) -> None:
+    heard: list[tuple[Key, bool]] = []
+    authors.listen(lambda key, obj: heard.append((key, obj is not None)))
+    list_all(authors, config_map(ONE))
+    judge.accept(ONE)
+    authors.note(Deleted(CONFIG_MAP, ONE))
+    assert heard == [(ONE, True), (ONE, True), (ONE, False)]
+    (obj,) = config_map(ONE).objects
+    assert key_of(obj) == ONE

@@ -1,0 +1,118 @@
+import asyncio
+import operator
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestClient, TestServer
+
+from bridge.opa.bundle import Bundle, build_bundle
+from bridge.opa.config import BUNDLE_CONTENT_TYPE, BUNDLE_PATH
+from bridge.policy_loader import endpoint as module
+from bridge.policy_loader.endpoint import BundleEndpoint
+from tests.bundle_trust import unguarded
+
+
+def bundle(number: int) -> Bundle:
+    return build_bundle({"a.rego": f"package bridge.a\nx := {number}\n"}, {}, ["bridge"])
+
+
+@dataclass
+class Served:
+    """The endpoint with a client. `starts` counts who came without a bundle."""
+
+    endpoint: BundleEndpoint
+    client: "TestClient[web.Request, web.Application]"
+    starts: list[int] = field(default_factory=list)
+
+    async def get(self, etag: str = "", wait: str = "") -> tuple[int, str, bytes]:
+        """Status, ETag and body of an answer."""
+        headers = {**({"If-None-Match": etag} if etag else {}), **({"Prefer": wait} if wait else {})}
+        async with self.client.get(BUNDLE_PATH, headers=headers) as answer:
+            assert answer.headers["Content-Type"] == BUNDLE_CONTENT_TYPE
+            return answer.status, answer.headers["ETag"], await answer.read()
+
+
+@pytest.fixture
+async def served() -> AsyncIterator[Served]:
+    starts: list[int] = []
+    endpoint = BundleEndpoint(BUNDLE_PATH, operator.attrgetter("content"), bundle(1))
+    endpoint.on_fresh_start(lambda: starts.append(1))
+    app = web.Application()
+    endpoint.add_to(app, unguarded)
+    async with TestClient(TestServer(app)) as client:
+        yield Served(endpoint, client, starts)
+
+
+async def test_who_has_nothing_gets_the_bundle_and_is_told_of(served: Served) -> None:
+    status, etag, body = await served.get()
+    assert (status, etag, body) == (200, f'"{bundle(1).revision}"', bundle(1).content)
+    assert served.starts == [1]
+
+
+async def test_who_has_it_gets_nothing(served: Served) -> None:
+    _, etag, _ = await served.get()
+    assert await served.get(etag) == (304, etag, b"")
+    assert served.starts == [1]
+
+
+async def test_who_has_an_old_one_gets_the_new_one_at_once(served: Served) -> None:
+    _, etag, _ = await served.get()
+    await served.endpoint.serve_next(bundle(2))
+    async with asyncio.timeout(5):
+        status, _, body = await served.get(etag, "modes=snapshot;wait=60")
+    assert (status, body) == (200, bundle(2).content)
+
+
+async def test_who_waits_gets_the_next_one_when_it_is_served(served: Served) -> None:
+    _, etag, _ = await served.get()
+    waiting = [asyncio.create_task(served.get(etag, "modes=snapshot,delta;wait=60")) for _ in range(3)]
+    await asyncio.sleep(0.1)
+    assert not any(task.done() for task in waiting)
+    await served.endpoint.serve_next(bundle(2))
+    async with asyncio.timeout(5):
+        for status, _, body in await asyncio.gather(*waiting):
+            assert (status, body) == (200, bundle(2).content)
+
+
+async def test_the_same_bundle_again_is_no_news(served: Served) -> None:
+    _, etag, _ = await served.get()
+    waiting = asyncio.create_task(served.get(etag, "wait=1"))
+    await asyncio.sleep(0.1)
+    await served.endpoint.serve_next(bundle(1))
+    assert await waiting == (304, etag, b"")
+
+
+async def test_a_wait_ends_when_the_client_wants_or_at_the_bound(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, etag, _ = await served.get()
+    monkeypatch.setattr(module, "LONGEST_WAIT", 0.2)
+    async with asyncio.timeout(5):
+        assert await served.get(etag, "wait=3600") == (304, etag, b"")
+
+
+@pytest.mark.parametrize("preference", ["", "wait=soon", "wait=-1", "wait", "respond-async", "wait=0"])
+async def test_who_does_not_want_to_wait_is_answered_at_once(served: Served, preference: str) -> None:
+    _, etag, _ = await served.get()
+    async with asyncio.timeout(5):
+        assert await served.get(etag, preference) == (304, etag, b"")
+
+
+async def test_before_the_first_bundle_who_has_one_keeps_it_and_who_has_none_waits() -> None:
+    endpoint = BundleEndpoint(BUNDLE_PATH, operator.attrgetter("content"))
+    app = web.Application()
+    endpoint.add_to(app, unguarded)
+    async with TestClient(TestServer(app)) as client:
+        async with client.get(BUNDLE_PATH) as answer:
+            assert answer.status == 503
+        async with client.get(BUNDLE_PATH, headers={"If-None-Match": '"before"'}) as answer:
+            assert answer.status == 304
+        waiting = asyncio.create_task(client.get(BUNDLE_PATH, headers={"Prefer": "wait=60"}))
+        await asyncio.sleep(0.1)
+        assert not waiting.done()
+        await endpoint.serve_next(bundle(1))
+        async with asyncio.timeout(5), await waiting as answer:
+            assert (answer.status, await answer.read()) == (200, bundle(1).content)
+        assert endpoint.handed == bundle(1).revision

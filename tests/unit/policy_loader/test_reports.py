@@ -1,0 +1,111 @@
+"""What an author reads: the annotation in kube-mgmt's form, a RegoPolicy's status, an Event."""
+
+from __future__ import annotations
+
+import json
+
+from bridge.model.keys import Key
+from bridge.policy_loader.reports import Told, annotation, event, status
+from bridge.policy_loader.submissions import Problem, Verdict
+
+KEY = Key("core", "ConfigMap", "opa-policies", "one")
+PROBLEM = Problem("main.rego", 3, 7, "rego_unsafe_var_error", "var x is unsafe")
+OK = Verdict(KEY, "v2", "v2", (), "r7")
+PENDING = Verdict(KEY, "v2", "v1", (), "r6")
+REFUSED = Verdict(KEY, "v2", "v1", (PROBLEM, PROBLEM), "r6")
+NEVER = Verdict(KEY, "v2", "", (PROBLEM,))
+NOW, BEFORE = "2026-01-02T00:00:00Z", "2026-01-01T00:00:00Z"
+
+
+def test_the_annotation_has_kube_mgmts_form() -> None:
+    assert annotation(OK) == '{"status":"ok"}'
+    assert annotation(PENDING) == '{"status":"pending"}'
+    found = json.loads(annotation(NEVER))
+    assert found == {
+        "status": "error",
+        "error": {
+            "code": "rego_unsafe_var_error",
+            "message": "main.rego:3:7: var x is unsafe; nothing of it is in force",
+            "errors": [
+                {
+                    "code": "rego_unsafe_var_error",
+                    "message": "var x is unsafe",
+                    "location": {"file": "main.rego", "row": 3, "col": 7},
+                }
+            ],
+        },
+    }
+
+
+def test_an_annotation_has_a_size_whatever_went_wrong() -> None:
+    problems = tuple(Problem("a.rego", line, 1, "rego_parse_error", "x" * 100_000) for line in range(1, 200))
+    found = annotation(Verdict(KEY, "v", "", problems))
+    assert len(found) < 20_000
+    assert "(and 198 more)" in found
+
+
+def test_a_status_says_what_is_in_force_instead() -> None:
+    found = status(REFUSED, 4, {}, NOW)
+    assert found["observedGeneration"] == 4
+    assert found["inForce"] == {"version": "v1", "revision": "r6"}
+    assert found["problems"][0] == {
+        "code": "rego_unsafe_var_error",
+        "message": "var x is unsafe",
+        "file": "main.rego",
+        "line": 3,
+        "column": 7,
+    }
+    assert [(one["type"], one["status"], one["reason"]) for one in found["conditions"]] == [
+        ("Accepted", "False", "RegoUnsafeVarError"),
+        ("Programmed", "False", "LastGoodVersion"),
+    ]
+    assert found["conditions"][0]["message"] == (
+        "main.rego:3:7: var x is unsafe (and 1 more); the last good version stays in force"
+    )
+
+
+def test_a_status_without_problems_has_none() -> None:
+    assert status(OK, 4, status(REFUSED, 3, {}, BEFORE), NOW) == {
+        "observedGeneration": 4,
+        "conditions": [
+            {
+                "type": "Accepted",
+                "status": "True",
+                "reason": "Accepted",
+                "message": "the modules compile with all others, and their tests pass",
+                "observedGeneration": 4,
+                "lastTransitionTime": NOW,
+            },
+            {
+                "type": "Programmed",
+                "status": "True",
+                "reason": "Programmed",
+                "message": "OPA answers from this version",
+                "observedGeneration": 4,
+                "lastTransitionTime": NOW,
+            },
+        ],
+        "inForce": {"version": "v2", "revision": "r7"},
+    }
+
+
+def test_a_status_that_says_the_same_stays_as_it_is() -> None:
+    shown = status(OK, 4, {}, BEFORE)
+    later = Verdict(KEY, "v2", "v2", (), "r8")  # a module of somebody else has changed
+    assert status(later, 4, shown, NOW) == shown
+
+
+def test_reasons_are_such_as_kubernetes_takes() -> None:
+    for code in ("", "7", "rego type/error", "äöü"):
+        reason = status(Verdict(KEY, "v", "", (Problem("", 0, 0, code, "m"),)), 1, {}, NOW)["conditions"][0]["reason"]
+        assert reason.isascii()
+        assert reason[0].isalpha()
+
+
+def test_events_tell_of_refusals_and_of_what_is_mended() -> None:
+    assert event(NEVER, mended=False) == Told(
+        "Warning", "PolicyRefused", "main.rego:3:7: var x is unsafe; nothing of it is in force"
+    )
+    assert event(OK, mended=False) is None
+    assert event(OK, mended=True) == Told("Normal", "PolicyInForce", "it is in force")
+    assert event(PENDING, mended=True) is None

@@ -1,0 +1,46 @@
+"""The text of the view that has replicated objects where kube-mgmt has them."""
+
+from bridge.model.types import regular_plural
+from bridge.policy_loader.kubernetes_view import kubernetes_view
+
+
+def rules(text: str) -> dict[str, str]:
+    """What follows `data.objects` in each rule, by its name."""
+    lines = [line for line in text.splitlines() if ":=" in line and "else" not in line]
+    return {
+        name: rest.removesuffix('["-"] if {')
+        for name, _, rest in (line.partition(" := data.objects") for line in lines)
+    }
+
+
+def test_each_type_has_a_rule() -> None:
+    text = kubernetes_view([("core/Namespace", "namespaces"), ("apps/Deployment", "deployments")])
+    assert text.startswith("package kubernetes\n")
+    assert rules(text) == {"deployments": '["apps"]["Deployment"]', "namespaces": '["core"]["Namespace"]'}
+
+
+def test_of_two_types_with_one_plural_kubernetes_own_comes_first() -> None:
+    gateways = [("networking.istio.io/Gateway", "gateways"), ("gateway.networking.k8s.io/Gateway", "gateways")]
+    events = [("events.k8s.io/Event", "events"), ("core/Event", "events")]
+    others = [("z.example.com/Thing", "things"), ("a.example.com/Thing", "things")]
+    assert rules(kubernetes_view([*gateways, *events, *others])) == {
+        "events": '["core"]["Event"]',
+        "gateways": '["gateway.networking.k8s.io"]["Gateway"]',
+        "things": '["a.example.com"]["Thing"]',
+    }
+
+
+def test_what_can_be_no_name_of_a_rule_is_left_out() -> None:
+    assert kubernetes_view([("a.b/C", "import"), ("a.b/D", "my-things"), ("a.b/E", "9s")]) == "package kubernetes\n"
+
+
+def test_plurals_by_the_rule() -> None:
+    kinds = ("Ingress", "NetworkPolicy", "Gateway", "Endpoints", "HTTPRoute", "GatewayClass")
+    assert [regular_plural(kind) for kind in kinds] == [
+        "ingresses",
+        "networkpolicies",
+        "gateways",
+        "endpoints",
+        "httproutes",
+        "gatewayclasses",
+    ]

@@ -1,0 +1,196 @@
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from bridge.model.selection import Fields, Selection
+from bridge.settings.files import SettingsError
+from bridge.settings.loading import load, load_settings
+from bridge.settings.model import Settings
+
+
+def file_of(folder: Path, text: str) -> Path:
+    file = folder / "bridge.yaml"
+    file.write_text(text)
+    return file
+
+
+def test_nothing_given_means_the_defaults() -> None:
+    assert load_settings(environ={}) == Settings()
+
+
+def test_flags_go_before_the_environment_and_that_before_the_file(tmp_path: Path) -> None:
+    file = file_of(tmp_path, "opa_url: http://file\nlisten: 127.0.0.1:1\nlog_level: error\n")
+    environ = {"BRIDGE_LISTEN": "127.0.0.1:2", "BRIDGE_LOG_LEVEL": "warning"}
+    found = load_settings(file, {"log_level": "debug", "opa_url": None, "manifests": ()}, environ)
+    assert (found.opa_url, found.listen_address, found.log_level) == ("http://file", ("127.0.0.1", 2), "debug")
+
+
+def test_texts_of_the_environment_become_what_the_setting_is() -> None:
+    environ = {
+        "BRIDGE_OPA_PORT": "8181",
+        "BRIDGE_STATUS_WRITES_PER_SECOND": "2.5",
+        "BRIDGE_TYPES": "core/Secret,example.com/Thing",
+        "BRIDGE_MANIFESTS": "",
+        "BRIDGE_OPA": "/usr/bin/opa",
+    }
+    found = load_settings(environ=environ)
+    assert (found.opa_port, found.status_writes_per_second) == (8181, 2.5)
+    assert found.types == ("core/Secret", "example.com/Thing")
+    assert found.manifests == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("lissten: a:1", "there is no setting 'lissten'; did you mean listen?"),
+        ("zzz: 1", "there is no setting 'zzz'; there are manifests, "),
+        ("opa_port: many", "bridge.yaml:1: opa_port: expected a whole number or nothing, got a text"),
+        ("manifests: examples", "manifests: expected a list, got a text"),
+        ("[1]", "settings are a mapping of names to values"),
+        ("a: [", "no YAML: "),
+        ("1: 2", "there is no setting 1"),
+        ("allowed_builtins: [http.sent]", "allowed_builtins: 'http.sent' is none of http.send, "),
+    ],
+)
+def test_a_wrong_file_is_one_line_that_says_what_would_do(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(SettingsError) as raised:
+        load_settings(file_of(tmp_path, text), environ={})
+    assert said in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_file_that_is_not_there_or_no_text_is_told(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="No such file"):
+        load_settings(tmp_path / "nowhere", environ={})
+    file = tmp_path / "binary"
+    file.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(SettingsError, match="UTF-8"):
+        load_settings(file, environ={})
+
+
+def test_an_empty_file_is_no_settings(tmp_path: Path) -> None:
+    assert load_settings(file_of(tmp_path, "# nothing\n"), environ={}) == Settings()
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        ({"check_memory_mib": 191}, "check_memory_mib is 191: `opa` needs at least 192"),
+        ({"status_writes_per_second": 0}, "above 0"),
+        ({"policy_max_leaves": 0}, "policy_max_leaves must be above 0"),
+        ({"status_writes_per_second": float("nan")}, "above 0"),
+        ({"log_level": "loud"}, "'loud' is none of debug, info, warning, error"),
+        ({"log_format": "xml"}, "'xml' is none of console, json"),
+        ({"opa_port": 70000}, "70000 is no port"),
+        ({"listen": "8282"}, "'8282' is no HOST:PORT"),
+        ({"listen": ":8282"}, "':8282' is no HOST:PORT"),
+        ({"listen": "a:70000"}, "'a:70000' is no HOST:PORT"),
+        ({"types": ["Secret"]}, "'Secret' is no <group>/<Kind>"),
+    ],
+)
+def test_what_no_type_can_say_is_refused(flags: dict[str, Any], said: str) -> None:
+    with pytest.raises(SettingsError, match=said):
+        load_settings(flags=flags, environ={})
+
+
+def test_an_ipv6_address_has_brackets() -> None:
+    assert load_settings(flags={"listen": "[::1]:80"}, environ={}).listen_address == ("::1", 80)
+
+
+def test_types_may_say_which_objects_and_which_fields(tmp_path: Path) -> None:
+    text = """
+types:
+- apps/Deployment
+- type: core/ConfigMap
+  version: v1
+  namespaces: [shop, infra]
+  labelSelector: app=web
+  fieldSelector: metadata.name!=x
+  drop: [/data/large]
+"""
+    short, long = load_settings(file_of(tmp_path, text), environ={}).selected_types
+    assert (short.type, short.selection, short.fields) == ("apps/Deployment", Selection(), Fields())
+    assert long.type == "core/ConfigMap"
+    assert long.selection == Selection("v1", ("shop", "infra"), "app=web", "metadata.name!=x")
+    assert long.fields == Fields(drop=("/data/large",))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("types: [Deployment]", "is no <group>/<Kind>"),
+        ("types: [{type: a/B, keep: [/x], drop: [/y]}]", "has keep and drop"),
+        ("types: [{type: a/B, drop: [status]}]", "no field to keep or drop"),
+        ("types: [{type: a/B, drop: [/metadata/name]}]", "no field to keep or drop"),
+        ("types: [a/B, {type: a/B}]", "named twice"),
+        ("types: [{type: a/B, selector: x}]", "selector"),
+    ],
+)
+def test_types_that_make_no_sense_are_told(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(SettingsError, match=said):
+        load_settings(file_of(tmp_path, text), environ={})
+
+
+def test_all_mistakes_are_told_at_once_each_with_its_line(tmp_path: Path) -> None:
+    text = """\
+listen: 8282
+lissten: 127.0.0.1:1
+opa_port: many
+types:
+- apps/Deployment
+- type: core/ConfigMap
+  labelselector: app=web
+- {type: Secret}
+log_level: loud
+"""
+    with pytest.raises(SettingsError) as raised:
+        load_settings(file_of(tmp_path, text), {"log_format": "xml"}, {"BRIDGE_STATUS_WRITES_PER_SECOND": "0"})
+    file = tmp_path / "bridge.yaml"
+    assert [str(mistake) for mistake in raised.value.mistakes] == [
+        f"{file}:2: there is no setting 'lissten'; did you mean listen?",
+        f"{file}:1: listen: expected a text, got a whole number",
+        f"{file}:3: opa_port: expected a whole number or nothing, got a text",
+        f"{file}:7: types: there is no 'labelselector'; did you mean labelSelector?",
+        f"{file}:8: types: 'Secret' is no <group>/<Kind>",
+        f"{file}:9: log_level: 'loud' is none of debug, info, warning, error",
+        "option --log-format: log_format: 'xml' is none of console, json",
+        "environment BRIDGE_STATUS_WRITES_PER_SECOND: status_writes_per_second must be above 0",
+    ]
+
+
+def test_the_schema_names_the_values_where_only_some_are_right() -> None:
+    properties = msgspec.json.schema(Settings)["$defs"]["Settings"]["properties"]
+    assert sorted(properties["log_level"]["enum"]) == ["debug", "error", "info", "warning"]
+    assert sorted(properties["log_format"]["enum"]) == ["console", "json"]
+
+
+def test_a_key_that_is_there_twice_is_told(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"bridge.yaml:3: listen is there already, in line 1"):
+        load_settings(file_of(tmp_path, "listen: a:1\nlog_level: info\nlisten: b:2\n"), environ={})
+
+
+def test_each_setting_says_where_it_came_from(tmp_path: Path) -> None:
+    file = file_of(tmp_path, "# ours\nlisten: 127.0.0.1:1\nlog_level: error\n")
+    found = load(file, {"opa_url": "http://a"}, {"BRIDGE_LOG_LEVEL": "debug"})
+    shown = {name: found.origins[name] for name in ("listen", "log_level", "opa_url", "types")}
+    assert shown == {
+        "listen": f"{file}:2",
+        "log_level": "environment BRIDGE_LOG_LEVEL",
+        "opa_url": "option --opa",
+        "types": "default",
+    }
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        {"opa_url": "http://admin:hunter2@127.0.0.1:8181"},
+        {"webhook_decision": "https://admin:hunter2@opa/v1/data/a"},
+    ],
+)
+def test_a_password_in_an_address_is_refused_and_not_repeated(flags: dict[str, Any]) -> None:
+    with pytest.raises(SettingsError, match="_token_file") as raised:
+        load_settings(flags=flags, environ={})
+    assert "hunter2" not in str(raised.value)

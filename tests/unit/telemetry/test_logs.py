@@ -1,0 +1,107 @@
+"""Lines of the log: of bounded length, without secrets, and of libraries too."""
+
+import json
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import structlog
+
+from bridge.model.keys import Key
+from bridge.telemetry.logs import AGAIN, LONGEST, MOST_ITEMS, configure_logs
+
+
+@pytest.fixture(autouse=True)
+def _standard_logging() -> Iterator[None]:
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    yield
+    root.handlers[:], root.level = handlers, level
+
+
+def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+
+
+def test_long_lists_and_texts_are_cut(capsys: pytest.CaptureFixture[str]) -> None:
+    configure_logs("info", "json")
+    subjects = [f"example.com/Kind{number}" for number in range(MOST_ITEMS + 5)]
+    structlog.get_logger().info("delivers nothing", subjects=subjects, why="x" * (2 * LONGEST))
+    (line,) = lines(capsys)
+    assert line["subjects"] == [*subjects[:MOST_ITEMS], "and 5 more"]
+    assert len(line["why"]) == LONGEST
+
+
+@pytest.mark.parametrize("form", ["json", "console"])
+def test_a_key_is_its_text(capsys: pytest.CaptureFixture[str], form: str) -> None:
+    configure_logs("info", form)
+    key = Key("core", "Service", "shop", "cart", "http")
+    structlog.get_logger().info("waits", object=key, objects=[key, key.object], by={"last": key})
+    said = capsys.readouterr().err
+    assert said.count("core/Service/shop/cart#http") == 3
+    assert said.count("core/Service/shop/cart") == 4
+    assert '"cart"' not in said
+    assert "'cart'" not in said
+
+
+def test_a_password_in_an_address_is_not_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    configure_logs("info", "json")
+    urls = ["https://admin:hunter2@opa:8181/v1"]
+    structlog.get_logger().info("running", opa=urls[0], all=urls)
+    (line,) = lines(capsys)
+    assert (line["opa"], line["all"]) == ("https://…@opa:8181/v1", ["https://…@opa:8181/v1"])
+
+
+@pytest.mark.parametrize("form", ["json", "console"])
+def test_a_stack_has_no_local_variables(capsys: pytest.CaptureFixture[str], form: str) -> None:
+    configure_logs("info", form)
+
+    def fails() -> None:
+        token = "hunter" + str(2)
+        raise ValueError(len(token))
+
+    try:
+        fails()
+    except ValueError:
+        structlog.get_logger().exception("broken")
+    said = capsys.readouterr().err
+    assert "ValueError" in said
+    assert "hunter2" not in said
+
+
+def test_what_a_library_logs_goes_the_same_way(capsys: pytest.CaptureFixture[str]) -> None:
+    configure_logs("info", "json")
+    logging.getLogger("aiohttp.server").error("Error handling %s", "request")
+    logging.getLogger("aiohttp.access").info("GET /")
+    (line,) = lines(capsys)
+    assert (line["event"], line["level"], line["of"]) == ("Error handling request", "error", "aiohttp.server")
+
+
+def test_what_is_below_the_level_is_not_told(capsys: pytest.CaptureFixture[str]) -> None:
+    configure_logs("error", "json")
+    structlog.get_logger().warning("a warning")
+    logging.getLogger("asyncio").warning("slow")
+    assert lines(capsys) == []
+
+
+def test_what_waits_for_the_same_reason_is_told_once_a_minute(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [0.0]
+    monkeypatch.setattr("bridge.telemetry.logs.time.monotonic", lambda: clock[0])
+    configure_logs("info", "json")
+    log = structlog.get_logger()
+    for why in ("OPA is away", "OPA is away", "OPA says no"):
+        log.info("statuses wait for OPA", why=why)
+    clock[0] = AGAIN
+    log.info("statuses wait for OPA", why="OPA is away")
+    for _ in range(2):
+        log.warning("OPA must be filled again", why="it was restarted")
+        log.info("placed", object="a")
+    assert [line.get("why") for line in lines(capsys)] == [
+        "OPA is away",
+        "OPA says no",
+        "OPA is away",
+        *("it was restarted", None) * 2,
+    ]

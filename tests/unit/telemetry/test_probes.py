@@ -1,0 +1,42 @@
+from collections.abc import AsyncIterator
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestClient, TestServer
+
+from bridge.telemetry.probes import add_probes
+
+Client = TestClient[web.Request, web.Application]
+
+
+@pytest.fixture
+def checks() -> dict[str, str]:
+    """What the checks say; a test changes it."""
+    return {"replicator": "OPA does not hold everything yet", "lease": ""}
+
+
+@pytest.fixture
+async def client(checks: dict[str, str]) -> AsyncIterator[Client]:
+    app = web.Application()
+    add_probes(app, lambda: checks)
+    async with TestClient(TestServer(app)) as found:
+        yield found
+
+
+async def test_it_is_alive_though_it_is_not_ready(client: Client) -> None:
+    answer = await client.get("/livez")
+    assert (answer.status, await answer.text()) == (200, "ok\n")
+
+
+async def test_it_is_not_ready_and_says_why_until_every_check_is(client: Client, checks: dict[str, str]) -> None:
+    answer = await client.get("/readyz")
+    said = "[-] replicator: OPA does not hold everything yet\nreadyz check failed\n"
+    assert (answer.status, await answer.text()) == (503, said)
+    checks["replicator"] = ""
+    answer = await client.get("/readyz")
+    assert (answer.status, await answer.text()) == (200, "ok\n")
+
+
+async def test_verbose_lists_every_check(client: Client) -> None:
+    text = await (await client.get("/readyz?verbose")).text()
+    assert text.splitlines()[:2] == ["[-] replicator: OPA does not hold everything yet", "[+] lease ok"]
