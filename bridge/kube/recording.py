@@ -50,7 +50,7 @@ _Group = tuple[str, str]  # namespace and reason
 
 
 @dataclass(slots=True)
-class _Told:
+class _RecordedEvent:
     """One thing that was told of an object, and what is written of it."""
 
     regarding: dict[str, Any]
@@ -80,7 +80,7 @@ class Recorder:
         self._client = client
         self._component = component
         self._instance = f"{socket.gethostname()}-{os.getpid()}"[:128]
-        self._told: OrderedDict[_Identity, _Told] = OrderedDict()
+        self._told: OrderedDict[_Identity, _RecordedEvent] = OrderedDict()
         self._waiting: OrderedDict[_Group, dict[_Identity, None]] = OrderedDict()  # the group that is next first
         self._woken = asyncio.Event()
         self._forbidden = False
@@ -122,7 +122,7 @@ class Recorder:
         now, clock = datetime.now(UTC), time.monotonic()
         told = self._told.get(identity)
         if told is None or clock - told.seen > WINDOW:
-            told = _Told(reference, event_type, reason, note, now, now, clock)
+            told = _RecordedEvent(reference, event_type, reason, note, now, now, clock)
             self._told[identity] = told
         else:
             told.count += 1
@@ -152,10 +152,10 @@ class Recorder:
                 self._dropping = True
                 log.warning("events are dropped: more are told than are written", a_second=RATE, waiting=ROOM)
 
-    def _waits(self, identity: _Identity, told: _Told) -> bool:
+    def _waits(self, identity: _Identity, told: _RecordedEvent) -> bool:
         return identity in self._waiting.get(told.group, ())
 
-    def _stop_waiting(self, identity: _Identity, told: _Told) -> None:
+    def _stop_waiting(self, identity: _Identity, told: _RecordedEvent) -> None:
         group = self._waiting.get(told.group, {})
         group.pop(identity, None)
         if not group:
@@ -208,7 +208,7 @@ class Recorder:
             self._stop_waiting(identity, told)
         return True
 
-    async def _send(self, told: _Told, count: int) -> None:
+    async def _send(self, told: _RecordedEvent, count: int) -> None:
         path = f"/apis/events.k8s.io/v1/namespaces/{told.regarding.get('namespace') or 'default'}/events"
         if not told.name:
             name = _event_name(told)
@@ -228,7 +228,7 @@ class Recorder:
             told.name, told.counted = "", 0
             await self._send(told, count)
 
-    def _event(self, told: _Told, name: str, count: int) -> dict[str, Any]:
+    def _event(self, told: _RecordedEvent, name: str, count: int) -> dict[str, Any]:
         body: dict[str, Any] = {
             "apiVersion": "events.k8s.io/v1",
             "kind": "Event",
@@ -273,11 +273,11 @@ def _cut(message: str) -> str:
     return data[: NOTE_BYTES - len(mark.encode())].decode("utf-8", "ignore") + mark
 
 
-def _series(told: _Told, count: int) -> dict[str, Any]:
+def _series(told: _RecordedEvent, count: int) -> dict[str, Any]:
     return {"count": told.counted + count, "lastObservedTime": _micro_time(told.last)}
 
 
-def _counted(event: Mapping[str, Any], told: _Told, count: int) -> tuple[int, int]:
+def _counted(event: Mapping[str, Any], told: _RecordedEvent, count: int) -> tuple[int, int]:
     """What an existing Event shows, and how much of it others counted: what replicas see at once counts once."""
     series = event.get("series") or {}
     seen = datetime.fromisoformat(series.get("lastObservedTime") or event["eventTime"])
@@ -286,7 +286,7 @@ def _counted(event: Mapping[str, Any], told: _Told, count: int) -> tuple[int, in
     return shown, max(0, shown - count) if at_once else shown
 
 
-def _event_name(told: _Told) -> str:
+def _event_name(told: _RecordedEvent) -> str:
     """A name that follows from what is reported, and begins as the object's where Events may be named so."""
     name: str = told.regarding["name"]
     content = [*told.regarding.items(), told.event_type, told.reason, told.note]

@@ -12,7 +12,7 @@ import structlog
 from bridge.model.changes import Change, Deleted, Listed, Listing, Object, Rejected, Trouble, Upserted
 from bridge.model.keys import Key, key_of
 from bridge.policy_loader.objects import CONFIG_MAP, REGO_POLICY, Reading, field_of, read_config_map, read_rego_policy
-from bridge.policy_loader.submissions import Problem, Submission, Verdict
+from bridge.policy_loader.submissions import ModuleProblem, Submission, Verdict
 from bridge.sources.base import Source
 
 log = structlog.get_logger(__name__)
@@ -48,7 +48,7 @@ class Author:
     status: dict[str, Any]
     version: str
     policy: bool
-    flaws: tuple[Problem, ...] = ()
+    flaws: tuple[ModuleProblem, ...] = ()
     verdict: Verdict | None = None
 
     @property

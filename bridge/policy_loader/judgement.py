@@ -15,7 +15,7 @@ from bridge.policy_loader.compile_check import PASSING, Checker, Finding
 from bridge.policy_loader.ownership import disputes, overlap, packages
 from bridge.policy_loader.selection import Entry
 from bridge.policy_loader.shipped import Shipped
-from bridge.policy_loader.submissions import DataPath, Fault, Places, Problem, Submission
+from bridge.policy_loader.submissions import DataPath, Fault, ModuleProblem, Places, Submission
 
 log = structlog.get_logger(__name__)
 
@@ -95,13 +95,13 @@ def _faults(found: Sequence[Finding], places: Places) -> list[Fault]:
     return [places.fault(*finding) for finding in found]
 
 
-def _obstacle(submission: Submission, path: DataPath) -> list[Problem]:
+def _obstacle(submission: Submission, path: DataPath) -> list[ModuleProblem]:
     text = (
         f"OPA holds data of somebody else at {'.'.join(path)}, which these modules would erase: choose another package"
     )
     claims = [*packages(submission).items(), *(("", at) for at in submission.data)]
     return [
-        Problem(name, 1 if name else 0, 1 if name else 0, "data_in_the_way", text)
+        ModuleProblem(name, 1 if name else 0, 1 if name else 0, "data_in_the_way", text)
         for name, at in claims
         if overlap(at, path)
     ]
@@ -140,11 +140,11 @@ class Culprits:
             log.error("OPA refuses the modules", why=looked.message, errors=looked.errors)
         return bool(culprits)
 
-    def _refuse(self, entry: Entry, problems: tuple[Problem, ...]) -> None:
+    def _refuse(self, entry: Entry, problems: tuple[ModuleProblem, ...]) -> None:
         others = tuple(other.submitted for other in self._sharing(entry) if other is not entry)
         entry.refuse(problems, others)
 
-    def _youngest(self, entry: Entry, problem: Problem) -> Entry:
+    def _youngest(self, entry: Entry, problem: ModuleProblem) -> Entry:
         """Of those that define rules in one package, who came last: it makes the others' rules conflict."""
         return max(self._sharing(entry, problem.file), key=_youth)
 
@@ -176,7 +176,7 @@ def _fault(told: Mapping[str, Any], places: Places) -> Fault:
     )
 
 
-def _of(fault: Fault, entry: Entry) -> Problem:
+def _of(fault: Fault, entry: Entry) -> ModuleProblem:
     """A fault as its culprit is told, in whose modules it need not be."""
     if fault.author == entry.submitted.author:
         return fault.problem

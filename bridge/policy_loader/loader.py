@@ -25,7 +25,7 @@ from bridge.policy_loader.judgement import Culprits, Judge, names_somebody
 from bridge.policy_loader.ownership import flaws
 from bridge.policy_loader.selection import Entry, Listener, SelectedSet, Verdicts, choose
 from bridge.policy_loader.shipped import Shipped
-from bridge.policy_loader.submissions import DataPath, Places, Problem, Submission
+from bridge.policy_loader.submissions import DataPath, ModuleProblem, Places, Submission
 
 log = structlog.get_logger(__name__)
 
@@ -266,7 +266,7 @@ class Loader:
     async def _chosen(self, *, again: bool) -> SelectedSet:
         entries = sorted(self._entries.values(), key=lambda one: (one.chosen is None, one.submitted.age))
         good = []
-        alone: dict[Key, tuple[Problem, ...]] = {}
+        alone: dict[Key, tuple[ModuleProblem, ...]] = {}
         for entry in entries:
             found = tuple(flaws(entry.submitted)) or entry.refused()
             if found:

@@ -23,7 +23,7 @@ from bridge.model.changes import Object
 from bridge.model.keys import Key
 from bridge.model.nesting import MAX_DEPTH, decode
 from bridge.model.selection import Selection
-from bridge.policy_loader.submissions import Problem, Submission
+from bridge.policy_loader.submissions import ModuleProblem, Submission
 from bridge.sources.yaml import BrokenDocument, read_documents
 
 
@@ -36,7 +36,7 @@ class Reading:
 
     submission: Submission
     policy: bool
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[ModuleProblem, ...] = ()
 
 
 def field_of(obj: Object, name: str) -> Any:
@@ -58,9 +58,9 @@ def version_of(content: Mapping[str, Any]) -> str:
     return hashlib.sha256(msgspec.json.encode(content, order="sorted")).hexdigest()[:12]
 
 
-def flaw(message: str, *, code: str, file: str = "", line: int = 0) -> Problem:
+def flaw(message: str, *, code: str, file: str = "", line: int = 0) -> ModuleProblem:
     """A problem that was found before anybody looked at the Rego."""
-    return Problem(file, line, 0, code, message)
+    return ModuleProblem(file, line, 0, code, message)
 
 
 CONFIG_MAP = "core/ConfigMap"
@@ -114,19 +114,19 @@ def read_config_map(key: Key, obj: Object, namespaces: Collection[str]) -> Readi
     )
 
 
-def _documents(data: Mapping[str, str]) -> tuple[dict[str, Any], list[Problem]]:
+def _documents(data: Mapping[str, str]) -> tuple[dict[str, Any], list[ModuleProblem]]:
     documents: dict[str, Any] = {}
-    problems: list[Problem] = []
+    problems: list[ModuleProblem] = []
     for name, text in data.items():
         found = _document(name, text)
-        if isinstance(found, Problem):
+        if isinstance(found, ModuleProblem):
             problems.append(found)
         else:
             documents[name] = found[0]
     return documents, problems
 
 
-def _document(name: str, text: str) -> tuple[Any] | Problem:
+def _document(name: str, text: str) -> tuple[Any] | ModuleProblem:
     try:
         return (decode(text, most=MAX_DEPTH),)
     except (msgspec.DecodeError, UnicodeEncodeError):
@@ -186,7 +186,7 @@ def read_rego_policy(key: Key, obj: Object) -> Reading:
     return Reading(Submission(key, version, modules=modules, tests=tests, created=created_at(obj)), policy=True)
 
 
-def _problems_of(field: str, value: Any) -> list[Problem]:
+def _problems_of(field: str, value: Any) -> list[ModuleProblem]:
     if not isinstance(value, dict):
         return [flaw(f"spec.{field} is no map of names to Rego", code="invalid_spec")]
     problems = []

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from bridge.policy_loader import kubernetes_view
-from bridge.policy_loader.submissions import DataPath, Fault, Problem, Submission
+from bridge.policy_loader.submissions import DataPath, Fault, ModuleProblem, Submission
 
 WRITTEN = ("bridge_state", "facts", "index", "kinds", "objects")  # documents that the replicator writes
 _POINTS = (("bridge", "extensions", "hierarchy"), ("bridge", "strategies"))
@@ -42,7 +42,7 @@ def packages(submission: Submission) -> dict[str, DataPath]:
     return {name: package for name, package in found.items() if package is not None}
 
 
-def flaws(submission: Submission) -> list[Problem]:
+def flaws(submission: Submission) -> list[ModuleProblem]:
     """What a submission claims that nobody may."""
     found = []
     for name, text in submission.modules.items():
@@ -52,11 +52,11 @@ def flaws(submission: Submission) -> list[Problem]:
         else:
             message = _refused(package)
         if message:
-            found.append(Problem(name, _line_of_package(text), 1, _OWN, message))
+            found.append(ModuleProblem(name, _line_of_package(text), 1, _OWN, message))
     for path in submission.data:
         message = _refused(path, data=True)
         if message:
-            found.append(Problem("", 0, 0, _OWN, f"data at {_dotted(path)}: {message}"))
+            found.append(ModuleProblem("", 0, 0, _OWN, f"data at {_dotted(path)}: {message}"))
     return found
 
 
@@ -72,16 +72,16 @@ def disputes(submissions: Iterable[Submission]) -> Iterator[Fault]:
             owner = points.setdefault(point, submission) if point else submission
             if owner is not submission:
                 message = f"{_dotted(point)} belongs to {owner.author}: choose another name"
-                yield Fault(submission.author, Problem(name, line, 1, _OWN, message))
+                yield Fault(submission.author, ModuleProblem(name, line, 1, _OWN, message))
             holder = _holder(data, package, submission)
             if holder:
                 message = f"{holder.author} has data at, above or below {_dotted(package)}"
-                yield Fault(submission.author, Problem(name, line, 1, _OWN, message))
+                yield Fault(submission.author, ModuleProblem(name, line, 1, _OWN, message))
         for path in submission.data:
             holder = _holder(data, path, submission) or _holder(claimed, path, submission)
             if holder:
                 message = f"{holder.author} has data or modules at, above or below {_dotted(path)}"
-                yield Fault(submission.author, Problem("", 0, 0, _OWN, message))
+                yield Fault(submission.author, ModuleProblem("", 0, 0, _OWN, message))
         for package in packages(submission).values():
             claimed.setdefault(package, submission)
         for path in submission.data:

@@ -19,7 +19,7 @@ from bridge.model.types import ResourceType
 from bridge.policy_loader import reports
 from bridge.policy_loader.authors import Author, Authors
 from bridge.policy_loader.objects import CONFIG_MAP
-from bridge.policy_loader.submissions import Problem
+from bridge.policy_loader.submissions import ModuleProblem
 
 log = structlog.get_logger(__name__)
 
@@ -53,7 +53,7 @@ class Reporter:
         self._left: dict[Key, Object] = {}  # authors no more, which may still have our annotation
         self._wrote: dict[Key, float] = {}
         self._pending: dict[Key, float] = {}  # since when OPA is waited for
-        self._told: dict[Key, tuple[str, tuple[Problem, ...]]] = {}
+        self._told: dict[Key, tuple[str, tuple[ModuleProblem, ...]]] = {}
         self._waits: dict[Key, float] = {}
         self._woken = asyncio.Event()
         self._forbidden = False

@@ -17,7 +17,7 @@ from bridge.model.changes import Object
 from bridge.model.keys import Key
 from bridge.model.recording import EventType, Record
 from bridge.policy_loader.authors import Authors
-from bridge.policy_loader.submissions import Problem, Verdict
+from bridge.policy_loader.submissions import ModuleProblem, Verdict
 
 ANNOTATION = "policybridge.io/status"
 MOST_PROBLEMS = 10  # of one object: an annotation and a status have a size
@@ -76,18 +76,18 @@ def summary(verdict: Verdict) -> str:
     return f"{place(first)}{_cut(first.message)}{more}; {instead}"
 
 
-def place(problem: Problem) -> str:
+def place(problem: ModuleProblem) -> str:
     """`file:line:column: `, or as much of it as is known."""
     parts = [problem.file, *(str(number) for number in (problem.line, problem.column) if number)]
     return f"{':'.join(parts)}: " if problem.file else ""
 
 
-def _opa_error(problem: Problem) -> dict[str, Any]:
+def _opa_error(problem: ModuleProblem) -> dict[str, Any]:
     location = {"file": problem.file, "row": problem.line, "col": problem.column}
     return {"code": problem.code, "message": _cut(problem.message), "location": location}
 
 
-def _problem(problem: Problem) -> dict[str, Any]:
+def _problem(problem: ModuleProblem) -> dict[str, Any]:
     where = {"file": problem.file, "line": problem.line, "column": problem.column}
     return {"code": problem.code, "message": _cut(problem.message), **{name: at for name, at in where.items() if at}}
 

@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass, field
 
 from bridge.model.keys import Key
-from bridge.policy_loader.submissions import Fault, Problem, Submission, Verdict
+from bridge.policy_loader.submissions import Fault, ModuleProblem, Submission, Verdict
 
 Chosen = dict[Key, Submission]
 Check = Callable[[Sequence[Submission]], Awaitable[Sequence[Fault]]]
@@ -37,7 +37,7 @@ class SelectedSet:
     """What was chosen, in the order of the choices, and why the newest version of another submission was not."""
 
     chosen: Chosen = field(default_factory=dict)
-    problems: dict[Key, tuple[Problem, ...]] = field(default_factory=dict)
+    problems: dict[Key, tuple[ModuleProblem, ...]] = field(default_factory=dict)
 
 
 async def choose(choices: Sequence[Choice], check: Check) -> SelectedSet:
@@ -52,7 +52,7 @@ class _Search:
         self._check = check
         self._newest: Chosen = {choice.author: choice.versions[0] for choice in choices}
         self._in_force: Chosen = {choice.author: choice.in_force for choice in choices if choice.in_force}
-        self._problems: dict[Key, tuple[Problem, ...]] = {}
+        self._problems: dict[Key, tuple[ModuleProblem, ...]] = {}
 
     async def run(self) -> SelectedSet:
         chosen = await self._without_culprits()
@@ -61,7 +61,7 @@ class _Search:
             chosen = await self._grown(base, self._behind(base))
         chosen = await self._grown(chosen, self._behind(chosen))
         left = [author for author, newest in self._newest.items() if chosen.get(author) is not newest]
-        unknown = (Problem("", 0, 0, "left_out", "does not go with the other modules"),)
+        unknown = (ModuleProblem("", 0, 0, "left_out", "does not go with the other modules"),)
         return SelectedSet(self._ordered(chosen), {author: self._problems.get(author, unknown) for author in left})
 
     async def _without_culprits(self) -> Chosen | None:
@@ -119,21 +119,22 @@ class _Search:
         return list(self._ordered(chosen).values())
 
 
-def _by_author(faults: Sequence[Fault]) -> dict[Key, tuple[Problem, ...]]:
-    found: dict[Key, list[Problem]] = {}
+def _by_author(faults: Sequence[Fault]) -> dict[Key, tuple[ModuleProblem, ...]]:
+    found: dict[Key, list[ModuleProblem]] = {}
     for fault in faults:
         if fault.author:
             found.setdefault(fault.author, []).append(fault.problem)
     return {author: tuple(problems) for author, problems in found.items()}
 
 
-def _told_to(author: Key, faults: Sequence[Fault]) -> tuple[Problem, ...]:
+def _told_to(author: Key, faults: Sequence[Fault]) -> tuple[ModuleProblem, ...]:
     """Faults as the author whose submission brought them is told: those of others as what it breaks there."""
     own = tuple(fault.problem for fault in faults if fault.author == author)
     if own:
         return own
     return tuple(
-        Problem("", 0, 0, fault.problem.code, f"breaks {_place(fault)}: {fault.problem.message}") for fault in faults
+        ModuleProblem("", 0, 0, fault.problem.code, f"breaks {_place(fault)}: {fault.problem.message}")
+        for fault in faults
     )
 
 
@@ -151,7 +152,7 @@ class Refusal:
     """A version that OPA, or an evaluation, has shown to be bad beside `others`; without those it may be good."""
 
     version: Submission
-    problems: tuple[Problem, ...]
+    problems: tuple[ModuleProblem, ...]
     others: tuple[Submission, ...] = ()
 
 
@@ -162,7 +163,7 @@ class Entry:
     submitted: Submission
     chosen: Submission | None = None
     confirmed: Submission | None = None
-    problems: tuple[Problem, ...] = ()  # of what was submitted
+    problems: tuple[ModuleProblem, ...] = ()  # of what was submitted
     left_behind: Submission | None = None  # what was submitted and did not go with the others, when last looked at
     told: Verdict | None = None
     since: int = 0  # the number of the set that `chosen` came in with
@@ -189,7 +190,7 @@ class Entry:
         if self.confirmed is not self.chosen:
             self.confirmed, self.revision = self.chosen, revision if self.chosen else ""
 
-    def refuse(self, problems: tuple[Problem, ...], others: tuple[Submission, ...]) -> None:
+    def refuse(self, problems: tuple[ModuleProblem, ...], others: tuple[Submission, ...]) -> None:
         """Never take the chosen version again, as long as the others are what they are."""
         if self.chosen:
             self._refusals.append(Refusal(self.chosen, problems, others))
@@ -198,7 +199,7 @@ class Entry:
         """The versions to choose from; `again` also one that was left behind before."""
         return Choice(self.submitted.author, tuple(self._candidates(again=again)), self.chosen)
 
-    def refused(self) -> tuple[Problem, ...]:
+    def refused(self) -> tuple[ModuleProblem, ...]:
         """Why what was submitted may not be taken, whatever the others are; empty where it may."""
         return next((one.problems for one in self._refusals if one.version is self.submitted), ())
 

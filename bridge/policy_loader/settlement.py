@@ -15,7 +15,7 @@ from bridge.policy_loader.judgement import Judge
 from bridge.policy_loader.ownership import flaws
 from bridge.policy_loader.selection import Choice, Listener, choose
 from bridge.policy_loader.shipped import Shipped
-from bridge.policy_loader.submissions import DataPath, Problem, Submission
+from bridge.policy_loader.submissions import DataPath, ModuleProblem, Submission
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class SettledModules:
     """
 
     bundle: Bundle
-    problems: Mapping[Key, tuple[Problem, ...]]
+    problems: Mapping[Key, tuple[ModuleProblem, ...]]
     unread: Mapping[str, str]
     submissions: Mapping[Key, Submission]
 

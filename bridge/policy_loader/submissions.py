@@ -36,7 +36,7 @@ class Submission:
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class ModuleProblem:
     """Why a submission is not active.
 
     `file` is the name of one of its modules or tests (empty where it is about the whole), `line` and `column` count
@@ -62,7 +62,7 @@ class Verdict:
     author: Key
     version: str
     in_force: str
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[ModuleProblem, ...] = ()
     revision: str = ""
 
     @property
@@ -84,7 +84,7 @@ class Fault:
     """Something that is wrong with a set of modules: whose module OPA names (None: nobody's), and what it says."""
 
     author: Key | None
-    problem: Problem
+    problem: ModuleProblem
 
 
 class Places:
@@ -114,4 +114,4 @@ class Places:
             if known in told:
                 told = told.replace(known, module if whose == author else f"{whose} {module}")
                 author = author or whose  # some messages name the file alone
-        return Fault(author, Problem(name, line, column, code, told))
+        return Fault(author, ModuleProblem(name, line, column, code, told))

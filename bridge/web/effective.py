@@ -23,7 +23,7 @@ _LOOK = 0.5  # seconds between two looks at whether OPA is ready
 _YES = {"true": True, "1": True, "": False, "false": False, "0": False}
 
 
-class Effective:
+class EffectiveStream:
     """Answers from `opa` (which raises Refused while there is none), and from what `following` follows.
 
     `checks` tell what keeps the bridge from being ready.

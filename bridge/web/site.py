@@ -15,7 +15,7 @@ from bridge.settings.model import Settings
 from bridge.web import static_files
 from bridge.web.changes import Changes
 from bridge.web.drawing import Drawing
-from bridge.web.effective import Effective
+from bridge.web.effective import EffectiveStream
 from bridge.web.events import Streams
 from bridge.web.following import Following
 from bridge.web.guard import Guard
@@ -47,7 +47,7 @@ class WebSite:
         self._drawing = Drawing()
         self._topology = Topology(self._drawing, streams, self._checks)
         self._following = Following()
-        self._effective = Effective(self._opa, self._following, streams, self._checks)
+        self._effective = EffectiveStream(self._opa, self._following, streams, self._checks)
 
     def add_to(self, app: web.Application) -> None:
         """Route everything in an application."""

@@ -23,7 +23,7 @@ from bridge.policy_loader.authors import Authors
 from bridge.policy_loader.objects import CONFIG_MAP
 from bridge.policy_loader.reporter import Reporter
 from bridge.policy_loader.reports import ANNOTATION
-from bridge.policy_loader.submissions import Problem
+from bridge.policy_loader.submissions import ModuleProblem
 from bridge.sources.cluster import ClusterSource
 from tests.controlplane.api import ApiError
 from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane
@@ -32,7 +32,7 @@ from tests.unit.policy_loader.hand import HandJudge
 
 CRD = Path(__file__).parents[2] / "deploy" / "crds" / "regopolicies.yaml"
 LABEL = {"openpolicyagent.org/policy": "rego"}
-PROBLEM = Problem("main.rego", 3, 7, "rego_unsafe_var_error", "var x is unsafe")
+PROBLEM = ModuleProblem("main.rego", 3, 7, "rego_unsafe_var_error", "var x is unsafe")
 OK = '{"status":"ok"}'
 
 

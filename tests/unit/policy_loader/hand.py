@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from bridge.model.keys import Key
-from bridge.policy_loader.submissions import Problem, Submission, Verdict
+from bridge.policy_loader.submissions import ModuleProblem, Submission, Verdict
 
 
 class HandJudge:
@@ -43,7 +43,7 @@ class HandJudge:
         """It is good, and OPA has not taken it."""
         self._tell(Verdict(author, self.handed[author].version, ""))
 
-    def refuse(self, author: Key, *problems: Problem, in_force: str = "") -> None:
+    def refuse(self, author: Key, *problems: ModuleProblem, in_force: str = "") -> None:
         """It is not good."""
         self._tell(Verdict(author, self.handed[author].version, in_force, problems, "r1" if in_force else ""))
 

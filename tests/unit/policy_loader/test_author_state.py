@@ -6,10 +6,10 @@ import pytest
 
 from bridge.model.keys import parse_key
 from bridge.policy_loader.authors import STATES, Author
-from bridge.policy_loader.submissions import Problem, Verdict
+from bridge.policy_loader.submissions import ModuleProblem, Verdict
 
 KEY = parse_key("core/ConfigMap/opa-policies/gate")
-WRONG = Problem("gate.rego", 1, 1, "rego_parse_error", "unexpected token")
+WRONG = ModuleProblem("gate.rego", 1, 1, "rego_parse_error", "unexpected token")
 
 
 def author(verdict: Verdict | None, *, flawed: bool = False) -> Author:

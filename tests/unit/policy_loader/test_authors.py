@@ -10,12 +10,12 @@ from bridge.model.changes import Deleted, Listed, Listing, Trouble, Upserted
 from bridge.model.keys import Key, key_of
 from bridge.policy_loader.authors import Authors
 from bridge.policy_loader.objects import CONFIG_MAP, REGO_POLICY
-from bridge.policy_loader.submissions import Problem
+from bridge.policy_loader.submissions import ModuleProblem
 from tests.unit.policy_loader.hand import HandJudge
 
 ONE = Key("core", "ConfigMap", "opa-policies", "one")
 TWO = Key("core", "ConfigMap", "opa-policies", "two")
-PROBLEM = Problem("a.rego", 3, 1, "rego_parse_error", "unexpected token")
+PROBLEM = ModuleProblem("a.rego", 3, 1, "rego_parse_error", "unexpected token")
 
 
 @pytest.fixture

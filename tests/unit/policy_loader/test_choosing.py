@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from bridge.model.keys import Key
 from bridge.policy_loader.selection import Choice, SelectedSet, choose
-from bridge.policy_loader.submissions import Fault, Problem, Submission
+from bridge.policy_loader.submissions import Fault, ModuleProblem, Submission
 
 
 class Rules:
@@ -20,7 +20,7 @@ class Rules:
         self.looks += 1
         given = {word for one in submissions for word in one.modules["gives"].split()}
         found = [one for one in submissions if not set(one.modules["needs"].split()) <= given or one.modules["bad"]]
-        return [Fault(one.author, Problem("needs", 1, 1, one.modules["bad"] or "missing", "")) for one in found]
+        return [Fault(one.author, ModuleProblem("needs", 1, 1, one.modules["bad"] or "missing", "")) for one in found]
 
 
 def version(name: str, number: str = "1", *, gives: str = "", needs: str = "", bad: str = "") -> Submission:

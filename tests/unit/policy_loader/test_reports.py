@@ -6,10 +6,10 @@ import json
 
 from bridge.model.keys import Key
 from bridge.policy_loader.reports import Told, annotation, event, status
-from bridge.policy_loader.submissions import Problem, Verdict
+from bridge.policy_loader.submissions import ModuleProblem, Verdict
 
 KEY = Key("core", "ConfigMap", "opa-policies", "one")
-PROBLEM = Problem("main.rego", 3, 7, "rego_unsafe_var_error", "var x is unsafe")
+PROBLEM = ModuleProblem("main.rego", 3, 7, "rego_unsafe_var_error", "var x is unsafe")
 OK = Verdict(KEY, "v2", "v2", (), "r7")
 PENDING = Verdict(KEY, "v2", "v1", (), "r6")
 REFUSED = Verdict(KEY, "v2", "v1", (PROBLEM, PROBLEM), "r6")
@@ -38,7 +38,7 @@ def test_the_annotation_has_kube_mgmts_form() -> None:
 
 
 def test_an_annotation_has_a_size_whatever_went_wrong() -> None:
-    problems = tuple(Problem("a.rego", line, 1, "rego_parse_error", "x" * 100_000) for line in range(1, 200))
+    problems = tuple(ModuleProblem("a.rego", line, 1, "rego_parse_error", "x" * 100_000) for line in range(1, 200))
     found = annotation(Verdict(KEY, "v", "", problems))
     assert len(found) < 20_000
     assert "(and 198 more)" in found
@@ -97,7 +97,9 @@ def test_a_status_that_says_the_same_stays_as_it_is() -> None:
 
 def test_reasons_are_such_as_kubernetes_takes() -> None:
     for code in ("", "7", "rego type/error", "äöü"):
-        reason = status(Verdict(KEY, "v", "", (Problem("", 0, 0, code, "m"),)), 1, {}, NOW)["conditions"][0]["reason"]
+        reason = status(Verdict(KEY, "v", "", (ModuleProblem("", 0, 0, code, "m"),)), 1, {}, NOW)["conditions"][0][
+            "reason"
+        ]
         assert reason.isascii()
         assert reason[0].isalpha()
 
