@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,6 +29,20 @@ class Notice:
     kinds: bool = False
     alone: bool = False
     traces: tuple[Any, ...] = ()
+
+
+def merge_notices(notices: Sequence[Notice]) -> Notice:
+    """Return several notices as one, with the paths of all of them: a key may be stored under any."""
+    if any(notice.refilled for notice in notices):
+        return Notice(refilled=True)
+    was: dict[Key, tuple[tuple[str, ...], ...]] = {}
+    for notice in notices:
+        for key, paths in notice.was.items():
+            was[key] = tuple(dict.fromkeys((*was.get(key, ()), *paths)))
+    keys = dict.fromkeys(key for notice in notices for key in notice.keys)
+    reported = dict.fromkeys(key for notice in notices for key in notice.reported if key not in keys)
+    traces = tuple(trace for notice in notices for trace in notice.traces)
+    return Notice(tuple(keys), tuple(reported), was, kinds=any(notice.kinds for notice in notices), traces=traces)
 
 
 Listener = Callable[[Notice], None]

@@ -44,9 +44,10 @@ async def in_parts(
     items: Sequence[Item],
     more: Mapping[str, Any],
     told: Callable[[Item], str] = str,
+    shape: Callable[[Sequence[Item]], Any] = list,
 ) -> list[tuple[Sequence[Item], Any]]:
     """Return the answers of `parts`, with the items of each."""
-    return [part async for part in parts(opa, query, name, items, more, told)]
+    return [part async for part in parts(opa, query, name, items, more, told, shape=shape)]
 
 
 async def parts(
@@ -57,8 +58,11 @@ async def parts(
     more: Mapping[str, Any],
     told: Callable[[Item], str] = str,
     too_slow: Callable[[Item], None] | None = None,
+    shape: Callable[[Sequence[Item]], Any] = list,
 ) -> AsyncIterator[tuple[Sequence[Item], Any]]:
-    """Query with `items` as the input `name`; gives the items that were answered, with each answer, as it comes.
+    """Query with `items` as the input `name`, in the form that `shape` gives them.
+
+    Yields the items that were answered, with each answer, as it comes.
 
     Rego has no catch: where evaluation fails or takes too long, an item is invalid, or the items are too much for one
     query, they are queried in halves.
@@ -70,7 +74,7 @@ async def parts(
     while waiting:
         part = waiting.pop(0)
         try:
-            answer = await opa.query(query, {**more, name: part})
+            answer = await opa.query(query, {**more, name: shape(part)})
         except (OpaRejected, OpaTimeout, QueryError) as error:
             slow = isinstance(error, OpaTimeout)
             if not (await opa.ready() if slow else _is_of_an_item(error)):

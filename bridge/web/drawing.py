@@ -10,7 +10,7 @@ from typing import Any
 import structlog
 
 from bridge.app.site import Backing
-from bridge.model.notice import Notice
+from bridge.model.notice import Notice, merge_notices
 from bridge.model.types import DESCRIBING, POLICY_KIND
 from bridge.opa.batches import batches, in_parts
 from bridge.opa.client import Opa
@@ -163,11 +163,9 @@ class Drawing:
         self._differing |= {*held, *self.policies}
 
     async def _redraw(self, opa: Opa, notices: Sequence[tuple[float, Notice]]) -> None:
-        was: dict[str, list[tuple[str, ...]]] = {}
+        was = {str(key): paths for key, paths in merge_notices([notice for _, notice in notices]).was.items()}
         came: dict[str, float] = {}
         for time, notice in notices:
-            for key, paths in notice.was.items():
-                was.setdefault(str(key), []).extend(paths)
             for key in notice.keys:
                 came.setdefault(str(key), time)
         if came:

@@ -12,7 +12,7 @@ from typing import Any
 import structlog
 
 from bridge.model.keys import Key
-from bridge.model.notice import Notice
+from bridge.model.notice import Notice, merge_notices
 from bridge.model.types import DESCRIBING
 from bridge.opa.batches import batches, in_parts
 from bridge.opa.client import Opa
@@ -217,11 +217,9 @@ class Following:
 
     async def _concerned(self, opa: Opa, notices: Sequence[Notice]) -> dict[str, set[str]]:
         """The effective targets that a change concerns, by policy kind; what was told of and is gone among them."""
-        was: dict[str, list[tuple[str, ...]]] = {}
-        for notice in notices:
-            for key, paths in notice.was.items():
-                was.setdefault(str(key), []).extend(paths)
-        keys = sorted({str(key) for notice in notices for key in notice.keys})
+        change = merge_notices(notices)
+        was = {str(key): paths for key, paths in change.was.items()}
+        keys = sorted(map(str, change.keys))
         if not keys:
             return {}
         scopes: dict[str, set[str]] = {}
@@ -244,7 +242,8 @@ class Following:
         if source := followed[0].source_namespace:
             asked["sourceNamespace"] = source
         for batch in batches(targets, BATCH):
-            told = await _followed(opa, kind, batch, asked)
+            answers = await in_parts(opa, "watch_results", "scopes", batch, asked, shape=lambda part: {kind: part})
+            told = [entry for _, answer in answers for entry in answer]
             present: set[tuple[str, str]] = set()  # (watched target, effective target)
             for entry in told:
                 place = (entry["target"], kind)
@@ -257,21 +256,3 @@ class Following:
                 for target in batch:
                     if (target, kind) in one.entries and (str(one.target), target) not in present:
                         one.put((target, kind), None)
-
-
-async def _followed(opa: Opa, kind: str, targets: Sequence[str], asked: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The answer of the query; where evaluation fails, without the targets that it fails of."""
-    try:
-        answer: list[dict[str, Any]] = await opa.query("watch_results", {**asked, "scopes": {kind: targets}})
-    except OpaRejected as error:
-        if not error.in_evaluation:
-            raise
-        if len(targets) == 1:
-            log.error("cannot be computed", query="watch_results", key=targets[0], why=str(error))
-            return []
-        half = len(targets) // 2
-        return [
-            *await _followed(opa, kind, targets[:half], asked),
-            *await _followed(opa, kind, targets[half:], asked),
-        ]
-    return answer

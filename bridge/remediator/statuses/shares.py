@@ -7,13 +7,12 @@ import time
 from collections import Counter, OrderedDict
 from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import structlog
 
 from bridge import tracing
 from bridge.model.keys import Key
-from bridge.model.notice import Notice
+from bridge.model.notice import Notice, merge_notices
 from bridge.opa.batches import BatchSize
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaTimeout
@@ -105,7 +104,7 @@ class Shares:
         generation = self._generation
         if share.current is None or share.running is None:
             notices, share.notices = _first(share.notices, together=share is self._all)
-            share.current, share.dirty = SettledShare(joined(notices), share.dirty, self._noted), Dirty()
+            share.current, share.dirty = SettledShare(merge_notices(notices), share.dirty, self._noted), Dirty()
             now = share.current
             share.running = self._computing.settle(now.notice, now.dirty, now.reports, share.size)
             share.spent = 0.0
@@ -234,20 +233,6 @@ class Shares:
     def _forget_timeouts(self, notice: Notice) -> None:
         for key in notice.keys if self._timeouts else ():
             self._timeouts.pop(key, None)
-
-
-def joined(notices: Sequence[Notice]) -> Notice:
-    """Several notices as one; the oldest `was` of a key counts, since that is what was computed last."""
-    if any(notice.refilled for notice in notices):
-        return Notice(refilled=True)
-    was: dict[Any, Any] = {}
-    for notice in notices:
-        for key, paths in notice.was.items():
-            was[key] = tuple(dict.fromkeys((*was.get(key, ()), *paths)))
-    keys = dict.fromkeys(key for notice in notices for key in notice.keys)
-    reported = dict.fromkeys(key for notice in notices for key in notice.reported if key not in keys)
-    traces = tuple(trace for notice in notices for trace in notice.traces)
-    return Notice(tuple(keys), tuple(reported), was, kinds=any(notice.kinds for notice in notices), traces=traces)
 
 
 def _first(notices: list[Notice], *, together: bool) -> tuple[list[Notice], list[Notice]]:
