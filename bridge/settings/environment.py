@@ -17,7 +17,7 @@ from bridge.settings.model import PREFIX, Settings
 log = structlog.get_logger(__name__)
 
 _SETTINGS = {PREFIX + name.upper() for name in Settings.__struct_fields__}
-_TOOLS = {*OPA.variables, "BRIDGE_CACHE", DOWNLOADS, PREFER_GO}
+_TOOLS = {*OPA.variables, "BRIDGE_CACHE", "BRIDGE_PLUGIN_HOME", DOWNLOADS, PREFER_GO}
 _TESTS = {"BRIDGE_CHROMIUM", "BRIDGE_HELM", "BRIDGE_PROMTOOL"}
 # What Kubernetes tells a pod of Services that are called `bridge`, or `bridge-…`.
 _SERVICE = re.compile(
