@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
-from bridge.app.world import plural_by_rule
+from bridge.app.store import plural_by_rule
 from bridge.model.changes import Change, Listed, Listing, Object, Rejected, Trouble, Upserted
 from bridge.model.keys import CLUSTER, Key, group_of, key_of
 from bridge.model.types import ALWAYS

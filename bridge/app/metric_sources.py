@@ -10,8 +10,8 @@ from bridge import __version__
 from bridge.app.managed_opa import OwnOpa
 from bridge.app.policies import PolicyLoading
 from bridge.app.reload import Reloading
+from bridge.app.store import Store
 from bridge.app.webhook import Webhook
-from bridge.app.world import World
 from bridge.http.request_guard import WrongTokens
 from bridge.opa.request_counts import Requests
 from bridge.remediator.audit.audit import Audit
@@ -25,15 +25,15 @@ from bridge.telemetry.probes import Checks
 Writers = tuple[Remediator, Audit, Placement]
 
 
-def measure_start(metrics: Metrics, checks: Checks, world: World, reloading: Reloading) -> None:
+def measure_start(metrics: Metrics, checks: Checks, store: Store, reloading: Reloading) -> None:
     """What is known before anything has started."""
     metrics.read("build", lambda: {(__version__, platform.python_version()): 1})
     metrics.read("ready", lambda: {name: not why for name, why in checks().items()})
-    metrics.read("leader", world.sink.may_write)
-    metrics.read("listings", world.listings)
+    metrics.read("leader", store.sink.may_write)
+    metrics.read("listings", store.listings)
     metrics.read("settings_reloads", lambda: reloading.results)
     metrics.read("settings_current", lambda: reloading.current)
-    metrics.read("events", lambda: world.events.results if world.events else {})
+    metrics.read("events", lambda: store.events.results if store.events else {})
 
 
 def measure_guards(metrics: Metrics, guards: Mapping[str, WrongTokens]) -> None:
@@ -49,13 +49,13 @@ def measure_opa(metrics: Metrics, requests: Requests, own: OwnOpa | None) -> Non
 
 
 def measure_work(
-    metrics: Metrics, world: World, replicator: Replicator, loading: PolicyLoading, writers: Writers
+    metrics: Metrics, store: Store, replicator: Replicator, loading: PolicyLoading, writers: Writers
 ) -> None:
     """Of what goes to OPA, of admins' Rego, and of what is concluded and written."""
     _measure_replicator(metrics, replicator)
     _measure_policies(metrics, loading)
     _measure_writers(metrics, writers)
-    metrics.read("queue_depth", lambda: _depths(world, replicator, writers))
+    metrics.read("queue_depth", lambda: _depths(store, replicator, writers))
 
 
 def measure_admission(metrics: Metrics, webhook: Webhook) -> None:
@@ -103,7 +103,7 @@ def _measure_writers(metrics: Metrics, writers: Writers) -> None:
     metrics.read("placement_events", lambda: placement.counts)
 
 
-def _depths(world: World, replicator: Replicator, writers: Writers) -> dict[str, int]:
+def _depths(store: Store, replicator: Replicator, writers: Writers) -> dict[str, int]:
     remediator, audit, placement = writers
     return {
         "replication": replicator.waiting,
@@ -112,5 +112,5 @@ def _depths(world: World, replicator: Replicator, writers: Writers) -> dict[str,
         "audit": audit.audited.waiting,
         "placement-judge": placement.waiting["judge"],
         "placement-patch": placement.waiting["patch"],
-        "events": world.events.waiting if world.events else 0,
+        "events": store.events.waiting if store.events else 0,
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from bridge.app.world import World
+from bridge.app.store import Store
 from bridge.model.types import ALWAYS
 from bridge.opa.client import Opa
 from bridge.policy_loader.assembly import no_view
@@ -24,29 +24,29 @@ from bridge.sources.base import Source, Tapped
 class PolicyLoading:
     """The loader and its authors. `executable` is an `opa` that checks modules before OPA gets them.
 
-    `source` is the world's, to be read instead of it: where authors' objects are among the others, they are told here
+    `source` is the store's, to be read instead of it: where authors' objects are among the others, they are told here
     too. `run` does the work until it is cancelled.
     """
 
-    def __init__(self, world: World, opa: Opa, endpoint: BundleEndpoint, executable: Path, settings: Settings) -> None:
+    def __init__(self, store: Store, opa: Opa, endpoint: BundleEndpoint, executable: Path, settings: Settings) -> None:
         found = shipped(rego_root(), settings.policy_bounds, settings.type_versions)
         memory = settings.check_memory_mib * MEBIBYTE
         checker = Checker(executable, found.modules, allowed=settings.allowed_builtins, memory=memory)
         types = (*ALWAYS, *(one.type for one in settings.selected_types))
 
         def view() -> str:
-            return kubernetes_view((type_id, world.plural(type_id)) for type_id in types)
+            return kubernetes_view((type_id, store.plural(type_id)) for type_id in types)
 
         self._settings = settings
         self.loader = Loader(
             opa, endpoint, checker, found, view if settings.kubernetes_view else no_view, self._decision
         )
         self.authors = Authors(self.loader, settings.policy_namespaces)
-        self.source: Source = world.source
-        self._own_source = world.policies
-        self._world = world
+        self.source: Source = store.source
+        self._own_source = store.policies
+        self._store = store
         if self._own_source is None:
-            self.source = Tapped(world.source, self.authors.types, self.authors.note)
+            self.source = Tapped(store.source, self.authors.types, self.authors.note)
 
     def change(self, settings: Settings) -> None:
         """Load modules by other settings from now on: `webhook_decision`."""
@@ -63,6 +63,6 @@ class PolicyLoading:
         """Follow authors, load what they hand in, and tell them what became of it."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self.loader.run())
-            tasks.create_task(self._world.tell(self.authors))
+            tasks.create_task(self._store.report_policies(self.authors))
             if self._own_source is not None:
                 tasks.create_task(self.authors.follow(self._own_source))

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bridge.admission.webhook_configuration import GROUP, KINDS
-from bridge.app.world import plural_by_rule
+from bridge.app.store import plural_by_rule
 from bridge.model.access import Access
 from bridge.model.keys import CORE
 from bridge.model.types import ALWAYS, regular_plural

@@ -21,8 +21,8 @@ from bridge.app.policies import PolicyLoading
 from bridge.app.reload import Reloading
 from bridge.app.shutdown import Shutdown
 from bridge.app.site import Backing, NoSite, Site
+from bridge.app.store import Store, open_store
 from bridge.app.webhook import Policies, Webhook
-from bridge.app.world import World, open_world
 from bridge.http.bundles import Bundles
 from bridge.http.listeners import listen, new_runner
 from bridge.model.recording import record_nothing
@@ -47,14 +47,14 @@ log = structlog.get_logger(__name__)
 PLACEMENT_BURST = 10  # objects that may be moved at once before the budget bounds them
 
 
-def make_placement(opa: Opa, world: World, settings: Settings) -> Placement:
+def make_placement(opa: Opa, store: Store, settings: Settings) -> Placement:
     """The placement of the configured kinds; without any it does nothing."""
     return Placement(
         opa,
-        world.sink,
+        store.sink,
         settings.placed_types,
         Budget(settings.placement_writes_per_second, PLACEMENT_BURST),
-        record_nothing if settings.manifests else world.record,  # of a folder the log tells already
+        record_nothing if settings.manifests else store.record,  # of a folder the log tells already
         settings.placement_most_patches,
     )
 
@@ -109,7 +109,7 @@ async def _started(
 ) -> AsyncIterator[asyncio.Task[None]]:
     settings = reloading.settings
     async with contextlib.AsyncExitStack() as stack:
-        world = await stack.enter_async_context(open_world(settings))
+        store = await stack.enter_async_context(open_store(settings))
         # Probes are served from here on, and OPA may have to be built first: until then nothing is ready.
         ready: dict[str, Callable[[], str]] = {
             "replicator": lambda: "OPA is not started yet",
@@ -122,7 +122,7 @@ async def _started(
 
         bundles = Bundles(settings)
         metrics = Metrics()
-        measure_start(metrics, checks, world, reloading)
+        measure_start(metrics, checks, store, reloading)
         measure_guards(metrics, {"page": site.wrong_tokens, "bundle": bundles.guard.wrong_tokens})
         bridge_url = await stack.enter_async_context(_listening(settings, bundles, checks, metrics, site))
         await stack.enter_async_context(probe_listening(settings, checks, metrics))
@@ -132,40 +132,40 @@ async def _started(
         )
         measure_opa(metrics, access.requests, own)
         opa = await stack.enter_async_context(access.open())
-        loading = PolicyLoading(world, opa, bundles.modules, executable.path, settings)
+        loading = PolicyLoading(store, opa, bundles.modules, executable.path, settings)
         # Who derives links and statuses asks again without an author's module that fails; admission must not: a crafted
         # object would rid it of a policy.
         mending = await stack.enter_async_context(access.open(mend=loading.loader.blame))
-        replicator = _replicator(settings, world, loading, mending, bridge_url)
+        replicator = _replicator(settings, store, loading, mending, bridge_url)
         bundles.modules.on_fresh_start(replicator.doubt)
         budget = Budget(settings.status_writes_per_second, BURST)
-        remediator = await stack.enter_async_context(_remediating(settings, world, access, loading, mending, budget))
-        audit = Audit(opa, world.sink, budget, lambda: None if settings.manifests else (*ALWAYS, *_asked(settings)))
-        placement = make_placement(opa, world, settings)
-        for listener in (remediator.note, audit.note, world.noticed, placement.note):
+        remediator = await stack.enter_async_context(_remediating(settings, store, access, loading, mending, budget))
+        audit = Audit(opa, store.sink, budget, lambda: None if settings.manifests else (*ALWAYS, *_asked(settings)))
+        placement = make_placement(opa, store, settings)
+        for listener in (remediator.note, audit.note, store.note, placement.note):
             replicator.listen(listener)
         ready |= {
             "policies": lambda: loading.authors.unready,
             "replicator": lambda: replicator.unready,
         }
-        webhook = _webhook(settings, world, access, _policies(replicator, loading))
+        webhook = _webhook(settings, store, access, _policies(replicator, loading))
         if webhook is not None:
             replicator.listen(webhook.note)
             ready["webhook"] = webhook.readiness
             measure_admission(metrics, webhook)
         site.open(Backing(opa, await _for_readers(access, stack), replicator.listen, remediator, checks))
         _follow_settings(reloading, budget, placement, webhook, loading)
-        _end_in_order(shutdown, settings, webhook, replicator, world)
-        log.info("running", bridge=bridge_url, opa=access.url, source=world.name)
-        running = Running(Engine(opa, position=world.position), access.url, bridge_url, world.sink)
+        _end_in_order(shutdown, settings, webhook, replicator, store)
+        log.info("running", bridge=bridge_url, opa=access.url, source=store.name)
+        running = Running(Engine(opa, position=store.position), access.url, bridge_url, store.sink)
         writers = (remediator, audit, placement)
-        measure_work(metrics, world, replicator, loading, writers)
-        others: list[Run] = [loading.run, world.run, site.run]
+        measure_work(metrics, store, replicator, loading, writers)
+        others: list[Run] = [loading.run, store.run, site.run]
         if own:
             others.append(functools.partial(own.keep, replicator.doubt))
         if webhook:
             others.append(webhook.run)
-        task = asyncio.create_task(_work(world, replicator, writers, others, report, running))
+        task = asyncio.create_task(_work(store, replicator, writers, others, report, running))
         try:
             yield task
         finally:
@@ -186,17 +186,17 @@ def _follow_settings(
 
 
 def _end_in_order(
-    shutdown: Shutdown, settings: Settings, webhook: Webhook | None, replicator: Replicator, world: World
+    shutdown: Shutdown, settings: Settings, webhook: Webhook | None, replicator: Replicator, store: Store
 ) -> None:
     if webhook:
         shutdown.then("drain", lambda: webhook.drain(settings.shutdown_drain))
         shutdown.then("webhook", webhook.stop)
     shutdown.then("replicator", replicator.finish)
-    shutdown.then("lease", world.resign)
+    shutdown.then("lease", store.resign)
 
 
 async def _work(
-    world: World,
+    store: Store,
     replicator: Replicator,
     writers: tuple[Remediator, Audit, Placement],
     others: Iterable[Run],
@@ -208,11 +208,11 @@ async def _work(
             tasks.create_task(run())
         if report:
             await replicator.filled.wait()
-            if world.sink.may_write():
+            if store.sink.may_write():
                 # What is refused is tried again for ever: nobody shall wait for that here.
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(asyncio.gather(*(writer.settled() for writer in writers)), SETTLING)
-            running.engine.problems = world.problems()
+            running.engine.problems = store.problems()
             await report(running)
 
 
@@ -222,7 +222,7 @@ def _asked(settings: Settings) -> list[str]:
     return list(dict.fromkeys([*(one.type for one in settings.selected_types), *placed]))
 
 
-def _replicator(settings: Settings, world: World, loading: PolicyLoading, opa: Opa, bridge_url: str) -> Replicator:
+def _replicator(settings: Settings, store: Store, loading: PolicyLoading, opa: Opa, bridge_url: str) -> Replicator:
     asked = _asked(settings)
     replicator = Replicator(
         loading.source,
@@ -230,11 +230,11 @@ def _replicator(settings: Settings, world: World, loading: PolicyLoading, opa: O
         (*ALWAYS, *asked),
         # Where it listens tells bridges on one host apart, and stays the same when a bridge is started anew.
         owner=f"{socket.gethostname()}:{bridge_url.rpartition(':')[2]}",
-        content=_content(world, settings),
+        content=_content(store, settings),
         asked=asked,
         prune=pruning({one.type: one.fields for one in settings.selected_types if _shapes(one)}),
         rules=loading.loader.links,
-        record=world.record,
+        record=store.record,
     )
     loading.loader.before_rules_change(replicator.rules_change)
     return replicator
@@ -247,17 +247,17 @@ async def _for_readers(access: OpaAccess, stack: contextlib.AsyncExitStack) -> O
 
 @contextlib.asynccontextmanager
 async def _remediating(
-    settings: Settings, world: World, access: OpaAccess, loading: PolicyLoading, patient: Opa, budget: Budget
+    settings: Settings, store: Store, access: OpaAccess, loading: PolicyLoading, patient: Opa, budget: Budget
 ) -> AsyncIterator[Remediator]:
     # Others wait for a query about what one of them has changed.
     async with access.open(timeout=settings.opa_query_timeout, mend=loading.loader.blame) as opa:
-        yield Remediator(opa, world.sink, budget, patient=patient)
+        yield Remediator(opa, store.sink, budget, patient=patient)
 
 
-def _webhook(settings: Settings, world: World, access: OpaAccess, policies: Policies) -> Webhook | None:
+def _webhook(settings: Settings, store: Store, access: OpaAccess, policies: Policies) -> Webhook | None:
     if settings.webhook_listen is None:
         return None
-    return Webhook(settings, world, access, policies)
+    return Webhook(settings, access, policies, store.record, store.cluster)
 
 
 def _policies(replicator: Replicator, loading: PolicyLoading) -> Policies:
@@ -273,14 +273,14 @@ def _policies(replicator: Replicator, loading: PolicyLoading) -> Policies:
     return Policies(lambda: None if authors.unlisted else authors.policies_exist, distrust)
 
 
-def _content(world: World, settings: Settings) -> str:
-    """What OPA's documents are made from: of which world, by which Rego, with what left out."""
+def _content(store: Store, settings: Settings) -> str:
+    """What OPA's documents are made from: of which store, by which Rego, with what left out."""
     chosen = hashlib.sha256(
         msgspec.json.encode(
             [settings.types, [one.type_id for one in settings.placed_types], sorted(settings.policy_bounds.items())]
         )
     ).hexdigest()[:16]
-    return f"{world.name} {shipped_bundle(rego_root()).revision} {chosen}"
+    return f"{store.name} {shipped_bundle(rego_root()).revision} {chosen}"
 
 
 def _shapes(chosen: TypeSettings) -> bool:

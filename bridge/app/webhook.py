@@ -19,10 +19,11 @@ from bridge.admission.endpoint import Terms, make_app
 from bridge.admission.joint import Joint
 from bridge.admission.silence import SPOKEN_OF, Silence
 from bridge.app.managed_opa import OpaAccess
-from bridge.app.world import Cluster, World
+from bridge.app.store import Cluster
 from bridge.http.gate import Gate, Limits
 from bridge.http.listeners import GATE, ServeError, listen, new_runner, token_of
 from bridge.model.notice import Notice
+from bridge.model.recording import Record
 from bridge.opa.client import Answer, Opa
 from bridge.opa.errors import OpaError
 from bridge.policy_loader.assembly import JOINT_DECISION
@@ -57,9 +58,10 @@ class Webhook:
     """
 
     settings: Settings
-    world: World
     access: OpaAccess
     policies: Policies
+    record: Record
+    cluster: Cluster | None = None
     counted: AdmissionCounts = field(default_factory=AdmissionCounts)
     gate: Gate | None = field(default=None, init=False)
     _trouble: str = field(default="the webhook is not listening yet", init=False)
@@ -201,7 +203,7 @@ class Webhook:
             rules = Question("rules", _asking(own, _RULES), distrust, lambda: "OPA has no such rules", read_rules)
             silent = silence.revision if silence else _unknown
             yield (
-                Admission(placement, rules, self._policies_exist, self.world.record, silent, joint, self.counted),
+                Admission(placement, rules, self._policies_exist, self.record, silent, joint, self.counted),
                 silence,
             )
 
@@ -218,7 +220,7 @@ class Webhook:
 
     def _certificates(self) -> tuple[Certificates, Work]:
         """The certificates to serve with, and what keeps the webhook configurations meanwhile."""
-        settings, cluster = self.settings, self.world.cluster
+        settings, cluster = self.settings, self.cluster
         files = settings.webhook_cert_file, settings.webhook_key_file
         if files[0] and files[1]:
             read = read_files(Path(files[0]), Path(files[1]))

@@ -87,7 +87,7 @@ async def _read(settings: Settings, asked: AskedRights, *, in_cluster: bool) -> 
 
 async def _facts(engine: Engine, settings: Settings, cluster: AskedRights | None) -> Facts:
     from bridge.app.rbac import Facts, explained_kinds, replicated_types
-    from bridge.app.world import plural_by_rule
+    from bridge.app.store import plural_by_rule
     from bridge.queries.asking import undescribed
 
     kinds = explained_kinds(await engine.opa.query("kinds_in_force", {}), served=cluster is not None)

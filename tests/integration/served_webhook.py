@@ -19,13 +19,10 @@ import aiohttp
 from bridge.admission.certificates import Pair, new_authority, new_server
 from bridge.app.managed_opa import OpaAccess
 from bridge.app.webhook import Policies, Webhook
-from bridge.app.world import World
 from bridge.http.tokens import Tokens
 from bridge.model.recording import Record, record_nothing
 from bridge.opa.client import Answer
-from bridge.remediator.sink import MemorySink
 from bridge.settings.loading import load_settings
-from bridge.sources.manifests import ManifestSource
 from tests.controlplane.client_certificates import new_client
 from tests.integration.webhook import BUNDLE, free_port
 
@@ -76,10 +73,9 @@ async def serving(
     def distrust(answer: Answer) -> str:
         return "" if answer.revision == BUNDLE.revision else "OPA has other modules"
 
-    world = World("test", ManifestSource([], follow=False), MemorySink(), _nothing, record)
     configured = load_settings(None, flags, {})
     access = OpaAccess(opa_url, configured, Tokens(configured.opa_token_file, None, operator.attrgetter("content")))
-    webhook = Webhook(configured, world, access, Policies(lambda: True, distrust))
+    webhook = Webhook(configured, access, Policies(lambda: True, distrust), record)
     context = ssl.create_default_context(cadata=authority.certificate.decode())
     context.load_cert_chain(folder / "client.crt", folder / "client.key")
     task = asyncio.create_task(webhook.run())
@@ -98,7 +94,3 @@ async def serving(
 def _write(folder: Path, name: str, pair: Pair) -> None:
     (folder / f"{name}.crt").write_bytes(pair.certificate)
     (folder / f"{name}.key").write_bytes(pair.key)
-
-
-async def _nothing() -> None:
-    """Nothing to do meanwhile."""

@@ -16,18 +16,16 @@ import aiohttp
 
 from bridge.admission.webhook_configuration import API_VERSION, KINDS, MUTATING, Kind, Target, webhook_configuration
 from bridge.app.managed_opa import OpaAccess
+from bridge.app.store import Cluster
 from bridge.app.webhook import Policies, Webhook
-from bridge.app.world import Cluster, World
 from bridge.http.tokens import Tokens
 from bridge.kube.client import KubeClient
 from bridge.opa.bundle import Bundle
 from bridge.opa.client import Answer
 from bridge.opa.process import ManagedOpa
 from bridge.policy_loader.shipped import shipped_bundle
-from bridge.remediator.sink import MemorySink
 from bridge.resources import rego_root
 from bridge.settings.loading import load_settings
-from bridge.sources.manifests import ManifestSource
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
 from tests.integration.objects import fresh_name
@@ -197,17 +195,14 @@ async def webhook_at_work(
         return facts.distrust or ("" if answer.revision == bundle.revision else "OPA has other modules")
 
     async with await KubeClient.connect(str(plane.kubeconfig), None) as client, opa:
-        world = World(
-            "test", ManifestSource([], follow=False), MemorySink(), _nothing, facts.record,
-            cluster=Cluster(client, lambda: facts.held),
-        )  # fmt: skip
         policies = Policies(lambda: facts.exist, distrust)
         configured = load_settings(None, flags, {})
         webhook = Webhook(
             configured,
-            world,
             OpaAccess(opa.url, configured, Tokens(None, None, operator.attrgetter("content"))),
             policies,
+            facts.record,
+            Cluster(client, lambda: facts.held),
         )
         work = AtWork(plane, opa, facts, webhook, port, name, kubectl_path, namespace)
         await work.put_policy(PLACEMENT)
@@ -241,7 +236,3 @@ def free_port() -> int:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
         return port
-
-
-async def _nothing() -> None:
-    """Nothing to do meanwhile."""

@@ -4,7 +4,7 @@ from typing import cast
 
 from structlog.testing import capture_logs
 
-from bridge.app.world import LeaseNews
+from bridge.app.store import LeaseNews
 from bridge.kube.lease import Lease
 
 

@@ -1,0 +1,259 @@
+"""Where objects come from and statuses go to: a cluster or a folder of manifests, behind one Protocol."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import socket
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import structlog
+
+from bridge.model.changes import Trouble
+from bridge.model.keys import Key
+from bridge.model.notice import Notice
+from bridge.model.recording import EventType
+from bridge.model.types import CRD, regular_plural
+from bridge.policy_loader.authors import Authors
+from bridge.policy_loader.objects import CONFIG_MAP, config_maps_in
+from bridge.policy_loader.reports import Announcer
+from bridge.remediator.sink import MemorySink, StatusSink
+from bridge.settings.model import Settings
+from bridge.sources.base import Source
+from bridge.sources.manifest_files import STDIN, find_files
+from bridge.sources.manifests import ManifestSource
+
+if TYPE_CHECKING:
+    from bridge.kube.client import KubeClient
+    from bridge.kube.lease import Lease
+    from bridge.kube.recording import Recorder
+
+log = structlog.get_logger(__name__)
+
+COMPONENT = "policybridge.io/bridge"  # who Events are from
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """The API server of a store: `held` returns whether this bridge is the one that writes there."""
+
+    client: KubeClient
+    held: Callable[[], bool]
+
+
+def plural_by_rule(type_id: str) -> str:
+    """The plural name that a type has where nobody says otherwise."""
+    return regular_plural(type_id.partition("/")[2])
+
+
+class Store(Protocol):
+    """Where objects come from and statuses go to: a cluster, or a folder of manifests.
+
+    `policies` is the source of policy authors' objects, None where these are among the objects of `source`. `record`
+    reports on an object where users look: as an Event, or in the log. `cluster` and `events` are None for a folder.
+    """
+
+    name: str
+    source: Source
+    sink: StatusSink
+    policies: Source | None
+    cluster: Cluster | None
+    events: Recorder | None
+
+    async def run(self) -> None:
+        """Do what the store itself needs, beside its source, until cancelled."""
+
+    async def resign(self) -> None:
+        """Write nothing more; another bridge may begin when this returns."""
+
+    async def report_policies(self, authors: Authors) -> None:
+        """Report to policy authors what became of their objects, until cancelled."""
+
+    def record(self, regarding: Mapping[str, Any], event_type: EventType, reason: str, message: str) -> None:
+        """Report on an object (apiVersion, kind and metadata are read)."""
+
+    def note(self, notice: Notice) -> None:
+        """Take note of what OPA has now."""
+
+    def position(self, key: Key) -> tuple[str, int] | None:
+        """Return the file and line of an object, None where it has none."""
+
+    def problems(self) -> list[Trouble]:
+        """Return what of the source cannot be read."""
+
+    def plural(self, type_id: str) -> str:
+        """Return the plural name of a type, `<group>/<Kind>`."""
+
+    def listings(self) -> Mapping[str, int]:
+        """Return how many lists of whole types were requested, by reason."""
+
+
+@contextlib.asynccontextmanager
+async def open_store(settings: Settings) -> AsyncIterator[Store]:
+    """Open the store that the settings name. Raises KubeError or ManifestError if that fails."""
+    if settings.manifests:
+        yield FolderStore(settings.manifests)
+        return
+    # Imported here because a folder needs none of it, and the Kubernetes library costs half a second.
+    from bridge.kube.client import KubeClient
+
+    async with await KubeClient.connect(settings.kubeconfig, settings.context) as client:
+        yield ClusterStore(client, settings)
+
+
+class FolderStore:
+    """Files of manifests. Statuses stay in memory. Raises ManifestError for a path that does not exist."""
+
+    policies: Source | None = None
+    cluster: Cluster | None = None
+    events: Recorder | None = None
+
+    def __init__(self, manifests: Sequence[str]) -> None:
+        for path in manifests:
+            if path != STDIN:
+                find_files(Path(path))  # a wrong path is an error before anything starts
+        self.name = ", ".join(manifests)
+        self._manifests = ManifestSource(manifests, follow=True)
+        self.source: Source = self._manifests
+        self.sink: StatusSink = MemorySink()
+
+    async def run(self) -> None:
+        """Nothing: the source does all."""
+
+    async def resign(self) -> None:
+        """Nothing: no other bridge waits."""
+
+    async def report_policies(self, authors: Authors) -> None:
+        """Log what became of policy authors' objects."""
+        await Announcer(authors, self.record).run()
+
+    def record(self, regarding: Mapping[str, Any], event_type: EventType, reason: str, message: str) -> None:
+        """Log it."""
+        tell = log.warning if event_type == "Warning" else log.info
+        metadata = regarding.get("metadata") or {}
+        names = (regarding.get("kind"), metadata.get("namespace"), metadata.get("name"))
+        tell(message, reason=reason, object="/".join(str(name) for name in names if name))
+
+    def note(self, notice: Notice) -> None:
+        """Nothing depends on it."""
+
+    def position(self, key: Key) -> tuple[str, int] | None:
+        """Return the file and line of an object."""
+        return self._manifests.position(key)
+
+    def problems(self) -> list[Trouble]:
+        """Return the files and documents that cannot be read."""
+        return list(self._manifests.problems)
+
+    def plural(self, type_id: str) -> str:
+        """Return the plural name by the rule."""
+        return plural_by_rule(type_id)
+
+    def listings(self) -> Mapping[str, int]:
+        """Return none: files are read, not listed."""
+        return {}
+
+
+class ClusterStore:
+    """An API server. The holder of the Lease writes; everything but the Lease itself and Events is fenced by it."""
+
+    def __init__(self, client: KubeClient, settings: Settings) -> None:
+        from bridge.app.cluster_sink import ClusterSink
+        from bridge.kube.fencing import FencedClient
+        from bridge.kube.lease import Lease
+        from bridge.kube.recording import Recorder
+        from bridge.sources.cluster import ClusterSource
+
+        self._client = client
+        self._objects = ClusterSource(client, {one.type: one.selection for one in settings.selected_types})
+        # A watch of its own: what policy authors write is replicated only if a setting names it.
+        self._authored = ClusterSource(client, {CONFIG_MAP: config_maps_in(settings.policy_namespaces)})
+        identity = f"{socket.gethostname()}-{os.getpid()}"
+        self._lease = Lease(client, settings.lease_namespace, settings.lease_name, identity, on_change=LeaseNews())
+        self._leading: asyncio.Task[None] | None = None
+        self._writing = FencedClient(client, self._lease)
+        self._recorder = Recorder(client, COMPONENT)
+        self.name = client.server
+        self.source: Source = self._objects
+        self.policies: Source | None = self._authored
+        self.sink: StatusSink = ClusterSink(self._writing, self._objects.resource, self._lease)
+        self.cluster: Cluster | None = Cluster(self._writing, lambda: self._lease.held)
+        self.events: Recorder | None = self._recorder
+
+    async def run(self) -> None:
+        """Keep the Lease and write Events."""
+        async with asyncio.TaskGroup() as tasks:
+            self._leading = tasks.create_task(self._lease.run())
+            tasks.create_task(self._recorder.run())
+
+    async def resign(self) -> None:
+        """Write nothing more and release the Lease."""
+        self._lease.resign()
+        await self._client.quiet()  # a write in progress must not arrive after those of the next holder
+        if self._leading:
+            self._leading.cancel()
+            await asyncio.wait({self._leading})
+
+    async def report_policies(self, authors: Authors) -> None:
+        """Write to policy authors' objects what became of them."""
+        from bridge.policy_loader.reporter import Reporter
+
+        held = self._lease
+        await Reporter(authors, self._writing, self._authored.resource, lambda: held.held, self.record).run()
+
+    def record(self, regarding: Mapping[str, Any], event_type: EventType, reason: str, message: str) -> None:
+        """Record an Event."""
+        self._recorder.record(regarding, event_type, reason, message)
+
+    def note(self, notice: Notice) -> None:
+        """Discover types again after a change of a CRD."""
+        if any(key.type_id == CRD for key in notice.keys):
+            self._objects.rediscover()
+            self._authored.rediscover()
+
+    def position(self, key: Key) -> tuple[str, int] | None:  # noqa: ARG002 - objects of a cluster have no file
+        """Return None."""
+        return None
+
+    def problems(self) -> list[Trouble]:
+        """Return none: what cannot be read is logged."""
+        return []
+
+    def plural(self, type_id: str) -> str:
+        """Return the plural name as the API server serves it, else by the rule."""
+        resource = self._authored.resource(type_id)
+        return resource.plural if resource else plural_by_rule(type_id)
+
+    def listings(self) -> Mapping[str, int]:
+        """Return the lists of both sources."""
+        return self._objects.listings + self._authored.listings
+
+
+class LeaseNews:
+    """Tells in the log what has changed of a Lease: whether it is held, and what keeps it from being held."""
+
+    def __init__(self) -> None:
+        self._held = False
+        self._other = ""  # who else was told to hold it
+        self._trouble: str | None = None
+
+    def __call__(self, lease: Lease) -> None:
+        """Called after any change."""
+        if lease.held != self._held:
+            self._held = lease.held
+            if lease.held:
+                log.info("writes statuses", lease=f"{lease.namespace}/{lease.name}")
+            else:
+                log.info("does not write statuses any more", holder=lease.holder or "nobody")
+        elif not lease.held and lease.holder not in {"", lease.identity, self._other}:
+            which = f"{lease.namespace}/{lease.name}"
+            log.info("another bridge writes statuses, until it stops", lease=which, holder=lease.holder)
+        self._other = "" if lease.held else lease.holder
+        if lease.trouble != self._trouble:
+            self._trouble = lease.trouble
+            if lease.trouble:
+                log.warning("the Lease cannot be taken", why=lease.trouble)
