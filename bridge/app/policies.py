@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 
 from bridge.app.store import Store
+from bridge.app.webhook import Policies
 from bridge.model.types import ALWAYS
-from bridge.opa.client import Opa
+from bridge.opa.client import Answer, Opa
 from bridge.policy_loader.assembly import no_view
 from bridge.policy_loader.authors import Authors
 from bridge.policy_loader.compile_check import MEBIBYTE, Checker
@@ -66,3 +68,16 @@ class PolicyLoading:
             tasks.create_task(self._store.report_policies(self.authors))
             if self._own_source is not None:
                 tasks.create_task(self.authors.follow(self._own_source))
+
+
+def policies_of(loading: PolicyLoading, unready: Callable[[], str]) -> Policies:
+    """Return what the webhook must know of admins' policies. `unready` gives why OPA lacks data, or ""."""
+    authors, loader = loading.authors, loading.loader
+
+    def distrust(answer: Answer) -> str:
+        if not answer.revision or answer.revision != loader.revision:
+            has = f"the modules of revision {answer.revision}" if answer.revision else "no modules"
+            return f"OPA answered with {has}, where {loader.revision or 'none yet'} is served"
+        return unready()
+
+    return Policies(lambda: None if authors.unlisted else authors.policies_exist, distrust)

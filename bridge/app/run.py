@@ -9,15 +9,23 @@ import hashlib
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import msgspec
 import structlog
 from aiohttp import web
 
 from bridge.app.engine import Engine
-from bridge.app.managed_opa import OpaAccess, reach_opa
-from bridge.app.metric_sources import measure_admission, measure_guards, measure_opa, measure_start, measure_work
-from bridge.app.policies import PolicyLoading
+from bridge.app.managed_opa import OpaAccess, OwnOpa, reach_opa
+from bridge.app.metric_sources import (
+    Writers,
+    measure_admission,
+    measure_guards,
+    measure_opa,
+    measure_start,
+    measure_work,
+)
+from bridge.app.policies import PolicyLoading, policies_of
 from bridge.app.reload import Reloading
 from bridge.app.shutdown import Shutdown
 from bridge.app.site import Backing, NoSite, Site
@@ -27,7 +35,7 @@ from bridge.http.bundles import Bundles
 from bridge.http.listeners import listen, new_runner
 from bridge.model.recording import record_nothing
 from bridge.model.types import ALWAYS
-from bridge.opa.client import Answer, Opa
+from bridge.opa.client import Opa
 from bridge.opa.executable import ensure_opa
 from bridge.pacing import Budget
 from bridge.policy_loader.shipped import shipped_bundle
@@ -103,6 +111,47 @@ async def _serve(reloading: Reloading, report: Report | None, site: Site, shutdo
         await working
 
 
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The parts of a bridge that has an OPA. `own_opa` is None for an OPA that the settings name."""
+
+    opa: Opa
+    store: Store
+    loading: PolicyLoading
+    replicator: Replicator
+    budget: Budget
+    remediator: Remediator
+    audit: Audit
+    placement: Placement
+    webhook: Webhook | None
+    own_opa: OwnOpa | None
+
+    @property
+    def writers(self) -> Writers:
+        """What writes into objects."""
+        return self.remediator, self.audit, self.placement
+
+    @property
+    def work(self) -> list[Run]:
+        """What each part does until it is cancelled."""
+        runs: list[Run] = [self.replicator.run, *(writer.run for writer in self.writers)]
+        runs += [self.loading.run, self.store.run]
+        if self.own_opa:
+            runs.append(functools.partial(self.own_opa.keep, self.replicator.doubt))
+        if self.webhook:
+            runs.append(self.webhook.run)
+        return runs
+
+    @property
+    def readiness(self) -> dict[str, Callable[[], str]]:
+        """What keeps each part from being ready, by the name of its check."""
+        checks: dict[str, Callable[[], str]] = {
+            "policies": lambda: self.loading.authors.unready,
+            "replicator": lambda: self.replicator.unready,
+        }
+        return checks | ({"webhook": self.webhook.readiness} if self.webhook else {})
+
+
 @contextlib.asynccontextmanager
 async def _started(
     reloading: Reloading, report: Report | None, site: Site, shutdown: Shutdown
@@ -111,10 +160,7 @@ async def _started(
     async with contextlib.AsyncExitStack() as stack:
         store = await stack.enter_async_context(open_store(settings))
         # Probes are served from here on, and OPA may have to be built first: until then nothing is ready.
-        ready: dict[str, Callable[[], str]] = {
-            "replicator": lambda: "OPA is not started yet",
-            "shutdown": shutdown.unready,
-        }
+        ready = {"replicator": lambda: "OPA is not started yet", "shutdown": shutdown.unready}
         ends_last = await stack.enter_async_context(contextlib.AsyncExitStack())
 
         def checks() -> Mapping[str, str]:
@@ -127,45 +173,20 @@ async def _started(
         bridge_url = await stack.enter_async_context(_listening(settings, bundles, checks, metrics, site))
         await stack.enter_async_context(probe_listening(settings, checks, metrics))
         executable = await asyncio.to_thread(ensure_opa)
-        access, own = await ends_last.enter_async_context(
+        access, own_opa = await ends_last.enter_async_context(
             reach_opa(settings, bridge_url, bundles.tokens, bundles.trust, executable.path)
         )
-        measure_opa(metrics, access.requests, own)
-        opa = await stack.enter_async_context(access.open())
-        loading = PolicyLoading(store, opa, bundles.modules, executable.path, settings)
-        # Who derives links and statuses asks again without an author's module that fails; admission must not: a crafted
-        # object would rid it of a policy.
-        mending = await stack.enter_async_context(access.open(mend=loading.loader.blame))
-        replicator = _replicator(settings, store, loading, mending, bridge_url)
-        bundles.modules.on_fresh_start(replicator.doubt)
-        budget = Budget(settings.status_writes_per_second, BURST)
-        remediator = await stack.enter_async_context(_remediating(settings, store, access, loading, mending, budget))
-        audit = Audit(opa, store.sink, budget, lambda: None if settings.manifests else (*ALWAYS, *_asked(settings)))
-        placement = make_placement(opa, store, settings)
-        for listener in (remediator.note, audit.note, store.note, placement.note):
-            replicator.listen(listener)
-        ready |= {
-            "policies": lambda: loading.authors.unready,
-            "replicator": lambda: replicator.unready,
-        }
-        webhook = _webhook(settings, store, access, _policies(replicator, loading))
-        if webhook is not None:
-            replicator.listen(webhook.note)
-            ready["webhook"] = webhook.readiness
-            measure_admission(metrics, webhook)
-        site.open(Backing(opa, await _for_readers(access, stack), replicator.listen, remediator, checks))
-        _follow_settings(reloading, budget, placement, webhook, loading)
-        _end_in_order(shutdown, settings, webhook, replicator, store)
+        parts = await _make_parts(stack, settings, store, access, own_opa, bundles, executable.path, bridge_url)
+        _connect(parts, bundles)
+        ready |= parts.readiness
+        _measure(metrics, parts, access)
+        readers = await stack.enter_async_context(access.open(timeout=READERS_TIMEOUT, at_once=READERS_AT_ONCE))
+        site.open(Backing(parts.opa, readers, parts.replicator.listen, parts.remediator, checks))
+        _follow_settings(reloading, parts)
+        _end_in_order(shutdown, settings, parts)
         log.info("running", bridge=bridge_url, opa=access.url, source=store.name)
-        running = Running(Engine(opa, position=store.position), access.url, bridge_url, store.sink)
-        writers = (remediator, audit, placement)
-        measure_work(metrics, store, replicator, loading, writers)
-        others: list[Run] = [loading.run, store.run, site.run]
-        if own:
-            others.append(functools.partial(own.keep, replicator.doubt))
-        if webhook:
-            others.append(webhook.run)
-        task = asyncio.create_task(_work(store, replicator, writers, others, report, running))
+        running = Running(Engine(parts.opa, position=store.position), access.url, bridge_url, store.sink)
+        task = asyncio.create_task(_work(parts, [*parts.work, site.run], report, running))
         try:
             yield task
         finally:
@@ -173,46 +194,91 @@ async def _started(
             await asyncio.gather(task, return_exceptions=True)
 
 
-def _follow_settings(
-    reloading: Reloading, budget: Budget, placement: Placement, webhook: Webhook | None, loading: PolicyLoading
-) -> None:
+async def _make_parts(
+    stack: contextlib.AsyncExitStack,
+    settings: Settings,
+    store: Store,
+    access: OpaAccess,
+    own_opa: OwnOpa | None,
+    bundles: Bundles,
+    executable: Path,
+    bridge_url: str,
+) -> Parts:
+    """Make every part that needs OPA. Clients of OPA are closed with `stack`."""
+    opa = await stack.enter_async_context(access.open())
+    loading = PolicyLoading(store, opa, bundles.modules, executable, settings)
+    # Queries for links and statuses are repeated without a policy author's module that fails; those of admission must
+    # not be: a crafted object would remove a policy.
+    mending = await stack.enter_async_context(access.open(mend=loading.loader.blame))
+    # Others wait for a query about what one of them has changed.
+    impatient = await stack.enter_async_context(
+        access.open(timeout=settings.opa_query_timeout, mend=loading.loader.blame)
+    )
+    replicator = _replicator(settings, store, loading, mending, bridge_url)
+    budget = Budget(settings.status_writes_per_second, BURST)
+    return Parts(
+        opa=opa,
+        store=store,
+        loading=loading,
+        replicator=replicator,
+        budget=budget,
+        remediator=Remediator(impatient, store.sink, budget, patient=mending),
+        audit=Audit(opa, store.sink, budget, lambda: None if settings.manifests else (*ALWAYS, *_asked(settings))),
+        placement=make_placement(opa, store, settings),
+        webhook=_webhook(settings, store, access, policies_of(loading, lambda: replicator.unready)),
+        own_opa=own_opa,
+    )
+
+
+def _connect(parts: Parts, bundles: Bundles) -> None:
+    """Have parts hear of each other's changes."""
+    replicator = parts.replicator
+    bundles.modules.on_fresh_start(replicator.doubt)
+    parts.loading.loader.before_rules_change(replicator.rules_change)
+    for part in (parts.remediator, parts.audit, parts.store, parts.placement):
+        replicator.listen(part.note)
+    if parts.webhook:
+        replicator.listen(parts.webhook.note)
+
+
+def _measure(metrics: Metrics, parts: Parts, access: OpaAccess) -> None:
+    measure_opa(metrics, access.requests, parts.own_opa)
+    measure_work(metrics, parts.store, parts.replicator, parts.loading, parts.writers)
+    if parts.webhook:
+        measure_admission(metrics, parts.webhook)
+
+
+def _follow_settings(reloading: Reloading, parts: Parts) -> None:
+    budget, placement = parts.budget, parts.placement
     reloading.take(lambda settings: budget.change(settings.status_writes_per_second))
     reloading.take(
         lambda settings: placement.limit(settings.placement_writes_per_second, settings.placement_most_patches)
     )
-    reloading.take(loading.change)
-    if webhook:
-        reloading.take(webhook.change)
+    reloading.take(parts.loading.change)
+    if parts.webhook:
+        reloading.take(parts.webhook.change)
 
 
-def _end_in_order(
-    shutdown: Shutdown, settings: Settings, webhook: Webhook | None, replicator: Replicator, store: Store
-) -> None:
-    if webhook:
+def _end_in_order(shutdown: Shutdown, settings: Settings, parts: Parts) -> None:
+    if webhook := parts.webhook:
         shutdown.then("drain", lambda: webhook.drain(settings.shutdown_drain))
         shutdown.then("webhook", webhook.stop)
-    shutdown.then("replicator", replicator.finish)
-    shutdown.then("lease", store.resign)
+    shutdown.then("replicator", parts.replicator.finish)
+    shutdown.then("lease", parts.store.resign)
 
 
-async def _work(
-    store: Store,
-    replicator: Replicator,
-    writers: tuple[Remediator, Audit, Placement],
-    others: Iterable[Run],
-    report: Report | None,
-    running: Running,
-) -> None:
+async def _work(parts: Parts, work: Iterable[Run], report: Report | None, running: Running) -> None:
     async with asyncio.TaskGroup() as tasks:
-        for run in (replicator.run, *(writer.run for writer in writers), *others):
+        for run in work:
             tasks.create_task(run())
         if report:
-            await replicator.filled.wait()
-            if store.sink.may_write():
-                # What is refused is tried again for ever: nobody shall wait for that here.
+            await parts.replicator.filled.wait()
+            if parts.store.sink.may_write():
+                # A rejected write is repeated for ever: the report does not wait for it.
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(asyncio.gather(*(writer.settled() for writer in writers)), SETTLING)
-            running.engine.problems = store.problems()
+                    settled = (writer.settled() for writer in parts.writers)
+                    await asyncio.wait_for(asyncio.gather(*settled), SETTLING)
+            running.engine.problems = parts.store.problems()
             await report(running)
 
 
@@ -224,7 +290,7 @@ def _asked(settings: Settings) -> list[str]:
 
 def _replicator(settings: Settings, store: Store, loading: PolicyLoading, opa: Opa, bridge_url: str) -> Replicator:
     asked = _asked(settings)
-    replicator = Replicator(
+    return Replicator(
         loading.source,
         opa,
         (*ALWAYS, *asked),
@@ -236,41 +302,12 @@ def _replicator(settings: Settings, store: Store, loading: PolicyLoading, opa: O
         rules=loading.loader.links,
         record=store.record,
     )
-    loading.loader.before_rules_change(replicator.rules_change)
-    return replicator
-
-
-async def _for_readers(access: OpaAccess, stack: contextlib.AsyncExitStack) -> Opa:
-    """A client for the queries of the page's readers, which must leave OPA time for admission and statuses."""
-    return await stack.enter_async_context(access.open(timeout=READERS_TIMEOUT, at_once=READERS_AT_ONCE))
-
-
-@contextlib.asynccontextmanager
-async def _remediating(
-    settings: Settings, store: Store, access: OpaAccess, loading: PolicyLoading, patient: Opa, budget: Budget
-) -> AsyncIterator[Remediator]:
-    # Others wait for a query about what one of them has changed.
-    async with access.open(timeout=settings.opa_query_timeout, mend=loading.loader.blame) as opa:
-        yield Remediator(opa, store.sink, budget, patient=patient)
 
 
 def _webhook(settings: Settings, store: Store, access: OpaAccess, policies: Policies) -> Webhook | None:
     if settings.webhook_listen is None:
         return None
     return Webhook(settings, access, policies, store.record, store.cluster)
-
-
-def _policies(replicator: Replicator, loading: PolicyLoading) -> Policies:
-    """What the webhook must know of policies."""
-    authors, loader = loading.authors, loading.loader
-
-    def distrust(answer: Answer) -> str:
-        if not answer.revision or answer.revision != loader.revision:
-            has = f"the modules of revision {answer.revision}" if answer.revision else "no modules"
-            return f"OPA answered with {has}, where {loader.revision or 'none yet'} is served"
-        return replicator.unready
-
-    return Policies(lambda: None if authors.unlisted else authors.policies_exist, distrust)
 
 
 def _content(store: Store, settings: Settings) -> str:
