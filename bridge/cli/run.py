@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bridge import tracing
-from bridge.answers.errors import CommandError
 from bridge.cli.help_text import ExampleCommand, debug_option
 from bridge.cli.plain import tell
+from bridge.queries.names import CommandError
 
 if TYPE_CHECKING:
     from bridge.app.run import Running

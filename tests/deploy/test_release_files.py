@@ -24,7 +24,6 @@ from hack.supply.krew import LAUNCHER, MANIFEST
 from hack.supply.materials import flaws, locked_needs
 from hack.supply.release import CHECKSUMS, STEM, release
 from hack.tools import find
-from hack.tools.go_tools import go_command
 
 KREW = shutil.which("krew") and shutil.which("validate-krew-manifest")
 FORK = "someone/fork"

@@ -16,7 +16,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from bridge import tracing
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaUndefined
-from bridge.opa.managed import ManagedOpa
+from bridge.opa.process import ManagedOpa
 from bridge.tracing.otel import Traces
 from tests.integration.served_webhook import review_of, serving
 
