@@ -26,7 +26,8 @@ State = Literal["ok", "missing", "unchecked"]
 class Check:
     """One check and its result.
 
-    `state`: ok; missing: a required item is missing; unchecked: no address was given. `found` describes the item, `needed_for` its users, `mend` the command that helps.
+    `state`: ok; missing: a required item is missing; unchecked: no address was given. `found`
+    describes the item, `needed_for` its users, `mend` the command that helps.
     """
 
     name: str

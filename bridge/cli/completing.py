@@ -112,7 +112,7 @@ async def _constraints(stock: Stock, _: str | None, __: str) -> Iterable[str]:
 
 async def _objects(stock: Stock, types: list[str], namespace: str | None, incomplete: str) -> Iterable[str]:
     """Offer `KIND/` while several kinds match, then names, then sections of the named object."""
-    from bridge.answers.kind_names import match_kinds
+    from bridge.queries.names import match_kinds
 
     kind, slash, rest = incomplete.partition("/")
     if not slash:

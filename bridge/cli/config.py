@@ -107,7 +107,7 @@ def schema() -> None:
 
 def _tell_variables() -> None:
     """Warn about variables that resemble settings but are unknown."""
-    from bridge.runtime.settings_environment import unknown_variables
+    from bridge.settings.environment import unknown_variables
 
     for one in unknown_variables():
         tell(f"warning: {one}")

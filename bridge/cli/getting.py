@@ -31,7 +31,7 @@ def nothing_to_list(words: Sequence[str]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class ListedObjects:
     """The result of `bridge get`: entries of one `form`, a key of `bridge.cli.printers.get.LISTS`."""
 
     form: str
@@ -40,7 +40,7 @@ class Listing:
 
 async def listing(
     engine: Engine, words: Sequence[str], kind: str | None, namespace: str | None, selects: Selects | None
-) -> Listing:
+) -> ListedObjects:
     """Return the list that the words of a command line name.
 
     Raises CommandError for words of another form, and for a kind or object that does not exist.
@@ -76,7 +76,7 @@ async def listing(
 
 def _named(entries: list[Entry], field: str, names: frozenset[str]) -> list[Entry]:
     """Return the entries with these names, or all. Raises NameNotFoundError for a name without an entry."""
-    from bridge.answers.errors import NameNotFoundError
+    from bridge.queries.names import NameNotFoundError
 
     if not names:
         return entries
@@ -152,7 +152,7 @@ async def listed_kinds(opa: Opa, kind: str | None) -> list[Entry]:
 
 async def listed_targets(opa: Opa, kind: str | None, namespace: str | None, selects: Selects | None) -> list[Entry]:
     """Return every effective target that has a policy: `{target, policyKind, paths, policies: [{policy, outcome}]}`."""
-    from bridge.answers.asking import effective_everywhere, selected
+    from bridge.queries.asking import effective_everywhere, selected
 
     entries = await selected(opa, await effective_everywhere(opa, kind, namespace), "target", selects)
     return [
@@ -194,7 +194,7 @@ def _ref(ref: Mapping[str, Any]) -> str:
 
 def _conditions(entry: Mapping[str, Any]) -> dict[str, str]:
     """Return Accepted and the reason of the outcome; for several ancestors each value once."""
-    from bridge.answers.statuses import condition_groups
+    from bridge.queries.statuses import condition_groups
 
     groups = condition_groups(entry)
     accepted = [one for group in groups for one in group if one["type"] == "Accepted"]

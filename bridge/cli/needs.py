@@ -22,7 +22,7 @@ _CRDS = "/objects/apiextensions.k8s.io/CustomResourceDefinition/-"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskedRights:
     """The source of policy kinds: `manifests`, a cluster, or, without both, only the shipped presets.
 
     `cluster` means kubectl's cluster; `kubeconfig` or `kube_context` name another one.
@@ -34,7 +34,7 @@ class Asked:
     cluster: bool = False
 
 
-def read_needs(config: Path | None, asked: Asked, *, check: bool = False) -> tuple[list[Access], bool]:
+def read_needs(config: Path | None, asked: AskedRights, *, check: bool = False) -> tuple[list[Access], bool]:
     """Return the permissions that a bridge with these settings needs, and whether some policy kinds were unreadable.
 
     With `check` the cluster is read in any case.
@@ -51,7 +51,7 @@ def read_needs(config: Path | None, asked: Asked, *, check: bool = False) -> tup
     return asyncio.run(_read(settings, asked, in_cluster=in_cluster and not asked.manifests))
 
 
-def find_lacking(asked: Asked, needs: list[Access], user: str) -> list[Access]:
+def find_lacking(asked: AskedRights, needs: list[Access], user: str) -> list[Access]:
     """Return the needed permissions that the cluster does not grant `user`, or this user if it is empty.
 
     Raises KubeError.

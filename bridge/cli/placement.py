@@ -77,7 +77,7 @@ def placement(
 
 def _settings(config: Path | None, kinds: tuple[str, ...], decision: str | None) -> Settings:
     """Return the settings with the options applied. Raises SettingsError, or CommandError if no kind is placed."""
-    from bridge.runtime.settings_loading import load_settings
+    from bridge.settings.loading import load_settings
 
     settings = load_settings(config, {"placement": kinds, "decision": decision})
     if not settings.placed_types:

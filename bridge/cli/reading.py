@@ -121,6 +121,7 @@ async def _read(
 def opened(source: Input, types: Sequence[str] = (), *, follow: bool = False) -> AbstractAsyncContextManager[Engine]:
     """The engine of a command; with `follow` it reads changes."""
     # Imported here, so help and usage errors appear immediately.
+    from bridge.app.engine import open_engine
     from bridge.opa.address import TlsFiles
     from bridge.telemetry.logs import configure_logs
 
@@ -139,7 +140,6 @@ def opened(source: Input, types: Sequence[str] = (), *, follow: bool = False) ->
 
 async def tell_problems(engine: Engine) -> bool:
     """Print errors of manifests and of PolicyKinds, one line each; return whether the input has errors."""
-    from bridge.answers.asking import policy_kind_doubts, refused_policy_kinds, undescribed, version_problems
     from bridge.model.keys import parse_key
     from bridge.queries.asking import policy_kind_doubts, refused_policy_kinds, undescribed, version_problems
 

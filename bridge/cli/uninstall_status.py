@@ -57,7 +57,7 @@ def uninstall_status(
     from bridge.cli.removing import look, remove
     from bridge.settings.loading import load_settings
 
-    def show(outcomes: list[Outcome]) -> None:
+    def show(outcomes: list[RemovalOutcome]) -> None:
         print_answer(
             output, outcomes, outcome_tables, "Nothing of a bridge is left in this cluster.", outcome_documents
         )

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from bridge.remediator.placement.decisions import PlacementFinding
 
 
-def placement_tables(findings: Sequence[Finding], wide: bool = False) -> list[Table]:
+def placement_tables(findings: Sequence[PlacementFinding], wide: bool = False) -> list[Table]:
     """Return a row for each annotation that differs (`wide`: each one), and for each object without placement."""
     wanted = Table([Column("OBJECT"), Column("ANNOTATION"), Column("NOW", long=True), Column("WANTED", long=True)])
     not_placed = Table([Column("NOT PLACED"), Column("WHY", long=True)])

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from bridge.cli.removing import RemovalOutcome
 
 
-def outcome_tables(outcomes: Sequence[Outcome], _wide: bool = False) -> list[Table]:
+def outcome_tables(outcomes: Sequence[RemovalOutcome], _wide: bool = False) -> list[Table]:
     """Return a row for each object; below, objects that could not be checked."""
     found = Table(
         [Column("OBJECT"), Column("WRITTEN BY A BRIDGE", long=True), Column("RESULT", long=True)],
@@ -23,7 +23,7 @@ def outcome_tables(outcomes: Sequence[Outcome], _wide: bool = False) -> list[Tab
     return [found.without_empty("RESULT"), unseen]
 
 
-def outcome_documents(outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
+def outcome_documents(outcomes: Sequence[RemovalOutcome]) -> list[dict[str, Any]]:
     """Return each object with its entries and the result."""
     return [
         {"object": one.name, "written": list(one.what), "result": _result(one)}

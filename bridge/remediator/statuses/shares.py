@@ -7,6 +7,7 @@ import time
 from collections import Counter, OrderedDict
 from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import structlog
 
