@@ -40,6 +40,7 @@ INDEXES = (
     OWN,
     "parents",
     "referrers",
+    "selecting",
     "selectors",
     "served",
     "targeted",
@@ -243,11 +244,19 @@ class Documents:
         """The objects whose facts were not made from what the `stamps` of their types (`<group>/<Kind>`) name."""
         return [key for key, known in self._known.items() if stamp_of(known.facts) != stamps.get(key.type_id, "")]
 
-    def put_facts(self, key: Key, facts: bytes) -> None:
-        """Plan the facts of an object, in place of those that it had."""
+    def put_links(self, key: Key, links: Links) -> None:
+        """Plan the facts of an object in place of those that it had, and its entries in the index where these are others."""
         known = self._known[key]
-        self._put_facts(key, known.facts, facts)
-        self._known[key] = known._replace(facts=facts)
+        self._put_facts(key, known.facts, links.facts)
+        text = sys.intern(str(key))
+        before = dict(zip(known.paths, known.values, strict=False))  # of one that was adopted the values are not known
+        entries = {self._once(path): _OWN if value == [text] else value for path, value in links.entries}
+        for path in set(known.paths).difference(entries):
+            self._skeleton.remove((INDEX, *place_of(path, text)))
+        for path, value in entries.items():
+            if path not in before or before[path] != value:
+                self._skeleton.put((INDEX, *place_of(path, text)), [text] if value is _OWN else value)
+        self._known[key] = known._replace(paths=tuple(entries), values=tuple(entries.values()), facts=links.facts)
 
     def repair_facts(self, key: Key, facts: bytes) -> None:
         """Plan the facts of an object, whatever is there in OPA."""

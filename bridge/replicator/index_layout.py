@@ -236,8 +236,9 @@ def _targets(key: str, targets: Iterable[str], links: Mapping[str, Any]) -> Iter
         yield "targeted", intern(_whole(target))
     if links.get("classes"):
         yield "limited", type_id
-    for selected, text in links.get("selectors", ()):
-        yield "selectors", intern(_namespace(key)), intern(selected), text
+    for namespace, selected, text in links.get("selectors", ()):
+        yield "selecting", type_id
+        yield "selectors", intern(namespace), intern(selected), text
 
 
 def _namespace(key: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from bridge.model.changes import Object
-from bridge.model.keys import Key, key_of, parse_key
+from bridge.model.keys import Key, group_of, key_of, parse_key
 from bridge.model.nesting import decode
 from bridge.opa.batches import batches, in_parts
 from bridge.opa.client import Opa
@@ -29,14 +29,16 @@ _Decoders = dict[str, msgspec.json.Decoder[Any]]  # by field of an object
 class LinkFields:
     """What the query `links` reads, as it says itself (`link_fields`), or None for any field.
 
-    `fields` are JSON Pointers; an object that has a field of `{"with": pointer}` is read whole, without its status
-    and the metadata that is not among the fields.
+    `fields` are JSON Pointers; an object that has a field of `{"with": pointer}`, or is of the type of
+    `{"type": type}`, is read whole, without its status and the metadata that is not among the fields.
     """
 
     def __init__(self, fields: Sequence[str | Mapping[str, str]] | None) -> None:
         self.fields = fields
         self._decoders = _decoders([field for field in fields or () if isinstance(field, str)])
-        self._whole_with = _decoders([field["with"] for field in fields or () if not isinstance(field, str)])
+        marks = [field for field in fields or () if not isinstance(field, str)]
+        self._whole_with = _decoders([mark["with"] for mark in marks if "with" in mark])
+        self._whole_types = {mark["type"] for mark in marks if "type" in mark}
 
     def of(self, obj: Object) -> msgspec.Raw:
         """This part of an object, as JSON. What an object reports is none of it, and often the larger part."""
@@ -50,6 +52,8 @@ class LinkFields:
         return msgspec.Raw(msgspec.json.encode(part, order="deterministic"))
 
     def _is_whole(self, obj: Object) -> bool:
+        if self._whole_types and f"{group_of(obj['apiVersion'])}/{obj['kind']}" in self._whole_types:
+            return True
         return any(
             msgspec.json.encode(_part(obj[name], decoder)) != b"{}"
             for name, decoder in self._whole_with.items()

@@ -133,12 +133,15 @@ class Writer:
         await self._send()
 
     async def renew_facts(self) -> None:
-        """Make the facts again that were made from something else than policy kinds and modules are now."""
+        """Make the facts again that were made from something else than policy kinds and modules are now.
+
+        The index entries of these objects may be others too: policy kinds name the fields by which policies select.
+        """
         keys = self.documents.outdated(await self.ask("stamps"))
         for batch in batches(keys, FACTS_BATCH):
             made = await self._claim.ask(functools.partial(self.linking.of_stored, list(map(str, batch))))
             for key in batch:
-                self.documents.put_facts(key, made.get(key, NO_LINKS).facts)
+                self.documents.put_links(key, made.get(key, NO_LINKS))
             await self._send()
         if keys:
             log.info("facts renewed", objects=len(keys))

@@ -32,6 +32,10 @@ VENDORS = (
         "v1.9.1",
         r"/charts/gateway-helm/charts/crds/crds/generated/[^/]+\.yaml$",
     ),
+    Vendor("istio", "istio.io/api", "v1.31.1", r"/kubernetes/customresourcedefinitions\.gen\.yaml$"),
+    Vendor(
+        "network-policy-api", "sigs.k8s.io/network-policy-api", "v0.1.7", r"/config/crd/experimental/policy\.[^/]+\.yaml$"
+    ),
 )
 
 

@@ -77,6 +77,7 @@ def _paths(preset: dict[str, Any]) -> set[str]:
     places = preset.get("specPaths", [{"path": "/spec"}])
     paths = {place[field] for place in places for field in ("path", "strategyPath") if field in place}
     paths |= {place["path"] for place in preset.get("order", ())}
+    paths |= {entry[field] for entry in preset.get("selectors", ()) for field in ("path", "namespaces") if field in entry}
     merges = [preset.get("merge", {})]
     merges += [one.get("merge", {}) for one in preset.get("strategies", {}).values() if isinstance(one, dict)]
     for merge in merges:
@@ -89,6 +90,13 @@ def _paths(preset: dict[str, Any]) -> set[str]:
 def test_every_kind_with_target_refs_has_a_preset(crds: dict[str, Crd]) -> None:
     targeting = {kind for kind, crd in crds.items() if any(OF_REFS & _spec(schema).keys() for schema in _schemas(crd))}
     assert targeting <= PRESETS.keys()
+
+
+def test_presets_that_select_workloads_have_a_field_of_the_schema_for_that(crds: dict[str, Crd]) -> None:
+    for kind in PRESETS.keys() & crds.keys():
+        for schema in _schemas(crds[kind]):
+            fields = {"selector", "workloadSelector", "subject"} & _spec(schema).keys()
+            assert bool(fields) == ("selectors" in PRESETS[kind]), kind
 
 
 def test_every_path_that_a_preset_names_is_in_the_schema(crds: dict[str, Crd]) -> None:

@@ -13,7 +13,7 @@ attached_policies(policy_kind, node) := {policy |
 	_accepted_at(policy, node)
 } if {
 	not startswith(node, "core/Service/")
-	not index.selectors_exist
+	not policies.may_select(policy_kind)
 	not contains(node, "@")
 	not kinds.frontend_role(policy_kind, keys.type_of(node))
 } else := {policy |
@@ -40,8 +40,8 @@ refs_to(policy_kind, node) := {[policy, ref] |
 	takes_part(policy)
 	some ref in policies.named_refs(policy)
 	place(policy_kind, ref.key) == node
-} | {[policy, policies.object_ref(object_key)] |
-	index.selectors_exist
+} | {[policy, policies.selected_ref(policy, object_key)] |
+	policies.may_select(policy_kind)
 	not contains(node, "#")
 	object_key := trim_suffix(node, "@frontend")
 	some policy in policies_selecting(object_key)

@@ -17,8 +17,7 @@ rejections(policy_kind, node) := {rejection |
 	some object_key in _objects_on(paths)
 	some policy_key in policies_targeting(object_key)
 	keys.parse(policy_key).type == policy_kind
-	some ref in policies.declared_refs(policy_key)
-	ref.object == object_key
+	some ref in refs_on(policy_key, object_key)
 	_concerns(policy_kind, ref, paths)
 	rejection := object.union({"policy": policy_key, "target": ref.key}, _refusal(policy_key, ref, paths))
 } | {rejection |

@@ -129,10 +129,10 @@ test_an_invalid_policy_selects_nothing if {
 # T1
 test_a_selector_is_an_entry_of_the_index_by_what_it_selects_by if {
 	text := `{"matchExpressions":[],"matchLabels":{"tier":"front"}}`
-	index.entries(_selecting([], [_front, {"kind": 3}])) == {{
-		"path": ["selectors", "shop", "gateway.networking.k8s.io/HTTPRoute", text],
-		"value": true,
-	}}
+	index.entries(_selecting([], [_front, {"kind": 3}])) == {
+		{"path": ["selectors", "shop", "gateway.networking.k8s.io/HTTPRoute", text], "value": true},
+		{"path": ["selecting", "example.com/ColorPolicy"], "value": true},
+	}
 }
 
 # T1

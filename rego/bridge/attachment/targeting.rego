@@ -7,7 +7,6 @@ package bridge.attachment
 
 import data.bridge.index
 import data.bridge.lib.keys
-import data.bridge.lookup
 import data.bridge.policy as policies
 
 # METADATA
@@ -16,10 +15,19 @@ import data.bridge.policy as policies
 #   in their namespace.
 policies_selecting(object_key) := {policy |
 	parts := keys.parse(object_key)
-	labels := policies.labels_of(parts.type, parts.name, object.get(lookup.get(object_key).metadata, "labels", {}))
-	some [policy, text] in index.policies_selecting(parts.namespace, parts.type)
-	policies.selects(text, labels)
+	some namespace in {parts.namespace, policies.any_namespace}
+	some [policy, text] in policies.policies_selecting(namespace, parts.type)
+	policies.selects_object(text, object_key)
 }
+
+# METADATA
+# description: The refs of a policy to one object; see `bridge.policy.refs_on`.
+refs_on(policy_key, object_key) := policies.refs_on(policy_key, object_key, _is_selected(policy_key, object_key))
+
+_is_selected(policy_key, object_key) if {
+	policies.may_select(keys.type_of(policy_key))
+	policy_key in policies_selecting(object_key)
+} else := false
 
 # METADATA
 # description: The policies of any kind that name an object or a section of it, or select it.

@@ -46,6 +46,11 @@ all_sides(policy_kind, attached) := [[entry.policy] | some entry in attached] if
 
 _begins_a_level(attached, index, entry) if attached[index - 1].target != entry.target
 
+# Wider policies are above narrower ones at one target (semantics T8).
+_begins_a_level(attached, index, entry) if {
+	policies.fact(attached[index - 1].policy, "breadth") != policies.fact(entry.policy, "breadth")
+}
+
 # The first policy of a level; a Namespace can be at two adjacent levels of a path (semantics P4).
 _begins_a_level(attached, _, entry) if {
 	entry.policy == [other.policy | some other in attached; other.target == entry.target][0]

@@ -23,14 +23,9 @@ is_untargeted(policy_kind, node) if {
 # description: The same for a node that is neither a port nor a frontend, and so has one form.
 is_untargeted_key(policy_kind, node) if {
 	not data.index.attached[policy_kind][node]
-	_has_names_only
-} else := false
-
-# Only names in the index attach policies, not selectors or changes.
-_has_names_only if {
+	not data.index.selecting[policy_kind]
 	lookup.has_no_changes
-	not selectors_exist
-}
+} else := false
 
 # METADATA
 # description: The policies of any kind that name an object, or a section of it, as a target.
@@ -49,12 +44,13 @@ targeted_objects := {object_key |
 
 # METADATA
 # description: |
-#   Some policy selects its targets by labels. Computed once for a query, which avoids lookups if no policy does.
-selectors_exist if {
-	some _ in data.index.selectors
-}
-
-selectors_exist if changed_entries.selectors
+#   Some policy of a kind selects its targets by labels, as the index has it. Policies that name their targets cost no search for
+#   others.
+has_selecting_policies(policy_kind) if {
+	data.index.selecting[policy_kind]
+} else if {
+	changed_entries.selecting[policy_kind]
+} else := false
 
 # METADATA
 # description: |

@@ -40,6 +40,15 @@ _served_entries(declared) := {{"path": ["served", parent, hostname, path], "valu
 	some path in declared.served.paths
 }
 
+# METADATA
+# description: The entries of a policy of a type for what it selects, `[namespace, type, text]`.
+selection_entries(type, selections) := {{"path": array.concat(["selectors"], selection), "value": true} | some selection in selections} | {{
+	"path": ["selecting", type],
+	"value": true,
+} |
+	count(selections) > 0
+}
+
 _target_entries(_, declared) := {{"path": ["oversized", key], "value": declared.oversized.message} |
 	some key in declared.oversized.objects
 } if {
@@ -50,7 +59,7 @@ _target_entries(self, declared) := union({
 	{{"path": ["attached", type, target], "value": true} | some target in declared.targets},
 	{{"path": ["targeted", keys.whole(target)], "value": true} | some target in declared.targets},
 	{{"path": ["limited", type], "value": true} | declared.classes},
-	{{"path": ["selectors", own, selected, text], "value": true} | some [selected, text] in declared.selectors},
+	selection_entries(type, object.get(declared, "selectors", set())),
 	{{"path": ["referrers", namespace], "value": true} |
 		some namespace in ({split(target, "/")[2] | some target in declared.targets} - {"-", own})
 	},

@@ -110,6 +110,6 @@ test_links_of_a_policy_are_its_targets_and_selectors if {
 	index.links(policy) == {
 		"targets": {testing.cart_pay},
 		"classes": true,
-		"selectors": {["core/Service", `{"matchExpressions":[],"matchLabels":{"app":"cart"}}`]},
+		"selectors": {["shop", "core/Service", `{"matchExpressions":[],"matchLabels":{"app":"cart"}}`]},
 	}
 }

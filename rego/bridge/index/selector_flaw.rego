@@ -18,6 +18,26 @@ selector_flaw(place, raw) := sprintf("%s is not an object", [place]) if {
 	not _is_expressions(raw)
 }
 
+# METADATA
+# description: |
+#   A value of a policy as a LabelSelector of Kubernetes, `{matchLabels, matchExpressions}`: one that is a LabelSelector, or labels alone.
+#   Undefined for another.
+label_selector(value) := {
+	"matchLabels": object.get(fields, "matchLabels", {}),
+	"matchExpressions": object.get(fields, "matchExpressions", []),
+} if {
+	is_object(value)
+	fields := {field: inner | some field, inner in value; inner != null}
+	object.keys(value) - {"matchLabels", "matchExpressions"} == set()
+	_is_labels(value)
+	_is_expressions(value)
+} else := {"matchLabels": value, "matchExpressions": []} if {
+	is_object(value)
+	every text in value {
+		is_string(text)
+	}
+}
+
 _selector_fields := ["group", "kind", "matchLabels", "matchExpressions"]
 
 _is_labels(raw) if object.get(raw, "matchLabels", null) == null

@@ -16,7 +16,7 @@ target_links(obj) := {} if {
 	{"targets": targets | targets := {ref.key | some ref in refs}; count(targets) > 0},
 	{"classes": true | refs[_].class},
 	{"selectors": selectors |
-		selectors := {[selector.type, selector.text] | some selector in target_selectors(obj); not selector.flaw}
+		selectors := {[selector.namespace, selector.type, selector.text] | some selector in target_selectors(obj); not selector.flaw}
 		count(selectors) > 0
 	},
 ]) if {

@@ -16,6 +16,7 @@ contradictions(spec) := array.flatten([
 	_kinds_of_other_levels(spec),
 	_empty_pointers(spec),
 	_no_ancestors(spec),
+	_unlisted_targets(spec),
 ])
 
 _direct_level(spec) := [sprintf("effectiveTarget: %q needs class Inherited: a Direct policy acts at its target", [spec.effectiveTarget])] if {
@@ -27,6 +28,7 @@ _direct_level(spec) := [sprintf("effectiveTarget: %q needs class Inherited: a Di
 # The specs of a Direct kind that do not overlap are united, leaf by leaf; then units are leaves (semantics C2, F8).
 _direct_merge_rules(spec) := ["merge needs class Inherited: a Direct policy merges with no other"] if {
 	class_of(spec) == "Direct"
+	not spec.selectors
 	count(object.get(spec, "merge", {})) > 0
 	object.get(spec, "sameLevel", "Conflict") != "ConflictOnOverlap"
 } else := []

@@ -27,6 +27,7 @@ entry_fields := {
 	"targets": {"group", "kind", "sections", "role", "virtual", "protocols"},
 	"specPaths": {"path", "strategy", "strategyPath", "without"},
 	"order": {"path", "values", "default", "descending"},
+	"selectors": {"path", "by", "targets", "namespaces", "controllers", "exceptClasses"},
 }
 
 # METADATA
@@ -39,6 +40,8 @@ fields := {
 	"controllers",
 	"class",
 	"targets",
+	"selectors",
+	"rootNamespace",
 	"effectiveTarget",
 	"effectiveKinds",
 	"crossNamespace",
@@ -96,6 +99,8 @@ _shapes := {
 	"custom": "the name of a package, letters, digits and _",
 	"targets": "a list of one or more {group, kind, sections, role, virtual, protocols}",
 	"controllers": "a list of one or more controller names",
+	"selectors": "a list of one or more {path, by, targets, namespaces, controllers, exceptClasses}, paths as JSON pointers",
+	"rootNamespace": "the name of a namespace",
 	"effectiveKinds": "a list of one or more kinds",
 	"gatewayControllers": "a list of one or more controller names",
 	"parentLevels": "a list of one or more of GatewayClass, Gateway, ListenerSet, Listener, Frontend, Namespace, Route, Rule, Backend",

@@ -23,6 +23,30 @@ fits("a list of one or more {group, kind, sections, role, virtual, protocols}", 
 	}
 }
 
+fits("the name of a namespace", value) if regex.match(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`, value)
+
+fits("a list of one or more {path, by, targets, namespaces, controllers, exceptClasses}, paths as JSON pointers", value) if {
+	is_array(value)
+	count(value) > 0
+	every entry in value {
+		startswith(entry.path, "/")
+		startswith(object.get(entry, "namespaces", "/"), "/")
+		object.get(entry, "by", "Objects") in {"Objects", "Workloads"}
+		every names in [object.get(entry, "controllers", ["-"]), object.get(entry, "exceptClasses", ["-"])] {
+			is_array(names)
+			every name in names {
+				is_string(name)
+			}
+		}
+		is_array(entry.targets)
+		count(entry.targets) > 0
+		every target in entry.targets {
+			is_string(target.kind)
+			is_string(object.get(target, "group", ""))
+		}
+	}
+}
+
 fits("a list of one or more kinds", value) if {
 	is_array(value)
 	count(value) > 0

@@ -13,6 +13,7 @@ normal_form(type, spec) := object.union_n([
 	{"sameLevel": "OldestWins" | spec.wrappers == "Both"},
 	{"sameLevel": "OlderEstablished" | spec.defaultStrategy == "Additive"},
 	object.remove(spec, ["targets"]),
+	{"selectors": entries | entries := selector_entries(spec.selectors)},
 	{"group": split(type, "/")[0], "places": places(object.get(spec, "specPaths", _defaults.specPaths))},
 	{"targets": targets | targets := _targets(spec)},
 	{"rules": rules | rules := merge.rules(object.get(spec, "merge", {})); count(rules) > 0},

@@ -43,8 +43,10 @@ _inherited_none(spec) if {
 	"None" in _strategies(spec)
 } else := false
 
+# Of a kind whose policies select by fields, wider and narrower ones merge at one target (semantics T8).
 _direct_merge(spec) if {
 	class_of(spec) == "Direct"
+	not spec.selectors
 	count(_strategies(spec) - {"None", "Additive"}) > 0
 } else := false
 
@@ -73,7 +75,7 @@ _order_of_others(spec) if {
 } else := false
 
 _direct_order(spec) if {
-	object.get(spec, "defaultStrategy", "") != "Additive"
+	object.get(spec, "defaultStrategy", "None") == "None"
 	class_of(spec) == "Direct"
 	object.get(spec, "sameLevel", "Conflict") in {"OlderEstablished", "OldestWins"}
 } else := false

@@ -33,7 +33,7 @@ _are_current(key) if lookup.stored_fact(key, "by") == kinds.stamp(keys.type_of(k
 # description: |
 #   The facts of a policy object: `by`, see `kinds.stamp`; `order` `[age, namespace/name, key]`, the order of policies
 #   of one level (semantics F1); `refs`, the targets that it names; `near`, those of them that are accepted if the
-#   target exists; `deleting`, whether it has a deletionTimestamp (T5); `invalid`, why it is Invalid as a whole (T2). A
+#   target exists; `breadth`, how wide a policy of a kind with `selectors` selects (T8); `deleting`, whether it has a deletionTimestamp (T5); `invalid`, why it is Invalid as a whole (T2). A
 #   policy with a valid spec also has the result of `spec_proper`, `leaves`, their number, `tombstones` if its spec has
 #   a null, `custom`, the inputs of its Custom strategy, and `rank`, see `kinds.rank`. A policy above a bound is not
 #   read any further (T6).
@@ -58,6 +58,7 @@ _facts_within_bounds(obj) := object.union_n([
 	{"deleting": true | obj.metadata.deletionTimestamp},
 	{"near": {ref.key: true | some ref in refs; is_near(key, ref)} | _may_be_near(type, obj)},
 	{"invalid": message | message := problem(type, obj)},
+	{"breadth": breadth(type, obj) | kinds.has_selectors(type)},
 	_spec_facts(type, obj, spec_proper(type, obj)),
 ]) if {
 	type := keys.type(obj.apiVersion, obj.kind)
@@ -66,7 +67,13 @@ _facts_within_bounds(obj) := object.union_n([
 	refs := index.target_refs(obj)
 }
 
-_order(obj) := [lookup.age_of(obj), keys.alphabetical(key), key] if key := object_key(obj)
+# Of a kind whose policies select by fields, wider policies come before narrower ones.
+_order(obj) := [lookup.age_of(obj), keys.alphabetical(key), key] if {
+	key := object_key(obj)
+	not kinds.has_selectors(keys.type_of(key))
+} else := [[breadth(keys.type_of(key), obj), lookup.age_of(obj)], keys.alphabetical(key), key] if {
+	key := object_key(obj)
+}
 
 _spec_facts(type, obj, spec_facts) := object.union_n([
 	spec_facts,

@@ -56,6 +56,7 @@ _namespace_invalid(policy_key, ref) := message if {
 	target.namespace == "-"
 	own := keys.parse(policy_key).namespace
 	own != "-"
+	not kinds.is_root_namespace(keys.type_of(policy_key), own)
 	not {"type": target.type, "name": target.name} == {"type": "core/Namespace", "name": own}
 	message := sprintf("A policy in a namespace cannot target %s, which is cluster-scoped", [describe(ref)])
 }
@@ -65,6 +66,7 @@ _namespace_invalid(policy_key, ref) := message if {
 	own := keys.parse(policy_key).namespace
 	not target.namespace in {"-", own}
 	own != "-"
+	not ref.anywhere
 	kinds.of_policy(policy_key).crossNamespace == "Forbidden"
 	message := sprintf("%s cannot target another namespace, as %s is", [keys.parse(policy_key).kind, describe(ref)])
 }

@@ -1,6 +1,7 @@
 package bridge.policy
 
 import data.bridge.index
+import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.lib.labels
 import data.bridge.lookup
@@ -19,24 +20,52 @@ named_refs(policy_key) := fact(policy_key, "refs") if {
 declared_refs(policy_key) := [] if {
 	excess(policy_key)
 } else := named_refs(policy_key) if {
-	not lookup.get(policy_key).spec.targetSelectors
+	not may_select(keys.type_of(policy_key))
 } else := array.concat(named_refs(policy_key), [ref |
-	some selector in index.target_selectors(lookup.get(policy_key))
-	some ref in selected_refs(policy_key, selector.type, selector.text)
+	some selector in selectors_of(policy_key)
+	some ref in selected_refs(selector.namespace, selector.type, selector.text)
 ])
 
 # METADATA
 # description: |
-#   The objects that a selector of a policy selects, as refs in the order of their names, as if the policy named each. A
-#   cluster-scoped policy selects cluster-scoped objects.
-selected_refs(policy_key, type, text) := [object_ref(concat("/", [type, namespace, name])) |
-	namespace := keys.parse(policy_key).namespace
-	selected := {name |
-		some name, obj in lookup.objects_in(type, namespace)
-		selects(text, labels_of(type, name, object.get(obj.metadata, "labels", {})))
-	}
-	some name in sort(selected)
+#   The refs of a policy to one object, those that name the object or a section of it and, where a policy `selects` it, one that
+#   does not. Costs nothing of what else the policy selects.
+refs_on(policy_key, object_key, is_selected) := [ref | some ref in named_refs(policy_key); ref.object == object_key] if {
+	not is_selected
+} else := array.concat(
+	[ref | some ref in named_refs(policy_key); ref.object == object_key],
+	[selected_ref(policy_key, object_key)],
+)
+
+# METADATA
+# description: |
+#   The objects of a type that a selector selects in a namespace (`-` for cluster-scoped ones, or `any_namespace`), as refs in the
+#   order of their keys, as if a policy named each.
+selected_refs(namespace, type, text) := [object_ref(key) |
+	some key in sort(_selected_in(namespace, type, text))
+] if {
+	namespace != any_namespace
+} else := [object.union(object_ref(key), {"anywhere": true}) |
+	some key in sort({key |
+		some found_namespace in lookup.namespaces_of(type)
+		some key in _selected_in(found_namespace, type, text)
+	})
 ]
+
+_selected_in(namespace, type, text) := {key |
+	some name, _ in lookup.objects_in(type, namespace)
+	key := concat("/", [type, namespace, name])
+	selects_object(text, key)
+}
+
+# METADATA
+# description: The ref of a policy to an object that it selects; see `selected_refs`.
+selected_ref(policy_key, object_key) := object_ref(object_key) if {
+	keys.parse(policy_key).namespace == keys.parse(object_key).namespace
+	not kinds.is_root_namespace(keys.type_of(policy_key), keys.parse(policy_key).namespace)
+} else := object.union(object_ref(object_key), {"anywhere": true}) if {
+	keys.parse(object_key).namespace != "-"
+} else := object_ref(object_key)
 
 # METADATA
 # description: A ref to a whole object.

@@ -6,17 +6,17 @@ import data.bridge.lib.levels
 
 # METADATA
 # description: Why a selector of a policy cannot select anything (semantics T2, T3).
-selector_problem(policy_key, type) := sprintf("%s cannot target a %s%s", [
+selector_problem(policy_key, selector) := sprintf("%s cannot target a %s%s", [
 	keys.parse(policy_key).kind,
-	split(type, "/")[1],
-	group_hint(keys.type_of(policy_key), type),
+	split(selector.type, "/")[1],
+	group_hint(keys.type_of(policy_key), selector.type),
 ]) if {
-	not kinds.may_target(keys.parse(policy_key).type, type)
-} else := sprintf("A policy in a namespace selects there; a %s is cluster-scoped", [split(type, "/")[1]]) if {
+	not kinds.may_target(keys.parse(policy_key).type, selector.type)
+} else := sprintf("A policy in a namespace selects there; a %s is cluster-scoped", [split(selector.type, "/")[1]]) if {
 	keys.parse(policy_key).namespace != "-"
-	kinds.cluster_scoped(type)
-} else := sprintf("A cluster-scoped policy selects cluster-scoped objects; a %s is in a namespace", [split(type, "/")[1]]) if {
-	keys.parse(policy_key).namespace == "-"
-	levels.by_type[type]
-	not kinds.cluster_scoped(type)
+	kinds.cluster_scoped(selector.type)
+} else := sprintf("A cluster-scoped policy selects cluster-scoped objects; a %s is in a namespace", [split(selector.type, "/")[1]]) if {
+	selector.namespace == "-"
+	levels.by_type[selector.type]
+	not kinds.cluster_scoped(selector.type)
 }

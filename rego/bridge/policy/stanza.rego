@@ -1,6 +1,8 @@
 package bridge.policy
 
 import data.bridge.index
+import data.bridge.kinds
+import data.bridge.lib.keys
 import data.bridge.lookup
 
 # METADATA
@@ -10,6 +12,7 @@ stanza_problem(obj) := stanza_flaw(obj) if {
 } else := "Policy names no target: spec.targetRefs is missing or empty" if {
 	not _names_refs(obj)
 	not obj.spec.targetSelectors[0]
+	not kinds.has_selectors(keys.type(obj.apiVersion, obj.kind))
 }
 
 _names_refs(obj) if count(index.raw_refs(obj)) > 0

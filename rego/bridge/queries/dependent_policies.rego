@@ -1,7 +1,6 @@
 package bridge.queries
 
 import data.bridge.attachment
-import data.bridge.index
 import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.lookup
@@ -37,7 +36,8 @@ dependent_policies contains policy if {
 dependent_policies contains policy if {
 	some key in input.keys
 	parts := keys.parse(key)
-	some [policy, _] in index.policies_selecting(parts.namespace, parts.type)
+	some namespace in {parts.namespace, policies.any_namespace}
+	some [policy, _] in policies.policies_selecting(namespace, parts.type)
 	kinds.of_policy(policy)
 }
 

@@ -12,8 +12,8 @@ import data.bridge.policy as policies
 # description: The objects that a changed policy's previous selectors select, as `[policy, object]`.
 former_selections contains [policy, ref.object] if {
 	some policy in input.keys
-	some ["selectors", _, type, text] in input.was[policy]
-	some ref in policies.selected_refs(policy, type, text)
+	some ["selectors", namespace, type, text] in input.was[policy]
+	some ref in policies.selected_refs(namespace, type, text)
 }
 
 # METADATA

@@ -31,8 +31,7 @@ policies_elsewhere(policy_kind, target) := {rejection |
 _refs_to(policy_kind, object_key) := {[policy_key, ref] |
 	some policy_key in attachment.policies_targeting(object_key)
 	keys.parse(policy_key).type == policy_kind
-	some ref in policies.declared_refs(policy_key)
-	ref.object == object_key
+	some ref in attachment.refs_on(policy_key, object_key)
 }
 
 _without_scope(policy_kind, policy_key, ref) := {"reason": "NoScope", "message": message} if {

@@ -25,7 +25,7 @@ _entries_led_to(object_key, was) := {key |
 	some key in _objects_of_path(object_key, path)
 }
 
-_paths_of(object_key) := {entry.path | some entry in index.entries(lookup.get(object_key))}
+_paths_of(object_key) := {entry.path | some entry in policies.entries(lookup.get(object_key))}
 
 _objects_of_path(_, ["extended", child]) := {trim_suffix(child, "@frontend")}
 
@@ -37,7 +37,7 @@ _objects_of_path(_, ["targeted", target]) := {target}
 
 _objects_of_path(_, ["claims", gateway, port, slot]) := _with_links_below(hierarchy.rivals_at(["claims", gateway, port, slot]))
 
-_objects_of_path(policy, ["selectors", _, type, text]) := {ref.object | some ref in policies.selected_refs(policy, type, text)}
+_objects_of_path(_, ["selectors", namespace, type, text]) := {ref.object | some ref in policies.selected_refs(namespace, type, text)}
 
 _declared_parents(object_key) := index.declared_parents(object_key)
 

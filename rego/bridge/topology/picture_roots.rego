@@ -24,8 +24,8 @@ _of_further_levels := {key |
 }
 
 _targets := index.targeted_objects | {ref.object |
-	index.selectors_exist
 	some policy_kind in kinds.in_use
+	policies.may_select(policy_kind)
 	some policy in lookup.keys_of(policy_kind)
 	some ref in policies.declared_refs(policy)
 }

@@ -10,7 +10,6 @@ import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.lib.levels
 import data.bridge.lookup
-import data.bridge.policy as policies
 
 # METADATA
 # description: |
@@ -40,10 +39,11 @@ _namespace(key, policy_kinds) := namespace if {
 # METADATA
 # description: The policies that name or select a node.
 policies_at(key, policy_kinds) := sort({entry |
-	some policy in attachment.policies_targeting(keys.object_of(key))
+	object_key := keys.object_of(key)
+	some policy in attachment.policies_targeting(object_key)
 	policy_kind := keys.parse(policy).type
 	policy_kind in policy_kinds
-	some ref in policies.declared_refs(policy)
+	some ref in attachment.refs_on(policy, object_key)
 	attachment.place(policy_kind, ref.key) == key
 	entry := object.union({"policy": policy, "policyKind": policy_kind}, _counts(policy, ref))
 } | _undescribed_at(key))

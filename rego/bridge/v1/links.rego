@@ -35,12 +35,14 @@ _linked_objects := [obj | some key in input.keys; obj := lookup.get(key)] if not
 # description: The declarations of an object of a known type, with its facts.
 declared_by(type, obj) := index.links_of_type(type, obj) if {
 	not type in kinds.names
-} else := object.union(index.links_of_type(type, obj), {"facts": facts | facts := policies.facts_of(obj)})
+} else := policies.declared_by(type, obj)
 
 # METADATA
 # description: |
 #   `link_fields`: the fields that `links` reads, as JSON Pointers (`*`: each item of a list); an object that has a
-#   field of `{"with": pointer}` is read as a whole, without its status and other metadata. Null while modules of admins
-#   declare links or levels.
+#   field of `{"with": pointer}`, or the type of `{"type": type}`, is read as a whole, without its status and other
+#   metadata. Null while modules of admins declare links or levels.
 # entrypoint: true
-link_fields := index.link_fields
+link_fields := null if {
+	index.link_fields == null
+} else := array.concat(index.link_fields, [{"type": type} | some type in sort(kinds.selecting_kinds)])

@@ -30,4 +30,4 @@ _entries(part) := count([1 | _ = data.index[part][_][_][_][_]]) if part in {"cla
 
 _entries(part) := count([1 | _ = data.index[part][_][_][_]]) if part in {"attached", "own", "referrers"}
 
-_entries(part) := count([1 | _ = data.index[part][_][_]]) if part in {"extended", "members", "limited", "oversized", "targeted"}
+_entries(part) := count([1 | _ = data.index[part][_][_]]) if part in {"extended", "members", "limited", "oversized", "selecting", "targeted"}

@@ -46,8 +46,8 @@ def _step(
         model[key] = (service(name), links)
     elif what == "facts":
         if key in model:
-            documents.put_facts(key, links.facts)
-            model[key] = (service(name), Links(model[key][1].entries, links.facts))
+            documents.put_links(key, links)
+            model[key] = (service(name), links)
     elif what == "remove":
         documents.remove(key)
         model.pop(key, None)

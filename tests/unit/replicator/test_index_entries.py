@@ -19,10 +19,11 @@ def test_an_edge_is_written_at_both_ends() -> None:
 
 def test_a_policy_is_found_by_its_targets_and_by_its_selectors() -> None:
     policy = "example.com/ColorPolicy/shop/warm"
-    links = {"targets": [f"{_ROUTE}#pay"], "classes": True, "selectors": [["core/Service", "{}"]]}
+    links = {"targets": [f"{_ROUTE}#pay"], "classes": True, "selectors": [["shop", "core/Service", "{}"]]}
     assert dict(entries_of(policy, links)) == {
         ("attached", "example.com/ColorPolicy", f"{_ROUTE}#pay"): True,
         ("targeted", _ROUTE): True,
         ("limited", "example.com/ColorPolicy"): True,
+        ("selecting", "example.com/ColorPolicy"): True,
         ("selectors", "shop", "core/Service", "{}"): True,
     }
