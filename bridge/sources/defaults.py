@@ -67,6 +67,15 @@ CLUSTER_SCOPED = frozenset(
     }
 )
 
+# Of the kinds that shipped presets describe: a folder need not have their CRDs.
+CLUSTER_SCOPED_POLICIES = frozenset(
+    {
+        "policy.networking.k8s.io/AdminNetworkPolicy",
+        "policy.networking.k8s.io/BaselineAdminNetworkPolicy",
+        "policy.networking.k8s.io/ClusterNetworkPolicy",
+    }
+)
+
 # Kubernetes' own groups in which not every kind counts generations. In the others, custom resources' above all, the API
 # server does.
 _WITHOUT_GENERATION = frozenset(
@@ -115,7 +124,7 @@ class Defaulter:
     def __init__(self, crds: Iterable[Object] = ()) -> None:
         self._gateway_api: Mapping[str, KindDefaults] = load_defaults().kinds
         self._namespaced = {type_id: kind.namespaced for type_id, kind in self._gateway_api.items()}
-        self._namespaced |= dict.fromkeys(CLUSTER_SCOPED, False)
+        self._namespaced |= dict.fromkeys(CLUSTER_SCOPED | CLUSTER_SCOPED_POLICIES, False)
         self._schemas: dict[tuple[str, str], Schema] = {}
         self._defined: set[str] = set()
         for crd in crds:

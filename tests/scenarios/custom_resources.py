@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bridge.model.changes import Object
+from bridge.sources.defaults import CLUSTER_SCOPED_POLICIES
 from tests.integration.objects import crd
 from tests.scenarios.cases import PRESETS, Case
 
@@ -28,7 +29,8 @@ def custom_resources(case: Case) -> list[Object]:
         body["metadata"]["name"]: body
         for group, kind in [*policies, *vendors, *extended]
         if (group, kind) in versions
-        for body in [crd(plural_of(kind), kind, group=group, versions=(versions[group, kind],))]
+        for scope in ["Cluster" if f"{group}/{kind}" in CLUSTER_SCOPED_POLICIES else "Namespaced"]
+        for body in [crd(plural_of(kind), kind, group=group, versions=(versions[group, kind],), scope=scope)]
     }
     return [body for name, body in crds.items() if name not in defined]
 

@@ -50,11 +50,11 @@ presets := {type_of_spec(spec): spec | some spec in data.bridge.presets}
 # The fields from the CRD of a type. A PolicyKind that defines the spec proper, or that policies do not merge, replaces
 # all of the CRD's fields about merging, and so does a preset, which follows the vendor's code. The label of a CRD does
 # not change the class of a preset (kgateway's labels state Direct for inherited kinds), and no schema states the level
-# at which policies act.
+# at which policies act, or whether the vendor's code follows the namespace of a ref.
 _read(type, declared) := object.remove(found, array.flatten([
 	_fields_of_merging[says_all],
 	_assumed_fields(type, declared),
-	[field | some field in ["class", "effectiveTarget"]; presets[type][field]],
+	[field | some field in ["class", "effectiveTarget", "crossNamespace"]; presets[type][field]],
 ])) if {
 	[group, kind] := split(type, "/")
 	crds[type].version != ""

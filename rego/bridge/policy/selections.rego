@@ -40,10 +40,9 @@ _has_field(type, obj) if {
 	object.get(obj, entry.segments, null) != null
 }
 
-_by_field(type, obj, entry, value) := [object.union(about, {"type": selected, "namespace": namespace}) |
-	about := {"place": entry.place, "byField": true, "text": _text_of(obj, entry, value)}
+_by_field(type, obj, entry, value) := [object.union(about, {"type": selected}) |
+	about := {"place": entry.place, "byField": true, "namespace": _namespace_of(type, obj), "text": _text_of(obj, entry, value)}
 	some selected in entry.types
-	namespace := _namespace_of(type, obj, selected)
 ] if {
 	_text_of(obj, entry, value)
 } else := [{"place": entry.place, "byField": true, "flaw": message}] if {
@@ -62,9 +61,7 @@ _namespaces_of(_, entry) := {} if not entry.namespaces
 _namespaces_of(obj, entry) := index.label_selector(object.get(obj, entry.namespaces, {}))
 
 # A policy selects in its own namespace; one of the root namespace, or without a namespace, in all.
-_namespace_of(type, obj, selected) := "-" if {
-	kinds.cluster_scoped(selected)
-} else := any_namespace if {
+_namespace_of(type, obj) := any_namespace if {
 	object.get(obj.metadata, "namespace", "") == ""
 } else := any_namespace if {
 	kinds.is_root_namespace(type, obj.metadata.namespace)
