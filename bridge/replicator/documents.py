@@ -245,7 +245,7 @@ class Documents:
         return [key for key, known in self._known.items() if stamp_of(known.facts) != stamps.get(key.type_id, "")]
 
     def put_links(self, key: Key, links: Links) -> None:
-        """Plan the facts of an object in place of those that it had, and its entries in the index where these are others."""
+        """Plan the facts of an object in place of those that it had, and the entries in the index that it had not."""
         known = self._known[key]
         self._put_facts(key, known.facts, links.facts)
         text = sys.intern(str(key))

@@ -34,7 +34,10 @@ VENDORS = (
     ),
     Vendor("istio", "istio.io/api", "v1.31.1", r"/kubernetes/customresourcedefinitions\.gen\.yaml$"),
     Vendor(
-        "network-policy-api", "sigs.k8s.io/network-policy-api", "v0.1.7", r"/config/crd/experimental/policy\.[^/]+\.yaml$"
+        "network-policy-api",
+        "sigs.k8s.io/network-policy-api",
+        "v0.1.7",
+        r"/config/crd/experimental/policy\.[^/]+\.yaml$",
     ),
 )
 

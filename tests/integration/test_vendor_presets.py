@@ -78,7 +78,9 @@ def _paths(preset: dict[str, Any]) -> set[str]:
     places = preset.get("specPaths", [{"path": "/spec"}])
     paths = {place[field] for place in places for field in ("path", "strategyPath") if field in place}
     paths |= {place["path"] for place in preset.get("order", ())}
-    paths |= {entry[field] for entry in preset.get("selectors", ()) for field in ("path", "namespaces") if field in entry}
+    paths |= {
+        entry[field] for entry in preset.get("selectors", ()) for field in ("path", "namespaces") if field in entry
+    }
     merges = [preset.get("merge", {})]
     merges += [one.get("merge", {}) for one in preset.get("strategies", {}).values() if isinstance(one, dict)]
     for merge in merges:

@@ -16,7 +16,7 @@ contradictions(spec) := array.flatten([
 	_kinds_of_other_levels(spec),
 	_empty_pointers(spec),
 	_no_ancestors(spec),
-	_unlisted_targets(spec),
+	unlisted_targets(spec),
 ])
 
 _direct_level(spec) := [sprintf("effectiveTarget: %q needs class Inherited: a Direct policy acts at its target", [spec.effectiveTarget])] if {

@@ -36,7 +36,9 @@ is_root_namespace(policy_kind, namespace) if {
 # description: The types of the kinds whose policies may select their targets by a field of their own.
 selecting_kinds := {type | some type in names; has_selectors(type)}
 
-_unlisted_targets(spec) := [sprintf("selectors[%d].targets[%d]: targets does not list %s", [place, number, target.kind]) |
+# METADATA
+# description: Kinds that a description selects and does not list as targets, each as a message with its place.
+unlisted_targets(spec) := [sprintf("selectors[%d].targets[%d]: targets does not list %s", [place, number, target.kind]) |
 	listed := {type_of_target(target) | some target in spec.targets}
 	some place, entry in spec.selectors
 	some number, target in entry.targets

@@ -3,7 +3,6 @@ package bridge.policy
 import data.bridge.index
 import data.bridge.kinds
 import data.bridge.lib.keys
-import data.bridge.lib.labels
 import data.bridge.lookup
 
 # METADATA
@@ -70,19 +69,3 @@ selected_ref(policy_key, object_key) := object_ref(object_key) if {
 # METADATA
 # description: A ref to a whole object.
 object_ref(object_key) := {"object": object_key, "section": "", "key": object_key}
-
-# METADATA
-# description: |
-#   A selector, given as its text, selects objects with these labels. Many objects share their labels, so OPA evaluates
-#   this once for them.
-selects(text, labels_of_object) if labels.selects(_selector_of(text), labels_of_object)
-
-_selector_of(text) := json.unmarshal(text)
-
-# METADATA
-# description: The labels of an object of a type, including those that the API server adds.
-labels_of(type, name, labels_in_metadata) := lookup.namespace_labels(name) if {
-	type == "core/Namespace"
-} else := labels_in_metadata if {
-	is_object(labels_in_metadata)
-} else := {}

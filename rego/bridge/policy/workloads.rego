@@ -55,3 +55,18 @@ workload_labels("gateway.networking.k8s.io/Gateway", gateway) := object.union(_i
 _infrastructure_labels(gateway) := gateway.spec.infrastructure.labels if {
 	is_object(gateway.spec.infrastructure.labels)
 } else := {}
+
+# METADATA
+# description: |
+#   A selector, as its text, selects objects with these labels. Many objects share their labels, so that OPA decides once for them.
+selects(text, labels_of_object) if labels.selects(_selector_of(text), labels_of_object)
+
+_selector_of(text) := json.unmarshal(text)
+
+# METADATA
+# description: The labels of an object of a type, with those that the API server gives.
+labels_of(type, name, labels_in_metadata) := lookup.namespace_labels(name) if {
+	type == "core/Namespace"
+} else := labels_in_metadata if {
+	is_object(labels_in_metadata)
+} else := {}
