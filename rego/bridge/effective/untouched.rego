@@ -4,13 +4,14 @@ import data.bridge.hierarchy
 import data.bridge.index
 import data.bridge.kinds
 import data.bridge.lib.keys
+import data.bridge.policy as policies
 
 # METADATA
 # description: |
 #   No policy of a kind names an object on the paths to a node, so nothing of the kind counts there. A query about all kinds asks
 #   this first, because a cluster may have the kinds of several vendors. False where it takes more than a look into the index.
 is_untouched(policy_kind, node) if {
-	not index.selectors_exist
+	not policies.may_select(policy_kind)
 	is_same_for_all(policy_kind, node)
 	[object_key, _] := split(node, "#")
 	not hierarchy.is_crowded(object_key)
@@ -20,7 +21,7 @@ is_untouched(policy_kind, node) if {
 # The kinds of the policies that name an object or what stands above it: the same for all kinds, so that OPA makes it once.
 _kinds_on_paths(object_key, with_namespaces) := {keys.type_of(policy) |
 	some above in _objects_on_paths(object_key, with_namespaces)
-	some policy in index.policies_targeting(above)
+	some policy in (index.policies_targeting(above) | index.oversized_policies(above))
 }
 
 _objects_on_paths(object_key, with_namespaces) := {split(above, "#")[0] |
