@@ -138,6 +138,8 @@ async def test_policy_kind_follows_the_schema_of_the_version_that_it_names(
             (f"- {{type: {group}/RatePolicy, version: v1beta1}}\n", "v1beta1", "/spec/defaults"),
         ):
             async with running(start, control_plane, opa, tmp_path, environment, setting):
-                kind = (await opa.get("kinds"))[f"{group}/RatePolicy"]
+                kinds = await opa.get("kinds")
+                assert kinds
+                kind = kinds[f"{group}/RatePolicy"]
                 assert kind["versions"] == {name: "Read" if name == read else "Unlike" for name in ("v1", "v1beta1")}
                 assert kind["specPaths"][0]["path"] == path
