@@ -126,7 +126,7 @@ lock: ## Write requirements.lock again, with the newest versions (LOCK_ARGS= kee
 	@{ sed -n '/^#/p' requirements.lock; cat .make/lock/requirements.lock; } >.make/lock/complete
 	@mv .make/lock/complete requirements.lock && rm -rf .make/lock
 
-picture: $(STAMP) ## Take the picture of the web page in the documentation anew
+picture: $(STAMP) ## Take the pictures of the web page in the documentation again
 	@$(PY) -m hack.web.picture
 
 vendor: $(STAMP) ## Fetch the modules of the web page from npm anew, at the versions pinned
