@@ -9,14 +9,20 @@ from pathlib import Path
 
 
 def at_a_terminal(
-    command: Sequence[str | Path], environment: dict[str, str], columns: int, folder: Path | None = None
+    command: Sequence[str | Path],
+    environment: dict[str, str],
+    columns: int,
+    folder: Path | None = None,
+    *,
+    color: bool = False,
 ) -> str:
     """All that a command says at a terminal of so many columns, errors too; its lines end with a carriage return."""
+    chosen = {"TERM": "xterm", "NO_COLOR": ""} if color else {"NO_COLOR": "1"}
     reading, writing = os.openpty()
     process = subprocess.Popen(
         [str(word) for word in command],
         cwd=folder,
-        env={**environment, "COLUMNS": str(columns), "NO_COLOR": "1"},
+        env={**environment, "COLUMNS": str(columns), **chosen},
         stdin=subprocess.DEVNULL,
         stdout=writing,
         stderr=writing,
