@@ -1,4 +1,4 @@
-"""How fast the bridge works: delays between attempts, and permits a second. All times are in seconds."""
+"""The speed of the bridge's work: delays between attempts, and permits per second. All times are in seconds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _RETRYING = AsyncRetrying()
 
 
 def delay_after(failures: int, first: float, longest: float) -> float:
-    """Return the delay after so many failures in a row (at least 1): it doubles from `first` up to `longest`."""
+    """Return the delay after this number of failures in a row (at least 1): it doubles from `first` up to `longest`."""
     state = RetryCallState(_RETRYING, None, (), {})
     state.attempt_number = failures
     return min(longest, wait_exponential(multiplier=first, max=longest)(state))
@@ -20,7 +20,7 @@ def delay_after(failures: int, first: float, longest: float) -> float:
 class Backoff:
     """Delays between attempts: they double from `first` up to `longest`, until `reset`.
 
-    Each is multiplied by a random factor within `spread`, so that many clients do not try at the same moment.
+    Each is multiplied by a random factor within `spread`, so many clients do not try at the same moment.
     """
 
     def __init__(self, first: float, longest: float, *, spread: tuple[float, float] = (1.0, 1.0)) -> None:
@@ -30,7 +30,7 @@ class Backoff:
         self._failures = 0
 
     def reset(self) -> None:
-        """Begin with the first delay again: an attempt succeeded."""
+        """Start with the first delay again after a success."""
         self._failures = 0
 
     def next(self) -> float:
@@ -54,17 +54,17 @@ class Budget:
         self._since: float | None = None
 
     def change(self, rate: float) -> None:
-        """Bound by another rate from now on."""
+        """Use another rate from now on."""
         self._rate = rate
 
     def soon(self, seconds: float) -> int:
-        """Return how many permits there are within `seconds`, at least 1."""
+        """Return the number of permits within `seconds`, at least 1."""
         loop = asyncio.get_running_loop()
         since = loop.time() if self._since is None else self._since
         return max(1, int(min(self._burst, self._left + (loop.time() + seconds - since) * self._rate)))
 
     async def spend(self) -> None:
-        """Take one permit; waits until there is one."""
+        """Take one permit; wait until there is one."""
         loop = asyncio.get_running_loop()
         now = loop.time()
         if self._since is not None:

@@ -1,4 +1,4 @@
-"""Where the files that travel with the package are: the shipped Rego with the presets in it, and the bridge's CRDs."""
+"""Paths of the files of the package: the shipped Rego with its presets, and the bridge's CRDs."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ _PACKAGE = Path(__file__).resolve().parent
 
 
 def rego_root() -> Path:
-    """The folder that holds `bridge/` of the shipped Rego, and `system/`, what OPA itself is ruled by.
+    """Return the folder with `bridge/` of the shipped Rego, and `system/`, OPA's own policy.
 
-    An installed wheel carries it as `bridge/rego`; in a working copy it stands beside the package.
+    An installed wheel has it as `bridge/rego`; in a working copy it is next to the package.
 
-    Raises FileNotFoundError when neither is there: the installation is broken.
+    Raises FileNotFoundError if neither exists: the installation is broken.
     """
     for candidate in (_PACKAGE / "rego", _PACKAGE.parent / "rego"):
         if (candidate / "bridge").is_dir():
@@ -21,14 +21,14 @@ def rego_root() -> Path:
 
 
 def authorization_policy() -> str:
-    """The Rego by which an OPA decides who may ask it for what: a file of OPA's own, never part of a bundle."""
+    """Return the Rego of OPA's authorization: a separate file for OPA, never part of a bundle."""
     return (rego_root() / "system" / "authz" / "authz.rego").read_text(encoding="utf-8")
 
 
 def crds_root() -> Path:
-    """The folder with the bridge's own CRDs, one YAML file each.
+    """Return the folder with the bridge's own CRDs, one YAML file each.
 
-    Raises FileNotFoundError when it is not there: the installation is broken.
+    Raises FileNotFoundError if it does not exist: the installation is broken.
     """
     for candidate in (_PACKAGE / "crds", _PACKAGE.parent / "deploy" / "crds"):
         if candidate.is_dir():

@@ -1,1 +1,1 @@
-"""Admission: AdmissionReviews in and out, and the webhook configuration that brings them here."""
+"""Admission: AdmissionReviews and their responses, and the webhook configurations that cause them."""

@@ -1,7 +1,7 @@
-"""Requests judged: two decisions of OPA, one answer.
+"""Evaluation of requests: two decisions of OPA, one response.
 
-The placement decision is the admins' own, over the object; the shipped rules' is `data.bridge.v1.admission`, over the
-whole request. A query is repeated while that can help and there is time.
+The placement decision is the admins' own, for the object; the shipped rules' is `data.bridge.v1.admission`, for the
+whole request. The bridge repeats a query while that can help and there is time.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ OUTCOMES = ("allowed", "denied", "failed-open", "failed-closed", "malformed")
 
 
 class AdmissionCounts:
-    """Requests by outcome (OUTCOMES), and the seconds that answers took."""
+    """Requests by outcome (OUTCOMES), and the seconds of responses."""
 
     def __init__(self) -> None:
         self.outcomes: Counter[str] = Counter()
@@ -50,7 +50,7 @@ class AdmissionCounts:
 
     @contextmanager
     def malformed(self) -> Iterator[None]:
-        """Count what the block cannot read."""
+        """Count a request that the block cannot read."""
         try:
             yield
         except ReviewError:
@@ -58,21 +58,21 @@ class AdmissionCounts:
             raise
 
     def answered(self, outcome: str, seconds: float) -> None:
-        """Count an answer."""
+        """Count a response."""
         self.outcomes[outcome] += 1
         self.seconds.observe(seconds)
 
 
 FIRST_WAIT = 0.05  # seconds before the second attempt; the waits double
 LONGEST_WAIT = 1.0
-_SHORTEST_ATTEMPT = 1.0  # seconds; what is left is not shared when it is less
-_PASSING = {429, 502, 503, 504}  # back-pressure, and what stands before an OPA that is away
+_SHORTEST_ATTEMPT = 1.0  # seconds; a shorter rest is not split
+_PASSING = {429, 502, 503, 504}  # back-pressure, and the statuses of a proxy before an unavailable OPA
 
 T = TypeVar("T")
 
 
 class Undecided(Exception):
-    """No answer that counts. `passing` says whether asking again can help; the text is for whoever made the request."""
+    """A decision could not be made. `passing` means that a retry can help; the text is for the client."""
 
     def __init__(self, text: str, *, passing: bool = False) -> None:
         super().__init__(text)
@@ -80,9 +80,9 @@ class Undecided(Exception):
 
 
 async def insist(ask: Callable[[], Awaitable[T]], budget: float) -> T:
-    """The answer of `ask`, which is called again after what passes (no answer, back-pressure) within `budget` seconds.
+    """Return the result of `ask`, which is retried after temporary failures within `budget` seconds.
 
-    An attempt may take half of what is left, so that a second one follows. A Retry-After is heeded. Raises Undecided.
+    An attempt may take half of the remaining time, so a second one can follow. Retry-After counts. Raises Undecided.
     """
     clock = asyncio.get_running_loop().time
     until = clock() + budget
@@ -122,18 +122,18 @@ def _explained(error: OpaError | Undecided) -> tuple[Undecided, float]:
 
 
 Ask = Callable[[msgspec.Raw], Awaitable[Answer]]
-OURS = "policybridge.io"  # the group of what policies are written in: no policy may lock it
-TOLD_BUDGET = 1.0  # seconds; a client that gives less gets no Event
-OPEN_BUDGET = 1.0  # seconds to insist where no policy exists: then nobody waits long for what is admitted anyway
+OURS = "policybridge.io"  # the group of the bridge's own resources, which no policy may block
+TOLD_BUDGET = 1.0  # seconds; a client with a shorter timeout gets no Event
+OPEN_BUDGET = 1.0  # seconds to retry if no policy exists, because the request is admitted anyway
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A decision to ask for: `ask` OPA with an input. `name` is what messages call it.
+    """A decision to query: `ask` queries OPA with an input. `name` is its name in messages.
 
-    `distrust` gives why an answer does not count, empty where it does. `undefined` says what it means that OPA has no
-    such document: a decision that says nothing (None), or what is wrong. `read` makes a Decision of what OPA answers,
-    or raises DecisionError. `same_opa` says that it is asked of the OPA that has the shipped rules.
+    `distrust` returns why a result does not count, empty if it does. `undefined` is the meaning of an undefined
+    document: an empty decision (None), or a message. `read` makes a Decision of OPA's result, or raises DecisionError.
+    `same_opa` means that the OPA with the shipped rules makes the decision.
     """
 
     name: str
@@ -145,7 +145,7 @@ class Question:
 
 
 def read_rules(result: Any) -> Decision:
-    """Read what the shipped rules answer, `{denied, warnings}`. Raises DecisionError for anything else."""
+    """Read the result of the shipped rules, `{denied, warnings}`. Raises DecisionError for anything else."""
     match result:
         case {"denied": denied, "warnings": warnings}:
             return read_decision({"errors": denied, "warnings": warnings})
@@ -156,7 +156,7 @@ def read_rules(result: Any) -> Decision:
 
 @dataclass(slots=True)
 class _Heard:
-    """What became of one question."""
+    """The result of one query."""
 
     decision: Decision | None = None
     decision_id: str = ""
@@ -166,12 +166,12 @@ class _Heard:
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """Judges AdmissionReviews.
+    """Evaluates AdmissionReviews.
 
-    `placement` is asked with the object (None: no such decision is configured), `rules` with the AdmissionRequest.
-    `policies_exist` is the rule by which failures deny. `record` makes an Event of a failure. `silence` gives the
-    revision of the modules by which the rules have nothing to say of a type, "" where they might. `joint` gives both
-    decisions by one query. `counted` counts.
+    `placement` gets the object (None: no such decision is configured), `rules` the AdmissionRequest. `policies_exist`
+    decides whether failures deny. `record` makes an Event of a failure. `silence` returns the revision of the modules
+    that exclude a type from the rules, "" if they may concern it. `joint` makes both decisions with one query.
+    `counted` counts.
     """
 
     placement: Question | None
@@ -183,10 +183,10 @@ class Admission:
     counted: AdmissionCounts = field(default_factory=AdmissionCounts)
 
     async def review(self, body: bytes, terms: Terms) -> bytes:
-        """Answer an AdmissionReview. Raises ReviewError for what is none.
+        """Answer an AdmissionReview. Raises ReviewError for an invalid one.
 
-        A client that is not verified may have invented the object, and a tiny budget makes any decision fail: neither
-        leaves an Event.
+        An unverified client may have invented the object, and a tiny budget makes any decision fail: neither causes an
+        Event.
         """
         began = time.perf_counter()
         with self.counted.malformed():
@@ -239,7 +239,7 @@ class Admission:
                 _hear_one(placement, asked.subject, budget), _hear_one(rules, asked.request, budget)
             )
             return {placement.name: placed, rules.name: ruled}
-        # What the placement decision was made by shows that OPA is there, with the rules that have nothing to say.
+        # The placement decision shows that OPA runs with the modules that exclude this type from the rules.
         until = time.monotonic() + budget
         placed = await _hear_one(placement, asked.subject, budget)
         left = until - time.monotonic()
@@ -295,7 +295,7 @@ def _read(question: Question, result: Any) -> Decision:
 
 
 def _audit(judged: AdmissionVerdict, heard: Mapping[str, _Heard], failures: tuple[str, ...]) -> dict[str, str]:
-    """Annotations of the API server's audit event, which puts the webhook's name in front of each key."""
+    """Return the annotations of the API server's audit event, which adds the webhook's name to each key."""
     audit = {"outcome": judged.outcome}
     for name, one in heard.items():
         if one.decision_id:

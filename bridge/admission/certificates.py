@@ -1,6 +1,6 @@
-"""TLS of the webhook: the server's certificate, and the clients that are accepted. Both may change at any time.
+"""TLS of the webhook: the server's certificate, and the accepted clients. Both may change at any time.
 
-Without certificate files the bridge has an authority of its own, for the webhook alone.
+Without certificate files the bridge has its own authority, only for the webhook.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 log = structlog.get_logger(__name__)
 
-LOOK = 2.0  # seconds between two looks at where certificates come from
+LOOK = 2.0  # seconds between two checks of the certificates' source
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What a context is made of: `authority` is that of clients, as PEM, empty where they need no certificate."""
+    """The inputs of a TLS context: `authority` is that of clients, as PEM, empty if they need no certificate."""
 
     pair: Pair
     authority: bytes
@@ -46,14 +46,15 @@ Read = Callable[[], Awaitable[Pair | None]]
 
 
 class CertificateError(Exception):
-    """Certificates or a key that cannot be used; the text says why, and where they come from."""
+    """Certificates or a key that cannot be used; the text has the reason and their source."""
 
 
 @dataclass(frozen=True, slots=True)
 class Clients:
-    """Which clients are accepted: those with a certificate of `authority` and one of these common names.
+    """The accepted clients: those with a certificate of `authority` and one of these common names.
 
-    `authority` is a file of PEM; without one every client is accepted. Without names every certificate of it is.
+    `authority` is a PEM file; without one every client is accepted. Without names every certificate of the authority
+    is.
     """
 
     authority: Path | None = None
@@ -64,10 +65,10 @@ ANY_CLIENT = Clients()
 
 
 class Certificates:
-    """Keeps `context` on the newest certificate that `read` gives, and on the newest authority of `clients`.
+    """Keeps `context` on the newest certificate from `read`, and on the newest authority of `clients`.
 
-    Connections that are open keep the context that they were made with. `read` gives None while there is no
-    certificate. `origin` says in messages where it comes from.
+    Open connections keep their context. `read` returns None while there is no certificate. `origin` names the source in
+    messages.
     """
 
     def __init__(
@@ -87,13 +88,13 @@ class Certificates:
 
     @property
     def context(self) -> ssl.SSLContext:
-        """What the next connection is made with. Only once `first` has returned."""
+        """Return the context of the next connection. Only after `first` has returned."""
         if self._context is None:
             raise RuntimeError("there is no certificate yet")
         return self._context
 
     def refusal(self, certificate: Mapping[str, Any] | None) -> str:
-        """Why a client with this certificate, which the context has verified, is refused; empty: it is accepted."""
+        """Return why a client with this verified certificate is rejected; empty if it is accepted."""
         if self._clients.authority is None or not self._clients.names:
             return ""
         subject = (certificate or {}).get("subject", ())
@@ -104,7 +105,7 @@ class Certificates:
         return f"the common name is {', '.join(map(repr, found)) or 'missing'}, and {expected} is expected"
 
     async def first(self) -> None:
-        """Wait for the first certificate. Raises CertificateError when it, or the authority, cannot be used."""
+        """Wait for the first certificate. Raises CertificateError if it, or the authority, cannot be used."""
         told = False
         while (found := await self._look()) is None:
             if not told:
@@ -114,7 +115,7 @@ class Certificates:
         self._take(found)
 
     async def follow(self) -> None:
-        """Take up what changes, until cancelled. What cannot be used is logged, and the last one stays."""
+        """Load changes, until cancelled. An invalid certificate is logged, and the last one stays."""
         while True:
             await asyncio.sleep(LOOK)
             try:
@@ -168,7 +169,7 @@ class Certificates:
 
 
 def read_files(certificate: Path, key: Path) -> Read:
-    """Read from two files, as often as asked."""
+    """Return a function that reads the two files each time."""
 
     async def read() -> Pair | None:
         try:
@@ -181,12 +182,12 @@ def read_files(certificate: Path, key: Path) -> Read:
 
 AUTHORITY_DAYS = 3650
 SERVER_DAYS = 365
-RENEWED_WITH = 1 / 3  # of its life left, a server's certificate is made anew
-_EARLIER = dt.timedelta(hours=1)  # for clocks that are late
+RENEWED_WITH = 1 / 3  # a server's certificate is renewed when this share of its life is left
+_EARLIER = dt.timedelta(hours=1)  # for late clocks
 
 
 def new_authority(now: dt.datetime) -> Pair:
-    """A certificate authority that signs itself."""
+    """Return a self-signed certificate authority."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "policy-bridge webhook authority")])
     built = (
@@ -198,9 +199,9 @@ def new_authority(now: dt.datetime) -> Pair:
 
 
 def new_server(authority: Pair, names: Iterable[str], now: dt.datetime) -> Pair:
-    """A server's certificate for these DNS names and addresses, signed by the authority.
+    """Return a server's certificate for these DNS names and addresses, signed by the authority.
 
-    Raises ValueError for an authority that is none of ours.
+    Raises ValueError for an authority that is not the bridge's.
     """
     signer = x509.load_pem_x509_certificate(authority.certificate)
     signer_key = serialization.load_pem_private_key(authority.key, None)
@@ -219,7 +220,7 @@ def new_server(authority: Pair, names: Iterable[str], now: dt.datetime) -> Pair:
 
 
 def serves(certificate: bytes, names: Iterable[str], now: dt.datetime) -> bool:
-    """Whether a server's certificate is for all these names, and not due to be made anew."""
+    """Return whether a server's certificate is for all these names, and not due for renewal."""
     try:
         read = x509.load_pem_x509_certificate(certificate)
         found = read.extensions.get_extension_for_class(x509.SubjectAlternativeName).value

@@ -1,4 +1,4 @@
-"""The webhook's HTTP: what comes in, how long it may take, and how large it may be."""
+"""The webhook's HTTP endpoint: paths, time limits, and size limits."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from bridge.admission.review import ReviewError
 
 MUTATING_PATH = "/admission"
 VALIDATING_PATH = "/validation"
-SMALL = 64 << 10  # bytes of a review that always have room
-MOST_LARGE = 96 << 20  # bytes beyond SMALL of all reviews at once
-MOST_LARGE_OF_PEER = MOST_LARGE // 2  # the same of one client address
-LARGEST = 8 << 20  # bytes of a review: an update holds two objects, of at most 3 MiB each in the API server
+SMALL = 64 << 10  # bytes of each review that are not limited
+MOST_LARGE = 96 << 20  # bytes beyond SMALL of all reviews in progress
+MOST_LARGE_OF_PEER = MOST_LARGE // 2  # the same for one client address
+LARGEST = 8 << 20  # bytes of a review: an update has two objects, of at most 3 MiB each in the API server
 _UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}  # of Go's durations
 _DURATION = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(h|ms|us|µs|ns|m|s)")
-_LONGEST_DURATION = 64  # characters: to search a text for durations takes the square of its length
-_SHARE = 0.9  # of the time that the API server waits is ours; the rest is for the way back
+_LONGEST_DURATION = 64  # characters: searching a text for durations takes the square of its length
+_SHARE = 0.9  # the bridge's share of the API server's timeout; the rest is for the response
 _LONGEST_WAY = 0.5  # seconds
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """How a review is answered: within `budget` seconds, for a client with a `verified` certificate, with `patches`."""
+    """Terms of a review: its `budget` in seconds, a `verified` client certificate, and whether it has `patches`."""
 
     budget: float
     verified: bool = False
@@ -40,10 +40,10 @@ Review = Callable[[bytes, Terms], Awaitable[bytes]]
 
 
 def make_app(review: Review, deadline: Callable[[], float]) -> web.Application:
-    """An application that answers AdmissionReviews at MUTATING_PATH, and without patches at VALIDATING_PATH.
+    """Return an application that answers AdmissionReviews at MUTATING_PATH, and without patches at VALIDATING_PATH.
 
-    `review` gets the body. Its time is what is left of the request's own `timeout`, which the API server puts into the
-    query, or of `deadline` where that is shorter or there is none. It begins with the request: a slow body leaves less.
+    `review` gets the body. Its budget is the rest of the request's `timeout`, which the API server puts into the query,
+    or of `deadline` if that is shorter or there is none. It begins with the request, so a slow body leaves less.
     """
     bodies = _Bodies()
 
@@ -71,16 +71,15 @@ def make_app(review: Review, deadline: Callable[[], float]) -> web.Application:
 
 
 def is_verified(request: web.Request) -> bool:
-    """Whether the client has shown a certificate, which is then a verified one."""
+    """Return whether the client has a certificate, which TLS has verified."""
     return bool(request.get_extra_info("peercert"))
 
 
 class _Bodies:
-    """Bodies of requests, of which only so much is in memory at once.
+    """Bodies of requests, with a limit on their memory.
 
-    The first SMALL bytes of each always have room, because the number of connections is limited. What is beyond that is
-    limited by MOST_LARGE, and for clients without a certificate by MOST_LARGE_OF_PEER, so that large reviews never
-    keep small ones out.
+    The first SMALL bytes of each are not limited, because the number of connections is. The rest is limited by
+    MOST_LARGE, and for clients without a certificate by MOST_LARGE_OF_PEER, so large reviews never block small ones.
     """
 
     def __init__(self) -> None:
@@ -89,7 +88,10 @@ class _Bodies:
 
     @contextlib.asynccontextmanager
     async def read(self, request: web.Request, began: float, patience: float) -> AsyncIterator[bytes]:
-        """The body of a request, which counts until the block ends. `patience` is in seconds. Raises ReviewError."""
+        """Yield the body of a request, which counts until the block ends, within `patience` seconds.
+
+        Raises ReviewError.
+        """
         if (request.content_length or 0) > LARGEST:
             raise ReviewError(413, f"the review is larger than {LARGEST} bytes")
         peer = "" if is_verified(request) else request.remote or ""
@@ -130,7 +132,7 @@ class _Bodies:
 
 
 def seconds(text: str) -> float:
-    """A duration as Go writes it (`10s`, `1m30s`) in seconds. Raises ReviewError for what is none."""
+    """Return the seconds of a duration in Go's form (`10s`, `1m30s`). Raises ReviewError for an invalid one."""
     if len(text) > _LONGEST_DURATION:
         raise ReviewError(400, f"the timeout has {len(text)} characters: {_LONGEST_DURATION} is the most")
     found = _DURATION.findall(text)
@@ -140,7 +142,7 @@ def seconds(text: str) -> float:
 
 
 def time_for(given: float) -> float:
-    """The seconds that may be spent on an answer that somebody waits for `given` seconds."""
+    """Return the seconds for a response if the client waits `given` seconds."""
     return max(given * _SHARE, given - _LONGEST_WAY)
 
 

@@ -1,9 +1,9 @@
-"""Both decisions on a request by one query of OPA, where its modules have that query.
+"""Both decisions on a request by one query of OPA, if its modules have that query.
 
 The rules:
-- Any failure, and an answer that does not count, gives None. The caller then queries each decision on its own, which
-  shows what failed, and lets one decision count without the other.
-- An OPA without this query is queried for it again after a pause, because a bundle may bring it.
+- Any failure, and a result that does not count, returns None. The caller then queries each decision separately, which
+  shows the failure, and lets one decision count without the other.
+- An OPA without this query is queried for it again after a pause, because a bundle may add it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PAUSE = 1.0  # seconds without this query after OPA did not have it for the deci
 
 @dataclass(frozen=True, slots=True)
 class Both:
-    """What OPA answered for each decision; the result of one that is undefined is msgspec.UNSET."""
+    """OPA's result for each decision; an undefined one is msgspec.UNSET."""
 
     placement: Answer
     rules: Answer
@@ -32,8 +32,8 @@ class Both:
 class Joint:
     """Queries both decisions.
 
-    `ask` sends an AdmissionRequest. `path` is that of the placement decision, slashed. `distrust` gives why an answer
-    does not count, empty where it does.
+    `ask` sends an AdmissionRequest. `path` is that of the placement decision, with slashes. `distrust` returns why a
+    result does not count, empty if it does.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class Joint:
         self._resume_at = 0.0
 
     async def answer(self, request: msgspec.Raw, budget: float) -> Both | None:
-        """Both answers to a request, within half of `budget` seconds; None where OPA gave none that counts."""
+        """Return both results for a request, within half of `budget` seconds; None if OPA returned none that counts."""
         clock = asyncio.get_running_loop().time
         if clock() < self._resume_at:
             return None

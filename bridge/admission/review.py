@@ -1,10 +1,10 @@
-"""AdmissionReview (admission.k8s.io/v1): read, and answered by what OPA returned. Pure.
+"""AdmissionReview (admission.k8s.io/v1): parsing, and responses from OPA's results. Pure.
 
 The rules:
-- What a decision has errors for, or the shipped rules deny, is denied, whatever else went wrong.
-- Where a decision could not be made, the request is denied if any policy exists (closed), else admitted (open); either
-  way the answer says so. What policies are mended by (our own resources) is admitted even then.
-- Warnings are shown with an admission and with a denial.
+- Errors of a decision, and denials of the shipped rules, deny the request, whatever else fails.
+- If a decision cannot be made, the request is denied if any policy exists (closed), otherwise admitted (open); the
+  response reports it in both cases. The bridge's own resources are admitted even then, so users can fix policies.
+- Warnings are part of admissions and denials.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from bridge.model.nesting import MAX_DEPTH, MAX_MESSAGE_DEPTH, NestingError, cut
 
 API_VERSION = "admission.k8s.io/v1"
 KIND = "AdmissionReview"
-_LONGEST_UID = 253  # characters; the API server's has 36, and every answer repeats it
-_LONGEST_SHOWN = 1024  # characters of a name that errors and the log show
+_LONGEST_UID = 253  # characters; the API server's has 36, and every response repeats it
+_LONGEST_SHOWN = 1024  # characters of a name in errors and the log
 
 
 class ReviewError(Exception):
-    """A review that cannot be answered as one: the HTTP `status` to answer with, and a text that says what is wrong."""
+    """A review that cannot be answered: the HTTP `status` of the response, and a text with the cause."""
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)
@@ -81,11 +81,11 @@ _NULL = b"null"
 
 
 class ReviewRequest:
-    """One request: `request` is the AdmissionRequest as JSON text, `subject` the object that it is about.
+    """One request: `request` is the AdmissionRequest as JSON text, `subject` its object.
 
-    The subject is the object as it would be; where there is none (DELETE) the one that there was. `annotations` are the
-    subject's, None where it has none; `patched` says whether the answer may change the object. `flaw` says why nobody
-    can decide on the request; empty: it can be decided.
+    The subject is the new object, or for a DELETE the old one. `annotations` are the subject's, None if it has none;
+    `patched` means that the response may change the object. `flaw` is the reason why no decision is possible; empty if
+    one is.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class ReviewRequest:
         metadata = read.metadata or _Metadata()
         self.annotations = metadata.annotations
         self.patched = bytes(about.object) != _NULL and not about.sub_resource
-        # What scales an object says of it the number of replicas, and nothing that placement could be decided by.
+        # A Scale has only the number of replicas of its object, and nothing for a placement decision.
         self._subresource = about.sub_resource
         self.is_scale = bool(about.sub_resource) and (about.kind.group, about.kind.kind) == ("autoscaling", "Scale")
         self.name = metadata.name or about.name or metadata.generate_name
@@ -113,14 +113,14 @@ class ReviewRequest:
 
     @property
     def group(self) -> str:
-        """The object's API group, empty for the core one."""
+        """Return the object's API group, empty for the core group."""
         return self._kind.group or ""
 
     @property
     def type_id(self) -> str:
-        """The object's type, `<group>/<Kind>`; empty where the request says otherwise than the object, or not all.
+        """Return the object's type, `<group>/<Kind>`; empty if the request contradicts the object or is incomplete.
 
-        Of a subresource it is empty too: what is written by it may be an object of another type.
+        For a subresource it is empty too, because the request may write an object of another type.
         """
         group, _, _ = self._read.api_version.rpartition("/")
         if self._subresource or self._kind.group != group or self._kind.kind != self._read.kind:
@@ -129,12 +129,12 @@ class ReviewRequest:
 
     @property
     def key(self) -> str:
-        """The object's key."""
+        """Return the object's key."""
         return f"{self._kind.group or 'core'}/{self._kind.kind}/{self.namespace or '-'}/{self.name or '-'}"
 
     @property
     def reference(self) -> dict[str, Any]:
-        """What identifies the object, in an object's own form."""
+        """Return the identifying fields of the object, in the form of an object."""
         version = f"{self._kind.group}/{self._kind.version}" if self._kind.group else self._kind.version
         parts = {"name": self.name, "namespace": self.namespace, "uid": self._metadata.uid}
         return {
@@ -145,15 +145,15 @@ class ReviewRequest:
 
 
 def read_review(body: bytes) -> ReviewRequest:
-    """Read an AdmissionReview. Raises ReviewError with status 400 for what is none, or one of another version.
+    """Parse an AdmissionReview. Raises ReviewError with status 400 for an invalid one, or one of another version.
 
-    An old object that is too deep is cut, so that it can be fixed or deleted; anything else that is too deep is a flaw.
+    An old object that is too deep is cut, so users can fix or delete it; anything else that is too deep is a flaw.
     """
     try:
         _refuse_other_text(body)
         deep = exceeds(body, MAX_DEPTH + 2)  # below the review and the request
         if deep and exceeds(body, MAX_MESSAGE_DEPTH):
-            body = cut(body, MAX_MESSAGE_DEPTH + 1)  # one more, so that it is still too deep
+            body = cut(body, MAX_MESSAGE_DEPTH + 1)  # one more, so it is still too deep
         review = decode(body, _reviews)
         if review.kind != KIND or not review.api_version:
             found = f"apiVersion {shown(review.api_version)!r}, kind {shown(review.kind)!r}"
@@ -184,25 +184,25 @@ def read_review(body: bytes) -> ReviewRequest:
 
 
 def _refuse_other_text(body: bytes) -> None:
-    """Raise msgspec.DecodeError for a body that is not a review, before its depth is measured, which takes longer."""
+    """Raise msgspec.DecodeError for a body that is not a review, before measuring its depth, which takes longer."""
     with contextlib.suppress(NestingError):
         decode(body, _reviews)
 
 
 def _flaw_of(request: msgspec.Raw) -> str:
-    """What is too deep in a request, its old object left out; empty for nothing."""
+    """Return the part of a request that is too deep, without its old object; empty if there is none."""
     most = MAX_MESSAGE_DEPTH - 2  # below the review and the request
     for name, value in decode(request, _fields).items():
         if name == "oldObject":
             continue
-        # An object has the same bound here as where it is replicated.
+        # The bound for an object is the same as in replication.
         if is_too_deep(decode(value, _object) or {}) if name == "object" else exceeds(bytes(value), most):
             return f"request.{shown(name)} is too deep: {NestingError(MAX_DEPTH)}"
     return ""
 
 
 def annotation_patch(asked: ReviewRequest, wanted: Mapping[str, str]) -> list[dict[str, Any]]:
-    """The JSON Patch (RFC 6902) that gives the object these annotations besides those that it has."""
+    """Return the JSON Patch (RFC 6902) that adds these annotations to those of the object."""
     if not wanted:
         return []
     if not asked.has_metadata:
@@ -224,7 +224,7 @@ def answer(
     warnings: tuple[str, ...] = (),
     audit: Mapping[str, str] | None = None,
 ) -> bytes:
-    """An AdmissionReview that answers the request `uid`. `denied` is the status's code, reason and message."""
+    """Return an AdmissionReview that answers the request `uid`. `denied` is the status's code, reason and message."""
     response: dict[str, Any] = {"uid": uid, "allowed": denied is None}
     if denied is not None:
         response["status"] = {"code": denied[0], "reason": denied[1], "message": denied[2]}
@@ -239,7 +239,7 @@ def answer(
 
 
 def shown(text: str) -> str:
-    """Return a text that a client chose, cut to what an error or a line of the log may show of it."""
+    """Return a text from a client, cut to the maximum length in errors and the log."""
     return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 1]}…"
 
 
@@ -248,7 +248,7 @@ def _escaped(name: str) -> str:
 
 
 LONGEST_WARNING = 256  # characters; the API server may cut longer ones
-ALL_WARNINGS = 4096  # characters of all warnings together, of which the API server drops what is more
+ALL_WARNINGS = 4096  # characters of all warnings together; the API server drops the rest
 LONGEST_MESSAGE = 4096
 _FORBIDDEN = (403, "Forbidden")
 _UNAVAILABLE = (503, "ServiceUnavailable")
@@ -265,9 +265,9 @@ class AdmissionVerdict:
 
 
 def verdict(decisions: Iterable[Decision], failures: tuple[str, ...], open_because: str) -> AdmissionVerdict:
-    """Judge a request by the decisions that were made on it and by why others could not be made (`failures`).
+    """Return the verdict on a request from its decisions and the reasons of failed ones (`failures`).
 
-    `open_because` says why a request is admitted in spite of failures; empty: it is denied for them.
+    `open_because` is the reason to admit a request despite failures; empty: failures deny it.
     """
     made = list(decisions)
     warnings = [warning for decision in made for warning in decision.warnings]
@@ -285,10 +285,10 @@ def verdict(decisions: Iterable[Decision], failures: tuple[str, ...], open_becau
 
 
 def fitted(warnings: Iterable[str]) -> tuple[str, ...]:
-    """Warnings as the API server passes them on: one line each, no longer than it allows, and no more of them."""
+    """Return warnings within the API server's limits: one line each, limited in length and number."""
     lines = [_one_line(warning, LONGEST_WARNING) for warning in warnings]
     kept: list[str] = []
-    room = ALL_WARNINGS - LONGEST_WARNING  # for the count of those that are left out
+    room = ALL_WARNINGS - LONGEST_WARNING  # for the number of omitted ones
     for number, line in enumerate(lines):
         if len(line) > room:
             kept.append(f"and {len(lines) - number} more warnings")
@@ -303,6 +303,6 @@ def _message(text: str) -> str:
 
 
 def _one_line(text: str, longest: int) -> str:
-    # The API server drops a warning with control characters in it.
+    # The API server drops a warning with control characters.
     line = " ".join("".join(character if character.isprintable() else " " for character in text).split())
     return line if len(line) <= longest else f"{line[: longest - 1]}…"

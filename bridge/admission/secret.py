@@ -1,9 +1,9 @@
-"""The webhook's certificate in a Secret, so that all replicas serve the same one.
+"""The webhook's certificate in a Secret, so all replicas serve the same one.
 
 The rules:
-- The Secret (type kubernetes.io/tls) holds `tls.crt` and `tls.key`, which every replica serves, and `ca.crt` and
-  `ca.key`, by which the next `tls.crt` is signed: the webhook configuration's caBundle stays the same for years.
-- The Lease's holder makes what is missing, and signs anew what is due or lacks a name; the others read.
+- The Secret (type kubernetes.io/tls) has `tls.crt` and `tls.key`, which every replica serves, and `ca.crt` and
+  `ca.key`, which sign the next `tls.crt`: the webhook configuration's caBundle stays the same for years.
+- The Lease's holder creates missing parts, and renews certificates that are due or lack a name; the others read.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ log = structlog.get_logger(__name__)
 
 
 class SharedCertificate:
-    """Reads the Secret `namespace/name`, and makes it while `held`. `names` are what the API server calls us."""
+    """Reads the Secret `namespace/name`, and creates it while `held`.
+
+    `names` are the bridge's names for the API server.
+    """
 
     def __init__(
         self, client: KubeClient, namespace: str, name: str, names: Iterable[str], held: Callable[[], bool]
@@ -39,7 +42,7 @@ class SharedCertificate:
         self._trouble = ""
 
     async def read(self) -> Pair | None:
-        """The certificate to serve; None while there is none, or it cannot be read for now (which is told once)."""
+        """Return the certificate to serve; None if it is missing, or cannot be read for now (which is logged once)."""
         try:
             found = await self._look()
         except KubeError as error:
@@ -65,11 +68,11 @@ class SharedCertificate:
     async def _make(
         self, secret: dict[str, Any] | None, parts: dict[str, bytes], now: dt.datetime
     ) -> dict[str, bytes] | None:
-        """Write what is missing; None where somebody else was faster."""
+        """Write missing parts; None if another writer was faster."""
         authority = Pair(parts.get("ca.crt", b""), parts.get("ca.key", b""))
         try:
             server = new_server(authority, self._names, now)
-        except ValueError:  # there is none yet, or it is none that we can sign with
+        except ValueError:  # there is none yet, or it is one that the bridge cannot sign with
             authority = new_authority(now)
             server = new_server(authority, self._names, now)
         made = {

@@ -1,10 +1,10 @@
-"""Of which objects the shipped rules have nothing to say, so that they need not be asked.
+"""The types that the shipped rules do not concern, which avoids queries.
 
 The rules:
-- The Rego says what it can speak of, and of which types of objects that depends (`review_scope`).
-- What was read counts until an object of these types changes, OPA is filled anew, or the answer would not count as a
-  decision any more: other modules are served, or there is a doubt about what OPA holds.
-- Nothing is read while somebody waits: as long as it is not known, the rules are asked.
+- Rego lists the types that its rules concern, and the types that this list depends on (`review_scope`).
+- A list counts until an object of these types changes, OPA is synced again, or a decision would not count anymore:
+  other modules are served, or OPA's documents are unverified.
+- Nothing is read while a request waits: while the list is unknown, the bridge queries the rules.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from bridge.opa.errors import OpaError
 log = structlog.get_logger(__name__)
 
 SPOKEN_OF = "bridge/admission/review_scope"
-_WAIT = 0.25  # seconds before what could not be read is read again
+_WAIT = 0.25  # seconds before a failed read is repeated
 
 
 class _SpokenOf(msgspec.Struct):
@@ -32,9 +32,9 @@ class _SpokenOf(msgspec.Struct):
 
 
 class Silence:
-    """Knows of which types (`<group>/<Kind>`) the shipped rules have nothing to say.
+    """Knows the types (`<group>/<Kind>`) that the shipped rules do not concern.
 
-    `read` asks OPA for the document SPOKEN_OF. `distrust` says why an answer does not count, empty where it does.
+    `read` queries OPA for the document SPOKEN_OF. `distrust` returns why a result does not count, empty if it does.
     """
 
     def __init__(self, read: Callable[[], Awaitable[Answer]], distrust: Callable[[Answer], str]) -> None:
@@ -47,7 +47,7 @@ class Silence:
         self._wake.set()
 
     def revision(self, type_id: str) -> str:
-        """The revision of the modules by which nothing can be said of this type; "" where something might be."""
+        """Return the revision of the modules whose rules do not concern this type; "" if they may."""
         answer, known = self._answer, self._known
         if answer is None or known.any or type_id in known.types:
             return ""
@@ -57,13 +57,13 @@ class Silence:
         return answer.revision
 
     def note(self, notice: Notice) -> None:
-        """Take notice of what OPA holds now."""
+        """Note a change of OPA's documents."""
         depends_on = self._known.depends_on
         if notice.refilled or notice.refilling or not depends_on or any(k.type_id in depends_on for k in notice.keys):
             self._forget()
 
     async def run(self) -> None:
-        """Read it whenever it is not known, until cancelled."""
+        """Read the list whenever it is unknown, until cancelled."""
         said = ""
         while True:
             await self._wake.wait()

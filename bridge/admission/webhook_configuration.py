@@ -1,10 +1,10 @@
-"""The webhook configurations by which the API server sends requests here.
+"""The webhook configurations with which the API server calls the bridge.
 
-There are two. The mutating one gives objects their annotations. Another mutating webhook may change an object after
-that, so the validating one has the same objects judged again, as they will be stored.
+There are two. The mutating one adds annotations to objects. Another mutating webhook may change an object after that,
+so the validating one evaluates the same objects again, as they will be stored.
 
-`Keeper` keeps them up to date: failurePolicy by whether policies exist, and our caBundle. With the bridge down the API
-server decides by failurePolicy, so it states beforehand what the bridge would do.
+`Keeper` updates them: failurePolicy by whether policies exist, and the bridge's caBundle. While the bridge is down the
+API server applies failurePolicy.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ API_VERSION = f"{GROUP}/v1"
 
 
 class Kind(NamedTuple):
-    """A kind of webhook configuration, its name in URLs, the name of our webhook in it, and the path that it calls."""
+    """A kind of webhook configuration, its name in URLs, the name of its webhook, and the called path."""
 
     kind: str
     plural: str
@@ -45,14 +45,14 @@ VALIDATING = Kind(
     "ValidatingWebhookConfiguration", "validatingwebhookconfigurations", "validation.policybridge.io", VALIDATING_PATH
 )
 KINDS = (MUTATING, VALIDATING)
-# Subresources by which the spec of a Pod is written, as that of others is by `scale`: a rule for the object itself does
-# not cover them. Left out are statuses, which controllers report, and what writes no spec: bindings, evictions, tokens,
-# finalizers, approvals.
+# Subresources that write the spec of a Pod, like `scale` for other kinds: a rule for the object itself does not cover
+# them. Excluded are statuses, which controllers write, and subresources that write no spec: bindings, evictions,
+# tokens, finalizers, approvals.
 POD_SUBRESOURCES = ("pods/ephemeralcontainers", "pods/resize")
 SYSTEM_NAMESPACES = ("kube-system", "kube-node-lease")
-# What must go on whatever policies say: the leases and events by which components live and tell, the API server's own
-# questions, the resources that policies are written in, and what a Pod of the bridge itself cannot start without: nodes
-# and their certificates, volumes as drivers attach them, addresses as the usual networks give them out.
+# Objects that must stay writable whatever policies decide: leases and events of components, the API server's own
+# reviews, the resources of policies, and everything that a Pod of the bridge needs to start: nodes and their
+# certificates, volumes, addresses from common network plugins.
 CONDITIONS = (
     ("not-leases", "request.resource.group != 'coordination.k8s.io'"),
     ("not-events", "request.resource.resource != 'events'"),
@@ -70,7 +70,7 @@ CONDITIONS = (
     ),
     ("not-policies", "request.resource.group != 'policybridge.io' || request.resource.resource != 'regopolicies'"),
 )
-# Where policies may be in every namespace, no namespace can be left out for them.
+# If policies may be in every namespace, no namespace can be excluded for them.
 POLICIES_ANYWHERE = (
     "not-config-maps-of-policies",
     (
@@ -80,7 +80,7 @@ POLICIES_ANYWHERE = (
     ),
 )
 
-# What a policy of any group looks like (GEP-713): the plural of its kind, and the fields that name its targets.
+# The form of a policy of any group (GEP-713): the plural of its kind, and the fields that name its targets.
 A_POLICY = (
     "a-policy",
     (
@@ -92,7 +92,7 @@ A_POLICY = (
 
 
 def not_named(resources: Iterable[str]) -> tuple[str, str]:
-    """Return the condition that leaves out `resources` (`<plural>.<group>`), which another webhook is asked about."""
+    """Return the condition that excludes `resources` (`<plural>.<group>`), which another webhook reviews."""
     named = []
     for plural, _, group in (resource.partition(".") for resource in resources):
         name = plural.partition("/")[0]
@@ -102,25 +102,25 @@ def not_named(resources: Iterable[str]) -> tuple[str, str]:
 
 
 def not_secret(namespace: str, name: str) -> tuple[str, str]:
-    """The condition that leaves out the Secret of the webhook's own certificate: without it the webhook cannot serve.
+    """Return the condition that excludes the Secret of the generated certificate, which the webhook needs to serve.
 
-    It may stand in a namespace that is asked for, and must be made while nobody answers there.
+    It may be in a namespace that the webhook reviews, and must be written while no bridge responds.
     """
     where = f"request.namespace != {json.dumps(namespace)} || request.name != {json.dumps(name)}"
     return "not-the-certificate", f"request.resource.group != '' || request.resource.resource != 'secrets' || {where}"
 
 
 def namespace_of(url: str) -> str:
-    """The namespace of the Service that a URL names, `<service>.<namespace>.svc`; "" for another host."""
+    """Return the namespace of the Service that a URL names, `<service>.<namespace>.svc`; "" for another host."""
     parts = (urlsplit(url).hostname or "").split(".")
     return parts[1] if len(parts) > 2 and parts[2] == "svc" else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where the API server finds the webhook: `url` (of the mutating one), or a Service `namespace/name` and `port`.
+    """The address of the webhook: `url` (of the mutating one), or a Service `namespace/name` and `port`.
 
-    `ca_bundle` (PEM) is what it verifies the webhook's certificate with; empty: the bridge puts its own authority in.
+    `ca_bundle` (PEM) verifies the webhook's certificate; empty: the bridge adds its own authority.
     """
 
     url: str = ""
@@ -129,7 +129,7 @@ class Target:
     ca_bundle: bytes = b""
 
     def client_config(self, path: str) -> dict[str, Any]:
-        """The clientConfig for the webhook at this path."""
+        """Return the clientConfig for the webhook at this path."""
         found: dict[str, Any] = {}
         if self.url:
             found["url"] = self.url.removesuffix(MUTATING_PATH) + path
@@ -142,7 +142,7 @@ class Target:
 
 
 def rule_for(resource: str) -> dict[str, Any]:
-    """The rule for one resource, `<plural>.<group>`, without a group for the core one, and its writing subresources."""
+    """Return the rule for one resource, `<plural>.<group>` (core: `<plural>`), and its writing subresources."""
     plural, _, group = resource.partition(".")
     return {"apiGroups": [group], "apiVersions": ["*"], "resources": _with_subresources(plural, group), "scope": "*"}
 
@@ -168,12 +168,12 @@ def webhook_configuration(
     policies: bool = True,
     conditions: Iterable[tuple[str, str]] = (),
 ) -> dict[str, Any]:
-    """A configuration of one of KINDS.
+    """Return a configuration of one of KINDS.
 
-    `exempt` are namespaces whose objects never come here. `resources` (`<plural>.<group>`) say what does come, without
-    them every object that is made or changed; `policies` adds a second webhook for whatever looks like a policy, of any
-    group. `conditions` (names and CEL) hold beside CONDITIONS of all that does. failurePolicy is Ignore until a bridge
-    finds that policies exist.
+    `exempt` are namespaces whose objects are excluded. `resources` (`<plural>.<group>`) are the reviewed ones, by
+    default every object; `policies` adds a second webhook for objects in the form of a policy, of any group.
+    `conditions` (names and CEL) apply in addition to CONDITIONS. failurePolicy is Ignore until a bridge finds that
+    policies exist.
     """
     left_out = {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": sorted(set(exempt))}
     shared = tuple(conditions)
@@ -207,15 +207,15 @@ def webhook_configuration(
     }
 
 
-PERIOD = 0.25  # seconds between two looks at whether policies exist
-AUDIT = 5.0  # seconds between two looks at the configurations, which others may change
+PERIOD = 0.25  # seconds between two checks whether policies exist
+AUDIT = 5.0  # seconds between two checks of the configurations, which others may change
 
 
 class Keeper:
     """Keeps failurePolicy at Fail exactly while `policies_exist`, and the caBundle at `authority`, while `held`.
 
-    `policies_exist` gives None while that is not known. `authority` gives empty bytes where the caBundle is not ours to
-    set. Of both configurations `name` every webhook is kept.
+    `policies_exist` returns None while that is unknown. `authority` returns empty bytes if the bridge does not set the
+    caBundle. Every webhook of both configurations `name` is updated.
     """
 
     def __init__(
@@ -234,7 +234,7 @@ class Keeper:
         self._trouble: dict[Kind, str] = {}
 
     async def run(self) -> None:
-        """Keep it, until cancelled."""
+        """Update the configurations, until cancelled."""
         clock = asyncio.get_running_loop().time
         kept: object = None
         due = 0.0
@@ -253,7 +253,7 @@ class Keeper:
         try:
             found = await self._client.get(path)
             patch = differences(found, exist, authority)
-            if patch and self._held():  # the Lease may have been lost while the API server was asked
+            if patch and self._held():  # the Lease may have been lost during the read
                 version = found["metadata"]["resourceVersion"]
                 guard = {"op": "replace", "path": "/metadata/resourceVersion", "value": version}
                 await self._client.patch(path, [guard, *patch], JSON_PATCH)
@@ -283,7 +283,7 @@ class Keeper:
 
 
 def differences(found: dict[str, Any], exist: bool | None, authority: bytes) -> list[dict[str, Any]]:
-    """The JSON Patch that makes a configuration what it has to be; empty where it is."""
+    """Return the JSON Patch that updates a configuration; empty if it is up to date."""
     patch = []
     bundle = base64.b64encode(authority).decode()
     for index, webhook in enumerate(found.get("webhooks") or []):

@@ -1,4 +1,4 @@
-"""Statuses of a cluster: patched through the API server, by the holder of the Lease alone."""
+"""Statuses of a cluster: patched through the API server, only by the holder of the Lease."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from bridge.model.keys import Key
 from bridge.model.types import ResourceType
 from bridge.remediator.sink import Gone, Names, Patch, WriteConflict, WriteRefused
 
-MARKED = "policybridge.io/marked"  # annotation of the Lease: under which names objects are marked, as JSON
+MARKED = "policybridge.io/marked"  # annotation of the Lease: the names of marks on objects, as JSON
 
 
 class ClusterSink:
-    """A StatusSink over an API server. `resource` tells how a type is served; only the holder of the Lease writes."""
+    """A StatusSink for an API server. `resource` returns how a type is served; only the holder of the Lease writes."""
 
     def __init__(self, client: KubeClient, resource: Callable[[str], ResourceType | None], lease: Lease) -> None:
         self._client = client
@@ -53,15 +53,15 @@ class ClusterSink:
             raise WriteRefused(str(error)) from error
 
     def overlay(self, key: Key, shown: Mapping[str, Any]) -> Mapping[str, Any]:  # noqa: ARG002 - it is told by the cluster
-        """What the object shows: what was written comes back as a change."""
+        """Return the object unchanged: a written status comes back as a change."""
         return shown
 
     def may_write(self) -> bool:
-        """Whether the Lease is held."""
+        """Return whether the Lease is held."""
         return self._lease.held
 
     def recall(self) -> Sequence[Names]:
-        """What the Lease's annotation says; nothing where somebody else has written there."""
+        """Return the value of the Lease's annotation; empty if it is invalid."""
         try:
             names = json.loads({**self._lease.noted, **self._lease.notes}.get(MARKED, "[]"))
             return [{"controllerName": str(name["controllerName"]), "kind": str(name["kind"])} for name in names]
@@ -69,5 +69,5 @@ class ClusterSink:
             return []
 
     def remember(self, names: Sequence[Names]) -> None:
-        """Put them on the Lease, which lives as long as marks may be there, with its next renewal."""
+        """Write the value to the Lease, which lives as long as marks may exist, with its next renewal."""
         self._lease.notes[MARKED] = json.dumps(list(names))

@@ -1,4 +1,4 @@
-"""The engine behind one command: an OPA with all objects and modules, which may be started for the command."""
+"""The engine of one command: an OPA with all objects and modules, which may be started for the command."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 async def settle_manifests(objects: Iterable[Object]) -> SettledModules:
-    """The bundle for a folder's objects. Raises ToolError where there is no `opa`, CheckError where it is broken."""
+    """Return the bundle for a folder's objects. Raises ToolError without an `opa`, CheckError for a broken one."""
     gathering = Gathering(_namespaces())
     for type_id in gathering.authors.types:
         gathering.note(Listing(type_id))
@@ -54,7 +54,7 @@ async def settle_manifests(objects: Iterable[Object]) -> SettledModules:
 
 
 async def settle_cluster(client: KubeClient) -> SettledModules:
-    """The bundle for a cluster. What may not be read there is among its problems, by the type's key."""
+    """Return the bundle for a cluster. Types that may not be read are among its problems, by the type's key."""
     from bridge.sources.cluster import ClusterSource
 
     gathering = Gathering(_namespaces())
@@ -75,7 +75,7 @@ async def settle_cluster(client: KubeClient) -> SettledModules:
 def troubles(
     found: SettledModules, position: Callable[[Key], tuple[str, int] | None] = lambda _: None
 ) -> list[Trouble]:
-    """What is wrong with authors' objects, one a problem, at the file and line where an object stands."""
+    """Return the problems of authors' objects, one for each, with the file and line of an object."""
     told = []
     for key, problems in found.problems.items():
         place = position(key)
@@ -89,7 +89,7 @@ def troubles(
 
 
 def module_states(found: SettledModules) -> list[dict[str, Any]]:
-    """Objects that submit Rego, `{name, packages, state, message}`: `name` is the key, `state` Active or Rejected."""
+    """Return objects that submit Rego, `{name, packages, state, message}`: a key, and the state Active or Rejected."""
     return [
         {
             "name": str(key),
@@ -111,7 +111,7 @@ async def _settle(gathering: Gathering) -> SettledModules:
 
 
 def _bounds() -> dict[str, int]:
-    """The settings `policy_max_…`, from the environment as well."""
+    """Return the settings `policy_max_…`, also from the environment."""
     given = {name: os.environ[PREFIX + name.upper()] for name in POLICY_BOUNDS if PREFIX + name.upper() in os.environ}
     try:
         return msgspec.convert(given, Settings, strict=False).policy_bounds
@@ -120,23 +120,23 @@ def _bounds() -> dict[str, int]:
 
 
 def _namespaces() -> tuple[str, ...]:
-    """The setting, as far as a command without a settings file has it: from the environment."""
+    """Return the setting for a command without a settings file: from the environment."""
     given = os.environ.get(f"{PREFIX}POLICY_NAMESPACES")
     return POLICY_NAMESPACES if given is None else tuple(filter(None, given.split(",")))
 
 
-POLL = 1.0  # seconds between two looks at an OPA that somebody else fills
-PATIENCE = 10.0  # seconds for a cluster's first answer, and for its ConfigMaps and RegoPolicies
+POLL = 1.0  # seconds between two checks of an OPA that another bridge syncs
+PATIENCE = 10.0  # seconds for a cluster's first response, and for its ConfigMaps and RegoPolicies
 
 
 @dataclass(slots=True)
 class Engine:
-    """An OPA to query. For objects that were read for it also the problems of these, and where a manifest's object is.
+    """An OPA to query. For objects that were read for it also their problems, and the positions of manifests' objects.
 
-    `problems` are faults of the input; `warnings` are faults of others, such as an admin's ConfigMap in a cluster that
-    was rejected. `replicated` are the types of objects that it holds of a cluster, None for all. `changed` waits until
-    it may hold something else. `empty` says that manifests have no objects. `modules` lists admins' Rego with its
-    state, `events` the Events of an object.
+    `problems` are errors of the input; `warnings` are errors of others, such as a rejected ConfigMap of an admin in a
+    cluster. `replicated` are the types of objects from a cluster, None for all. `changed` waits until the contents may
+    differ. `empty` means that manifests have no objects. `modules` lists admins' Rego with its state, `events` the
+    Events of an object.
     """
 
     opa: Opa
@@ -160,7 +160,7 @@ class Engine:
 
 
 async def _no_events() -> list[dict[str, Any]]:
-    """Manifests and an OPA have no Events."""
+    """Return no Events, for manifests and an OPA."""
     return []
 
 
@@ -177,13 +177,14 @@ async def open_engine(  # noqa: PLR0913 - each says another thing of what is rea
     follow: bool = False,
     empty: bool = False,
 ) -> AsyncIterator[Engine]:
-    """An engine on a running OPA, on manifests (paths, `-` for standard input), or else on a cluster.
+    """Yield an engine on a running OPA, on manifests (paths, `-` for standard input), or else on a cluster.
 
-    `opa_url` is a running one's, with `token` and `tls`. The others have an OPA of their own for as long as the engine
-    is open; a cluster is `kubeconfig`'s, None for kubectl's; `types` are read of them besides Gateway API's and the
-    policy kinds'. With `follow` they take in what changes. Raises ManifestError for a path that is not there, KubeError
-    for a cluster that does not answer, OpaError where OPA cannot be reached or started, ToolError where there is no
-    `opa` and none can be had. With `empty` it holds no objects at all, only the shipped Rego.
+    `opa_url` is a running one's, with `token` and `tls`. The others have a temporary OPA; a cluster is `kubeconfig`'s,
+    None for kubectl's; `types` are read in addition to Gateway API's and the policy kinds'. With `follow` they read
+    changes. With `empty` the engine has no objects, only the shipped Rego.
+
+    Raises ManifestError for a missing path, KubeError for a cluster that does not respond, OpaError if OPA cannot be
+    reached or started, ToolError if no `opa` is available.
     """
     if opa_url:
         async with Opa(opa_url, token=token, tls=tls) as opa:
@@ -193,7 +194,7 @@ async def open_engine(  # noqa: PLR0913 - each says another thing of what is rea
         source = ManifestSource(manifests, follow=follow)
         source.check_paths()  # a wrong path is reported before an `opa` is installed
         async with AsyncExitStack() as stack:
-            # Most folders have no Rego of their own: OPA compiles the shipped modules while they are read.
+            # Most folders have no Rego: OPA compiles the shipped modules during the read.
             shipped = (await settle_manifests(())).bundle
             starting = None
             if not await asyncio.to_thread(source.mentions, MARKS):
@@ -213,19 +214,19 @@ async def open_engine(  # noqa: PLR0913 - each says another thing of what is rea
                 states=module_states(found),
             )
         return
-    # Imported here because manifests need none of it, and the Kubernetes library costs half a second.
+    # Imported here because manifests do not need it, and the Kubernetes library costs half a second.
     from bridge.kube.client import KubeClient
     from bridge.sources.cluster import ClusterSource
 
     async with await KubeClient.connect(kubeconfig, kube_context) as client:
-        await client.get("/version", timeout=PATIENCE)  # a source waits for a server that is away; a person does not
+        await client.get("/version", timeout=PATIENCE)  # a source waits for an unavailable server; a command does not
         found = await settle_cluster(client)
         told = _SourceWithProblems(ClusterSource(client))
         async with _starting(found.bundle) as starting, _filled_from(told, starting, types) as (opa, changed):
             yield Engine(
                 opa,
                 told.problems,
-                # Rego that another team submitted and that was rejected must not fail a reader.
+                # Rejected Rego of another team must not fail a reader.
                 troubles(found),
                 replicated=(*ALWAYS, *types),
                 changed=changed,
@@ -235,15 +236,15 @@ async def open_engine(  # noqa: PLR0913 - each says another thing of what is rea
 
 
 async def _events_of(client: KubeClient, key: Key) -> list[dict[str, Any]]:
-    """The Events about an object of a cluster, the oldest first: `{type, reason, message, count, last, from}`."""
+    """Return the Events about a cluster's object, the oldest first: `{type, reason, message, count, last, from}`."""
     from bridge.kube.errors import KubeError
 
-    namespace = "default" if key.namespace == CLUSTER else key.namespace  # where those of cluster-scoped objects are
+    namespace = "default" if key.namespace == CLUSTER else key.namespace  # Events of cluster-scoped objects are here
     selector = f"involvedObject.kind={key.kind},involvedObject.name={key.name}"
     try:
         answer = await client.get(f"/api/v1/namespaces/{namespace}/events", {"fieldSelector": selector, "limit": "100"})
     except KubeError:
-        return []  # who may not list Events still gets the rest
+        return []  # users without permission to list Events still get the rest
     found = [
         {
             "type": event.get("type", ""),
@@ -261,7 +262,7 @@ async def _events_of(client: KubeClient, key: Key) -> list[dict[str, Any]]:
 
 @asynccontextmanager
 async def _starting(bundle: Bundle) -> AsyncIterator[asyncio.Task[str]]:
-    """An OPA of its own with a bundle, stopped at the end; the task gives its URL once it answers."""
+    """Start a temporary OPA with a bundle, stopped at the end; the task returns its URL once it responds."""
     executable = await asyncio.to_thread(ensure_opa)
     managed = ManagedOpa(executable.path, {}, bundle=bundle)
     starting = asyncio.create_task(managed.start())
@@ -277,7 +278,7 @@ async def _starting(bundle: Bundle) -> AsyncIterator[asyncio.Task[str]]:
 async def _filled_from(
     source: Source, starting: asyncio.Task[str], types: Sequence[str]
 ) -> AsyncIterator[tuple[Opa, Callable[[], Awaitable[None]]]]:
-    """An OPA that holds what a source delivers, and a function that waits for a change of that."""
+    """Yield an OPA with the objects of a source, and a function that waits for a change of these."""
     async with Opa(await starting) as opa:
         replicator = Replicator(source, opa, (*ALWAYS, *types))
         running = asyncio.create_task(replicator.run())
@@ -301,7 +302,7 @@ async def _filled_from(
 
 
 class _SourceWithProblems:
-    """A source that remembers why it delivers nothing of a served type until it does, or rejects an object."""
+    """A source that remembers why it delivers no objects of a served type, or why it rejects an object."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -309,7 +310,7 @@ class _SourceWithProblems:
 
     @property
     def problems(self) -> list[Trouble]:
-        """What was told, by type."""
+        """Return the reported problems, by type."""
         return [self._troubles[subject] for subject in sorted(self._troubles)]
 
     def want(self, type_ids: AbstractSet[str]) -> None:
@@ -317,7 +318,7 @@ class _SourceWithProblems:
         self._source.want(type_ids)
 
     def relist(self) -> None:
-        """Tell everything anew."""
+        """Deliver everything again."""
         self._source.relist()
 
     async def changes(self) -> AsyncIterator[Change]:

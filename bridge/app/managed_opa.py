@@ -27,7 +27,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class OpaAccess:
-    """The OPA at `url`. `open` makes a client of it, with what every one of the bridge's has to show."""
+    """The OPA at `url`. `open` returns a client with the bridge's credentials."""
 
     url: str
     settings: Settings
@@ -41,7 +41,7 @@ class OpaAccess:
         mend: Callable[[OpaRejected], Awaitable[bool]] | None = None,
         at_once: int = 100,
     ) -> Opa:
-        """A client, to be entered. Raises OpaError for files of TLS that cannot be used."""
+        """Return a client, to be entered. Raises OpaError for TLS files that cannot be used."""
         return Opa(
             self.url,
             token=self.tokens.own if self.tokens.given else None,
@@ -54,20 +54,19 @@ class OpaAccess:
 
 
 def tls_files(settings: Settings) -> TlsFiles:
-    """The files that settings name for TLS to OPA."""
+    """Return the files that settings name for TLS to OPA."""
     return TlsFiles(settings.opa_ca_file, settings.opa_cert_file, settings.opa_key_file)
 
 
-FIRST_DELAY = 0.1  # seconds before the first new start; doubles up to the longest
+FIRST_DELAY = 0.1  # seconds before the first restart; doubles up to the longest
 LONGEST_DELAY = 10.0
-HEALTHY = 30.0  # seconds of life after which an end counts as the first again
+HEALTHY = 30.0  # seconds of uptime after which the waits start again from the first
 
 
 class OwnOpa:
-    """Starts an OPA and starts it again whenever it ends, at the same address.
+    """Starts an OPA and restarts it whenever it ends, at the same address.
 
-    `make` makes one (not started) on a loopback port, None for a free one; where it has a socket, the port counts for
-    nothing.
+    `make` returns one (not started) on a loopback port, None for a free one; with a socket, the port is ignored.
     """
 
     def __init__(self, make: Callable[[int | None], ManagedOpa], port: int | None) -> None:
@@ -77,11 +76,11 @@ class OwnOpa:
         self.restarts = 0
 
     async def start(self) -> None:
-        """Start it. Raises OpaStartError with what OPA said, PortTaken where its port is taken."""
+        """Start it. Raises OpaStartError with OPA's output, PortTaken if its port is in use."""
         self.url = await self._opa.start()
 
     async def keep(self, ended: Callable[[], None]) -> None:
-        """Start it again whenever it ends, until cancelled. `ended` is called each time that it runs again."""
+        """Restart it whenever it ends, until cancelled. `ended` is called each time that it runs again."""
         backoff = Backoff(FIRST_DELAY, LONGEST_DELAY)
         port = None if self.url.startswith("unix:") else int(self.url.rpartition(":")[2])
         while True:
@@ -102,7 +101,7 @@ class OwnOpa:
                     log.error("OPA does not start", why=str(error))
 
     async def stop(self) -> None:
-        """Stop it, gently first."""
+        """Stop it, gracefully first."""
         await self._opa.stop()
         log.info("OPA has ended")
 
@@ -111,10 +110,10 @@ class OwnOpa:
 async def reach_opa(
     settings: Settings, bridge_url: str, tokens: Tokens, trust: BundleTrust, executable: Path
 ) -> AsyncIterator[tuple[OpaAccess, OwnOpa | None]]:
-    """Access to the OPA that the settings name, or to one of the bridge's own, which is started and stopped.
+    """Yield access to the OPA of the settings, or to the bridge's own, which is started and stopped.
 
-    `bridge_url` is where bundles are served from, that of `tokens` among them; an OPA of the bridge's own verifies
-    them by `trust`. Raises OpaStartError.
+    `bridge_url` serves the bundles, including that of `tokens`; the bridge's own OPA verifies them by `trust`. Raises
+    OpaStartError.
     """
     following = asyncio.create_task(tokens.run())
     own = None if settings.opa_url else _own(settings, bridge_url, tokens, trust, executable)

@@ -1,4 +1,4 @@
-"""Where each metric's values come from: the rooms count, and here the counts get their names."""
+"""The sources of each metric's values: packages count, and the counts get their names here."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Writers = tuple[Remediator, Audit, Placement]
 
 
 def measure_start(metrics: Metrics, checks: Checks, store: Store, reloading: Reloading) -> None:
-    """What is known before anything has started."""
+    """Register metrics that are known before anything has started."""
     metrics.read("build", lambda: {(__version__, platform.python_version()): 1})
     metrics.read("ready", lambda: {name: not why for name, why in checks().items()})
     metrics.read("leader", store.sink.may_write)
@@ -37,12 +37,12 @@ def measure_start(metrics: Metrics, checks: Checks, store: Store, reloading: Rel
 
 
 def measure_guards(metrics: Metrics, guards: Mapping[str, WrongTokens]) -> None:
-    """Of tokens that were wrong, by what they were for."""
+    """Register counts of wrong tokens, by purpose."""
     metrics.read("wrong_tokens", lambda: {listener: guard.total for listener, guard in guards.items()})
 
 
 def measure_opa(metrics: Metrics, requests: Requests, own: OwnOpa | None) -> None:
-    """Of what is asked of OPA, and of the bridge's own OPA."""
+    """Register metrics of requests to OPA, and of the bridge's own OPA."""
     metrics.read("opa_request_duration_seconds", lambda: requests.seconds)
     metrics.read("opa_request_failures", lambda: requests.errors)
     metrics.read("opa_restarts", lambda: own.restarts if own else 0)
@@ -51,7 +51,7 @@ def measure_opa(metrics: Metrics, requests: Requests, own: OwnOpa | None) -> Non
 def measure_work(
     metrics: Metrics, store: Store, replicator: Replicator, loading: PolicyLoading, writers: Writers
 ) -> None:
-    """Of what goes to OPA, of admins' Rego, and of what is concluded and written."""
+    """Register metrics of writes to OPA, of admins' Rego, and of results and statuses."""
     _measure_replicator(metrics, replicator)
     _measure_policies(metrics, loading)
     _measure_writers(metrics, writers)
@@ -59,7 +59,7 @@ def measure_work(
 
 
 def measure_admission(metrics: Metrics, webhook: Webhook) -> None:
-    """Of admission requests."""
+    """Register metrics of admission requests."""
     metrics.read("admission_requests", lambda: webhook.counted.outcomes)
     metrics.read("admission_request_duration_seconds", lambda: webhook.counted.seconds)
     metrics.read("webhook_connections", lambda: webhook.gate.open if webhook.gate else 0)

@@ -1,4 +1,4 @@
-"""Admins' Rego in a running bridge: who hands it in, what OPA has of it, and what its authors are told."""
+"""Admins' Rego in a running bridge: who submits it, which modules OPA has, and the reports to authors."""
 
 from __future__ import annotations
 
@@ -51,18 +51,18 @@ class PolicyLoading:
             self.source = Tapped(store.source, self.authors.types, self.authors.note)
 
     def change(self, settings: Settings) -> None:
-        """Load modules by other settings from now on: `webhook_decision`."""
+        """Load modules with other settings from now on: `webhook_decision`."""
         before, self._settings = self._decision(), settings
         if self._decision() != before:
             self.loader.reconsider()
 
     def _decision(self) -> tuple[str, ...]:
-        """The path of the placement decision that the webhook queries here, empty where there is none."""
+        """Return the path of the placement decision that the webhook queries here, empty if there is none."""
         url, path = decision_of(self._settings)
         return tuple(path.split("/")) if self._settings.webhook_listen and path and not url else ()
 
     async def run(self) -> None:
-        """Follow authors, load what they hand in, and tell them what became of it."""
+        """Follow authors, load their submissions, and report the results."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self.loader.run())
             tasks.create_task(self._store.report_policies(self.authors))

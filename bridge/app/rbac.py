@@ -1,6 +1,6 @@
-"""What a bridge with given settings must be allowed to do: least verbs, and nothing beside what it does. Pure.
+"""The permissions of a bridge with given settings: only the verbs that it uses. Pure.
 
-`role_objects` gives it as a ClusterRole, a Role for each namespace, and their bindings.
+`role_objects` returns them as a ClusterRole, a Role for each namespace, and their bindings.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _EVERYWHERE = ("",)
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What OPA and the API server say: `kinds` are the replicated policy kinds, `written` answers `writable_types`.
+    """Facts from OPA and the API server: the replicated policy `kinds`, `written` as the result of `writable_types`.
 
-    `plural` gives a type's name in URLs, `namespaced` whether its objects are in namespaces.
+    `plural` returns a type's name in URLs, `namespaced` whether its objects are in namespaces.
     """
 
     kinds: Sequence[str] = ()
@@ -36,13 +36,13 @@ class Facts:
 
 
 def replicated_types(settings: Settings) -> tuple[str, ...]:
-    """The types that are replicated whatever the policy kinds are: Gateway API's, and those that the settings name."""
+    """Return the types that are replicated for any policy kinds: Gateway API's, and those in the settings."""
     named = (*(one.type for one in settings.selected_types), *(one.type_id for one in settings.placed_types))
     return tuple(dict.fromkeys((*ALWAYS, *named)))
 
 
 def always_read(*verbs: str) -> list[Access]:
-    """These verbs on all that every bridge replicates."""
+    """Return these verbs on everything that every bridge replicates."""
     found = []
     for type_id in ALWAYS:
         group = type_id.partition("/")[0]
@@ -51,14 +51,14 @@ def always_read(*verbs: str) -> list[Access]:
 
 
 def needed_access(settings: Settings, facts: Facts) -> list[Access]:
-    """All that `bridge run` does with these settings on a cluster, in a stable order."""
+    """Return everything that `bridge run` does with these settings on a cluster, in a stable order."""
     return sorted({*_of_objects(settings, facts), *_of_policies(settings), *_of_itself(settings)})
 
 
 def explained_kinds(kinds: Mapping[str, Mapping[str, Any]], *, served: bool) -> list[str]:
-    """Of the answer to `kinds_in_force` those that are replicated; with `served` it was a cluster that was asked.
+    """Return the replicated kinds of the result of `kinds_in_force`; `served` means that they come from a cluster.
 
-    A cluster that no CRD and no PolicyKind tells of a shipped preset's kind does not serve it.
+    A cluster without a CRD or PolicyKind for a shipped preset's kind does not serve it.
     """
     return [name for name, about in kinds.items() if not served or about["layers"] != ["Preset"]]
 
@@ -115,7 +115,7 @@ Rule = dict[str, Any]
 
 
 def rules(access: Iterable[Access]) -> dict[str, list[Rule]]:
-    """The rules by namespace, "" for those of a ClusterRole. What allows the same stands together."""
+    """Return the rules by namespace, "" for those of a ClusterRole. Rules with equal permissions are grouped."""
     verbs: dict[tuple[str, str, str, str], set[str]] = {}  # by namespace, group, name and resource
     for one in access:
         for name in one.names or ("",):
@@ -134,7 +134,7 @@ def rules(access: Iterable[Access]) -> dict[str, list[Rule]]:
 
 
 def role_objects(access: Iterable[Access], name: str, service_account: tuple[str, str]) -> list[dict[str, Any]]:
-    """The objects to apply, all called `name`. `service_account` is the bridge's, (namespace, name)."""
+    """Return the objects to apply, all called `name`. `service_account` is the bridge's, (namespace, name)."""
     subject = {"kind": "ServiceAccount", "namespace": service_account[0], "name": service_account[1]}
     made: list[dict[str, Any]] = []
     for namespace, allowed in rules(access).items():

@@ -1,4 +1,4 @@
-"""Settings read anew on SIGHUP: what can change while a bridge runs does; what cannot is named."""
+"""Reloads settings on SIGHUP: applies those that can change while a bridge runs, and names the others."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ RELOADED = (
 
 
 class Reloading:
-    """Reads settings by `read` and hands what of them is RELOADED to who takes it. `settings` are those that hold.
+    """Reads settings by `read` and passes those in RELOADED to their users. `settings` are the current ones.
 
-    `results` counts reloads, `applied` and `refused`; `current` is False after one that was refused.
+    `results` counts reloads, `applied` and `refused`; `current` is False after a rejected one.
     """
 
     def __init__(self, settings: Settings, read: Callable[[], Settings]) -> None:
@@ -45,13 +45,13 @@ class Reloading:
         self._takers: list[Take] = [_configure_logs]
 
     def take(self, apply: Take) -> None:
-        """Call `apply` with the settings that hold after each reload, and now if there was one."""
+        """Call `apply` with the current settings after each reload, and now if there was one."""
         self._takers.append(apply)
         if self.results:
             apply(self.settings)
 
     def reload(self) -> None:
-        """Read the settings anew. Those that are wrong change nothing."""
+        """Read the settings again. Invalid ones change nothing."""
         try:
             fresh = self._read()
         except SettingsError as error:

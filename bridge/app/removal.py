@@ -1,6 +1,6 @@
-"""What bridges have written into a cluster, found and removed. Neither a bridge nor its CRDs need to be there.
+"""Finds and removes everything that bridges have written into a cluster, without a bridge or its CRDs.
 
-The Lease is held meanwhile, so that no bridge writes, and is removed last.
+The Lease is held meanwhile, so no bridge writes, and is removed last.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from bridge.opa.client import Opa
 from bridge.remediator.traces import Traces, plan_removal, without_nulls
 
 PAGE = "500"  # objects
-ATTEMPTS = 5  # at an object that others change meanwhile
-# Events go by themselves, and of Leases only the bridge's own is written, which goes last.
+ATTEMPTS = 5  # for an object that other writers change meanwhile
+# Events expire, and of Leases only the bridge's own is written, which is removed last.
 _PASSED_OVER = {"core/Event", "events.k8s.io/Event", "coordination.k8s.io/Lease"}
-_WITHOUT_STATUS = {"core/Secret", "core/ConfigMap"}  # what they hold is not for us to read
+_WITHOUT_STATUS = {"core/Secret", "core/ConfigMap"}  # types whose contents the bridge must not read
 _METADATA = f"{JSON};as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
 
 @dataclass(frozen=True, slots=True)
 class TracedObject:
-    """An object that a bridge has written into, and what."""
+    """An object that a bridge has written into, and the traces."""
 
     resource: ResourceType
     key: Key
@@ -47,9 +47,9 @@ class TracedObject:
 
 @dataclass(slots=True)
 class Removal:
-    """Looks for traces, and takes them back. `lease` is the Lease of the bridges, None where there is none.
+    """Finds traces, and removes them. `lease` is the Lease of the bridges, None if there is none.
 
-    `unseen` says of types, and of what else could not be looked at, why.
+    `unseen` has the reason for each type, or other item, that could not be checked.
     """
 
     client: KubeClient
@@ -59,7 +59,7 @@ class Removal:
     _former: list[dict[str, str]] = field(default_factory=list, init=False)
 
     async def look(self) -> list[TracedObject]:
-        """Everything that a bridge has written; what admission depends on first. Raises KubeError, OpaError."""
+        """Return everything that a bridge has written, webhook configurations first. Raises KubeError, OpaError."""
         discovery = Discovery(self.client)
         await discovery.refresh()
         self.unseen = {f"{group}/*": "its API server does not answer" for group in discovery.unknown_groups}
@@ -77,7 +77,7 @@ class Removal:
         return sorted(found, key=lambda one: ("webhooks" not in one.traces, "object" in one.traces, str(one.key)))
 
     async def take_back(self, found: TracedObject) -> str:
-        """Take back what was found in one object; gives why some of it is left, empty where nothing is."""
+        """Remove the traces in one object; return why some remain, empty if none do."""
         why = ""
         for _ in range(ATTEMPTS):
             try:
@@ -133,7 +133,7 @@ class Removal:
         return now[0] if now else None
 
     async def _traced(self, resource: ResourceType, objects: Iterable[Object]) -> list[TracedObject]:
-        # What a list holds does not say of what type it is, where that is built in.
+        # Items of a list of a built-in type do not name their type.
         typed = {"apiVersion": resource.api_version, "kind": resource.kind}
         by_key = {str(key_of({**obj, **typed})): {**obj, **typed} for obj in objects}
         if not by_key:
@@ -154,7 +154,7 @@ class Removal:
                 return
 
     async def _described(self, resource: ResourceType | None) -> list[dict[str, str]]:
-        """The names under which the PolicyKinds that are there let a bridge write."""
+        """Return the names under which the existing PolicyKinds let a bridge write."""
         names: list[dict[str, str]] = []
         if resource is None:
             return names
@@ -169,7 +169,7 @@ class Removal:
         return names
 
     def _remembered(self) -> list[dict[str, str]]:
-        """The names that the Lease has, of policy kinds that may be gone."""
+        """Return the names in the Lease, of policy kinds that may be deleted."""
         annotations = ((self.lease or {}).get("metadata") or {}).get("annotations") or {}
         try:
             names = json.loads(annotations.get(MARKED, "[]"))
@@ -179,7 +179,7 @@ class Removal:
 
 
 def _webhook_patch(found: TracedObject) -> list[dict[str, Any]]:
-    """The failurePolicy as it is made, so that nothing waits for a bridge that is gone, and no caBundle."""
+    """Return the initial failurePolicy, so nothing waits for a removed bridge, and no caBundle."""
     operations: list[dict[str, Any]] = []
     for left in found.traces["webhooks"]:
         place = f"/webhooks/{left['index']}"
@@ -190,16 +190,16 @@ def _webhook_patch(found: TracedObject) -> list[dict[str, Any]]:
     return operations
 
 
-LOOK = 0.5  # seconds between two looks at who renews it
-TAKING = 20.0  # seconds in which a free Lease must be taken
+LOOK = 0.5  # seconds between two checks whether its holder renews it
+TAKING = 20.0  # seconds in which a free Lease must be acquired
 
 
 class StillWritingError(Exception):
-    """A bridge is at work, which would write everything again."""
+    """A bridge is running, which would write everything again."""
 
 
 async def read_lease(client: KubeClient, namespace: str, name: str) -> dict[str, Any] | None:
-    """The Lease; None where there is none. Raises KubeError."""
+    """Return the Lease; None if there is none. Raises KubeError."""
     try:
         found: dict[str, Any] = await client.get(_path(namespace, name))
     except NotFound:
@@ -208,14 +208,14 @@ async def read_lease(client: KubeClient, namespace: str, name: str) -> dict[str,
 
 
 def holder_of(lease: dict[str, Any] | None) -> str:
-    """Whose it is by what it says; empty: nobody's."""
+    """Return the holder in its spec; empty if there is none."""
     return str(((lease or {}).get("spec") or {}).get("holderIdentity") or "")
 
 
 async def insist_on_none(client: KubeClient, namespace: str, name: str, tell: Callable[[str], None]) -> None:
-    """Return once it is sure that no bridge holds the Lease. Raises StillWritingError.
+    """Return once it is certain that no bridge holds the Lease. Raises StillWritingError.
 
-    One that was killed is still its holder: it is waited for as long as it would have to renew.
+    A killed bridge is still the holder: the function waits until it should have renewed the Lease.
     """
     lease = await read_lease(client, namespace, name)
     holder = holder_of(lease)
@@ -238,7 +238,7 @@ async def insist_on_none(client: KubeClient, namespace: str, name: str, tell: Ca
 
 @asynccontextmanager
 async def held(client: KubeClient, namespace: str, name: str) -> AsyncIterator[None]:
-    """Hold the Lease, where there is one, so that no bridge begins to write meanwhile. Raises StillWritingError."""
+    """Hold the Lease, if there is one, so no bridge starts to write meanwhile. Raises StillWritingError."""
     if await read_lease(client, namespace, name) is None:
         yield
         return
@@ -257,7 +257,7 @@ async def held(client: KubeClient, namespace: str, name: str) -> AsyncIterator[N
 
 
 async def delete_lease(client: KubeClient, namespace: str, name: str) -> None:
-    """Delete the Lease, unless somebody holds it. Raises KubeError."""
+    """Delete the Lease, unless a bridge holds it. Raises KubeError."""
     lease = await read_lease(client, namespace, name)
     if lease is not None and not holder_of(lease):
         await client.delete(_path(namespace, name))

@@ -52,30 +52,30 @@ from bridge.telemetry.probes import Checks, add_probes, probe_listening
 
 log = structlog.get_logger(__name__)
 
-PLACEMENT_BURST = 10  # objects that may be moved at once before the budget bounds them
+PLACEMENT_BURST = 10  # objects that may be patched at once before the budget limits them
 
 
 def make_placement(opa: Opa, store: Store, settings: Settings) -> Placement:
-    """The placement of the configured kinds; without any it does nothing."""
+    """Return the placement of the configured kinds; without any it does nothing."""
     return Placement(
         opa,
         store.sink,
         settings.placed_types,
         Budget(settings.placement_writes_per_second, PLACEMENT_BURST),
-        record_nothing if settings.manifests else store.record,  # of a folder the log tells already
+        record_nothing if settings.manifests else store.record,  # for a folder the log has it already
         settings.placement_most_patches,
     )
 
 
-READERS_TIMEOUT = 10.0  # seconds for one question of a reader of the page
-READERS_AT_ONCE = 3  # such questions that OPA evaluates at once: admission and statuses need it, too
-BURST = 100  # statuses that may be written at once before the budget bounds them
+READERS_TIMEOUT = 10.0  # seconds for one query of a page's reader
+READERS_AT_ONCE = 3  # such queries that OPA evaluates at once: admission and statuses need it, too
+BURST = 100  # statuses that may be written at once before the budget limits them
 SETTLING = 30.0  # seconds that the report at the start waits for statuses
 
 
 @dataclass(slots=True)
 class Running:
-    """A bridge that is filled and has settled, for who reports it."""
+    """A bridge after its initial sync, for the report at the start."""
 
     engine: Engine
     opa_url: str
@@ -93,12 +93,12 @@ async def serve(
     site: Site | None = None,
     read: Callable[[], Settings] | None = None,
 ) -> None:
-    """Run until SIGTERM or SIGINT; `report` is called once everything is filled and statuses have settled.
+    """Run until SIGTERM or SIGINT; `report` is called after the initial sync and the first statuses.
 
-    `site` is served beside the bundle and the probes; `read` reads the settings anew on SIGHUP.
+    `site` is served together with the bundle and the probes; `read` reads the settings again on SIGHUP.
 
-    Raises ServeError, and the errors of the rooms (KubeError, OpaError, ManifestError, ToolError), for what keeps it
-    from starting.
+    Raises ServeError, and the errors of other packages (KubeError, OpaError, ManifestError, ToolError), if it cannot
+    start.
     """
     shutdown = Shutdown(settings.shutdown_grace)
     reloading = Reloading(settings, read or (lambda: settings))
@@ -210,7 +210,7 @@ async def _make_parts(
     # Queries for links and statuses are repeated without a policy author's module that fails; those of admission must
     # not be: a crafted object would remove a policy.
     mending = await stack.enter_async_context(access.open(mend=loading.loader.blame))
-    # Others wait for a query about what one of them has changed.
+    # Requests of several readers share one query about a change.
     impatient = await stack.enter_async_context(
         access.open(timeout=settings.opa_query_timeout, mend=loading.loader.blame)
     )
@@ -283,7 +283,7 @@ async def _work(parts: Parts, work: Iterable[Run], report: Report | None, runnin
 
 
 def _asked(settings: Settings) -> list[str]:
-    """The types that settings name."""
+    """Return the types that settings name."""
     placed = [one.type_id for one in settings.placed_types]
     return list(dict.fromkeys([*(one.type for one in settings.selected_types), *placed]))
 
@@ -294,7 +294,7 @@ def _replicator(settings: Settings, store: Store, loading: PolicyLoading, opa: O
         loading.source,
         opa,
         (*ALWAYS, *asked),
-        # Where it listens tells bridges on one host apart, and stays the same when a bridge is started anew.
+        # The listen address distinguishes bridges on one host, and stays the same after a restart.
         owner=f"{socket.gethostname()}:{bridge_url.rpartition(':')[2]}",
         content=_content(store, settings),
         asked=asked,
@@ -311,7 +311,7 @@ def _webhook(settings: Settings, store: Store, access: OpaAccess, policies: Poli
 
 
 def _content(store: Store, settings: Settings) -> str:
-    """What OPA's documents are made from: of which store, by which Rego, with what left out."""
+    """Return the origin of OPA's documents: the store, the Rego, and the omitted fields."""
     chosen = hashlib.sha256(
         msgspec.json.encode(
             [settings.types, [one.type_id for one in settings.placed_types], sorted(settings.policy_bounds.items())]
@@ -321,7 +321,7 @@ def _content(store: Store, settings: Settings) -> str:
 
 
 def _shapes(chosen: TypeSettings) -> bool:
-    """Whether fields of a type may be left out: what the shipped rules read of a type stays, unless it is asked for."""
+    """Return whether fields of a type may be omitted: those that shipped rules read stay, unless settings name them."""
     return chosen.type not in ALWAYS or chosen.keep is not None or chosen.drop is not None
 
 

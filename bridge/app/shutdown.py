@@ -1,10 +1,10 @@
-"""How a bridge ends on SIGTERM or SIGINT: step by step, within its grace period; a second signal ends it at once.
+"""How a bridge stops on SIGTERM or SIGINT: step by step, within its grace period; a second signal ends it immediately.
 
-1. It is not ready any more, and the webhook answers on for a while.
-2. The webhook takes no new connections, and answers the requests that it has.
-3. OPA gets what has come.
+1. It is no longer ready, and the webhook continues to respond for a while.
+2. The webhook accepts no new connections, and completes the requests in progress.
+3. Pending changes are written to OPA.
 4. Nothing more is written to the cluster, and the Lease is released.
-5. What listens ends, and OPA last.
+5. Listeners stop, and finally OPA.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ log = structlog.get_logger(__name__)
 
 Step = Callable[[], Awaitable[None]]
 
-SAME = 0.5  # seconds in which a signal counts as the one before: some send it to a process and to its group
-RESERVE = 4.0  # seconds of the grace period that are left for what ends after the steps: listeners, then OPA
-SHARE = 1.0  # seconds of these that a step leaves for each one after it
+SAME = 0.5  # seconds in which a repeated signal is ignored: some senders signal a process and its group
+RESERVE = 4.0  # seconds of the grace period for the parts that stop after the steps: listeners, then OPA
+SHARE = 1.0  # seconds of these that a step leaves for each later one
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 class Shutdown:
-    """Ends what it `guard`s by the steps that were added with `then`, in their order. `grace` is in seconds."""
+    """Stops the part that it `guard`s by the steps that were added with `then`, in order. `grace` is in seconds."""
 
     def __init__(self, grace: float) -> None:
         self._grace = grace
@@ -36,15 +36,15 @@ class Shutdown:
         self._steps: list[tuple[str, Step]] = []
 
     def unready(self) -> str:
-        """What keeps a bridge that is told to end from being ready; empty before."""
+        """Return why a stopping bridge is not ready; empty before."""
         return "the bridge is stopping" if self._asked.is_set() else ""
 
     def then(self, name: str, step: Step) -> None:
-        """Add a step; it is cancelled where the grace period does not allow for more."""
+        """Add a step; it is cancelled if the grace period ends."""
         self._steps.append((name, step))
 
     async def guard(self, serving: asyncio.Task[None]) -> None:
-        """Wait until `serving` ends by itself (raises its error), or a signal has ended it."""
+        """Wait until `serving` ends by itself (raises its error), or a signal has stopped it."""
         with self._signals():
             asked = asyncio.create_task(self._asked.wait())
             try:
@@ -89,7 +89,7 @@ class Shutdown:
         def default() -> None:
             for number in _SIGNALS:
                 loop.remove_signal_handler(number)
-                signal.signal(number, signal.SIG_DFL)  # the system's own way ends even what hangs
+                signal.signal(number, signal.SIG_DFL)  # the default handler ends even a hanging process
 
         def ask() -> None:
             if not self._asked.is_set():

@@ -1,4 +1,4 @@
-"""What may be served beside the bundle and the probes, and what it gets of the bridge."""
+"""The interface for parts that are served together with the bundle and the probes, and the services that they get."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from bridge.remediator.statuses.remediator import Remediator
 
 @dataclass(frozen=True, slots=True)
 class Backing:
-    """A bridge that works: the OPA that it fills, and what becomes of that.
+    """A working bridge: the OPA that it syncs, and its results.
 
-    `readers` is a client for the queries of the page's readers: expensive ones wait for each other and do not delay
-    the following of changes. `listen` takes who is told of each write to OPA; `remediator` counts what became of
-    policies; `checks` gives by name what keeps the bridge from being ready.
+    `readers` is a client for the queries of the page's readers: expensive ones wait for each other and do not delay the
+    following of changes. `listen` adds a listener for writes to OPA; `remediator` counts the outcomes of policies;
+    `checks` returns by name why the bridge is not ready.
     """
 
     opa: Opa
@@ -31,31 +31,31 @@ class Backing:
 
 
 class Site(Protocol):
-    """Routes that are served from the beginning, before there is an OPA."""
+    """Routes that are served from the beginning, before OPA is running."""
 
     wrong_tokens: WrongTokens
 
     def add_to(self, app: web.Application) -> None:
-        """Route everything."""
+        """Add all routes."""
 
     def open(self, backing: Backing) -> None:
-        """OPA is there."""
+        """Called when OPA is running."""
 
     async def run(self) -> None:
         """Work until cancelled."""
 
 
 class NoSite:
-    """Nothing besides."""
+    """A site without routes."""
 
     def __init__(self) -> None:
         self.wrong_tokens = WrongTokens("page")
 
     def add_to(self, app: web.Application) -> None:
-        """No routes."""
+        """Add no routes."""
 
     def open(self, backing: Backing) -> None:
-        """Nothing to do with it."""
+        """Do nothing."""
 
     async def run(self) -> None:
-        """Nothing to do."""
+        """Do nothing."""

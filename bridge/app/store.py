@@ -1,4 +1,4 @@
-"""Where objects come from and statuses go to: a cluster or a folder of manifests, behind one Protocol."""
+"""The source of objects and the sink of statuses: a cluster or a folder of manifests, behind one Protocol."""
 
 from __future__ import annotations
 
@@ -34,27 +34,27 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
-COMPONENT = "policybridge.io/bridge"  # who Events are from
+COMPONENT = "policybridge.io/bridge"  # the reporter of Events
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """The API server of a store: `held` returns whether this bridge is the one that writes there."""
+    """The API server of a store: `held` returns whether this bridge writes there."""
 
     client: KubeClient
     held: Callable[[], bool]
 
 
 def plural_by_rule(type_id: str) -> str:
-    """The plural name that a type has where nobody says otherwise."""
+    """Return the default plural name of a type."""
     return regular_plural(type_id.partition("/")[2])
 
 
 class Store(Protocol):
-    """Where objects come from and statuses go to: a cluster, or a folder of manifests.
+    """The source of objects and the sink of statuses: a cluster, or a folder of manifests.
 
-    `policies` is the source of policy authors' objects, None where these are among the objects of `source`. `record`
-    reports on an object where users look: as an Event, or in the log. `cluster` and `events` are None for a folder.
+    `policies` is the source of policy authors' objects, None if these are among the objects of `source`. `record`
+    reports on an object to users: as an Event, or in the log. `cluster` and `events` are None for a folder.
     """
 
     name: str
@@ -65,31 +65,31 @@ class Store(Protocol):
     events: Recorder | None
 
     async def run(self) -> None:
-        """Do what the store itself needs, beside its source, until cancelled."""
+        """Do the store's own work, in addition to its source, until cancelled."""
 
     async def resign(self) -> None:
-        """Write nothing more; another bridge may begin when this returns."""
+        """Stop writing; another bridge may start when this returns."""
 
     async def report_policies(self, authors: Authors) -> None:
-        """Report to policy authors what became of their objects, until cancelled."""
+        """Report the state of their objects to policy authors, until cancelled."""
 
     def record(self, regarding: Mapping[str, Any], event_type: EventType, reason: str, message: str) -> None:
         """Report on an object (apiVersion, kind and metadata are read)."""
 
     def note(self, notice: Notice) -> None:
-        """Take note of what OPA has now."""
+        """Note a change of OPA's documents."""
 
     def position(self, key: Key) -> tuple[str, int] | None:
-        """Return the file and line of an object, None where it has none."""
+        """Return the file and line of an object, None if it has none."""
 
     def problems(self) -> list[Trouble]:
-        """Return what of the source cannot be read."""
+        """Return the unreadable parts of the source."""
 
     def plural(self, type_id: str) -> str:
         """Return the plural name of a type, `<group>/<Kind>`."""
 
     def listings(self) -> Mapping[str, int]:
-        """Return how many lists of whole types were requested, by reason."""
+        """Return the number of lists of whole types, by reason."""
 
 
 @contextlib.asynccontextmanager
@@ -98,7 +98,7 @@ async def open_store(settings: Settings) -> AsyncIterator[Store]:
     if settings.manifests:
         yield FolderStore(settings.manifests)
         return
-    # Imported here because a folder needs none of it, and the Kubernetes library costs half a second.
+    # Imported here because a folder does not need it, and the Kubernetes library costs half a second.
     from bridge.kube.client import KubeClient
 
     async with await KubeClient.connect(settings.kubeconfig, settings.context) as client:
@@ -122,13 +122,13 @@ class FolderStore:
         self.sink: StatusSink = MemorySink()
 
     async def run(self) -> None:
-        """Nothing: the source does all."""
+        """Do nothing: the source does all the work."""
 
     async def resign(self) -> None:
-        """Nothing: no other bridge waits."""
+        """Do nothing: no other bridge waits."""
 
     async def report_policies(self, authors: Authors) -> None:
-        """Log what became of policy authors' objects."""
+        """Log the state of policy authors' objects."""
         await Announcer(authors, self.record).run()
 
     def record(self, regarding: Mapping[str, Any], event_type: EventType, reason: str, message: str) -> None:
@@ -139,7 +139,7 @@ class FolderStore:
         tell(message, reason=reason, object="/".join(str(name) for name in names if name))
 
     def note(self, notice: Notice) -> None:
-        """Nothing depends on it."""
+        """Do nothing: no state depends on it."""
 
     def position(self, key: Key) -> tuple[str, int] | None:
         """Return the file and line of an object."""
@@ -150,7 +150,7 @@ class FolderStore:
         return list(self._manifests.problems)
 
     def plural(self, type_id: str) -> str:
-        """Return the plural name by the rule."""
+        """Return the regular plural name."""
         return plural_by_rule(type_id)
 
     def listings(self) -> Mapping[str, int]:
@@ -159,7 +159,7 @@ class FolderStore:
 
 
 class ClusterStore:
-    """An API server. The holder of the Lease writes; everything but the Lease itself and Events is fenced by it."""
+    """An API server. The holder of the Lease writes; all writes except the Lease itself and Events depend on it."""
 
     def __init__(self, client: KubeClient, settings: Settings) -> None:
         from bridge.app.cluster_sink import ClusterSink
@@ -170,7 +170,7 @@ class ClusterStore:
 
         self._client = client
         self._objects = ClusterSource(client, {one.type: one.selection for one in settings.selected_types})
-        # A watch of its own: what policy authors write is replicated only if a setting names it.
+        # A separate watch: objects of policy authors are replicated only if a setting names them.
         self._authored = ClusterSource(client, {CONFIG_MAP: config_maps_in(settings.policy_namespaces)})
         identity = f"{socket.gethostname()}-{os.getpid()}"
         self._lease = Lease(client, settings.lease_namespace, settings.lease_name, identity, on_change=LeaseNews())
@@ -191,7 +191,7 @@ class ClusterStore:
             tasks.create_task(self._recorder.run())
 
     async def resign(self) -> None:
-        """Write nothing more and release the Lease."""
+        """Stop writing and release the Lease."""
         self._lease.resign()
         await self._client.quiet()  # a write in progress must not arrive after those of the next holder
         if self._leading:
@@ -199,7 +199,7 @@ class ClusterStore:
             await asyncio.wait({self._leading})
 
     async def report_policies(self, authors: Authors) -> None:
-        """Write to policy authors' objects what became of them."""
+        """Write the state of policy authors' objects."""
         from bridge.policy_loader.reporter import Reporter
 
         held = self._lease
@@ -220,11 +220,11 @@ class ClusterStore:
         return None
 
     def problems(self) -> list[Trouble]:
-        """Return none: what cannot be read is logged."""
+        """Return none: unreadable parts are logged."""
         return []
 
     def plural(self, type_id: str) -> str:
-        """Return the plural name as the API server serves it, else by the rule."""
+        """Return the plural name from the API server, otherwise the regular one."""
         resource = self._authored.resource(type_id)
         return resource.plural if resource else plural_by_rule(type_id)
 
@@ -234,15 +234,15 @@ class ClusterStore:
 
 
 class LeaseNews:
-    """Tells in the log what has changed of a Lease: whether it is held, and what keeps it from being held."""
+    """Logs changes of a Lease: whether it is held, and why it cannot be acquired."""
 
     def __init__(self) -> None:
         self._held = False
-        self._other = ""  # who else was told to hold it
+        self._other = ""  # the other holder
         self._trouble: str | None = None
 
     def __call__(self, lease: Lease) -> None:
-        """Called after any change."""
+        """Log a change."""
         if lease.held != self._held:
             self._held = lease.held
             if lease.held:

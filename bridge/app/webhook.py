@@ -1,4 +1,4 @@
-"""The admission webhook at work: its certificate, its address, whom it asks, and the configuration that it keeps."""
+"""The running admission webhook: its certificate, its address, the OPAs that it queries, and its configurations."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ _RELOADED = ("webhook_decision", "webhook_token_file", "webhook_deadline")
 
 @dataclass(frozen=True, slots=True)
 class Policies:
-    """What the webhook must know of the admins' policies, which it never asks for.
+    """The webhook's view of the admins' policies.
 
-    `exist` is None until the first list of them is over. `distrust` says why what OPA answered does not count, empty
-    where it does.
+    `exist` returns None until the initial list is complete. `distrust` returns why OPA's result does not count, empty
+    if it does.
     """
 
     exist: Callable[[], bool | None]
@@ -52,7 +52,7 @@ class Policies:
 
 @dataclass(slots=True)
 class Webhook:
-    """Serves admission at the setting `webhook_listen`. `access` is to the OPA that the bridge fills.
+    """Serves admission at the setting `webhook_listen`. `access` is to the OPA that the bridge syncs.
 
     `counted` counts the API server's requests; `gate`, once it listens, has the connections.
     """
@@ -72,23 +72,23 @@ class Webhook:
     _draining: bool = field(default=False, init=False)
 
     def readiness(self) -> str:
-        """What keeps it from being ready; empty: nothing."""
+        """Return why it is not ready; empty if it is."""
         return self._trouble
 
     def note(self, notice: Notice) -> None:
-        """Take notice of what OPA holds now."""
+        """Note a change of OPA's documents."""
         if self._silence is not None:
             self._silence.note(notice)
 
     async def drain(self, seconds: float) -> None:
-        """Answer on for so many seconds, each time asking who calls to come by another connection, elsewhere."""
+        """Continue to respond for this number of seconds, and close each connection after its response."""
         self._draining = True
         if self._runner:
             log.info("admission is answered on while callers go elsewhere", seconds=seconds)
             await asyncio.sleep(seconds)
 
     async def stop(self) -> None:
-        """Take no more connections; returns once requests under way are answered."""
+        """Accept no more connections; return once requests in progress are answered."""
         runner, self._runner = self._runner, None
         self._trouble = "the webhook has stopped"
         if runner:
@@ -96,7 +96,7 @@ class Webhook:
             log.info("admission has ended")
 
     async def run(self) -> None:
-        """Serve. Raises ServeError where it cannot listen, or its certificate files cannot be used."""
+        """Serve. Raises ServeError if it cannot listen, or its certificate files cannot be used."""
         certificates, keep = self._certificates()
         async with asyncio.TaskGroup() as tasks:
             over = await self._judge_by(self.settings, tasks)
@@ -114,16 +114,16 @@ class Webhook:
                     over = following
 
     def change(self, settings: Settings) -> None:
-        """Ask by other settings from now on: `webhook_decision`, `webhook_token_file`, `webhook_deadline`."""
+        """Apply other settings from now on: `webhook_decision`, `webhook_token_file`, `webhook_deadline`."""
         fresh = {name: getattr(settings, name) for name in _RELOADED}
         if fresh != {name: getattr(self.settings, name) for name in _RELOADED}:
             self.settings = msgspec.structs.replace(self.settings, **fresh)
             self._settings_changed.set()
 
     async def _judge_by(self, settings: Settings, tasks: asyncio.TaskGroup) -> asyncio.Event:
-        """Answer requests by these settings from here on, until the event that is given back is set. Raises ServeError.
+        """Answer requests with these settings from here on, until the returned event is set. Raises ServeError.
 
-        What is under way then is still answered.
+        Requests in progress then are still answered.
         """
         over = asyncio.Event()
         stack = contextlib.AsyncExitStack()
@@ -153,7 +153,7 @@ class Webhook:
         app = make_app(self._review, lambda: self.settings.webhook_deadline)
         app.on_response_prepare.append(self._say_goodbye)
         limits = Limits(settings.webhook_connections, settings.webhook_connections_per_peer)
-        # A request that is under way when serving ends gets its whole time.
+        # A request in progress at the end gets its whole time.
         runner = new_runner(app, settings.webhook_deadline, limits)
         self.gate = app[GATE]
         await runner.setup()
@@ -172,8 +172,8 @@ class Webhook:
     async def _say_goodbye(self, _: web.Request, response: web.StreamResponse) -> None:
         if self._draining:
             response.force_close()
-            # aiohttp has made the headers before it asks here: a caller that is not told would send its next request
-            # into a connection that is being closed.
+            # aiohttp has made the headers before this call: without `Connection: close`, a client would send its next
+            # request on a connection that is being closed.
             response.headers["Connection"] = "close"
 
     @contextlib.asynccontextmanager
@@ -208,7 +208,7 @@ class Webhook:
             )
 
     def _policies_exist(self) -> bool:
-        return self.policies.exist() is not False  # not known yet: they may
+        return self.policies.exist() is not False  # unknown yet: they may
 
     def _undefined(self, path: str) -> str | None:
         if not self._policies_exist():
@@ -219,7 +219,7 @@ class Webhook:
         )
 
     def _certificates(self) -> tuple[Certificates, Work]:
-        """The certificates to serve with, and what keeps the webhook configurations meanwhile."""
+        """Return the certificates to serve with, and the task that updates the webhook configurations meanwhile."""
         settings, cluster = self.settings, self.cluster
         files = settings.webhook_cert_file, settings.webhook_key_file
         if files[0] and files[1]:
@@ -244,7 +244,7 @@ class Webhook:
 
 
 def _unknown(_: str) -> str:
-    """Where rules and placement are in two OPAs, one says nothing of the other."""
+    """If rules and placement are in two OPAs, one cannot exclude types for the other."""
     return ""
 
 
@@ -263,4 +263,4 @@ def _keeping(cluster: Cluster, settings: Settings, policies: Policies, authority
 
 
 async def _nothing() -> None:
-    """Without a cluster there is no configuration to keep."""
+    """Do nothing: without a cluster there is no configuration."""

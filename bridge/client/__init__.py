@@ -1,11 +1,11 @@
-"""A client for programs: effective policies, why they apply, and how they change.
+"""A client for programs: effective policies, their explanation, and their changes.
 
-    async with Client("http://127.0.0.1:8181") as client:
+async with Client("http://127.0.0.1:8181") as client:
         for effective in await client.effective("core/Service/shop/catalog"):
             print(effective.policy_kind, [path.spec for path in effective.paths])
 
-`OpaError` is raised for everything that goes wrong; `QueryError`, one of them, has the `code` and `message` of a query
-that was refused (docs/reference/queries.md, docs/reference/http.md).
+All errors are `OpaError`; `QueryError`, one of them, has the `code` and `message` of a rejected query
+(docs/reference/queries.md, docs/reference/http.md).
 """
 
 from bridge.client.answers import (

@@ -1,6 +1,6 @@
-"""What the queries `effective` and `explain` answer, as types (docs/reference/queries.md). Keys are texts.
+"""The results of the queries `effective` and `explain`, as types (docs/reference/queries.md). Keys are strings.
 
-Fields that a later version adds are ignored.
+Fields of later versions are ignored.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import msgspec
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Why a path could not be computed."""
+    """Why a path cannot be computed."""
 
     code: str
     message: str
@@ -40,9 +40,9 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 class EffectivePath(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The effective policy on one path from the root to a target.
 
-    `spec` is None where `error` says why there is none. `origins` has for each leaf of `spec`, by JSON Pointer, the
-    policy that it comes from, or several. Only explanations have `steps`. In a mesh `source_namespace` names the
-    namespace whose requests the path is for, "" for all.
+    `spec` is None if `error` has the reason. `origins` maps each leaf of `spec`, by JSON Pointer, to its policy, or to
+    several. Only explanations have `steps`. In a mesh `source_namespace` names the namespace whose requests the path is
+    for, "" for all.
     """
 
     path: tuple[str, ...]
@@ -55,7 +55,7 @@ class EffectivePath(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Effective(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The effective policies of one kind at one effective target, a path each."""
+    """The effective policies of one kind at one effective target, one for each path."""
 
     target: str
     policy_kind: str
@@ -81,16 +81,16 @@ class RejectedLink(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Explanation(Effective, frozen=True, kw_only=True, rename="camel"):
-    """How effective policies came about: paths with their steps, and what does not count."""
+    """The explanation of effective policies: paths with their steps, and everything that does not count."""
 
     attachments: tuple[RejectedAttachment, ...] = ()
     links: tuple[RejectedLink, ...] = ()
 
 
 class Update(Effective, frozen=True, kw_only=True, rename="camel"):
-    """The effective policies of one kind at one target as they are now; no `paths`: there is none any more.
+    """The current effective policies of one kind at one target; no `paths`: there are none anymore.
 
-    `revision` numbers the write to OPA that the answer was computed after.
+    `revision` numbers the write to OPA before the computation.
     """
 
     revision: str

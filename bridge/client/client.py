@@ -1,4 +1,4 @@
-"""The client: one-time questions go to an OPA, changes come from a bridge."""
+"""The client: single queries go to an OPA, changes come from a bridge."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _Answer = TypeVar("_Answer")
 
 
 class Client:
-    """An async context manager over an OPA with the bridge's Rego (`opa`), over a bridge (`bridge`), or over both.
+    """An async context manager for an OPA with the bridge's Rego (`opa`), for a bridge (`bridge`), or for both.
 
     `opa` is `http(s)://HOST:PORT` or `unix:///PATH`, `bridge` the address of `--listen`. Tokens are those of OPA's
     readers and of the bridge (`web_token_file`). `tls` are files for https to OPA. `timeout` is in seconds, for one
-    question. One client serves any number of tasks.
+    query. One client serves any number of tasks.
     """
 
     def __init__(
@@ -61,8 +61,8 @@ class Client:
     ) -> list[Effective]:
         """Return the effective policies at targets (keys), and at the effective targets below them.
 
-        `upsert` and `delete` (objects, keys) make it a what-if: the answer is as if they had been applied. Raises
-        QueryError for a target or kind that does not exist.
+        With `upsert` and `delete` (objects, keys) the result is as if they had been applied. Raises QueryError for a
+        target or kind that does not exist.
         """
         asked = _input(policy_kind, source_namespace, upsert, delete) | {"targets": targets}
         return await self._query("effective", asked, list[Effective])
@@ -76,24 +76,24 @@ class Client:
         upsert: Sequence[Mapping[str, Any]] = (),
         delete: Sequence[str] = (),
     ) -> list[Explanation]:
-        """Return how the effective policies at a target came about; arguments and errors are those of `effective`."""
+        """Return the explanation of the effective policies at a target; arguments and errors as in `effective`."""
         asked = _input(policy_kind, source_namespace, upsert, delete) | {"target": target}
         return await self._query("explain", asked, list[Explanation])
 
     def stream(
         self, *targets: str, policy_kind: str | None = None, source_namespace: str | None = None
     ) -> AsyncIterator[Update]:
-        """Yield the effective policies at and below targets as they are, then each change, until the caller stops.
+        """Yield the current effective policies at and below targets, then each change, until the caller stops.
 
-        A target may be a key or what a person types. After a broken connection it goes on, and yields only what differs
-        from before. Raises QueryError for a wrong target, OpaUnavailable where the bridge cannot be reached.
+        A target may be a key or a short name. After a broken connection it continues, and yields only differences.
+        Raises QueryError for a wrong target, OpaUnavailable if the bridge cannot be reached.
         """
         if self._stream is None:
             raise OpaError("the client has no bridge to follow: Client(bridge=…)")
         return self._stream.updates(targets, policy_kind, source_namespace)
 
     async def query(self, name: str, input_document: Mapping[str, Any]) -> Any:
-        """Return the result of any other query as it is. Raises QueryError."""
+        """Return the result of any other query unchanged. Raises QueryError."""
         if self._opa is None:
             raise OpaError("the client has no OPA to ask: Client('http://…')")
         return await self._opa.query(name, input_document)

@@ -13,9 +13,9 @@ import msgspec
 from bridge.client.answers import Update
 from bridge.opa.errors import OpaUnavailable, QueryError
 
-_SILENCE = 45.0  # seconds; the bridge sends something every 15
+_SILENCE = 45.0  # seconds; the bridge sends data at least every 15
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 10.0  # seconds between two attempts
-_ATTEMPTS = 8  # in a row that may fail, about 45 s
+_ATTEMPTS = 8  # consecutive failures, about 45 s
 _BLOCK = b"\n\n"  # ends an event
 _NOT_FOUND = ("NotFound", "TargetNotFound")
 
@@ -53,7 +53,7 @@ class Stream:
     async def updates(
         self, targets: Sequence[str], policy_kind: str | None, source_namespace: str | None
     ) -> AsyncIterator[Update]:
-        """Yield what `Client.stream` promises."""
+        """Yield the updates of `Client.stream`."""
         parameters = [("target", target) for target in targets] + [("watch", "true")]
         parameters += [("policyKind", policy_kind)] if policy_kind else []
         parameters += [("sourceNamespace", source_namespace)] if source_namespace else []
@@ -72,7 +72,7 @@ class Stream:
             except QueryError as error:
                 if not known or error.code not in _NOT_FOUND:
                     raise
-                why = str(error)  # a bridge that starts does not know its objects yet
+                why = str(error)  # a starting bridge does not know its objects yet
             failed += 1
             if failed > _ATTEMPTS:
                 raise OpaUnavailable(f"{self._url} cannot be followed: {why}")
@@ -81,7 +81,7 @@ class Stream:
     async def _connection(
         self, parameters: list[tuple[str, str]], known: dict[_Place, Update]
     ) -> AsyncIterator[Update]:
-        """Yield what one connection tells that is not `known`, and keep that current."""
+        """Yield the updates of one connection that differ from `known`, and update that."""
         if self._session is None:
             raise RuntimeError("use the client as an async context manager")
         told = _Told()
@@ -96,16 +96,16 @@ class Stream:
 
 
 class _Told:
-    """What one connection has told and nobody has compared with what was known before."""
+    """The events of one connection that were not compared with the known state yet."""
 
     def __init__(self) -> None:
         self._updates: dict[_Place, Update] = {}
-        self._ready = False  # what a bridge tells that is not ready may lack something
-        self._synced = ""  # the revision at which everything had been told; "" before
+        self._ready = False  # events of a bridge that is not ready may be incomplete
+        self._synced = ""  # the revision of the complete state; "" before
         self._whole = False  # everything was compared
 
     def take(self, event: str, data: bytes) -> None:
-        """Take in an event."""
+        """Process an event."""
         if event == "effective":
             update = msgspec.json.decode(data, type=Update)
             self._updates[update.target, update.policy_kind] = update
@@ -115,13 +115,13 @@ class _Told:
             self._ready = msgspec.json.decode(data)["ready"]
 
     def differing(self, known: Mapping[_Place, Update]) -> list[Update]:
-        """The updates that differ from what is known; none while the bridge may not have told everything."""
+        """Return the updates that differ from the known state; none while the events may be incomplete."""
         if not self._ready or not self._synced:
             return []
         updates, self._updates = self._updates, {}
         if not self._whole:
             self._whole = True
-            for place in known.keys() - updates.keys():  # its last policy went while nobody was connected
+            for place in known.keys() - updates.keys():  # its last policy was removed while the client was disconnected
                 updates[place] = msgspec.structs.replace(known[place], paths=(), revision=self._synced)
         return [
             update
@@ -131,7 +131,7 @@ class _Told:
 
 
 async def _events(chunks: AsyncIterator[bytes]) -> AsyncIterator[tuple[str, bytes]]:
-    """Each event's name and data; the bridge writes the data of an event as one line."""
+    """Yield each event's name and data; the bridge writes the data of an event on one line."""
     waiting = bytearray()
     async for chunk in chunks:
         searched = max(0, len(waiting) - len(_BLOCK) + 1)
@@ -145,7 +145,7 @@ async def _events(chunks: AsyncIterator[bytes]) -> AsyncIterator[tuple[str, byte
 
 
 def _refused(status: int, body: bytes) -> QueryError | OpaUnavailable:
-    """The error of an answer that is not 200: what will be refused again, or what may be answered later."""
+    """Return the error of a response other than 200: a permanent or a temporary one."""
     try:
         told = msgspec.json.decode(body, type=_Refusal).error
     except msgspec.DecodeError:

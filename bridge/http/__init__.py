@@ -1,1 +1,1 @@
-"""Listeners of the bridge: connections, guards of requests, tokens, the bundles for OPA."""
+"""Listeners of the bridge: connections, request guards, tokens, the bundles for OPA."""

@@ -18,27 +18,27 @@ from bridge.http.gate import LONGEST_HEAD, Connection, Gate
 
 log = structlog.get_logger(__name__)
 
-BACKLOG = 128  # connections that the operating system keeps until they are accepted
-AT_ONCE = 16  # connections that are accepted before those that give way for them are gone
-LOG_PERIOD = 10.0  # seconds between two lines of the log about one thing that clients do
+BACKLOG = 128  # connections in the operating system's queue
+AT_ONCE = 16  # connections that are accepted before replaced ones are closed
+LOG_PERIOD = 10.0  # seconds between two lines of the log about one kind of client error
 _CLOSING = 1.0  # seconds for the end of a TLS connection
 _EXHAUSTED = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 _CERTIFICATE_ERRORS = {"PEER_DID_NOT_RETURN_A_CERTIFICATE", "CERTIFICATE_VERIFY_FAILED"}
 
 
 class Tls(Protocol):
-    """TLS as a server has it at the moment."""
+    """The server's current TLS settings."""
 
     @property
     def context(self) -> ssl.SSLContext:
-        """What the next connection is made with."""
+        """Return the context of the next connection."""
 
     def refusal(self, certificate: dict[str, Any] | None) -> str:
-        """Why a client with this verified certificate is refused; empty: it is not."""
+        """Return why a client with this verified certificate is rejected; empty if it is accepted."""
 
 
 class GatedSite(web.BaseSite):
-    """Listens on a host and port through a Gate, with `::` on all addresses. Of `runner`, which is set up."""
+    """Listens on a host and port through a Gate, `::` meaning all addresses, for a `runner` that is set up."""
 
     def __init__(self, runner: web.AppRunner, host: str, port: int, gate: Gate, tls: Tls | None = None) -> None:
         super().__init__(runner)
@@ -49,7 +49,7 @@ class GatedSite(web.BaseSite):
 
     @property
     def name(self) -> str:
-        """The address, for messages."""
+        """Return the address, for messages."""
         return f"{'https' if self._tls else 'http'}://{self._host}:{self._port}"
 
     async def start(self) -> None:
@@ -60,12 +60,12 @@ class GatedSite(web.BaseSite):
             raise RuntimeError("the runner is not set up")
         acceptor = Acceptor(await _sockets(self._host, self._port), self._gate, server, self._tls)
         acceptor.start()
-        # aiohttp reads `sockets` of it, and calls `close`.
+        # aiohttp reads its `sockets`, and calls `close`.
         self._server = cast("asyncio.AbstractServer", acceptor)
 
 
 class Acceptor:
-    """Accepts connections of `sockets` and serves each by a protocol that `make` gives."""
+    """Accepts connections of `sockets` and serves each with a protocol from `make`."""
 
     def __init__(self, sockets: list[socket.socket], gate: Gate, make: Any, tls: Tls | None) -> None:
         self.sockets = sockets
@@ -77,12 +77,12 @@ class Acceptor:
         self._limit = _LogLimit()
 
     def start(self) -> None:
-        """Accept from now on."""
+        """Accept connections from now on."""
         for sock in self.sockets:
             self._loop.add_reader(sock, self._accept, sock)
 
     def close(self) -> None:
-        """Accept no more, and end handshakes; connections that are made go on."""
+        """Accept no more, and end handshakes; established connections stay."""
         for sock in self.sockets:
             self._loop.remove_reader(sock)
             sock.close()
@@ -137,9 +137,9 @@ class Acceptor:
         try:
             context = self._tls.context if self._tls else None
             await self._loop.connect_accepted_socket(lambda: connection, sock, ssl=context, **limits)
-        except OSError as error:  # ssl.SSLError, ConnectionError and TimeoutError are
+        except OSError as error:  # includes ssl.SSLError, ConnectionError and TimeoutError
             self._report(connection.peer, error)
-            # The future that asyncio waits with has the error, whose frames have the future and TLS buffers.
+            # The future that asyncio waits with has the error, whose frames reference the future and TLS buffers.
             traceback.clear_frames(error.__traceback__)
 
     def _report(self, peer: str, error: OSError) -> None:
@@ -168,7 +168,7 @@ class Acceptor:
 
 
 class _LogLimit:
-    """Of log lines about one thing that clients do, one in LOG_PERIOD seconds passes. Metrics count all of them."""
+    """Passes one log line about each kind of client error in LOG_PERIOD seconds. Metrics count all of them."""
 
     def __init__(self) -> None:
         self._next: dict[str, float] = {}
@@ -182,7 +182,7 @@ class _LogLimit:
 
 
 async def _sockets(host: str, port: int) -> list[socket.socket]:
-    """What listens on the addresses of a host. Raises OSError."""
+    """Return listening sockets on the addresses of a host. Raises OSError."""
     if host == "::":
         return [_listening(_everywhere(port))]
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
@@ -198,7 +198,7 @@ def _listening(sock: socket.socket) -> socket.socket:
 
 
 def _everywhere(port: int) -> socket.socket:
-    """What listens on all addresses, of IPv4 and of IPv6: asyncio's own `::` leaves the first out. Raises OSError."""
+    """Return listening sockets on all addresses, of IPv4 and of IPv6: asyncio's own `::` omits IPv4. Raises OSError."""
     if socket.has_dualstack_ipv6():
         return socket.create_server(("::", port), family=socket.AF_INET6, dualstack_ipv6=True, backlog=BACKLOG)
     return socket.create_server(("0.0.0.0", port), backlog=BACKLOG)  # noqa: S104 - a machine without IPv6

@@ -1,4 +1,4 @@
-"""The bundles of modules and of tokens: signed, and served to OPA alone."""
+"""The bundles of modules and of tokens: signed, and served only to OPA."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ class Bundles:
         self.guard = BundleGuard(credentials.token, local=is_loopback(settings.listen_address[0]))
 
     def add_to(self, app: web.Application) -> None:
-        """Route both endpoints in an application."""
+        """Add both endpoints to an application."""
         for endpoint in (self.modules, self.tokens.endpoint):
             endpoint.add_to(app, self.guard)
 
 
 class BundleGuard:
-    """Let OPA's requests through, and no others. `local`: the bridge listens on loopback, where no other Host fits."""
+    """Allows OPA's requests only. `local`: the bridge listens on loopback, which limits the Host."""
 
     def __init__(self, token: str, *, local: bool) -> None:
         self.wrong_tokens = WrongTokens("bundle")
@@ -63,7 +63,7 @@ class BundleGuard:
         self._local = local
 
     def __call__(self, handler: Handler) -> Handler:
-        """Put the checks before a handler, which may change state."""
+        """Run the checks before a handler, which may change state."""
 
         @functools.wraps(handler)
         async def guarded(request: web.Request) -> web.StreamResponse:
@@ -81,7 +81,7 @@ class BundleGuard:
             check_host(request, "which is where it listens")
         check_origin(request)
         given = bearer_of(request)
-        # Compared however many were wrong before: OPA shares its address with whoever else is on this host.
+        # Compared after any number of wrong tokens: OPA shares its address with other clients on this host.
         if given is not None and same(given, self._token):
             return
         if given is not None:
@@ -90,7 +90,7 @@ class BundleGuard:
 
 
 def _credentials(settings: Settings) -> BundleCredentials:
-    """Those of the folder that settings name; new ones for an OPA of the bridge's own."""
+    """Return the credentials in the settings' folder, or new ones for the bridge's own OPA."""
     if settings.opa_url is None:
         return new_credentials()
     try:

@@ -1,12 +1,12 @@
 """Limits for the connections of one listener. They apply when a connection is accepted, before TLS.
 
 The rules:
-- At most `connections` are open, and at most `per_peer` of one address. An IPv6 peer is its /64 network, because a host
-  has all of that.
-- When a limit is reached, the connection that has waited longest gives way: one in its handshake, between two requests,
-  or with a body that has not arrived. When all are taken, it is one of the peer that has most of these.
-- A request that is being answered is never cut off. Where every connection has one, the new connection is closed.
-- A connection with a verified client certificate counts for no peer, and gives way last.
+- At most `connections` are open, and at most `per_peer` of one address. An IPv6 peer is its /64 network, because one
+  host may use all of it.
+- When a limit is reached, the connection that has waited longest is closed: one in its handshake, between two requests,
+  or with an incomplete body. When all are in use, it is one of the peer with most such connections.
+- A connection with a request in progress is never closed. If every connection has one, the new connection is closed.
+- A connection with a verified client certificate does not count for its peer, and is closed last.
 """
 
 from __future__ import annotations
@@ -21,39 +21,39 @@ from dataclasses import dataclass
 from aiohttp import web
 
 LONGEST_HEAD = 10.0  # seconds for a TLS handshake, and from the first byte of a request to the end of its head
-LONGEST_IDLE = 120.0  # seconds of silence between two requests; an API server gives a connection up after 90
-QUIET = 0.25  # seconds that a connection has at least before it gives way
+LONGEST_IDLE = 120.0  # seconds between two requests; an API server closes a connection after 90
+QUIET = 0.25  # seconds that a connection has at least before it is closed
 REASONS = ("full", "peer", "displaced", "handshake", "certificate")  # why a connection was closed
-_VERIFIED = ""  # the group of connections with a verified client certificate, in place of their peers
+_VERIFIED = ""  # the group of connections with a verified client certificate, instead of their peers
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How many connections a listener has, in all and of one peer; `per_peer` 0: no limit."""
+    """The maximum number of connections of a listener, in total and of one peer; `per_peer` 0: no limit."""
 
-    connections: int = 2000  # twice as many as the streams of the page: OPA and probes must get through beside them
+    connections: int = 2000  # twice as many as the streams of the page, which leaves room for OPA and probes
     per_peer: int = 0
 
 
 class Gate:
-    """Admits connections within `limits` and follows what each is doing. `closed` counts by REASONS."""
+    """Admits connections within `limits` and follows the state of each. `closed` counts by REASONS."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
         self.closed: Counter[str] = Counter()
         self._held: Counter[str] = Counter()  # connections by group: a peer, or _VERIFIED
-        self._waiting: dict[str, dict[Connection, None]] = {}  # by group, the one that waits longest first
+        self._waiting: dict[str, dict[Connection, None]] = {}  # by group, the longest waiting one first
         self._by_protocol: dict[object, Connection] = {}
 
     @property
     def open(self) -> int:
-        """The number of connections."""
+        """Return the number of connections."""
         return self._held.total()
 
     def admit(self, address: str) -> Connection | None:
-        """A connection of a peer, for which another one may give way; None: there is no room."""
+        """Return a connection of a peer, after closing another one if necessary; None if the limit is reached."""
         peer = peer_of(address)
         reason, group = "", ""
         if self.limits.per_peer and self._held[peer] >= self.limits.per_peer:
@@ -70,9 +70,9 @@ class Gate:
 
     @web.middleware
     async def follow(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Know of a connection's request: an aiohttp middleware."""
+        """Track a connection's request: an aiohttp middleware."""
         connection = self._by_protocol.get(request.protocol)
-        if connection is None:  # it came by another listener
+        if connection is None:  # it uses another listener
             return await handler(request)
         connection.begin()
         self.wait(connection)
@@ -84,12 +84,12 @@ class Gate:
             connection.busy = False
 
     def serve(self, connection: Connection, protocol: asyncio.Protocol) -> None:
-        """The connection is made, and this protocol serves it."""
+        """Serve the established connection with this protocol."""
         self._by_protocol[protocol] = connection
         self.wait(connection)
 
     def trust(self, connection: Connection) -> None:
-        """The connection has a verified client certificate."""
+        """Note that the connection has a verified client certificate."""
         self.work(connection)
         self._held[connection.group] -= 1
         connection.group = _VERIFIED
@@ -97,7 +97,7 @@ class Gate:
         self.wait(connection)
 
     def wait(self, connection: Connection) -> None:
-        """From now on nothing would be lost if this connection were closed."""
+        """Note that the connection may be closed without losing a request."""
         if connection.left:
             return
         self.work(connection)
@@ -105,19 +105,19 @@ class Gate:
         self._waiting.setdefault(connection.group, {})[connection] = None
 
     def work(self, connection: Connection) -> None:
-        """From now on a request of this connection is being answered."""
+        """Note that a request of this connection is in progress."""
         waiting = self._waiting.get(connection.group, {})
         waiting.pop(connection, None)
         if not waiting:
             self._waiting.pop(connection.group, None)
 
     def leave(self, connection: Connection) -> None:
-        """The connection is closed."""
+        """Note that the connection is closed."""
         if connection.left:
             return
         self.work(connection)
         connection.left = True
-        connection.abort = _nothing  # it refers to what refers to the connection, and TLS buffers are large
+        connection.abort = _nothing  # it references the connection's owner, and TLS buffers are large
         self._by_protocol.pop(connection.protocol, None)
         self._held[connection.group] -= 1
         if not self._held[connection.group]:
@@ -138,10 +138,10 @@ class Gate:
 
 
 class Connection(asyncio.Protocol):
-    """One connection; what arrives goes to the `protocol` that it gets when it is made.
+    """One connection; data goes to the `protocol` that it gets when it is established.
 
-    `abort` closes it, whatever it is doing. `verify` returns, once it is made, whether its client has a verified
-    certificate, and None for a client that is refused.
+    `abort` closes it in any state. `verify` returns, once it is established, whether its client has a verified
+    certificate, and None for a client that is rejected.
     """
 
     def __init__(self, gate: Gate, peer: str) -> None:
@@ -158,12 +158,12 @@ class Connection(asyncio.Protocol):
         self._patience: asyncio.TimerHandle | None = None
 
     def begin(self) -> None:
-        """The head of a request has arrived."""
+        """Note that the head of a request has arrived."""
         self.busy = True
         self._stop_waiting()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Serve the connection, unless its client is refused."""
+        """Serve the connection, unless its client is rejected."""
         abort = transport.abort if isinstance(transport, asyncio.Transport) else transport.close
         verified = self.verify(transport)
         if self.left or self.make is None or verified is None:
@@ -178,7 +178,7 @@ class Connection(asyncio.Protocol):
         self.protocol.connection_made(transport)
 
     def data_received(self, data: bytes) -> None:
-        """Pass on what the client sent."""
+        """Pass on the client's data."""
         if self.protocol is None:
             return
         if not self.busy and self._patience is None:
@@ -186,7 +186,7 @@ class Connection(asyncio.Protocol):
         self.protocol.data_received(data)
 
     def eof_received(self) -> bool | None:
-        """Pass on that the client sends no more."""
+        """Pass on the end of the client's data."""
         return self.protocol.eof_received() if self.protocol else None
 
     def pause_writing(self) -> None:
@@ -216,11 +216,11 @@ class Connection(asyncio.Protocol):
 
 
 def _nothing() -> None:
-    """Nothing is left to close."""
+    """Do nothing: there is no connection to close."""
 
 
 def peer_of(address: str) -> str:
-    """What counts as one peer: an IPv4 address, or the /64 network of an IPv6 address."""
+    """Return the peer: an IPv4 address, or the /64 network of an IPv6 address."""
     try:
         found = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:

@@ -1,4 +1,4 @@
-"""Addresses to listen on, and tokens in files. What aiohttp's server logs goes to our log."""
+"""Listening addresses, and tokens in files. Messages of aiohttp's server go to the bridge's log."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class _ToOurLog(logging.Handler):
 
 
 def server_logger() -> logging.Logger:
-    """The logger for an aiohttp server: without it, whoever sends nonsense fills the log with tracebacks."""
+    """Return the logger for an aiohttp server: without it, invalid requests fill the log with tracebacks."""
     logger = logging.getLogger("bridge.http")
     logger.propagate = False
     if not logger.handlers:
@@ -44,15 +44,15 @@ def server_logger() -> logging.Logger:
 WEB_TOKEN_LENGTH = 32  # characters at least
 _LEAST_DISTINCT = 10  # different characters: 32 random ones of any usual alphabet have more
 _USUAL = Limits()
-GATE = web.AppKey("gate", Gate)  # of an application that is served: the limits of its listener
+GATE = web.AppKey("gate", Gate)  # of a served application: the limits of its listener
 
 
 class ServeError(Exception):
-    """What keeps the bridge from starting, in one line that says what would mend it."""
+    """Why the bridge cannot start, in one line with the fix."""
 
 
 def new_runner(app: web.Application, shutdown_timeout: float, limits: Limits = _USUAL) -> web.AppRunner:
-    """What serves an application, for `listen`; requests have `shutdown_timeout` seconds at its end."""
+    """Return the runner of an application, for `listen`; requests have `shutdown_timeout` seconds at its end."""
     gate = Gate(limits)
     app[GATE] = gate
     app.middlewares.insert(0, gate.follow)
@@ -66,22 +66,22 @@ def new_runner(app: web.Application, shutdown_timeout: float, limits: Limits = _
 
 
 async def listen(runner: web.AppRunner, address: str, option: str, tls: Tls | None = None) -> tuple[str, int]:
-    """Listen on `HOST:PORT` (port 0: a free one) with a runner that is set up; gives host and port.
+    """Listen on `HOST:PORT` (port 0: a free one) with a runner that is set up; return host and port.
 
-    `option` is the flag by which a person gives another address. Raises ServeError.
+    `option` is the flag for another address, for messages. Raises ServeError.
     """
     host, port = split_address(address)
     try:
         await GatedSite(runner, host, port, runner.app[GATE], tls).start()
     except OSError as error:
-        # A name that cannot be resolved has a negative number.
+        # A name that cannot be resolved has a negative error number.
         reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
         raise ServeError(f"cannot listen on {address}: {reason}; give another {option} HOST:PORT") from error
     return host, runner.addresses[0][1]
 
 
 def checked_web_token(text: str) -> str:
-    """The token of the page. Raises TokenError for one that may be guessed."""
+    """Return the token of the page. Raises TokenError for one that may be guessed."""
     token = checked_token(text, WEB_TOKEN_LENGTH)
     if len(set(token)) < _LEAST_DISTINCT:
         raise TokenError(f"a token is random: this one has only {len(set(token))} different characters")
@@ -89,7 +89,7 @@ def checked_web_token(text: str) -> str:
 
 
 def web_token_of(file: str | None) -> Callable[[], str] | None:
-    """The same for the token of the page. Raises ServeError also for a token that may be guessed."""
+    """Return a function that reads the token of the page. Raises ServeError also for a token that may be guessed."""
     read = token_of(file)
     if read is not None:
         try:
@@ -102,11 +102,14 @@ def web_token_of(file: str | None) -> Callable[[], str] | None:
 
 
 def token_of(file: str | None) -> Callable[[], str] | None:
-    """What reads a bearer token from a file, None without one. Raises ServeError where the file is not there."""
+    """Return a function that reads a bearer token from a file, None without one.
+
+    Raises ServeError if it does not exist.
+    """
     if file is None:
         return None
     path = Path(file)
     if not path.is_file():
         raise ServeError(f"the token file {file} is not there")
-    # Read anew for each request, so that a rotated token is taken up.
+    # Read again for each request, so a rotated token takes effect.
     return lambda: path.read_text().strip()

@@ -1,4 +1,4 @@
-"""Which requests are answered: the right Host and Origin, a right token, and few wrong tokens from one peer."""
+"""Request guards: the right Host and Origin, a right token, and few wrong tokens from one peer."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ log = structlog.get_logger(__name__)
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 BURST = 10  # wrong tokens of one peer at once
-EVERY = 5.0  # seconds after which a peer may try one more
+EVERY = 5.0  # seconds after which a peer may try once more
 LOGGED_EVERY = 60.0  # seconds between two lines about one peer
 LOGGED_PEERS = 20  # peers that are logged in this time
-_MOST_PEERS = 4096  # that are remembered
+_MOST_PEERS = 4096  # peers that are remembered
 _READING = {"GET", "HEAD"}
 _CHALLENGE = {"WWW-Authenticate": 'Bearer realm="policy-bridge"'}
 
 
 class Refused(Exception):
-    """A request that is not answered: a status, a code for programs, and a line for people."""
+    """A rejected request: a status, a code for programs, and a line for people."""
 
     def __init__(self, status: int, code: str, message: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(message)
@@ -36,12 +36,12 @@ class Refused(Exception):
 
 
 def unauthorized(message: str) -> Refused:
-    """The answer to a request without the right token."""
+    """Return the response to a request without the right token."""
     return Refused(401, "Unauthorized", message, _CHALLENGE)
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host, as an address or URL has it, is this machine for itself alone."""
+    """Return whether a host, in the form of an address or URL, is a loopback one."""
     name = host.strip("[]").lower()
     if name == "localhost":
         return True
@@ -52,7 +52,7 @@ def is_loopback(host: str) -> bool:
 
 
 def check_host(request: web.Request, instead: str) -> None:
-    """Refuse a request for any other host than this machine: its name was pointed here (DNS rebinding)."""
+    """Reject a request for another host than this machine: another name may resolve here (DNS rebinding)."""
     if not is_loopback(_host_of(f"//{request.host}")):
         raise Refused(
             421, "WrongHost", f"{request.host!r} is not a name of this bridge: use 127.0.0.1 or localhost, {instead}"
@@ -60,11 +60,11 @@ def check_host(request: web.Request, instead: str) -> None:
 
 
 def check_origin(request: web.Request) -> None:
-    """Refuse a request that a page of another origin made a browser send."""
+    """Reject a request that a page of another origin made a browser send."""
     origin = request.headers.get("Origin")
     if origin is not None and _netloc_of(origin) != request.host.lower():
         raise Refused(403, "WrongOrigin", f"requests from {origin!r} are not answered")
-    # A link to the page may be anywhere; other requests from other sites are not answered.
+    # A link to the page may be anywhere; other requests from other sites are rejected.
     site = request.headers.get("Sec-Fetch-Site", "none")
     navigates = request.method in _READING and request.headers.get("Sec-Fetch-Mode") == "navigate"
     if site not in {"none", "same-origin"} and not navigates:
@@ -72,28 +72,29 @@ def check_origin(request: web.Request) -> None:
 
 
 def bearer_of(request: web.Request) -> str | None:
-    """The bearer token of a request; None if it has none."""
+    """Return the bearer token of a request; None if it has none."""
     scheme, _, given = request.headers.get("Authorization", "").partition(" ")
     return given.strip() if scheme.lower() == "bearer" else None
 
 
 def same(given: str, wanted: str) -> bool:
-    """Compare two secrets in a time that does not depend on how they differ."""
+    """Compare two secrets in constant time."""
     return hmac.compare_digest(given.encode(errors="replace"), wanted.encode())
 
 
 class WrongTokens:
-    """Counts, logs and slows wrong tokens, by peer. `total` is their number; `listener` is what they were for."""
+    """Counts, logs and slows wrong tokens, by peer. `total` is their number; `listener` is their purpose."""
 
     def __init__(self, listener: str, clock: Callable[[], float] = time.monotonic) -> None:
         self.total = 0
         self._listener = listener
         self._clock = clock
-        self._debts: OrderedDict[str, tuple[float, float]] = OrderedDict()  # by peer: wrong tokens, as of when
+        # by peer: number of wrong tokens, and its time
+        self._debts: OrderedDict[str, tuple[float, float]] = OrderedDict()
         self._logged: OrderedDict[str, float] = OrderedDict()
 
     def check(self, request: web.Request) -> None:
-        """Refuse a peer that has given too many wrong tokens; to be called before a token is compared."""
+        """Reject a peer with too many wrong tokens; call it before comparing a token."""
         excess = self._debt(_peer(request)) - (BURST - 1)
         if excess > 0:
             self.note(request, counts=False)
@@ -101,7 +102,7 @@ class WrongTokens:
             raise Refused(429, "TooManyRequests", message, {"Retry-After": str(max(1, round(excess * EVERY)))})
 
     def note(self, request: web.Request, *, counts: bool = True) -> None:
-        """Take note of a wrong token, or of an attempt that was not even compared."""
+        """Note a wrong token, or a rejected attempt."""
         self.total += 1
         peer, now = _peer(request), self._clock()
         if counts:
@@ -121,7 +122,7 @@ class WrongTokens:
 
 
 def _peer(request: web.Request) -> str:
-    """A client by its address; of IPv6 by its network, of which one client has all addresses."""
+    """Return the client's address; for IPv6 its network, because one client may use all its addresses."""
     try:
         address = ipaddress.ip_address((request.remote or "").partition("%")[0])
     except ValueError:

@@ -1,10 +1,10 @@
-"""Tokens in files: the one that the bridge shows to OPA, and those of OPA's readers; re-read as they change.
+"""Tokens in files: the bridge's token for OPA, and those of OPA's readers; read again when they change.
 
 The rules:
-- OPA learns from a bundle of its own which tokens it is to accept (`bridge.opa.credentials`).
-- The bridge shows another token only when OPA has heard of it, so that a change is no gap; the one before is accepted
-  for OVERLAP seconds more, because another bridge on the same OPA may read its file later.
-- A file that cannot be read, or holds no token, changes nothing, and is told.
+- A separate bundle lists the tokens that OPA accepts (`bridge.opa.credentials`).
+- The bridge uses a new token only when OPA accepts it, so a change causes no gap; the previous one is accepted for
+  OVERLAP more seconds, because another bridge on the same OPA may read its file later.
+- A file that cannot be read, or has no token, changes nothing, and is logged.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from bridge.policy_loader.endpoint import BundleEndpoint
 
 log = structlog.get_logger(__name__)
 
-LOOK = 2.0  # seconds between two looks at the files
+LOOK = 2.0  # seconds between two checks of the files
 OVERLAP = 600.0
-_LONGEST_WAIT = 20.0  # seconds for OPA to take it up
+_LONGEST_WAIT = 20.0  # seconds for OPA to load it
 
 
 class Tokens:
     """The bridge's token from `own_file`, and readers' from `readers`: a file, or a folder of files.
 
-    A file has one token a line; lines that begin with # count for nothing, nor do files whose names begin with a dot.
-    `archive` makes the bytes of the bundle. `made` asks for a token of the bridge's own making where there is no file.
-    Raises ServeError for what is no token.
+    A file has one token on each line; lines that begin with # and files whose names begin with a dot are ignored.
+    `archive` makes the bytes of the bundle. With `made` the bridge generates its own token if there is no file. Raises
+    ServeError for an invalid token.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class Tokens:
         self._own_file = own_file
         self._readers_at = readers
         self._made = secrets.token_urlsafe(32) if made and own_file is None else ""
-        self._former: dict[str, float] = {}  # own tokens from before, and until when they are accepted
+        self._former: dict[str, float] = {}  # previous own tokens, and until when they are accepted
         self.endpoint = BundleEndpoint(TOKENS_PATH, archive)
         self._trouble = ""
         try:
@@ -57,13 +57,14 @@ class Tokens:
 
     @property
     def given(self) -> bool:
-        """Whether the bridge has a token to show."""
+        """Return whether the bridge has a token to use."""
         return bool(self._own)
 
     def own(self) -> str:
-        """The token that the bridge shows to OPA now."""
+        """Return the bridge's current token for OPA."""
         if not self.endpoint.handed and self._own_file:
-            # Nobody learns tokens from us: somebody else rules that OPA, and what the file has counts at once.
+            # This bridge does not distribute the tokens: another one manages that OPA, and the file's token counts
+            # immediately.
             try:
                 self._own = self._read_own()
             except (OSError, TokenError) as error:
@@ -71,7 +72,7 @@ class Tokens:
         return self._own
 
     async def run(self) -> None:
-        """Serve the tokens, and what becomes of the files, until cancelled."""
+        """Serve the tokens, and follow the files, until cancelled."""
         await self._serve()
         while True:
             await asyncio.sleep(LOOK)

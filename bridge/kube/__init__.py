@@ -1,1 +1,1 @@
-"""The only room that talks to a Kubernetes API server: client, discovery, list and watch, patches, Lease, errors."""
+"""The only package that sends requests to an API server: client, discovery, list and watch, patches, Lease, errors."""

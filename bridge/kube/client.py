@@ -1,4 +1,4 @@
-"""One connection pool to one API server: JSON in and out, raw bytes underneath, every error one of ours."""
+"""One connection pool to one API server: JSON in and out, raw bytes underneath; all errors are KubeErrors."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ MERGE_PATCH = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
 
 _CONNECT = 5.0  # seconds to open a connection
-_ANSWER = 30.0  # seconds for a whole request, unless told otherwise
+_ANSWER = 30.0  # seconds for a whole request by default
 _GOODBYE = 0.05  # seconds
 _READ_BUFFER = 1 << 21  # bytes: an event of a watch may be larger than aiohttp's buffer
 _HEADERS = {
-    "User-Agent": "policy-bridge",  # the API server also takes the field manager's name from it
+    "User-Agent": "policy-bridge",  # the API server also derives the field manager's name from it
     "Accept-Encoding": "identity",  # within a cluster, compressing a list costs more time than it saves
 }
 
@@ -47,7 +47,7 @@ class KubeClient:
         self.access = access
         self._identity: tuple[Any, ...] = ()
         self._session: aiohttp.ClientSession | None = None
-        self._changing = 0  # requests under way that change something
+        self._changing = 0  # requests in progress that change objects
         self._unchanging = asyncio.Event()
         self._unchanging.set()
         self.server = str(access.configuration.host)
@@ -55,7 +55,7 @@ class KubeClient:
 
     @classmethod
     async def connect(cls, kubeconfig: str | os.PathLike[str] | None = None, context: str | None = None) -> Self:
-        """Read the configuration (see `load_access` for where from) and make a client. Nothing is sent yet.
+        """Read the configuration (see `load_access` for its sources) and make a client. Nothing is sent yet.
 
         Raises ConfigurationError.
         """
@@ -72,28 +72,28 @@ class KubeClient:
         await self.close()
 
     async def close(self) -> None:
-        """Close all connections, those of running streams included."""
+        """Close all connections, including those of running streams."""
         if self._session is not None:
             await self._session.close()
-            # The pool does not wait for connections of cancelled requests, which say goodbye just now.
+            # The pool does not wait for connections of cancelled requests, which are closing.
             await asyncio.sleep(_GOODBYE)
 
     async def get(
         self, path: str, params: Mapping[str, str] | None = None, *, accept: str = JSON, timeout: float = _ANSWER
     ) -> Any:
-        """GET `path` and parse the answer. `timeout` is in seconds, for the whole request."""
+        """GET `path` and parse the response. `timeout` is in seconds, for the whole request."""
         return parse(await self.request("GET", path, params=params, accept=accept, timeout=timeout))
 
     async def post(
         self, path: str, body: Any, params: Mapping[str, str] | None = None, *, timeout: float = _ANSWER
     ) -> Any:
-        """POST `body` as JSON and parse the answer."""
+        """POST `body` as JSON and parse the response."""
         return parse(await self.request("POST", path, params=params, body=msgspec.json.encode(body), timeout=timeout))
 
     async def put(
         self, path: str, body: Any, params: Mapping[str, str] | None = None, *, timeout: float = _ANSWER
     ) -> Any:
-        """PUT `body` as JSON and parse the answer."""
+        """PUT `body` as JSON and parse the response."""
         return parse(await self.request("PUT", path, params=params, body=msgspec.json.encode(body), timeout=timeout))
 
     async def patch(
@@ -105,14 +105,14 @@ class KubeClient:
         *,
         timeout: float = _ANSWER,
     ) -> Any:
-        """PATCH with `body` as JSON of the given patch type and parse the answer."""
+        """PATCH with `body` as JSON of the given patch type and parse the response."""
         data = msgspec.json.encode(body)
         return parse(
             await self.request("PATCH", path, params=params, body=data, content_type=content_type, timeout=timeout)
         )
 
     async def delete(self, path: str, params: Mapping[str, str] | None = None, *, timeout: float = _ANSWER) -> Any:
-        """DELETE `path` and parse the answer."""
+        """DELETE `path` and parse the response."""
         return parse(await self.request("DELETE", path, params=params, timeout=timeout))
 
     async def request(
@@ -126,7 +126,7 @@ class KubeClient:
         accept: str = JSON,
         timeout: float = _ANSWER,
     ) -> bytes:
-        """Send one request and return the answer's bytes. `timeout` is in seconds, for the whole request."""
+        """Send one request and return the response's bytes. `timeout` is in seconds, for the whole request."""
         import aiohttp
 
         limits = aiohttp.ClientTimeout(total=timeout, sock_connect=_CONNECT)
@@ -141,7 +141,7 @@ class KubeClient:
                 response.release()
 
     async def quiet(self) -> None:
-        """Wait until no request is under way that changes something."""
+        """Wait until no request that changes objects is in progress."""
         await self._unchanging.wait()
 
     @contextmanager
@@ -161,11 +161,11 @@ class KubeClient:
     async def stream(
         self, path: str, params: Mapping[str, str], *, opening: float, silence: float
     ) -> AsyncIterator[Read]:
-        """GET an answer that goes on (a watch). The block gets a function that reads on: `await read()`.
+        """GET a streamed response (a watch). The block gets a function that reads on: `await read()`.
 
-        It gives the bytes that have come, in pieces of any size, and none at the end. Entering the block means that
-        the API server has accepted the request: more than `opening` seconds until then raise TimedOut, and so do more
-        than `silence` seconds without a byte. Leaving the block closes the connection.
+        It returns the received bytes, in pieces of any size, and none at the end. Entering the block means that the API
+        server has accepted the request: more than `opening` seconds until then raise TimedOut, and so do more than
+        `silence` seconds without a byte. Leaving the block closes the connection.
         """
         import aiohttp
 
@@ -181,7 +181,7 @@ class KubeClient:
         finally:
             connection = response.connection
             if connection is not None and connection.transport is not None:
-                connection.transport.abort()  # a goodbye by TLS may take 30 s, and outlive the event loop
+                connection.transport.abort()  # closing TLS may take 30 s, and outlive the event loop
             response.close()
 
     async def _send(
@@ -198,7 +198,7 @@ class KubeClient:
         try:
             return await self._send_as(authorization, method, path, params, body, headers, limits, opening)
         except Unauthorized:
-            # A token that has expired may have a successor already: then nobody need hear of it.
+            # An expired token may have a successor already, and then no error is reported.
             self.access.refused()
             renewed = await self.access.authorization()
             if renewed == authorization:
@@ -226,7 +226,8 @@ class KubeClient:
             options["proxy"] = configuration.proxy
         session = await self._connections()
         with translated(self.server):
-            # The library's own limits count bytes and the whole: for an answer to begin, a stream has none.
+            # The library's own limits count bytes and the whole request: a stream has no limit for the start of its
+            # response.
             async with asyncio.timeout(opening):
                 response: aiohttp.ClientResponse = await session.request(
                     method,
@@ -235,7 +236,7 @@ class KubeClient:
                     data=body,
                     headers={**_HEADERS, **headers, **tracing.headers()},
                     timeout=limits,
-                    allow_redirects=False,  # an API server does not redirect; whoever does shall not get our token
+                    allow_redirects=False,  # an API server does not redirect; other servers must not get the token
                     **options,
                 )
             if response.status < 300:
@@ -252,7 +253,7 @@ class KubeClient:
         if self._session is None or identity != self._identity:
             outdated, self._identity = self._session, identity
             try:
-                # The library reads the certificates. Its own requests encode bodies themselves, so it sends none.
+                # The library reads the certificates. Its own requests encode bodies differently, so it sends none.
                 context = RESTClientObject(configuration).ssl_context
             except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
                 raise ConfigurationError(f"certificates of {self.origin} cannot be used: {one_line(error)}") from error
@@ -265,7 +266,7 @@ class KubeClient:
 
 
 def parse(data: bytes) -> Any:
-    """Parse an answer's JSON. Raises Garbled."""
+    """Parse the JSON of a response. Raises Garbled."""
     try:
         return decode(data)
     except msgspec.DecodeError as error:

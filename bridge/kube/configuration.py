@@ -1,4 +1,4 @@
-"""Which API server, and who we are to it: kubeconfig or the pod's service account, kept fresh."""
+"""The API server's address and the bridge's credentials, from a kubeconfig or the pod's service account."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ from typing import Any
 from bridge.kube.errors import ConfigurationError, one_line
 
 _SERVICE_ACCOUNT_TOKEN = Path("/var/run/secrets/kubernetes.io/serviceaccount/token")
-_LOOK_AGAIN = 60.0  # seconds between two looks at credentials that may have been rotated
+_LOOK_AGAIN = 60.0  # seconds between two checks of credentials that may have been rotated
 
 
 class KubeAccess:
     """The library's configuration with its credentials.
 
-    `configuration` is a `kubernetes.aio` Configuration whose `auth_settings()` gives a current token; `origin` says in
-    words where it comes from. `loader` is the library's; `plugin` is the command that the credentials come from, None
-    without one.
+    `configuration` is a `kubernetes.aio` Configuration whose `auth_settings()` returns a current token; `origin` names
+    its source. `loader` is the library's; `plugin` is the command of the credentials, None without one.
     """
 
     def __init__(self, configuration: Any, origin: str, loader: Any, plugin: str | None = None) -> None:
@@ -31,19 +30,19 @@ class KubeAccess:
         configuration.refresh_api_key_hook = self._refresh
 
     async def authorization(self) -> str | None:
-        """The value of the Authorization header, refreshed if that is due; None with a client certificate alone.
+        """Return the value of the Authorization header, refreshed if that is due; None with only a client certificate.
 
         Raises ConfigurationError when the token's source has become unusable.
         """
         try:
             settings = await self.configuration.auth_settings()
-        except Exception as error:  # the loaders raise whatever their sources (files, plugins, YAML) do
+        except Exception as error:  # the loaders raise any error of their sources (files, plugins, YAML)
             raise ConfigurationError(f"{self.origin} gives no credentials any more: {one_line(error)}") from error
         value = settings.get("BearerToken", {}).get("value")
         return value.strip() if value else None  # token files end with a line break, a header must not
 
     def refused(self) -> None:
-        """Tell that the API server did not accept the credentials: `authorization` then looks for new ones at once."""
+        """Note that the API server rejected the credentials: `authorization` then reads new ones immediately."""
         self._refused = True
 
     async def _refresh(self, configuration: Any) -> None:
@@ -54,21 +53,21 @@ class KubeAccess:
         refused, self._refused = self._refused, False
         expires = hasattr(self._loader, "exec_plugin_expiry")
         if self._plugin and not refused and not expires:
-            return  # credentials without an expiry are valid until the API server refuses them, as with kubectl
+            return  # credentials without an expiry are valid until the API server rejects them, as in kubectl
         if refused and expires:
-            del self._loader.exec_plugin_expiry  # else the loader keeps the refused token until that time
+            del self._loader.exec_plugin_expiry  # otherwise the loader keeps the rejected token until that time
         await self._loader.load_and_set(configuration)
 
 
 async def load_access(kubeconfig: str | os.PathLike[str] | None = None, context: str | None = None) -> KubeAccess:
-    """Load the given kubeconfig, else $KUBECONFIG, else the pod's service account, else ~/.kube/config.
+    """Load the given kubeconfig, otherwise $KUBECONFIG, the pod's service account, or ~/.kube/config.
 
-    Raises ConfigurationError, whose text is one line that names the file, when it cannot be used, or when it turns the
-    verification of TLS certificates off.
+    Raises ConfigurationError, whose text is one line that names the file, if it cannot be used, or disables the
+    verification of TLS certificates.
     """
-    from kubernetes.aio.client import Configuration  # 0.4 s and 56 MB: only those who need a cluster pay
+    from kubernetes.aio.client import Configuration  # 0.4 s and 56 MB: only commands with a cluster pay
 
-    configuration: Any = type.__call__(Configuration)  # a fresh one: calling the class copies its default
+    configuration: Any = type.__call__(Configuration)  # a new one: calling the class copies its default
     paths = os.fspath(kubeconfig) if kubeconfig else os.environ.get("KUBECONFIG", "")
     in_pod = "KUBERNETES_SERVICE_HOST" in os.environ and _SERVICE_ACCOUNT_TOKEN.exists()
     if not paths and not context and in_pod:
@@ -86,9 +85,9 @@ def _from_service_account(configuration: Any) -> KubeAccess:
 
 
 class _ServiceAccount:
-    """The library's loader for pods, used as its loader for kubeconfigs is.
+    """The library's loader for pods, with the interface of its loader for kubeconfigs.
 
-    Its own hook reads the token once a minute, also when the API server has just refused the one that it has.
+    Its own hook reads the token once a minute, even after the API server has rejected the current one.
     """
 
     def load(self, configuration: Any) -> None:
@@ -99,7 +98,7 @@ class _ServiceAccount:
         library.InClusterConfigLoader(*files, try_refresh_token=False).load_and_set(configuration)
 
     async def load_and_set(self, configuration: Any) -> None:
-        """The same, as the other loader has it."""
+        """Do the same, with the other loader's name."""
         self.load(configuration)
 
 
@@ -113,7 +112,7 @@ async def _from_kubeconfig(configuration: Any, paths: str, context: str | None) 
     try:
         for path in present:
             path.read_bytes()  # the library's message for an unreadable file does not name it
-        # persist_config writes to the user's kubeconfig, which is not ours to change
+        # persist_config writes to the user's kubeconfig, which the bridge must not change
         loader = await load_kube_config(paths, context, client_configuration=configuration, persist_config=False)
         plugin = _plugin_of(paths, loader)
     except OSError as error:
@@ -122,13 +121,13 @@ async def _from_kubeconfig(configuration: Any, paths: str, context: str | None) 
         raise ConfigurationError(f"kubeconfig {paths} cannot be used: {one_line(error)}") from error
     if not configuration.verify_ssl:
         raise ConfigurationError(f"kubeconfig {paths} has insecure-skip-tls-verify: name certificate-authority instead")
-    if plugin and not configuration.api_key and not configuration.cert_file:  # the library only logs that it failed
+    if plugin and not configuration.api_key and not configuration.cert_file:  # the library only logs the failure
         raise ConfigurationError(f"{plugin}, which kubeconfig {paths} names, gave no credentials: run it by hand")
     return KubeAccess(configuration, f"kubeconfig {paths}", loader, plugin)
 
 
 def _plugin_of(paths: str, loader: Any) -> str | None:
-    """Return the command of the credential plugin that the user of the loader's context has, None without one."""
+    """Return the credential plugin's command for the user of the loader's context, None without one."""
     from kubernetes.aio.config.kube_config import KubeConfigMerger
 
     name = loader.current_context["context"].get("user")

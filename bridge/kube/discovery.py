@@ -1,4 +1,4 @@
-"""Which types an API server serves, and in which version it prefers to."""
+"""The types that an API server serves, and their preferred versions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _AGGREGATED = ",".join(
     [
         f"{JSON};g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
         f"{JSON};g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList",
-        JSON,  # a server that is older than both answers with the names of its groups
+        JSON,  # a server that is older than both returns the names of its groups
     ]
 )
 _NEEDED_VERBS = frozenset({"list", "watch"})
@@ -25,9 +25,9 @@ _NONE: Mapping[str, str] = {}
 
 
 class Discovery:
-    """The types that can be listed and watched, as the API server served them when last asked (`refresh`).
+    """The types that can be listed and watched, as of the last `refresh`.
 
-    `versions` are those that types must be served in, by the type's id; others are taken in the preferred one.
+    `versions` are the required versions by the type's id; for other types the preferred one is used.
     """
 
     def __init__(self, client: KubeClient, versions: Mapping[str, str] | None = None) -> None:
@@ -35,23 +35,23 @@ class Discovery:
         self._versions = versions or {}
         self._types: dict[str, ResourceType] = {}
         self._unknown: set[str] = set()
-        self._unready_since = 0.0  # 0: it was ready when last asked
+        self._unready_since = 0.0  # 0: it was ready at the last check
 
     @property
     def types(self) -> Mapping[str, ResourceType]:
-        """Every served type by its id, each in its preferred version."""
+        """Return every served type by its id, each in its preferred version."""
         return self._types
 
     @property
     def unknown_groups(self) -> frozenset[str]:
-        """Groups that could not be asked (an aggregated API server is away): nobody knows what they serve."""
+        """Return groups that did not respond (an aggregated API server is unavailable): their types are unknown."""
         return frozenset(self._unknown)
 
     async def trusted(self) -> bool:
-        """Whether what a `refresh` from now on does not find is not there.
+        """Return whether types that a `refresh` from now on does not find are missing.
 
-        An API server that starts answers before it knows its CRDs, and says so by not being ready. One that may not be
-        asked that, or says it for long, is believed all the same.
+        A starting API server responds before it knows its CRDs, and is not ready meanwhile. One that forbids this
+        check, or is unready for long, is trusted.
         """
         try:
             await self._client.request("GET", "/readyz", accept="*/*", timeout=_READY_TIMEOUT)
@@ -65,7 +65,7 @@ class Discovery:
         return True
 
     async def refresh(self) -> None:
-        """Ask again. Raises KubeError, and then nothing has changed."""
+        """Query discovery again. Raises KubeError, and then nothing has changed."""
         types: dict[str, ResourceType] = {}
         unknown: set[str] = set()
         for root in ("/api", "/apis"):
@@ -82,7 +82,7 @@ class Discovery:
         self._types, self._unknown = types, unknown
 
     def resolve(self, type_ids: Iterable[str]) -> dict[str, ResourceType | None]:
-        """The type that each id (`<group>/<Kind>`) stands for, None for those that were not served. Asks nobody."""
+        """Return the type for each id (`<group>/<Kind>`), None for those that were not served. Sends no request."""
         return {type_id: self._types.get(type_id) for type_id in type_ids}
 
     async def _ask_each(self, root: str, answer: Mapping[str, Any]) -> tuple[dict[str, ResourceType], set[str]]:
@@ -102,9 +102,9 @@ class Discovery:
 def read_aggregated(
     answer: Mapping[str, Any], versions: Mapping[str, str] = _NONE
 ) -> tuple[dict[str, ResourceType], set[str]]:
-    """The types of an APIGroupDiscoveryList, and the groups that it knows too little about.
+    """Return the types of an APIGroupDiscoveryList, and its incomplete groups.
 
-    Its versions are in the order of preference, so the first that has a kind wins, or the one that `versions` names.
+    Its versions are in the order of preference, so the first that has a kind is used, or the one in `versions`.
     """
     types: dict[str, ResourceType] = {}
     stale: set[str] = set()
@@ -126,7 +126,7 @@ def read_aggregated(
 def read_resources(
     group: str, version: str, answer: Mapping[str, Any], versions: Mapping[str, str] = _NONE
 ) -> dict[str, ResourceType]:
-    """The types of an APIResourceList. A name with a slash is a subresource."""
+    """Return the types of an APIResourceList. A name with a slash is a subresource."""
     types: dict[str, ResourceType] = {}
     for resource in answer["resources"]:
         if "/" not in resource["name"] and set(resource.get("verbs") or ()) >= _NEEDED_VERBS:
@@ -137,7 +137,7 @@ def read_resources(
 
 
 def _versions(answer: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Each group's versions, the preferred one first (an APIVersions or APIGroupList document)."""
+    """Return each group's versions, the preferred one first (an APIVersions or APIGroupList document)."""
     if answer["kind"] == "APIVersions":
         yield from ((CORE, version) for version in answer["versions"])
         return

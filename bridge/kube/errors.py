@@ -1,25 +1,25 @@
-"""What can go wrong with a Kubernetes API server.
+"""Errors of a Kubernetes API server.
 
-    KubeError
-     ├── ConfigurationError       kubeconfig or service account: unreadable, incomplete, or not to be trusted
-     ├── Unreachable              no answer: refused, reset, no such host
-     │    ├── TimedOut            no answer in time
-     │    └── Untrusted           the server's certificate, or ours, is not accepted
-     ├── Fenced                   not sent: the Lease that writing needs is not held (any more)
-     ├── Garbled                  an answer that is no JSON of the expected shape
-     └── ApiError                 the API server said no: `status`, `reason`, `message`
-          ├── Unauthorized  401   it does not know us
-          ├── Forbidden     403   it knows us, and RBAC forbids
+KubeError
+     ├── ConfigurationError       kubeconfig or service account: unreadable, incomplete, or not trustworthy
+     ├── Unreachable              no response: refused, reset, unknown host
+     │    ├── TimedOut            no response in time
+     │    └── Untrusted           the server's or the client's certificate is rejected
+     ├── Fenced                   not sent: the Lease that writing needs is not held (anymore)
+     ├── Garbled                  a response that is not JSON of the expected form
+     └── ApiError                 an error response: `status`, `reason`, `message`
+          ├── Unauthorized  401   unknown credentials
+          ├── Forbidden     403   known credentials, forbidden by RBAC
           ├── NotFound      404
-          ├── Conflict      409   changed since it was read, or exists already
+          ├── Conflict      409   changed since the read, or exists already
           ├── Expired       410   the resourceVersion or the continue token is too old: list again
-          ├── Invalid   400/422   our request is wrong
+          ├── Invalid   400/422   the request is wrong
           ├── Throttled     429   `retry_after` seconds
           └── ServerError   5xx
 
-Each one's text is one line for a person. The library's error, where there was one, is its cause.
+The text of each is one line for people. The library's error, if there was one, is its cause.
 
-`explain_trouble` and its neighbors say what keeps a type from being read, and what would fix it.
+`explain_trouble` and its neighbors explain why a type cannot be read, and how to fix it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from bridge.model.types import ResourceType
 
 
 class KubeError(Exception):
-    """Anything that went wrong with a Kubernetes API server."""
+    """Any error of a Kubernetes API server."""
 
 
 class ConfigurationError(KubeError):
@@ -45,11 +45,11 @@ class ConfigurationError(KubeError):
 
 
 class Unreachable(KubeError):
-    """The API server gave no answer."""
+    """The API server sent no response."""
 
 
 class TimedOut(Unreachable):
-    """The API server gave no answer in time."""
+    """The API server sent no response in time."""
 
 
 class Untrusted(Unreachable):
@@ -57,18 +57,18 @@ class Untrusted(Unreachable):
 
 
 class Fenced(KubeError):
-    """The request was not sent, because this process may not write (any more)."""
+    """The request was not sent, because this process may not write (anymore)."""
 
 
 class Garbled(KubeError):
-    """The API server's answer is no JSON of the expected shape."""
+    """The API server's response is not JSON of the expected form."""
 
 
 class ApiError(KubeError):
-    """The API server answered with an error.
+    """The API server returned an error.
 
     `status` is the HTTP status, `reason` the Status object's machine-readable reason (may be empty), `message` its
-    text, `retry_after` the seconds that the server asks to wait, if it does.
+    text, `retry_after` the requested seconds to wait, if any.
     """
 
     def __init__(self, status: int, reason: str, message: str, retry_after: float | None = None) -> None:
@@ -80,7 +80,7 @@ class ApiError(KubeError):
 
 
 class Unauthorized(ApiError):
-    """401: the API server does not accept our credentials."""
+    """401: the API server rejects the credentials."""
 
 
 class Forbidden(ApiError):
@@ -92,7 +92,7 @@ class NotFound(ApiError):
 
 
 class Conflict(ApiError):
-    """409: the object was changed since it was read, or it exists already."""
+    """409: the object was changed since the read, or it exists already."""
 
 
 class Expired(ApiError):
@@ -100,7 +100,7 @@ class Expired(ApiError):
 
 
 class Invalid(ApiError):
-    """400 or 422: the request is wrong and would be wrong again."""
+    """400 or 422: the request is wrong, and a retry would fail again."""
 
 
 class Throttled(ApiError):
@@ -108,7 +108,7 @@ class Throttled(ApiError):
 
 
 class ServerError(ApiError):
-    """5xx: the API server (or what stands before or behind it) has trouble of its own."""
+    """5xx: the API server, or a proxy before it, fails."""
 
 
 class _Cause(msgspec.Struct):
@@ -121,7 +121,7 @@ class _Details(msgspec.Struct):
 
 
 class _ApiStatus(msgspec.Struct):
-    """What counts of a Status object."""
+    """The relevant fields of a Status object."""
 
     code: int | None = None
     reason: str | None = None
@@ -139,17 +139,17 @@ _BY_STATUS: dict[int, type[ApiError]] = {
     422: Invalid,
     429: Throttled,
 }
-_LONGEST = 300  # characters of a server's message that are still one line
+_LONGEST = 300  # characters of a server's message that fit on one line
 
 
 def one_line(text: object) -> str:
-    """`text` without line breaks, cut to a readable length."""
+    """Return `text` without line breaks, cut to a readable length."""
     line = " ".join(str(text).split())
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
 
 
 def api_error(http_status: int, body: bytes, retry_after: str | None = None) -> ApiError:
-    """The error that an HTTP error answer stands for. `body` need not be a Status object: a proxy may have answered."""
+    """Return the error for an HTTP error response. `body` need not be a Status object: a proxy may have responded."""
     try:
         status: Any = decode(body)
     except msgspec.DecodeError:
@@ -162,7 +162,7 @@ def api_error(http_status: int, body: bytes, retry_after: str | None = None) -> 
 
 
 def status_error(status: dict[str, Any], http_status: int = 500, retry_after: float | None = None) -> ApiError:
-    """The error that a Status object stands for (the object of a watch's ERROR event, or an error answer's body)."""
+    """Return the error for a Status object (the object of a watch's ERROR event, or an error response's body)."""
     try:
         found = msgspec.convert(status, _ApiStatus)
     except msgspec.ValidationError as error:
@@ -181,8 +181,8 @@ def _kind_of(status: int) -> type[ApiError]:
 
 @contextmanager
 def translated(server: str) -> Iterator[None]:
-    """Raise what the HTTP library raises inside the block as an error of this module. `server` is named in the text."""
-    import aiohttp  # here, because whoever only catches these errors shall not pay for it
+    """Raise errors of the HTTP library inside the block as errors of this module. The text names `server`."""
+    import aiohttp  # here, because callers that only catch these errors should not pay for it
 
     try:
         yield
@@ -200,19 +200,19 @@ def translated(server: str) -> Iterator[None]:
 
 
 def explain_access(error: KubeError, origin: str) -> str:
-    """One line: what keeps anything from being asked. `origin` says whose credentials we use."""
+    """Return one line: why no request works. `origin` names the source of the credentials."""
     if isinstance(error, Unauthorized):
         return f"the API server does not accept the credentials of {origin}: renew them"
     return str(error)
 
 
 def is_starting(error: KubeError) -> bool:
-    """Whether a type is not served yet whose CRD was made a moment ago."""
+    """Return whether a type is not served yet because its CRD was just created."""
     return isinstance(error, Throttled) and "initializ" in error.message
 
 
 def explain(error: KubeError, resource: ResourceType, origin: str) -> str:
-    """One line: what keeps a type from being read, and what would mend it. `origin` says whose credentials we use."""
+    """Return one line: why a type cannot be read, and how to fix it. `origin` names the source of the credentials."""
     served_as = resource.plural if resource.group == "core" else f"{resource.plural}.{resource.group}"
     match error:
         case Forbidden():

@@ -1,7 +1,7 @@
-"""Pages and watch events out of JSON. Of an object only the metadata is parsed: the rest goes to OPA as it came.
+"""Pages and watch events from JSON. Only the metadata of an object is parsed: the rest goes to OPA unchanged.
 
-What is not looked at costs nothing: a cluster's objects are read about ten times as fast as whole, and take a fraction
-of the memory.
+Unparsed parts cost nothing: a cluster's objects are read about ten times as fast as a whole, with a fraction of the
+memory.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class WatchEvent(msgspec.Struct):
     object: Fields
 
     def status(self) -> dict[str, Any]:
-        """The Status object of an ERROR event. Raises Garbled."""
+        """Return the Status object of an ERROR event. Raises Garbled."""
         try:
             return {name: decode(value) for name, value in self.object.items()}
         except msgspec.DecodeError as error:
@@ -53,7 +53,7 @@ class WatchEvent(msgspec.Struct):
 
 
 class _ObjectMetadata(msgspec.Struct, omit_defaults=True):
-    """Kubernetes' ObjectMeta less managedFields, which nobody reads and which are a large part of it."""
+    """Kubernetes' ObjectMeta without managedFields, which are unused and a large part of it."""
 
     name: str = ""
     generateName: str = ""  # noqa: N815 (as it is written)
@@ -71,7 +71,7 @@ class _ObjectMetadata(msgspec.Struct, omit_defaults=True):
 
 
 class _Names(msgspec.Struct, omit_defaults=True):
-    """What identifies an object, of metadata that are otherwise not as they should be."""
+    """The identifying fields of an object with otherwise invalid metadata."""
 
     name: str = ""
     namespace: str = ""
@@ -114,7 +114,7 @@ def read_page(body: bytes, path: str) -> Page:
 
 
 def _decoded(text: bytes | msgspec.Raw, decoder: msgspec.json.Decoder[Decoded]) -> Decoded:
-    """Decode a message with objects. One that is too deep for Python is cut, and still too deep for `read_object`."""
+    """Decode a message with objects. One that is too deep for Python is cut, and remains too deep for `read_object`."""
     try:
         return decode(text, decoder)
     except NestingError:
@@ -124,7 +124,7 @@ def _decoded(text: bytes | msgspec.Raw, decoder: msgspec.json.Decoder[Decoded]) 
 def read_object(fields: Fields, resource: ResourceType) -> Object | Rejected:
     """Return an object with its apiVersion and kind, which the items of lists of built-in types lack.
 
-    An object that the bridge cannot take is Rejected, so that it does not affect the others of its page or watch.
+    An object that the bridge cannot handle is Rejected, and does not affect the others of its page or watch.
     """
     try:
         metadata = metadata_of(fields)
@@ -156,7 +156,7 @@ def _type_of(resource: ResourceType) -> dict[str, str]:
 
 
 def metadata_of(fields: Fields) -> dict[str, Any]:
-    """The metadata of an object, or of a bookmark. Raises Garbled."""
+    """Return the metadata of an object, or of a bookmark. Raises Garbled."""
     try:
         found: dict[str, Any] = msgspec.to_builtins(_decoded(fields["metadata"], _METADATA))
     except (msgspec.DecodeError, KeyError) as error:
@@ -165,7 +165,7 @@ def metadata_of(fields: Fields) -> dict[str, Any]:
 
 
 def _names_of(fields: Fields) -> dict[str, Any]:
-    """What identifies an object whose metadata cannot be read; empty where that cannot be read either."""
+    """Return the identifying fields of an object with unreadable metadata; empty if these are unreadable too."""
     try:
         found: dict[str, Any] = msgspec.to_builtins(_decoded(fields["metadata"], _NAMES))
     except (msgspec.DecodeError, KeyError):
@@ -174,5 +174,5 @@ def _names_of(fields: Fields) -> dict[str, Any]:
 
 
 def ends_initial_events(event: WatchEvent) -> bool:
-    """Whether everything that existed when the watch began has been delivered."""
+    """Return whether everything that existed at the start of the watch has been delivered."""
     return event.type == BOOKMARK and _INITIAL_EVENTS_END in (metadata_of(event.object).get("annotations") or {})

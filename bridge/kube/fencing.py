@@ -1,4 +1,4 @@
-"""A client whose writes end with a Lease: a request that is not sent while the Lease is held is never sent."""
+"""A client whose writes end with a Lease: a request is sent only while the Lease is held."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class WriteTerm(Protocol):
 
     @property
     def held(self) -> bool:
-        """Whether a write may begin now."""
+        """Return whether a write may begin now."""
 
     @property
     def left(self) -> float:
-        """Seconds until the right ends, if nothing renews it."""
+        """Return the seconds until the right ends, if nothing renews it."""
 
 
 class FencedClient(KubeClient):
@@ -39,7 +39,7 @@ class FencedClient(KubeClient):
         self._term = term
 
     async def request(self, method: str, path: str, **others: Any) -> bytes:
-        """Send one request and return the answer's bytes."""
+        """Send one request and return the response's bytes."""
         if method == "GET":
             return await self._client.request(method, path, **others)
         if not self._term.held:
@@ -77,7 +77,7 @@ class FencedClient(KubeClient):
     async def stream(
         self, path: str, params: Mapping[str, str], *, opening: float, silence: float
     ) -> AsyncIterator[Read]:
-        """GET a streamed answer; see KubeClient."""
+        """GET a streamed response; see KubeClient."""
         async with self._client.stream(path, params, opening=opening, silence=silence) as read:
             yield read
 

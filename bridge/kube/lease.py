@@ -1,13 +1,14 @@
-"""Who may write: the holder of a Lease (coordination.k8s.io/v1).
+"""The right to write: the holder of a Lease (coordination.k8s.io/v1).
 
 The rules:
-- A Lease that does not exist, or whose holder has released it, is taken at once.
-- One that somebody holds is taken when it was not renewed for its own duration, counted by our clock from when we saw
-  its last renewal: the clocks of two machines need not agree.
-- The holder counts from when it sent its last accepted renewal, and stops before anybody else may begin.
+- A missing or released Lease is acquired immediately.
+- A held Lease is acquired when it was not renewed for its own duration, by this process's clock since it saw the last
+  renewal: the clocks of two machines need not agree.
+- The holder counts from the time at which it sent its last accepted renewal, and stops before another process may
+  start.
 
-The library's elector is not used: it never releases, so every restart costs a lease's duration; it counts in wall-clock
-time, which may jump; and an API server that is away ends it with the HTTP library's error.
+The library's elector is not used: it never releases, so every restart costs a lease's duration; it uses the wall clock,
+which may jump; and an unavailable API server ends it with the HTTP library's error.
 """
 
 from __future__ import annotations
@@ -32,11 +33,11 @@ _RELEASE_TIMEOUT = 3.0  # seconds that a clean stop may take
 class Term:
     """The times of a Lease, in seconds.
 
-    Others take a Lease that was not renewed for `duration`; the holder stops `margin` before that; both look every
+    Others acquire a Lease that was not renewed for `duration`; the holder stops `margin` before that; both check every
     `period`.
     """
 
-    # The longest that nobody writes after a holder was killed: duration and two periods, 12 s.
+    # The longest time without a writer after a holder was killed: duration and two periods, 12 s.
     duration: float = 10.0
     margin: float = 4.0
     period: float = 1.0
@@ -47,16 +48,16 @@ _CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)  # macOS' monoton
 
 
 def clock() -> float:
-    """Seconds by a clock that neither jumps nor stops while the machine is suspended."""
+    """Return seconds of a clock that neither jumps nor stops while the machine is suspended."""
     return time.clock_gettime(_CLOCK)
 
 
 class Lease:
-    """Takes part in the election: `run` it as a task, and ask `held` before each write.
+    """Takes part in the election: `run` it as a task, and check `held` before each write.
 
-    `identity` must be this process's own. `on_change` is called when `held`, `trouble`, or another `holder` has
-    changed. The event `taken` is set as long as the Lease is held. What the holder puts into `notes` is
-    written as annotations of the Lease with the next renewal, for those who hold it later.
+    `identity` must be unique to this process. `on_change` is called when `held`, `trouble`, or another `holder` has
+    changed. The event `taken` is set while the Lease is held. The holder's `notes` are written as annotations of the
+    Lease with the next renewal, for later holders.
     """
 
     def __init__(
@@ -73,7 +74,7 @@ class Lease:
         self.name = name
         self.identity = identity
         self.taken = asyncio.Event()
-        self.holder = ""  # whose it was when last seen
+        self.holder = ""  # the last seen holder
         self.notes: dict[str, str] = {}
         self._client = client
         self._term = term
@@ -81,7 +82,7 @@ class Lease:
         self._path = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
         self._trouble: str | None = None
         self._seen: dict[str, Any] | None = None  # the Lease object as last read or written
-        self._renewal: tuple[object, ...] = ()  # what identifies the renewal that was last seen
+        self._renewal: tuple[object, ...] = ()  # the identity of the last seen renewal
         self._renewal_seen = 0.0
         self._held_until = 0.0
         self._resigned = False
@@ -89,30 +90,30 @@ class Lease:
 
     @property
     def held(self) -> bool:
-        """Whether this process may write now. It is False well before others may begin to."""
+        """Return whether this process may write now. It is False well before others may start."""
         return not self._resigned and clock() < self._held_until
 
     @property
     def left(self) -> float:
-        """Seconds for which a write in progress may go on, if nothing renews the Lease; resigning does not end it."""
+        """Return the seconds for a write in progress, if nothing renews the Lease; resigning does not end it."""
         return max(0.0, self._held_until - clock())
 
     @property
     def trouble(self) -> str | None:
-        """Why the Lease cannot be taken or renewed, in one line that says what would mend it; None if it can."""
+        """Return why the Lease cannot be acquired or renewed, in one line with the fix; None if it can."""
         return self._trouble
 
     @property
     def noted(self) -> dict[str, str]:
-        """The annotations of the Lease as last seen."""
+        """Return the annotations of the Lease as last seen."""
         return dict((self._seen or {}).get("metadata", {}).get("annotations") or {})
 
     def resign(self) -> None:
-        """Hold it no more, though it is others' only once `run` is cancelled: what is being written may end first."""
+        """Stop holding it. Others can acquire it only after `run` is cancelled, so writes in progress may end first."""
         self._resigned = True
 
     async def run(self) -> None:
-        """Take the Lease when it is free and renew it, until cancelled; then release it."""
+        """Acquire the Lease when it is free and renew it, until cancelled; then release it."""
         try:
             while True:
                 try:
@@ -167,7 +168,7 @@ class Lease:
         try:
             lease = await self._client.post(self._path, body, timeout=self._timeout)
         except Conflict:
-            return  # another bridge was faster: the next look sees it
+            return  # another bridge was faster: the next check sees it
         self._take(lease, sent)
 
     async def _write(self, lease: dict[str, Any]) -> None:
@@ -177,7 +178,7 @@ class Lease:
         try:
             answer = await self._client.put(f"{self._path}/{self.name}", body, timeout=self._timeout)
         except (Conflict, NotFound):
-            # Somebody has changed or removed it since: only a look tells whether it is still ours.
+            # Another client has changed or removed it since: only a read shows whether this process still holds it.
             await self._look()
             if self._seen is None:
                 self._lose()
@@ -206,7 +207,7 @@ class Lease:
 
     def _lose(self) -> None:
         self._held_until = 0.0
-        self.notes.clear()  # what the next holder notes counts
+        self.notes.clear()  # the next holder's notes count
         if self._expiry is not None:
             self._expiry.cancel()
             self._expiry = None
@@ -220,11 +221,11 @@ class Lease:
         if not was_held or lease is None:
             return
         path = f"{self._path}/{self.name}"
-        with suppress(KubeError, TimeoutError):  # then it runs out by itself
+        with suppress(KubeError, TimeoutError):  # then it expires by itself
             async with asyncio.timeout(_RELEASE_TIMEOUT):
                 try:
                     await self._client.put(path, _without_holder(lease, notes))
-                except Conflict:  # a renewal was under way when we were stopped
+                except Conflict:  # a renewal was in progress at the stop
                     lease = await self._client.get(path)
                     if lease["spec"].get("holderIdentity") == self.identity:
                         await self._client.put(path, _without_holder(lease, notes))
@@ -241,7 +242,7 @@ class Lease:
     def _explain(self, error: KubeError) -> str:
         what = f"Lease {self.namespace}/{self.name}"
         match error:
-            case NotFound():  # of a Lease itself it is no error, so it is of the namespace
+            case NotFound():  # for a Lease itself it is not an error, so the namespace is missing
                 return f"{what} cannot be made: namespace {self.namespace} does not exist: create it, or choose another"
             case Forbidden():
                 return f"{what}: grant the bridge's role get, create and update on {_LEASES} ({error.message})"
@@ -253,6 +254,6 @@ class Lease:
 
 def _without_holder(lease: dict[str, Any], notes: dict[str, str]) -> dict[str, Any]:
     metadata = lease["metadata"]
-    annotations = {**(metadata.get("annotations") or {}), **notes}  # what was noted since the last renewal
+    annotations = {**(metadata.get("annotations") or {}), **notes}  # notes since the last renewal
     spec = {**lease["spec"], "holderIdentity": "", "leaseDurationSeconds": 1}
     return {**lease, "metadata": {**metadata, "annotations": annotations}, "spec": spec}

@@ -1,8 +1,8 @@
-"""List and watch one type, for ever, from where it was.
+"""List and watch one type, forever, from a position.
 
-Three short generators: `list_and_watch` repeats `_list` and `_watch` and tells what goes wrong; `_list` gives one whole
-listing in pages; `_watch` gives what one stream says, which may begin with the whole listing. The library's own watch
-is not used: it parses into typed models, reads lines up to a limit, and does not list again after a 410.
+Three short generators: `list_and_watch` repeats `_list` and `_watch` and reports errors; `_list` yields one whole
+listing in pages; `_watch` yields the events of one stream, which may begin with the whole listing. The library's own
+watch is not used: it parses into typed models, limits the length of lines, and does not list again after a 410.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ from bridge.model.types import ResourceType
 class LineSplitter:
     r"""Joins pieces of a stream and cuts them at `\n`.
 
-    The HTTP library's own reader of lines gives up at 512 KiB, and an object may be larger than that.
+    The HTTP library's own line reader fails at 512 KiB, and an object may be larger.
     """
 
     def __init__(self) -> None:
-        self._begun: list[bytes] = []  # pieces of a line whose end has not come; joined once, when it comes
+        self._begun: list[bytes] = []  # pieces of an unfinished line, joined once at its end
 
     def feed(self, piece: bytes) -> list[bytes]:
-        """The lines that end in this piece, without their ends and without empty ones."""
+        """Return the lines that end in this piece, without line ends and without empty ones."""
         first, *others = piece.split(b"\n")
         self._begun.append(first)
         if not others:
@@ -68,34 +68,34 @@ class LineSplitter:
 
 
 _PAGE_TIMEOUT = 60.0  # seconds for one page of a list
-_SOON = 1.0  # seconds: a watch that ends sooner, without a word, is not opened again at once
+_SOON = 1.0  # seconds: a watch that ends sooner, without an error, is not opened again immediately
 _STANDARD_PACE = Pace()
-EXPIRED = "expired"  # the API server has forgotten where the watch was
-INTERRUPTED = "interrupted"  # the listing before has broken off
+EXPIRED = "expired"  # the API server no longer has the position of the watch
+INTERRUPTED = "interrupted"  # the previous listing was interrupted
 
 
 @dataclass(slots=True)
 class _Position:
-    """Where a watch goes on; empty: list first. With `streams` False the next listing is asked for in pages."""
+    """The position of a watch; empty: list first. With `streams` False the next listing is requested in pages."""
 
     version: str = ""
     streams: bool = True
     missing_since: float | None = None
-    refused: bool = False  # the API server is older than such streams, or they are switched off
-    unopened: int = 0  # how many requests in a row were not answered in time
-    why: str = ""  # the next listing is made; empty: it is the first
+    refused: bool = False  # the API server is older than such streams, or they are disabled
+    unopened: int = 0  # consecutive requests without a response in time
+    why: str = ""  # the reason of the next listing; empty: it is the first
 
     def _still_hoped_for(self, pace: Pace) -> bool:
-        """Whether a type that is not served may be there in a moment, because it was there a moment ago."""
+        """Return whether a missing type may be served again soon, because it was served a moment ago."""
         now = time.monotonic()
         if self.missing_since is None:
             self.missing_since = now
         return bool(self.version) and now - self.missing_since < pace.patience_for_missing
 
     def after(self, error: KubeError, pace: Pace) -> bool:
-        """What to go on from after an error; True where the next attempt need not wait. Raises NotFound.
+        """Set the position after an error; True if the next attempt need not wait. Raises NotFound.
 
-        Pages, which any API server has, are asked for where a streamed listing was refused or broke off.
+        If a streamed listing was rejected or interrupted, the next one uses pages, which any API server supports.
         """
         if isinstance(error, NotFound):
             if not self._still_hoped_for(pace):
@@ -112,7 +112,7 @@ class _Position:
 
 @dataclass(frozen=True, slots=True)
 class _Target:
-    """What is asked of whom."""
+    """The client, path and selection of a request."""
 
     client: KubeClient
     resource: ResourceType
@@ -135,15 +135,15 @@ async def list_and_watch(
     namespace: str = "",
     listing_begins: Callable[[str], None] = lambda _: None,
 ) -> AsyncGenerator[Change, None]:
-    """Everything that happens to the objects of one type, as the change stream describes it.
+    """Yield all changes of the objects of one type, in the form of the change stream.
 
-    Of `selection` the selectors count; with `namespace` only the objects in it are read, and listings say so.
-    `listing_begins` is told of each listing but the first why it is made: EXPIRED or INTERRUPTED.
+    `selection` has the selectors; with `namespace` only objects in it are read, and listings have it too.
+    `listing_begins` gets the reason of each listing except the first: EXPIRED or INTERRUPTED.
 
-    The listing is the beginning of the watch where the API server can do that (`sendInitialEvents`), else pages. One
-    that breaks off is followed by a new one, which begins with `Listing` again. After a Trouble, an Upserted without
-    objects says that the watch is open again. Errors do not end the iterator, with one exception: it raises NotFound
-    when the API server does not serve the type (now, or any more).
+    The listing is the beginning of the watch if the API server supports that (`sendInitialEvents`), otherwise pages. An
+    interrupted one is followed by a new one, which begins with `Listing` again. After a Trouble, an Upserted without
+    objects means that the watch is open again. Errors do not end the iterator, with one exception: it raises NotFound
+    if the API server does not serve the type (anymore).
     """
     target = _Target(client, resource, pace, namespace, selection.parameters, listing_begins)
     position = _Position(streams=pace.streams)
@@ -153,7 +153,7 @@ async def list_and_watch(
         error: KubeError | None = None
         listing = not position.version
         steps = (_watch if position.version or position.streams else _list)(target, position)
-        opened: float | None = None  # when the watch was open; None for a listing
+        opened: float | None = None  # the time of the watch's opening; None for a listing
         changed = False
         try:
             async with aclosing(steps) as changes:
@@ -161,7 +161,7 @@ async def list_and_watch(
                     position.missing_since = None
                     if change is None:
                         opened = time.monotonic()
-                        if trouble and not listing:  # only then it is news that a watch is open
+                        if trouble and not listing:  # only then an open watch is news
                             yield Upserted(resource.id, ())
                     else:
                         changed = True
@@ -180,13 +180,13 @@ async def list_and_watch(
                 trouble = message
                 unknown = isinstance(error, Unreachable | Unauthorized) or is_starting(error)
                 yield Trouble(resource.id, message, unknown=unknown)
-        if opened is not None or error is not None:  # after pages the watch begins at once
+        if opened is not None or error is not None:  # after pages the watch begins immediately
             lasted = opened is not None and (changed or time.monotonic() - opened > _SOON)
             await _pause(backoff, error, lasted=lasted)
 
 
 async def _pause(backoff: WatchBackoff, error: KubeError | None, *, lasted: bool) -> None:
-    """Wait before the next attempt, unless a watch that was of use has ended in good order."""
+    """Wait before the next attempt, unless a useful watch has ended without an error."""
     if lasted:
         backoff.reset()
     if error is not None or not lasted:
@@ -194,7 +194,7 @@ async def _pause(backoff: WatchBackoff, error: KubeError | None, *, lasted: bool
 
 
 async def _list(target: _Target, position: _Position) -> AsyncGenerator[Change | None, None]:
-    """One whole listing. Its first change comes with the first page: a list that is refused has not begun."""
+    """Yield one whole listing. Its first change comes with the first page: a rejected list has not begun."""
     resource = target.resource
     params = {**target.parameters, "limit": str(target.pace.page)}
     while True:
@@ -218,14 +218,14 @@ async def _list(target: _Target, position: _Position) -> AsyncGenerator[Change |
 def _listing(target: _Target, position: _Position) -> Listing:
     if position.why:
         target.listing_begins(position.why)
-    position.why = INTERRUPTED  # if there is another one, but for an error that says more
+    position.why = INTERRUPTED  # unless an error has a more specific reason
     return Listing(target.resource.id, target.namespace)
 
 
 async def _watch(target: _Target, position: _Position) -> AsyncGenerator[Change | None, None]:
-    """What one stream says, after a None that says it is open. A stream that breaks ends as one that is closed.
+    """Yield the events of one stream, after a None that it is open. An interrupted stream ends like a closed one.
 
-    Where there is no position yet it begins with the whole listing; broken off in that, it raises Unreachable.
+    Without a position it begins with the whole listing; if interrupted there, it raises Unreachable.
     """
     pace = target.pace
     params = {"watch": "true", "allowWatchBookmarks": "true", "timeoutSeconds": str(pace.watch_seconds())}
@@ -247,7 +247,7 @@ async def _watch(target: _Target, position: _Position) -> AsyncGenerator[Change 
             except Unreachable:
                 if not position.version:
                     raise
-                return  # whether the server is away, the next attempt tells
+                return  # the next attempt shows whether the server is unavailable
             if not piece:
                 if not position.version:
                     raise Unreachable(f"{target.client.server} ended the list of {target.path} before its end")
@@ -259,10 +259,10 @@ async def _watch(target: _Target, position: _Position) -> AsyncGenerator[Change 
 def _changes(
     events: Iterable[WatchEvent], resource: ResourceType, position: _Position, namespace: str = ""
 ) -> Iterator[Change]:
-    """The changes that these events make. Neighbours become one Upserted, with the newest state of each object.
+    """Yield the changes of these events. Neighbors become one Upserted, with the newest state of each object.
 
-    `position` is moved on when they have been taken, and not before the initial events have ended. Raises the error
-    that an ERROR event stands for, after the changes before it.
+    `position` advances after the changes are processed, and not before the initial events have ended. Raises the error
+    of an ERROR event, after the changes before it.
     """
     upserted: dict[tuple[str | None, str], Object] = {}
     version = position.version

@@ -1,4 +1,4 @@
-"""One object read, and changed only from the state that the change was computed from."""
+"""Read one object, and change it only from the state that the change was computed from."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Patch = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 
 
 async def read_object(client: KubeClient, resource: ResourceType, key: Key) -> Object:
-    """The object as it is now. Raises NotFound, or another KubeError."""
+    """Return the current object. Raises NotFound, or another KubeError."""
     answer: Object = await client.get(resource.object_path(key.namespace, key.name))
     return answer
 
@@ -30,14 +30,14 @@ async def patch_object(
     subresource: Literal["status"] | None = None,
     resource_version: str | None = None,
 ) -> Object:
-    """Change an object and return it as it is then.
+    """Change an object and return the result.
 
     `patch` is a JSON Merge Patch (a mapping, RFC 7386) or a JSON Patch (a list of operations, RFC 6902). With
-    `resource_version` the API server refuses it when the object has changed since. A patch that changes nothing leaves
-    the resourceVersion as it is.
+    `resource_version` the API server rejects it if the object has changed since. A patch without changes keeps the
+    resourceVersion.
 
-    Raises Conflict when the object has changed, NotFound when it is gone or has no such subresource, Invalid when the
-    API server does not accept the result, or another KubeError.
+    Raises Conflict if the object has changed, NotFound if it was deleted or has no such subresource, Invalid if the API
+    server rejects the result, or another KubeError.
     """
     path = resource.object_path(key.namespace, key.name)
     if subresource:

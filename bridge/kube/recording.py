@@ -1,14 +1,14 @@
-"""Events (events.k8s.io/v1): what `kubectl describe` and `kubectl events` show of an object.
+"""Events (events.k8s.io/v1): the part of `kubectl describe` and `kubectl events` about an object.
 
-- The same thing reported again within `WINDOW` seconds is one Event with a count (its `series`), written when it
-  happens the second time and then once in `HEARTBEAT` seconds. Its name follows from its content, so that replicas and
-  restarts of the bridge write one Event for it, too.
-- Recording costs its caller nothing and never fails. What is written is bounded: `RATE` requests a second after a
-  `BURST`, and what waits: `ROOM` Events.
-- Events of one namespace and reason are a group. Groups take turns in being written; when there is no room, the largest
-  group loses its oldest Event, so that a flood of one kind takes nothing from the others.
-- An API server that is away is waited for; an Event that could not be written for `PATIENCE` seconds is dropped. That
-  RBAC forbids it is told once in the log.
+- The same report within `WINDOW` seconds is one Event with a count (its `series`), written at the second time and then
+  once in `HEARTBEAT` seconds. Its name follows from its content, so replicas and restarts of the bridge write one Event
+  for it, too.
+- Recording costs its caller nothing and never fails. Writes are bounded: `RATE` requests a second after a `BURST`, and
+  so is the queue: `ROOM` Events.
+- Events of one namespace and reason are a group. Groups take turns in being written; when the queue is full, the
+  largest group loses its oldest Event, so a flood of one kind does not displace the others.
+- The recorder waits for an unavailable API server; an Event that could not be written for `PATIENCE` seconds is
+  dropped. Missing permissions are logged once.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ ROOM = 1000
 PATIENCE = 600.0
 NOTE_BYTES = 1024  # the API server's limit, in bytes of UTF-8
 RESULTS = ("written", "refused", "dropped")
-_FIRST_WAIT = 0.5  # seconds after an attempt that failed; the waits double
+_FIRST_WAIT = 0.5  # seconds after a failed attempt; the waits double
 _LONGEST_WAIT = 30.0
 
 _Identity = tuple[str, ...]
@@ -51,7 +51,7 @@ _Group = tuple[str, str]  # namespace and reason
 
 @dataclass(slots=True)
 class _RecordedEvent:
-    """One thing that was told of an object, and what is written of it."""
+    """One report about an object, and its Event."""
 
     regarding: dict[str, Any]
     event_type: EventType
@@ -59,17 +59,17 @@ class _RecordedEvent:
     note: str
     first: datetime
     last: datetime
-    seen: float  # by the monotonic clock, when it was told last
+    seen: float  # by the monotonic clock, the last report
     count: int = 1
-    name: str = ""  # of the Event that stands for it; empty: none is written
-    counted: int = 0  # by the replica, or before the restart, that wrote the Event first
-    written: int = 0  # the part of `count` that the Event shows
-    wrote: float = 0.0  # when it was written last
+    name: str = ""  # of its Event; empty: none is written
+    counted: int = 0  # counts of the replica, or the earlier process, that wrote the Event first
+    written: int = 0  # the part of `count` in the Event
+    wrote: float = 0.0  # time of the last write
     waiting_since: float = field(default=0.0)
 
     @property
     def group(self) -> _Group:
-        """What it takes turns with."""
+        """Return the group with which it takes turns."""
         return self.regarding.get("namespace", ""), self.reason
 
 
@@ -85,18 +85,18 @@ class Recorder:
         self._woken = asyncio.Event()
         self._forbidden = False
         self._dropping = False
-        self.results: Counter[str] = Counter()  # what became of what was to be written: RESULTS
+        self.results: Counter[str] = Counter()  # results of writes: RESULTS
 
     @property
     def waiting(self) -> int:
-        """How many Events wait to be written."""
+        """Return the number of waiting Events."""
         return sum(map(len, self._waiting.values()))
 
     def record(self, regarding: Mapping[str, Any], event_type: EventType, reason: str, message: str) -> None:
-        """Tell of an object (apiVersion, kind and metadata are read). Never raises, and returns at once.
+        """Report on an object (apiVersion, kind and metadata are read). Never raises, and returns immediately.
 
-        `reason` is one CamelCase word; `message` is cut to 1,024 bytes. Without `metadata.uid` (an object that is only
-        about to be made) `kubectl events` shows the Event, and `kubectl describe` does not.
+        `reason` is one CamelCase word; `message` is cut to 1,024 bytes. Without `metadata.uid` (an object that is not
+        created yet) `kubectl events` shows the Event, and `kubectl describe` does not.
         """
         try:
             self._note(regarding, event_type, reason, message)
@@ -104,7 +104,7 @@ class Recorder:
             log.warning("an event cannot be recorded", why=str(error), reason=reason, message=message)
 
     async def run(self) -> None:
-        """Write what was recorded, until cancelled."""
+        """Write recorded Events, until cancelled."""
         budget = Budget(RATE, BURST)
         backoff = Backoff(_FIRST_WAIT, _LONGEST_WAIT)
         while True:
@@ -162,7 +162,7 @@ class Recorder:
             self._waiting.pop(told.group, None)
 
     async def _next(self) -> _Identity:
-        """The next that is due, of the group whose turn it is; it stays among those that wait."""
+        """Return the next due Event of the group whose turn it is; it stays in the queue."""
         while True:
             self._woken.clear()
             now = time.monotonic()
@@ -182,9 +182,9 @@ class Recorder:
                 continue
 
     async def _write(self, identity: _Identity) -> bool:
-        """Write one; False when the API server is to be left alone for a while."""
+        """Write one; False if the API server needs a pause."""
         told = self._told.get(identity)
-        if told is None:  # it has made room meanwhile
+        if told is None:  # it was dropped meanwhile
             return True
         count = told.count
         try:
@@ -192,7 +192,7 @@ class Recorder:
         except Forbidden as error:
             self.results["refused"] += 1
             self._explain(error)
-        except (Invalid, NotFound) as error:  # a namespace that is gone, or of an object that has no such name
+        except (Invalid, NotFound) as error:  # a deleted namespace, or an object with an invalid name
             self.results["refused"] += 1
             log.info("an event is not written", of=_named(told.regarding), reason=told.reason, why=str(error))
         except KubeError:
@@ -246,7 +246,7 @@ class Recorder:
 
     def _explain(self, error: Forbidden) -> None:
         if "being terminated" in error.message:
-            return  # its namespace goes, and all Events in it
+            return  # its namespace is being deleted, with all its Events
         if not self._forbidden:
             self._forbidden = True
             log.warning("events are not written: grant the bridge create and patch on events", why=error.message)
@@ -278,7 +278,7 @@ def _series(told: _RecordedEvent, count: int) -> dict[str, Any]:
 
 
 def _counted(event: Mapping[str, Any], told: _RecordedEvent, count: int) -> tuple[int, int]:
-    """What an existing Event shows, and how much of it others counted: what replicas see at once counts once."""
+    """Return the count of an existing Event, and the part from others: simultaneous reports of replicas count once."""
     series = event.get("series") or {}
     seen = datetime.fromisoformat(series.get("lastObservedTime") or event["eventTime"])
     shown: int = series.get("count", 1)
@@ -287,7 +287,7 @@ def _counted(event: Mapping[str, Any], told: _RecordedEvent, count: int) -> tupl
 
 
 def _event_name(told: _RecordedEvent) -> str:
-    """A name that follows from what is reported, and begins as the object's where Events may be named so."""
+    """Return a name that follows from the report, and begins with the object's if Events may have such names."""
     name: str = told.regarding["name"]
     content = [*told.regarding.items(), told.event_type, told.reason, told.note]
     suffix = "." + hashlib.sha256(repr(content).encode()).hexdigest()[:16]

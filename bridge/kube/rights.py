@@ -1,4 +1,4 @@
-"""What somebody may do at an API server: it is asked, nothing is tried."""
+"""Access reviews: the permissions of a user at an API server, without trying requests."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _SERVICE_ACCOUNT = "system:serviceaccount:"
 
 
 async def lacking(client: KubeClient, wanted: Iterable[Access], user: str = "") -> list[Access]:
-    """Of what is wanted the part that is not allowed to us, or to `user`: each with the verbs that are missing.
+    """Return the wanted permissions that the bridge, or `user`, lacks: each with the missing verbs.
 
-    A `user` is called as RBAC calls it, `system:serviceaccount:NAMESPACE:NAME` for a ServiceAccount; to ask for another
-    takes the right to create subjectaccessreviews. Raises KubeError.
+    A `user` has RBAC's form, `system:serviceaccount:NAMESPACE:NAME` for a ServiceAccount; a check for another user
+    needs the permission to create subjectaccessreviews. Raises KubeError.
     """
     room = asyncio.Semaphore(_AT_ONCE)
 
@@ -50,7 +50,7 @@ async def _allowed(client: KubeClient, access: Access, verb: str, name: str, use
 
 
 def _groups(user: str) -> list[str]:
-    """The groups that the API server puts a user into by its name."""
+    """Return the groups that the API server derives from a user's name."""
     everybody = "system:authenticated"
     if not user.startswith(_SERVICE_ACCOUNT):
         return [everybody]

@@ -1,1 +1,1 @@
-"""Pure values that every other room speaks: keys, resource types and changes. No I/O."""
+"""Pure values that all other packages use: keys, resource types and changes. No I/O."""

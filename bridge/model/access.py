@@ -1,4 +1,4 @@
-"""What somebody may do at an API server, in the words of RBAC."""
+"""Permissions at an API server, in RBAC's terms."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, order=True)
 class Access:
-    """Verbs on one resource: `plural` or `plural/status` of a group ("" for the core one), and what they are for.
+    """Verbs on one resource: `plural` or `plural/status` of a group ("" for the core group), and their purpose.
 
     `namespace` empty: in all, or of a cluster-scoped type; `names` empty: on objects of any name.
     """
@@ -21,6 +21,6 @@ class Access:
 
     @property
     def what(self) -> str:
-        """As kubectl writes it: `httproutes.gateway.networking.k8s.io/status`."""
+        """Return it in kubectl's form: `httproutes.gateway.networking.k8s.io/status`."""
         plural, slash, subresource = self.resource.partition("/")
         return f"{plural}.{self.group}".rstrip(".") + slash + subresource

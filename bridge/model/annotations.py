@@ -1,8 +1,8 @@
-"""What a placement decision says of one object, and the annotations that it comes to. Pure.
+"""A placement decision on one object, and the annotations that follow from it. Pure.
 
-The decision is whatever the admins' Rego gives for an object as `input`: `{annotations, errors, warnings}`, each of
-them optional, and others beside them that nobody reads here. Admission and remediation read it alike, so that an object
-that was placed when it was made is not placed otherwise afterwards.
+The decision is the result of the admins' Rego for an object as `input`: `{annotations, errors, warnings}`, each
+optional; other fields are ignored. Admission and remediation read it in the same way, so an object that was placed at
+its creation is not placed differently later.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import Any
 
 
 class DecisionError(ValueError):
-    """A decision of another form than `{annotations, errors, warnings}`; the text says what is wrong with it."""
+    """A decision of another form than `{annotations, errors, warnings}`; the text has the cause."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The annotations that an object should have; with `errors` it should not be, and none are to be set."""
+    """The desired annotations of an object; with `errors` the object is denied, and no annotations are set."""
 
     annotations: Mapping[str, str] = field(default_factory=dict)
     errors: tuple[str, ...] = ()
@@ -27,10 +27,10 @@ class Decision:
 
 
 def read_decision(result: Any) -> Decision:
-    """Read what OPA answered.
+    """Read OPA's result.
 
     `annotations` maps names to values of any type, `errors` and `warnings` are lists (sets, in Rego) of messages, or
-    one message. A field that is missing or null says nothing. Raises DecisionError for anything else.
+    one message. A missing or null field counts as empty. Raises DecisionError for anything else.
     """
     if not isinstance(result, Mapping):
         raise DecisionError(f"the decision is {_named(result)}, no object with annotations, errors or warnings")
@@ -45,16 +45,16 @@ def read_decision(result: Any) -> Decision:
 
 
 def annotation_text(value: Any) -> str:
-    """A value as an annotation has it: a string as it is, anything else as JSON (compact, names in order)."""
+    """Return a value in the form of an annotation: a string unchanged, others as JSON (compact, names in order)."""
     if isinstance(value, str):
         return value
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
 
 
 def differing(shown: Mapping[str, Any] | None, wanted: Mapping[str, str]) -> dict[str, str]:
-    """The annotations to set on an object that shows `shown`, so that it has `wanted` too; empty where it has them.
+    """Return the annotations to add to `shown` for an object to have `wanted`; empty if it has them.
 
-    `wanted` is merged over what the object has: equal names are replaced, and no annotation is ever taken away.
+    `wanted` is merged over the object's annotations: equal names are replaced, and no annotation is ever removed.
     """
     return {name: value for name, value in wanted.items() if (shown or {}).get(name) != value}
 
@@ -68,7 +68,7 @@ def _messages(result: Mapping[str, Any], name: str) -> tuple[str, ...]:
         case list(messages):
             return tuple(annotation_text(message) for message in messages)
         case other:
-            # `errors[message] if …` of before OPA 1.0 is an object today.
+            # `errors[message] if …` from before OPA 1.0 is an object today.
             wrong = f"`{name}` of the decision is {_named(other)}, no list of messages"
             raise DecisionError(f"{wrong}: write `{name} contains message if …`")
 

@@ -1,11 +1,11 @@
-"""The change stream that every source of objects speaks: a cluster and a folder of manifests alike.
+"""The change stream of every source of objects, a cluster or a folder.
 
-    Listing(type) -> Upserted(type, objects)* -> Listed(type) -> (Upserted | Deleted)* -> Listing(type) ...
+Listing(type) -> Upserted(type, objects)* -> Listed(type) -> (Upserted | Deleted)* -> Listing(type) ...
 
-What a source has not upserted between a `Listing` and its `Listed` is gone. Both may be about one namespace only,
-within the listing of the whole type or after it. `Trouble` says why a type (or a file) delivers nothing at present; the
-type's next event ends it, and `Mended` ends one of a file. `Rejected` says that the source shows an object that the
-bridge does not take; the next `Upserted` or `Deleted` of the object ends that.
+Objects that a source has not upserted between a `Listing` and its `Listed` are deleted. Both may be about one namespace
+only, within the listing of the whole type or after it. `Trouble` is the reason why a type (or a file) delivers nothing
+at present; the type's next event ends it, and `Mended` ends one of a file. `Rejected` means that the source has an
+object that the bridge cannot handle; the next `Upserted` or `Deleted` of the object ends that.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing import Any
 
 from bridge.model.keys import Key
 
-# A Kubernetes object as parsed JSON. Of one from a cluster, fields other than apiVersion, kind and metadata are JSON
-# text (`msgspec.Raw`): nobody looks into them on their way to OPA.
+# A Kubernetes object as parsed JSON. In one from a cluster, fields other than apiVersion, kind and metadata are JSON
+# text (`msgspec.Raw`), which goes to OPA unparsed.
 Object = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A source begins to tell the whole present state of one type (`<group>/<Kind>`), in all namespaces or in one."""
+    """A source begins to deliver the current state of one type (`<group>/<Kind>`), in all namespaces or in one."""
 
     type_id: str
     namespace: str = ""
@@ -30,7 +30,7 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class Upserted:
-    """Objects of one type that were created or changed, as they are now."""
+    """Created or changed objects of one type, in their current state."""
 
     type_id: str
     objects: tuple[Object, ...]
@@ -38,7 +38,7 @@ class Upserted:
 
 @dataclass(frozen=True, slots=True)
 class Deleted:
-    """One object that is gone."""
+    """One deleted object."""
 
     type_id: str
     key: Key
@@ -46,9 +46,9 @@ class Deleted:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """One object that the source shows and OPA must not hold, with the reason. `key` is the object's.
+    """One object of the source that OPA must not have, with the reason. `key` is the object's.
 
-    `identity` has its apiVersion, kind and metadata. The name is empty where the object has none that can be read.
+    `identity` has its apiVersion, kind and metadata. The name is empty if it cannot be read.
     """
 
     type_id: str
@@ -59,7 +59,7 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """The whole present state of one type has been told, in all namespaces or in one."""
+    """The current state of one type has been delivered, in all namespaces or in one."""
 
     type_id: str
     namespace: str = ""
@@ -67,11 +67,11 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """Why a type (or a file of manifests) delivers nothing now, in one line that says what would mend it.
+    """Why a type (or a file of manifests) delivers nothing now, in one line with the fix.
 
-    `subject` is the type's id, or `file:line` of a manifest. `retried` tells whether the source goes on trying. With
-    `unknown` nobody can say now what the type has (the API server is away), so it must not count as empty; with
-    `absent` the API server does not serve the type, which is no trouble unless somebody wants it.
+    `subject` is the type's id, or `file:line` of a manifest. `retried` means that the source retries. `unknown` means
+    that the objects of the type are unknown (the API server is unavailable), so it must not count as empty; `absent`
+    means that the API server does not serve the type, which only matters if a setting names it.
     """
 
     subject: str
@@ -83,7 +83,7 @@ class Trouble:
 
 @dataclass(frozen=True, slots=True)
 class Mended:
-    """What a `Trouble` about a file of manifests was about is no more. `subject` is the Trouble's."""
+    """A `Trouble` about a file of manifests has ended. `subject` is the Trouble's."""
 
     subject: str
 

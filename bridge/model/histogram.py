@@ -1,4 +1,4 @@
-"""How often a value was how large: counted in plain numbers, for who collects them now and then."""
+"""Histograms: counts in plain numbers, for occasional collection."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
-MINUTES = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0)  # seconds, of what may take long
+MINUTES = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0)  # seconds, for long operations
 COUNTS = (1.0, 2.0, 5.0, 10.0, 25.0, 50.0, 100.0, 250.0, 1000.0, 10000.0)
 BYTES = tuple(float(1 << shift) for shift in range(10, 28, 2))  # 1 KiB to 64 MiB
 
@@ -28,11 +28,11 @@ class Histogram:
 
     @property
     def count(self) -> int:
-        """How many values there were."""
+        """Return the number of values."""
         return sum(self._counts)
 
     def cumulated(self) -> list[tuple[float, int]]:
-        """By upper bound how many values were not above it; the last bound is infinity."""
+        """Return the number of values up to each upper bound; the last bound is infinity."""
         found, so_far = [], 0
         for bound, count in zip((*self._bounds, float("inf")), self._counts, strict=True):
             so_far += count

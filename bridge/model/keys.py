@@ -1,4 +1,4 @@
-"""Keys: the one text form of an object, or of a section of it (`group/Kind/namespace/name[#section][@role]`)."""
+"""Keys: the text form of an object, or of a section of an object (`group/Kind/namespace/name[#section][@role]`)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from sys import intern
 from typing import Any, NamedTuple
 
-CORE = "core"  # how the core API group, whose name is empty, is written
-CLUSTER = "-"  # stands for the namespace of a cluster-scoped object
+CORE = "core"  # the core API group, whose name is empty
+CLUSTER = "-"  # the namespace of a cluster-scoped object
 FRONTEND = "frontend"  # the role of a Service as a mesh parent (semantics K4)
 
 
@@ -41,24 +41,24 @@ class Key(NamedTuple):
 
     @property
     def type_id(self) -> str:
-        """`<group>/<Kind>`, how a kind is written everywhere (semantics K1)."""
+        """Return `<group>/<Kind>`, the text form of a kind (semantics K1)."""
         return f"{self.group}/{self.kind}"
 
     @property
     def object(self) -> Key:
-        """The key of the whole object that this key, or its section, belongs to."""
+        """Return the key of the whole object of this key or its section."""
         return self._replace(section="", role="") if self.section or self.role else self
 
 
 def namespace_in(text: str) -> str:
-    """Return the namespace of a key as text, whatever else is wrong with it; "-" for a cluster-scoped object."""
+    """Return the namespace of a key as text, even if the rest is invalid; "-" for a cluster-scoped object."""
     return next(iter(text.split("/")[2:3]), "-")
 
 
 def parse_key(text: str) -> Key:
-    """Read a full key.
+    """Parse a full key.
 
-    Raises KeyFormatError, whose text names the expected form, when a part is missing.
+    Raises KeyFormatError, whose text names the expected form, if a part is missing.
     """
     body, _, role = text.partition("@")
     body, _, section = body.partition("#")
@@ -73,22 +73,22 @@ def parse_key(text: str) -> Key:
 
 
 def is_key(text: str) -> bool:
-    """Whether a text is a full key."""
+    """Return whether a text is a full key."""
     return _FORM.fullmatch(text) is not None
 
 
 def group_of(api_version: str) -> str:
-    """The API group of an `apiVersion`, `core` for the core group."""
+    """Return the API group of an `apiVersion`, `core` for the core group."""
     group, slash, _ = api_version.partition("/")
     return group if slash else CORE
 
 
 def key_of(obj: Mapping[str, Any]) -> Key:
-    """The key of a Kubernetes object (a parsed manifest).
+    """Return the key of a Kubernetes object (a parsed manifest).
 
-    Raises KeyError when apiVersion, kind or metadata.name is missing.
+    Raises KeyError if apiVersion, kind or metadata.name is missing.
     """
     metadata = obj["metadata"]
     namespace = metadata.get("namespace") or CLUSTER
-    # Many keys share these: each text is kept once.
+    # Many keys share these: each text is stored once.
     return Key(intern(group_of(obj["apiVersion"])), obj["kind"], intern(namespace), metadata["name"])

@@ -1,7 +1,7 @@
-"""JSON that hostile authors may nest: how deep and wide it may be, and decoding that reports what is too deep.
+"""Bounds on the depth and width of JSON from hostile authors, and decoding that reports too deep JSON.
 
-A decoder recurses once a level, and Python ends it with a RecursionError: at about 950 levels in Python 3.11, at 9,900
-in 3.13. An API server stores up to 10,000. Nothing here recurses.
+A decoder recurses for each level, and Python ends it with a RecursionError: at about 950 levels in Python 3.11, at
+9,900 in 3.13. An API server stores up to 10,000. Nothing here recurses.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from typing import Any, TypeVar
 import msgspec
 
 MAX_DEPTH = 200  # levels of mappings and lists in one Kubernetes object; the object itself is the first
-MAX_MESSAGE_DEPTH = MAX_DEPTH + 20  # in what carries objects: a list, an AdmissionReview, the input of a query
+MAX_MESSAGE_DEPTH = MAX_DEPTH + 20  # in messages with objects: a list, an AdmissionReview, the input of a query
 MAX_VALUES = 50_000  # fields and items in one Kubernetes object: each takes 500 to 1,000 bytes of OPA
 
 Decoded = TypeVar("Decoded")
 _ANY = msgspec.json.Decoder(Any)
-_STEPS = bytearray(256)  # as signed bytes: one level down, one level up, and no step for all other signs
+_STEPS = bytearray(256)  # as signed bytes: one level down, one level up, and no step for all other characters
 _STEPS[ord("[")] = _STEPS[ord("{")] = 1
 _STEPS[ord("]")] = _STEPS[ord("}")] = 0xFF
-_SEPARATORS = b"[{,"  # as many as fields and items, but for empty mappings and lists
+_SEPARATORS = b"[{,"  # as many as fields and items, except for empty mappings and lists
 _PLAIN = bytes(sign for sign in range(256) if sign not in b'"[]{},')
 _NO_MARKS = bytes(sign for sign in range(256) if not _STEPS[sign] and sign != ord('"'))
 _ROUNDS = 4
-_LEVELS = 2 * _ROUNDS  # that a round takes off at most: `[]` within `{}` goes in the same round
+_LEVELS = 2 * _ROUNDS  # the maximum that a round removes: `[]` within `{}` needs the same round
 _DEEP = re.compile(rb"\x01+")
 
 
@@ -38,13 +38,13 @@ class NestingError(msgspec.DecodeError):
 
 
 def exceeds(text: bytes, most: int) -> bool:
-    """Whether JSON text is nested more than `most` levels deep. Costs little for a text with few brackets."""
+    """Return whether JSON text is nested more than `most` levels deep. Cheap for a text with few brackets."""
     opened = text.count(b"[") + text.count(b"{")
-    # Where an item of a list follows another, a level ends before the next begins. Within a text both counts cancel.
+    # Between items of a list, a level ends before the next begins. Within a text both counts cancel.
     if opened <= most or opened - text.count(b"},{") - text.count(b"],[") <= most:
         return False
     brackets = _outside_texts(text, _NO_MARKS)
-    # Wide values without depth vanish in a few cheap rounds, each of which takes one level off every branch.
+    # Wide values without depth vanish in a few cheap rounds, each of which removes one level of every branch.
     left = brackets
     for _ in range(_ROUNDS):
         left = left.replace(b"[]", b"").replace(b"{}", b"")
@@ -54,16 +54,16 @@ def exceeds(text: bytes, most: int) -> bool:
 
 
 def is_too_deep(fields: Mapping[str, msgspec.Raw]) -> bool:
-    """Whether a Kubernetes object, its fields as JSON text, is nested more than MAX_DEPTH levels deep.
+    """Return whether a Kubernetes object, its fields as JSON text, is nested more than MAX_DEPTH levels deep.
 
-    Its metadata does not count: managedFields nest deeper than the object, and are not kept.
+    Its metadata does not count: managedFields nest deeper than the object, and are dropped.
     """
     return any(exceeds(bytes(value), MAX_DEPTH - 1) for name, value in fields.items() if name != "metadata")
 
 
 def _outside_texts(text: bytes, ignored: bytes) -> bytes:
-    """JSON text without its texts, their quotes and the `ignored` signs."""
-    # Two quotes without a sign between them change nothing, and each part of a split takes memory.
+    """Return JSON text without its strings, their quotes and the `ignored` characters."""
+    # Two quotes without a character between them change nothing, and each part of a split takes memory.
     kept = _without_escapes(text).translate(None, ignored).replace(b'""', b"")
     return b"".join(kept.split(b'"')[::2])
 
@@ -73,8 +73,8 @@ def _depth(brackets: bytes) -> int:
 
 
 def has_more_values(text: bytes, most: int) -> bool:
-    """Whether JSON text has more than so many fields and items. Costs little for a text with few commas."""
-    if _separators(text) <= most:  # those within texts included
+    """Return whether JSON text has more than this number of fields and items. Cheap for a text with few commas."""
+    if _separators(text) <= most:  # including those within strings
         return False
     return _separators(_outside_texts(text, _PLAIN)) > most
 
@@ -84,7 +84,7 @@ def _separators(text: bytes) -> int:
 
 
 def cut(text: bytes, most: int) -> bytes:
-    """JSON text with null in place of each value that is nested more than `most` levels deep."""
+    """Return JSON text with null instead of each value that is nested more than `most` levels deep."""
     parts = _without_escapes(text).split(b'"')
     parts[1::2] = [bytes(len(part)) for part in parts[1::2]]
     steps = memoryview(b'"'.join(parts).translate(_STEPS)).cast("b")
@@ -99,7 +99,7 @@ def cut(text: bytes, most: int) -> bytes:
 
 
 def _without_escapes(text: bytes) -> bytes:
-    """The text with blanks in place of escaped backslashes and quotes: each quote left begins or ends a text."""
+    """Return the text with blanks for escaped backslashes and quotes: each remaining quote begins or ends a string."""
     return text.replace(b"\\\\", b"  ").replace(b'\\"', b"  ") if b"\\" in text else text
 
 
@@ -108,9 +108,9 @@ def decode(
     decoder: msgspec.json.Decoder[Decoded] = _ANY,  # type: ignore[assignment] # Decoded is Any without one
     most: int | None = None,
 ) -> Decoded:
-    """Decode JSON of at most so many levels; by default as many as Python decodes.
+    """Decode JSON of at most this number of levels; by default as many as Python decodes.
 
-    Raises msgspec.DecodeError for everything that it cannot decode, NestingError where that is too deep.
+    Raises msgspec.DecodeError for everything that it cannot decode, NestingError if that is too deep.
     """
     if most is not None and exceeds(text.encode() if isinstance(text, str) else bytes(text), most):
         raise NestingError(most)

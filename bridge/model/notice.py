@@ -1,4 +1,4 @@
-"""What the replicator tells those who act on changes, once OPA has them."""
+"""The replicator's notices about changes, after their write to OPA."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which kinds of objects are placed, by which decision, and how far that goes."""
+"""The kinds of objects to place, their decisions, and modes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DEFAULT_DECISION = "io/k8s/federation/admission"
 class Placed:
     """One kind (`<group>/<Kind>`) whose objects are placed.
 
-    With mode Write what differs is written, with Report it is only told in the log, and Off is as if it were not there.
+    Mode Write writes differences, Report only logs them, and Off ignores the entry.
     """
 
     type_id: str
@@ -23,9 +23,9 @@ class Placed:
 
 
 def decision_path(text: str) -> Path:
-    """A document's path from any of its spellings: `/v1/data/a/b`, `a/b`, `data.a.b`.
+    """Return a document's path from any of its forms: `/v1/data/a/b`, `a/b`, `data.a.b`.
 
-    Raises ValueError for one that names no document.
+    Raises ValueError for a text that is not a document's path.
     """
     body = text.removeprefix("/v1/data").strip("/")
     parts = tuple(body.split("/" if "/" in body else "."))

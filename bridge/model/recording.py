@@ -1,4 +1,4 @@
-"""How anybody tells a person about an object where that person looks: as an Event, or as a line of the log."""
+"""Reports on an object to users: as an Event, or in the log."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ EventType = Literal["Normal", "Warning"]
 
 
 class Record(Protocol):
-    """Tells of one object (with apiVersion, kind and metadata). Returns at once and never raises.
+    """Reports on one object (with apiVersion, kind and metadata). Returns immediately and never raises.
 
-    `reason` is one word in CamelCase that machines match (`DecisionFailed`), `message` a line for a person.
+    `reason` is one CamelCase word that programs match (`DecisionFailed`), `message` a line for people.
     """
 
     def __call__(self, regarding: Mapping[str, Any], event_type: EventType, reason: str, message: str) -> None: ...  # noqa: D102
 
 
 def record_nothing(regarding: Mapping[str, Any], event_type: EventType, reason: str, message: str) -> None:
-    """A Record for who has nowhere to tell it."""
+    """A Record that reports nothing."""

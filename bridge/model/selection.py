@@ -1,4 +1,4 @@
-"""Which objects of a type are replicated, and which of their fields."""
+"""The replicated objects of a type, and their fields."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ class Selection:
 
     @property
     def parameters(self) -> dict[str, str]:
-        """The selectors as parameters of a list or a watch."""
+        """Return the selectors as parameters of a list or a watch."""
         given = {"labelSelector": self.label_selector, "fieldSelector": self.field_selector}
         return {name: value for name, value in given.items() if value}
 
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """Fields of an object by JSON Pointer (RFC 6901): with `keep` only these, else all but those of `drop`.
+    """Fields of an object by JSON Pointer (RFC 6901): with `keep` only these, otherwise all except those of `drop`.
 
-    apiVersion, kind and metadata stay in any case, except for what `drop` names of metadata. With both None, of the
-    status only the conditions stay.
+    apiVersion, kind and metadata always stay, except for metadata fields in `drop`. With both None, only the conditions
+    of the status stay.
     """
 
     keep: tuple[str, ...] | None = None

@@ -1,4 +1,4 @@
-"""Keys that wait, each once, grouped by who owns them; owners take turns."""
+"""Waiting keys, each once, grouped by owner; owners take turns."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ T = TypeVar("T", bound=Hashable)
 
 
 class Turns(Generic[T]):
-    """Waiting keys: `take` gives out one of each owner in turn, and of one owner the key that came first."""
+    """Waiting keys: `take` returns one of each owner in turn, and the oldest key of an owner."""
 
     def __init__(self, owner: Callable[[T], str]) -> None:
         self._owner = owner
-        self._waiting: OrderedDict[str, OrderedDict[T, None]] = OrderedDict()  # by owner, whose turn it is in front
+        self._waiting: OrderedDict[str, OrderedDict[T, None]] = OrderedDict()  # by owner, the next one first
         self._count = 0
 
     def __len__(self) -> int:
@@ -24,13 +24,13 @@ class Turns(Generic[T]):
         return key in self._waiting.get(self._owner(key), ())
 
     def add(self, key: T) -> None:
-        """Have a key wait; one that waits already keeps its place."""
+        """Add a key; a waiting one keeps its place."""
         keys = self._waiting.setdefault(self._owner(key), OrderedDict())
         self._count += key not in keys
         keys[key] = None
 
     def discard(self, key: T) -> None:
-        """Have a key wait no more."""
+        """Remove a key."""
         owner = self._owner(key)
         keys = self._waiting.get(owner)
         if keys is not None and key in keys:
@@ -40,7 +40,7 @@ class Turns(Generic[T]):
                 del self._waiting[owner]
 
     def take(self, limit: int, fits: Callable[[T], bool] = lambda _: True) -> list[T]:
-        """Remove and return up to `limit` keys that fit; an owner whose next key does not keeps its turn."""
+        """Remove and return up to `limit` keys that fit; an owner whose next key does not fit keeps its turn."""
         taken: list[T] = []
         passed: set[str] = set()
         while len(taken) < limit and len(passed) < len(self._waiting):
@@ -60,6 +60,6 @@ class Turns(Generic[T]):
         return taken
 
     def clear(self) -> None:
-        """Forget all keys."""
+        """Remove all keys."""
         self._waiting.clear()
         self._count = 0

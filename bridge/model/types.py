@@ -1,6 +1,6 @@
-"""Resource types: what is needed to list and watch one kind of object.
+"""Resource types: the data to list and watch one kind of object.
 
-`ALWAYS` lists the types that every bridge replicates: those of Gateway API, and what the rules read.
+`ALWAYS` lists the types that every bridge replicates: those of Gateway API, and those that the rules read.
 """
 
 from __future__ import annotations
@@ -49,36 +49,36 @@ class ResourceType:
 
     @property
     def id(self) -> str:
-        """`<group>/<Kind>`."""
+        """Return `<group>/<Kind>`."""
         return f"{self.group}/{self.kind}"
 
     @property
     def api_version(self) -> str:
-        """The `apiVersion` of its objects."""
+        """Return the `apiVersion` of its objects."""
         return self.version if self.group == CORE else f"{self.group}/{self.version}"
 
     @property
     def path(self) -> str:
-        """The URL path of all its objects in all namespaces, without a trailing slash."""
+        """Return the URL path of all its objects in all namespaces, without a trailing slash."""
         root = "/api" if self.group == CORE else f"/apis/{self.group}"
         return f"{root}/{self.version}/{self.plural}"
 
     def collection(self, namespace: str) -> str:
-        """The URL path of all its objects in one namespace; empty: in all."""
+        """Return the URL path of all its objects in one namespace; empty: in all."""
         if not namespace:
             return self.path
         root, _, plural = self.path.rpartition("/")
         return f"{root}/namespaces/{namespace}/{plural}"
 
     def object_path(self, namespace: str, name: str) -> str:
-        """The URL path of one object. `namespace` is ignored for a cluster-scoped type."""
+        """Return the URL path of one object. `namespace` is ignored for a cluster-scoped type."""
         if not self.namespaced:
             return f"{self.path}/{name}"
         return f"{self.collection(namespace)}/{name}"
 
 
 def regular_plural(kind: str) -> str:
-    """The plural name that a kind has by the rule, in lower case: what all of Kubernetes' own have but Endpoints."""
+    """Return the regular plural name of a kind, in lower case, which all of Kubernetes' own have except Endpoints."""
     word = kind.lower()
     if word == "endpoints":
         return word

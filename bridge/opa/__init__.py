@@ -1,1 +1,1 @@
-"""The only room that talks to OPA: client, errors, bundles, configuration and the managed process."""
+"""The only package that sends requests to OPA: client, errors, bundles, configuration and the managed process."""

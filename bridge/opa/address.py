@@ -1,4 +1,4 @@
-"""Where an OPA is, and how it is trusted: http, https with files of certificates, or a Unix socket."""
+"""The address of an OPA, and its TLS trust: http, https with certificate files, or a Unix socket."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from bridge.opa.errors import OpaError
 
 log = structlog.get_logger(__name__)
 
-_LOOK_AGAIN = 60.0  # seconds between two looks at files of certificates that may have been renewed
-_LONGEST_SOCKET = 103  # bytes of a socket's path: what the systems that we know take
+_LOOK_AGAIN = 60.0  # seconds between two checks of certificate files that may have been renewed
+_LONGEST_SOCKET = 103  # bytes of a socket's path: the limit of common systems
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """An OPA's URL in parts: `base` is what requests begin with, `socket` the path of a Unix socket, "" for TCP."""
+    """An OPA's URL in parts: `base` is the beginning of requests, `socket` the path of a Unix socket, "" for TCP."""
 
     url: str
     base: str
@@ -29,15 +29,15 @@ class Address:
 
     @property
     def secure(self) -> bool:
-        """Whether TLS is spoken there."""
+        """Return whether it uses TLS."""
         return self.base.startswith("https:")
 
 
 @dataclass(frozen=True, slots=True)
 class TlsFiles:
-    """Files (PEM) for TLS to an OPA: the authorities in place of the system's, and our own certificate with its key.
+    """Files (PEM) for TLS to an OPA: the authorities instead of the system's, and the client certificate with its key.
 
-    There is no way to leave the verification out.
+    Verification cannot be disabled.
     """
 
     ca_file: str | None = None
@@ -46,7 +46,10 @@ class TlsFiles:
 
 
 def read_address(url: str) -> Address:
-    """An OPA's address: `http(s)://HOST:PORT`, a path allowed, or `unix:///PATH`. Raises OpaError for anything else."""
+    """Parse an OPA's address: `http(s)://HOST:PORT`, with an optional path, or `unix:///PATH`.
+
+    Raises OpaError for anything else.
+    """
     if url.startswith("unix:"):
         path = url.removeprefix("unix://")
         if not path.startswith("/") or len(path) < 2:
@@ -64,9 +67,9 @@ def read_address(url: str) -> Address:
 
 
 class Trust:
-    """A TLS context from files, which are read again when they have changed: new connections go by them.
+    """A TLS context from files, which are read again when they change, for new connections.
 
-    Raises OpaError where a file cannot be used.
+    Raises OpaError if a file cannot be used.
     """
 
     def __init__(self, files: TlsFiles) -> None:
@@ -78,7 +81,7 @@ class Trust:
         self.context = self._made()
 
     def look(self) -> None:
-        """Take up files that have changed, at most once a minute; those that cannot be used leave it as it is."""
+        """Load changed files, at most once a minute; invalid files change nothing."""
         if time.monotonic() < self._next_look:
             return
         self._next_look = time.monotonic() + _LOOK_AGAIN
@@ -87,7 +90,7 @@ class Trust:
             return
         self._seen = stamps
         try:
-            # Another one: to this one a new authority would only be added, beside one of the same name that has gone.
+            # A new context: this one would only get a new authority in addition to the removed one.
             self.context = self._made()
         except OpaError as error:
             log.warning("new certificates are not taken up, the ones before stay", why=str(error))
@@ -95,7 +98,7 @@ class Trust:
     def _made(self) -> ssl.SSLContext:
         context = ssl.create_default_context()
         if self._files.ca_file:
-            context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # verifies all, knows no authority yet
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # verifies everything, without an authority yet
         self._fill(context)
         return context
 
@@ -108,7 +111,7 @@ class Trust:
             if self._files.cert_file:
                 file = self._files.cert_file
                 context.load_cert_chain(file, self._files.key_file)
-        except OSError as error:  # ssl.SSLError is one
+        except OSError as error:  # includes ssl.SSLError
             reason = error.strerror or str(error)
             raise OpaError(f"TLS to OPA: {file} cannot be used: {reason}") from error
 
@@ -118,7 +121,7 @@ class Trust:
 
 
 def connector(address: Address, at_once: int) -> aiohttp.BaseConnector:
-    """What opens connections to an OPA, and lets so many requests through at once; TLS goes with each request."""
+    """Return a connector to an OPA with a limit of parallel requests; TLS is set for each request."""
     if address.socket:
         return aiohttp.UnixConnector(address.socket, limit=at_once)
     return aiohttp.TCPConnector(limit=at_once)

@@ -1,4 +1,4 @@
-"""A query over many items: in batches, and where one of them spoils it or takes too long, in halves."""
+"""A query for many items: in batches, and in halves if one item fails or takes too long."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from bridge.opa.errors import OpaError, OpaRejected, OpaTimeout, QueryError
 
 Item = TypeVar("Item")
 log = structlog.get_logger(__name__)
-_OF_ITEMS = {"InvalidInput", "TooManyPaths"}  # codes of a query's error that fewer items may not have
+_OF_ITEMS = {"InvalidInput", "TooManyPaths"}  # codes of query errors that fewer items may avoid
 
 
 def batches(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
-    """The items in their order, at most `size` at once."""
+    """Yield the items in order, at most `size` at once."""
     for start in range(0, len(items), size):
         yield items[start : start + size]
 
 
 class BatchSize:
-    """How many items a query takes, at most `most`, so that it answers in about `seconds`: others wait for it."""
+    """The number of items of a query, at most `most`, for a duration of about `seconds`: other queries wait for it."""
 
     def __init__(self, most: int, seconds: float = 0.2, first: int = 100) -> None:
         self._most = most
@@ -30,7 +30,7 @@ class BatchSize:
         self.now = min(first, most)
 
     def learn(self, count: int, seconds: float) -> None:
-        """Take in how long a query of `count` items took."""
+        """Update it with the duration of a query of `count` items."""
         if seconds > self._seconds:
             self.now = max(1, min(self.now, int(count * self._seconds / seconds)))
         elif count >= self.now and seconds < self._seconds / 2:
@@ -46,7 +46,7 @@ async def in_parts(
     told: Callable[[Item], str] = str,
     shape: Callable[[Sequence[Item]], Any] = list,
 ) -> list[tuple[Sequence[Item], Any]]:
-    """Return the answers of `parts`, with the items of each."""
+    """Return the results of `parts`, with the items of each."""
     return [part async for part in parts(opa, query, name, items, more, told, shape=shape)]
 
 
@@ -60,15 +60,14 @@ async def parts(
     too_slow: Callable[[Item], None] | None = None,
     shape: Callable[[Sequence[Item]], Any] = list,
 ) -> AsyncIterator[tuple[Sequence[Item], Any]]:
-    """Query with `items` as the input `name`, in the form that `shape` gives them.
+    """Query with `items` as the input `name`, in the form of `shape`.
 
-    Yields the items that were answered, with each answer, as it comes.
+    Yields items with their result, as it arrives.
 
-    Rego has no catch: where evaluation fails or takes too long, an item is invalid, or the items are too much for one
-    query, they are queried in halves.
-    One that fails alone is logged, as `told` names it, and left out; so is one that takes too long alone, after
-    `too_slow` was called with it. Raises the other OpaErrors, and OpaTimeout where there is no `too_slow` or OPA
-    answers nothing else either.
+    Rego has no catch: if evaluation fails or takes too long, an item is invalid, or the items are too many for one
+    query, they are queried in halves. One that fails alone is logged, with its name from `told`, and omitted; so is one
+    that takes too long alone, after `too_slow` was called with it. Raises the other OpaErrors, and OpaTimeout if there
+    is no `too_slow` or OPA does not respond to other queries either.
     """
     waiting = [items]
     while waiting:
@@ -94,5 +93,5 @@ async def parts(
 
 
 def _is_of_an_item(error: OpaError) -> bool:
-    """Whether other items may be answered."""
+    """Return whether other items may succeed."""
     return error.in_evaluation if isinstance(error, OpaRejected) else getattr(error, "code", "") in _OF_ITEMS

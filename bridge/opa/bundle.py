@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Bundle:
-    """A bundle as OPA reads it.
+    """A bundle in OPA's format.
 
-    `files` are its files by path, `revision` names their content (and serves as the ETag), `roots` are the parts of
+    `files` are its files by path, `revision` identifies their content (and is the ETag), `roots` are the parts of
     `data` that it owns, as slash-separated paths.
     """
 
@@ -30,7 +30,7 @@ class Bundle:
 
     @functools.cached_property
     def content(self) -> bytes:
-        """The archive (tar.gz), without a signature."""
+        """Return the archive (tar.gz), without a signature."""
         return archive_of(self.files)
 
 
@@ -42,7 +42,7 @@ def build_bundle(
 ) -> Bundle:
     """Put `modules` (path in the bundle, such as `bridge/status/status.rego`, to text) and `data` into one bundle.
 
-    `roots` are slashed, as OPA has them (names may hold dots). Without `revision` it is taken from the content: equal
+    `roots` have slashes, as in OPA (names may contain dots). By default `revision` follows from the content: equal
     content has an equal revision. The bytes depend on nothing else: no time, no order of the mappings.
 
     Raises ValueError for a module path that is absolute, leaves the bundle, or does not end with `.rego`.
@@ -68,12 +68,12 @@ def _digest(files: Mapping[str, bytes], roots: tuple[str, ...]) -> str:
 
 
 def archive_of(files: Mapping[str, bytes]) -> bytes:
-    """Files by path as tar.gz: the same bytes for the same files."""
+    """Return files by path as tar.gz: the same bytes for the same files."""
     plain = io.BytesIO()
-    # The format that takes names of any length.
+    # The format that supports names of any length.
     with tarfile.open(fileobj=plain, mode="w", format=tarfile.PAX_FORMAT) as archive:
         for path, content in files.items():
-            entry = tarfile.TarInfo(path)  # its time is 0 and its owner nobody unless they are set
+            entry = tarfile.TarInfo(path)  # its time is 0 and its owner empty by default
             entry.size = len(content)
             archive.addfile(entry, io.BytesIO(content))
     return gzip.compress(plain.getvalue(), compresslevel=6, mtime=0)

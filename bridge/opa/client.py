@@ -1,4 +1,4 @@
-"""The bridge's one way to speak to an OPA: queries, data, bundle state."""
+"""The bridge's client for an OPA: queries, data, bundle state."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
     from types import TracebackType
 
-QUERIES = "bridge/v1"  # the package of the queries that clients program against
-_MENDED = 3  # times that a query is asked again after what it failed of was mended
-# The path of a module that an object submitted, `<key of the object>/<name>`; before it OPA puts the bundle's name.
+QUERIES = "bridge/v1"  # the package of the queries for clients
+_MENDED = 3  # times that a query is repeated after its cause of failure was fixed
+# The path of a submitted module, `<key of the object>/<name>`; OPA adds the bundle's name before it.
 _SUBMITTED = re.compile(r"(?:^|/)((?:core/ConfigMap|policybridge\.io/RegoPolicy)/[^/]+/[^/]+)/[^/]+\.rego$")
-_STREAMED = 1 << 20  # bodies above this are written piece by piece, so that the event loop goes on
+_STREAMED = 1 << 20  # larger bodies are sent in pieces, which keeps the event loop responsive
 
 
 class BundleStatus(msgspec.Struct, frozen=True):
-    """What OPA says of a bundle in `/v1/status`.
+    """OPA's status of a bundle in `/v1/status`.
 
-    `active_revision` is the one in force, `last_request` when it asked last. `code`, `message` and `errors` tell why
-    the last download or activation failed (`code` is empty when it did not).
+    `active_revision` is the active one, `last_request` the time of the last request. `code`, `message` and `errors` are
+    the cause of the last failed download or activation (`code` is empty if it succeeded).
     """
 
     name: str
@@ -48,10 +48,10 @@ class BundleStatus(msgspec.Struct, frozen=True):
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """A document with what it was made from.
+    """A document with its provenance.
 
-    `result` is msgspec.UNSET where it is undefined. `revision` is that of the bridge's bundle, "" where OPA has none.
-    `decision_id` names the decision in OPA's decision log; "" where OPA keeps none.
+    `result` is msgspec.UNSET if it is undefined. `revision` is that of the bridge's bundle, "" if OPA has none.
+    `decision_id` identifies the decision in OPA's decision log; "" if OPA keeps none.
     """
 
     result: Any
@@ -75,12 +75,11 @@ class Opa:
     """An OPA at `url` (http, https or a Unix socket; see `bridge.opa.address`), as an async context manager.
 
     `tls` are files for https; a server's certificate is always verified. `token` is a bearer token, or a callable that
-    gives the present one for each request. `timeout` is in seconds, for a whole request: a first fill is large. `mend`
-    is asked whether a query that failed in evaluation can be asked again. `requests` counts what is sent. At most
-    `at_once` requests are under way; others wait for them within their own time. Paths of
-    documents are JSON Pointers
-    (`bridge.opa.paths.pointer`), the leading slash left out or not. Every method raises OpaUnavailable when there is no
-    answer and OpaRejected when OPA says no.
+    returns the current one for each request. `timeout` is in seconds, for a whole request: an initial sync is large.
+    `mend` returns whether a query that failed in evaluation can be repeated. `requests` counts requests. At most
+    `at_once` requests are in progress; others wait for them within their own time. Paths of documents are JSON Pointers
+    (`bridge.opa.paths.pointer`), with or without the leading slash. Every method raises OpaUnavailable without a
+    response and OpaRejected for an error response.
     """
 
     def __init__(
@@ -109,7 +108,7 @@ class Opa:
         self._session = aiohttp.ClientSession(
             connector=connector(self._address, self._at_once),
             timeout=aiohttp.ClientTimeout(total=self._timeout),
-            headers={"Accept-Encoding": "identity"},  # OPA needs longer to compress than a near network to carry it
+            headers={"Accept-Encoding": "identity"},  # compression takes OPA longer than a fast network
         )
         return self
 
@@ -120,9 +119,9 @@ class Opa:
             await self._session.close()
 
     async def query(self, name: str, input_document: Any) -> Any:
-        """Ask a query of the design (`effective`, `status`, …) and give its result.
+        """Send a query of the contract (`effective`, `status`, …) and return its result.
 
-        Raises QueryError when the Rego answers with an error, OpaUndefined when it is not loaded.
+        Raises QueryError if the Rego returns an error, OpaUndefined if it is not loaded.
         """
         result = await self._ask_mending(f"{QUERIES}/{name}", input_document)
         match result:
@@ -148,7 +147,7 @@ class Opa:
         return answer["result"]
 
     async def evaluate(self, query: str, input_document: Any) -> list[dict[str, Any]]:
-        """Evaluate a Rego query that no module has (`/v1/query`): the variables of each answer; none for undefined.
+        """Evaluate a Rego query without a module (`/v1/query`): the variables of each result; none for undefined.
 
         It sees one state of OPA, however many documents it reads. Compiling costs about a millisecond.
         """
@@ -157,19 +156,19 @@ class Opa:
         return answers
 
     async def answer(self, path: str, input_document: Any) -> Answer:
-        """Evaluate any document with an input, and say what answered. `input_document` may be JSON text (`Raw`)."""
+        """Evaluate any document with an input, and return its provenance. `input_document` may be JSON text (`Raw`)."""
         body = {"input": input_document}
         found = _decode(await self._send_read("POST", f"/v1/data/{url_path(path)}?provenance=true", body))
         return Answer(found.get("result", msgspec.UNSET), _revision(found), str(found.get("decision_id", "")))
 
     async def get(self, path: str) -> Any | None:
-        """A document without input, None when it is undefined."""
-        # The document of all documents has no slash at its end: OPA would send us there, and we follow nobody.
+        """Return a document without input, None if it is undefined."""
+        # The path of all documents has no slash at its end: OPA would redirect, and the client follows no redirects.
         document = f"/v1/data/{url_path(path)}".removesuffix("/")
         return _decode(await self._send_read("GET", document)).get("result")
 
     async def put(self, path: str, value: Any) -> None:
-        """Write one document whole; its parents are made where they are missing."""
+        """Write one whole document; missing parents are created."""
         await self._send("PUT", f"/v1/data/{url_path(path)}", value)
 
     async def patch(self, operations: Sequence[Mapping[str, Any]]) -> None:
@@ -177,23 +176,23 @@ class Opa:
         await self._send("PATCH", "/v1/data", operations, content_type="application/json-patch+json")
 
     async def bundle_revision(self) -> str | None:
-        """The revision of the bridge's bundle that answers queries now, None before the first is activated.
+        """Return the revision of the bridge's bundle that answers queries now, None before the first is activated.
 
         An OPA that was started with a single bundle file names it by its path: then that one counts.
         """
-        # A path that nobody has: only the provenance is wanted, not a document.
+        # A path without a document: only the provenance is needed.
         return _revision(_decode(await self._send_read("GET", "/v1/data/system/provenance?provenance=true"))) or None
 
     async def bundle_status(self) -> BundleStatus | None:
-        """What became of the bundle that OPA last got from the bridge; None for an OPA that is not set up to ask.
+        """Return the status of the last bundle that OPA got from the bridge; None for an OPA without its configuration.
 
-        Raises OpaRejected (status 500) when OPA's status plugin is off, as `opa_config` never leaves it.
+        Raises OpaRejected (status 500) if OPA's status plugin is off, which `opa_config` never does.
         """
         body = await self._send_read("GET", "/v1/status")
         return _decode_as(_STATUS, body).result.bundles.get(BUNDLE_NAME)
 
     async def modules_by_author(self) -> dict[Key, list[str]]:
-        """The packages of the modules that authors' objects (ConfigMaps, RegoPolicies) have in OPA, by the object."""
+        """Return the packages of the authors' modules in OPA, by object (ConfigMaps, RegoPolicies)."""
         found: dict[Key, set[str]] = {}
         for module in _decode(await self._send_read("GET", "/v1/policies")).get("result", []):
             author = _author_of(module["id"])
@@ -203,12 +202,12 @@ class Opa:
         return {author: sorted(packages) for author, packages in found.items()}
 
     async def config(self) -> dict[str, Any]:
-        """The configuration that this OPA runs with (secrets left out by OPA)."""
+        """Return the configuration of this OPA (OPA omits secrets)."""
         config: dict[str, Any] = _decode(await self._send_read("GET", "/v1/config")).get("result", {})
         return config
 
     async def ready(self, *, bundles: bool = False) -> bool:
-        """Whether OPA answers and is healthy; with `bundles`, also whether all its bundles are activated."""
+        """Return whether OPA responds and is healthy; with `bundles`, also whether all its bundles are activated."""
         try:
             await self._send_read("GET", "/health?bundles=true" if bundles else "/health")
         except (OpaUnavailable, OpaRejected):
@@ -219,8 +218,8 @@ class Opa:
         try:
             return await self._send(method, path, body)
         except OpaUnavailable as error:
-            # OPA may have closed an idle connection, or been restarted, just as we took it from the pool. Reading twice
-            # changes nothing, so one more try, on a new connection, spares every caller.
+            # OPA may have closed an idle connection, or restarted, before this request. Reading twice changes nothing,
+            # so one retry on a new connection spares every caller.
             if not isinstance(error.__cause__, aiohttp.ServerDisconnectedError | aiohttp.ClientOSError):
                 raise
             if isinstance(error.__cause__, aiohttp.ClientConnectorError):
@@ -256,7 +255,7 @@ class Opa:
                 data=data,
                 headers=headers,
                 ssl=self._trust.context if self._trust is not None else True,
-                allow_redirects=False,  # a redirect must not receive our token
+                allow_redirects=False,  # a redirect must not receive the token
             ) as response:
                 answer = await response.read()
         except TimeoutError as error:
@@ -308,7 +307,7 @@ def _one_line(error: BaseException) -> str:
 
 
 def _in_words(error: Exception) -> str:
-    """Without what the library adds of itself."""
+    """Return the message without the library's additions."""
     if isinstance(error, aiohttp.ClientConnectorDNSError):
         return "its host name is not known"
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
@@ -321,6 +320,6 @@ def _in_words(error: Exception) -> str:
 
 
 def _author_of(module_id: str) -> Key | None:
-    """The object that submitted a module, None for a shipped one: the module's path in the bundle ends with its key."""
+    """Return the object that submitted a module, None for a shipped one: the module's path ends with its key."""
     found = _SUBMITTED.search(module_id)
     return parse_key(found[1]) if found else None

@@ -1,4 +1,4 @@
-"""The configuration that makes an OPA take its modules from the bridge."""
+"""The configuration with which OPA gets its modules from the bridge."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-BUNDLE_NAME = "policy-bridge"  # how OPA names the bundle in its status and provenance
+BUNDLE_NAME = "policy-bridge"  # the bundle's name in OPA's status and provenance
 BUNDLE_PATH = "/bundles/policy-bridge.tar.gz"  # where the bridge serves it
-TOKENS_NAME = "policy-bridge-tokens"  # the bundle of who may ask OPA for what
+TOKENS_NAME = "policy-bridge-tokens"  # the bundle of accepted tokens
 TOKENS_PATH = "/bundles/policy-bridge-tokens.tar.gz"
 KEY_ID = "policy-bridge"  # of the key that signs bundles, in OPA's configuration
 KEY_ALGORITHM = "ES256"
 LONG_POLL_SECONDS = 30
-LARGEST_BODY = 64 << 20  # bytes of a request to OPA, unpacked too; a piece of a first fill has at most half of that
+LARGEST_BODY = 64 << 20  # bytes of a request to OPA, also unpacked; a batch of an initial sync has at most half of that
 
-# OPA polls long only where the answer has this Content-Type; otherwise it falls back to asking every delay.
+# OPA uses long polling only for this Content-Type; otherwise it polls after every delay.
 BUNDLE_CONTENT_TYPE = "application/vnd.openpolicyagent.bundles"
 
 
@@ -28,9 +28,9 @@ _DECISION_IDS = {
 
 @dataclass(frozen=True, slots=True)
 class BundleTrust:
-    """What OPA needs to fetch and verify bundles.
+    """The data with which OPA fetches and verifies bundles.
 
-    OPA shows the token itself, or what the file `token_path` holds at each request. `public_key` is PEM; empty where
+    OPA sends the token itself, or the content of the file `token_path` at each request. `public_key` is PEM; empty if
     OPA gets the key by an argument (`--set-file=keys.policy-bridge.key=FILE`).
     """
 
@@ -42,13 +42,13 @@ class BundleTrust:
 def opa_config(
     bridge_url: str, trust: BundleTrust, *, decision_ids: bool = False, authorization: bool = False
 ) -> dict[str, Any]:
-    """OPA's configuration (JSON and YAML alike) for a bridge that serves its bundle at `bridge_url`.
+    """Return OPA's configuration (JSON and YAML alike) for a bridge that serves its bundle at `bridge_url`.
 
-    OPA accepts a bundle only with the signature of the key in `trust`.
-    OPA asks again 1 to 2 s after each answer, and an answer waits up to LONG_POLL_SECONDS for news. The status plugin
-    is on so that `/v1/status` tells which bundle OPA has activated, or why it refused one. With `decision_ids` each
-    answer has an id, for the audit of admission. With `authorization` OPA also asks for the tokens that it is to
-    accept, and limits what is sent to it: OPA reads a body before it asks who has sent it.
+    OPA accepts a bundle only with the signature of the key in `trust`. OPA polls again 1 to 2 s after each response,
+    and a response waits up to LONG_POLL_SECONDS for changes. The status plugin is on, so `/v1/status` has the activated
+    bundle, or the cause of a rejection. With `decision_ids` each decision has an id, for the audit of admission. With
+    `authorization` OPA also fetches its accepted tokens, and limits the size of requests: OPA reads a body before it
+    checks the token.
     """
     bearer = {"token_path": trust.token_path} if trust.token_path else {"token": trust.token}
     logged = {"decision_logs": _DECISION_IDS} if decision_ids else {}
@@ -67,7 +67,7 @@ def opa_config(
 
 
 def opa_arguments(config: str, policy: str, listen: Sequence[str]) -> list[str]:
-    """The arguments of an `opa` that answers to tokens alone: files of its configuration and policy, its addresses."""
+    """Return the arguments of an `opa` that requires tokens: files of its configuration and policy, its addresses."""
     addresses = [f"--addr={address}" for address in listen]
     return [
         *("run", "--server", *addresses, "--unix-socket-perm=600"),

@@ -1,7 +1,7 @@
-"""How a bridge and its OPA trust each other: a token for requests for bundles, and a key that signs bundles.
+"""Trust between a bridge and its OPA: a token for bundle requests, and a key that signs bundles.
 
-A folder of credentials has three files: `token`, `signing-key.pem` (private), `verification-key.pem` (public).
-Format of signatures: https://www.openpolicyagent.org/docs/management-bundles#signing
+A folder of credentials has three files: `token`, `signing-key.pem` (private), `verification-key.pem` (public). Format
+of signatures: https://www.openpolicyagent.org/docs/management-bundles#signing
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from bridge.opa.bundle import Bundle, archive_of, build_bundle
 from bridge.opa.config import KEY_ALGORITHM, KEY_ID, BundleTrust
 
 ROOT = "system/policy_bridge"
-SHORTEST = 16  # characters of a token: a sum of something short can be guessed
+SHORTEST = 16  # characters of a token: the sum of a short one can be guessed
 
 
 class TokenError(ValueError):
-    """What is in a file is no token. The text says what is wrong, and never the token."""
+    """A file does not contain a valid token. The text has the cause, and never the token."""
 
 
 def tokens_bundle(bridge: Iterable[str], readers: Iterable[str]) -> Bundle:
-    """The bundle that makes OPA accept these tokens: of the bridge, which may do anything, and of readers."""
+    """Return the bundle of accepted tokens: of the bridge, which may do anything, and of readers."""
     roles = dict.fromkeys(map(_sum, readers), "reader") | dict.fromkeys(map(_sum, bridge), "bridge")
     return build_bundle({}, {"system": {"policy_bridge": {"tokens": roles}}}, [ROOT])
 
 
 def checked_token(text: str, shortest: int = SHORTEST) -> str:
-    """A token without the space around it. Raises TokenError for what is none."""
+    """Return a token without surrounding space. Raises TokenError for an invalid one."""
     token = text.strip()
     if len(token) < shortest:
         raise TokenError(f"a token has at least {shortest} characters, and this one has {len(token)}")
@@ -60,12 +60,12 @@ _COORDINATE = 32  # bytes of each of the two numbers of an ES256 signature
 
 
 class CredentialsError(Exception):
-    """A folder of credentials cannot be read or made: one line that says why."""
+    """A folder of credentials cannot be read or created: one line with the cause."""
 
 
 @dataclass(frozen=True, slots=True)
 class BundleCredentials:
-    """The token that OPA shows to the bridge, and the key by which the bridge signs bundles. `folder`: where from."""
+    """OPA's token for the bridge, and the key with which the bridge signs bundles. `folder` is their source."""
 
     token: str = field(repr=False)
     key: ec.EllipticCurvePrivateKey = field(repr=False)
@@ -73,14 +73,14 @@ class BundleCredentials:
 
     @property
     def trust(self) -> BundleTrust:
-        """What OPA needs of them: the path of the token where it is a file, and the public key."""
+        """Return OPA's part: the path of the token if it is a file, and the public key."""
         public = _public_pem(self.key).decode()
         if self.folder is None:
             return BundleTrust(public_key=public, token=self.token)
         return BundleTrust(public_key=public, token_path=str(self.folder / TOKEN))
 
     def signed(self, bundle: Bundle, scope: str) -> bytes:
-        """The archive of a bundle with its signature. `scope` is the one name of a bundle that OPA accepts it as."""
+        """Return the archive of a bundle with its signature, which OPA accepts only for the bundle name `scope`."""
         files = [
             {"name": name, "hash": hashlib.sha256(_hashed(name, content)).hexdigest(), "algorithm": "SHA-256"}
             for name, content in bundle.files.items()
@@ -94,12 +94,12 @@ class BundleCredentials:
 
 
 def new_credentials() -> BundleCredentials:
-    """Credentials that live as long as this process."""
+    """Return credentials for the lifetime of this process."""
     return BundleCredentials(secrets.token_urlsafe(32), ec.generate_private_key(ec.SECP256R1()))
 
 
 def default_folder() -> Path:
-    """`policy-bridge/bundle` in `$XDG_STATE_HOME` or `~/.local/state`. Raises CredentialsError without a home."""
+    """Return `policy-bridge/bundle` in `$XDG_STATE_HOME` or `~/.local/state`; without a home CredentialsError."""
     if base := os.environ.get("XDG_STATE_HOME"):
         return Path(base) / "policy-bridge" / "bundle"
     try:
@@ -109,7 +109,7 @@ def default_folder() -> Path:
 
 
 def kept_credentials(folder: Path) -> BundleCredentials:
-    """The credentials in a folder, made if the folder does not exist yet. Raises CredentialsError."""
+    """Return the credentials in a folder, created if the folder does not exist yet. Raises CredentialsError."""
     folder = folder.expanduser().absolute()
     try:
         if not folder.exists():
@@ -126,10 +126,10 @@ def kept_credentials(folder: Path) -> BundleCredentials:
 
 
 def _make(folder: Path) -> None:
-    """Make the folder complete or not at all: another process may make the same one now."""
+    """Create the complete folder or none: another process may create the same one now."""
     made = new_credentials()
     folder.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))  # of mode 0700, as the folder
+    temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))  # of mode 0700, like the folder
     try:
         private = made.key.private_bytes(
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
@@ -152,7 +152,7 @@ def _public_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
 
 
 def _hashed(name: str, content: bytes) -> bytes:
-    """What OPA hashes of a file: of JSON the form without spaces, with sorted keys, written as Go writes it."""
+    """Return the hash input of a file: for JSON the form without spaces, with sorted keys, as Go writes it."""
     if name not in _HASHED_AS_JSON:
         return content
     return content.replace("\u2028".encode(), b"\\u2028").replace("\u2029".encode(), b"\\u2029")

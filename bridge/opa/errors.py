@@ -1,15 +1,15 @@
-"""What can go wrong between the bridge and OPA.
+"""Errors between the bridge and OPA.
 
-    OpaError
-      OpaUnavailable      no answer: refused, broken off
-        OpaTimeout        no answer in time: OPA is away, or the query takes too long
-      OpaRejected         OPA answered that it will not (status, code, message, errors)
-      OpaUndefined        OPA answered that there is no such document or rule
-      QueryError          our Rego answered {"error": {code, message}}: the input is at fault
+OpaError
+      OpaUnavailable      no response: refused, interrupted
+        OpaTimeout        no response in time: OPA is unavailable, or the query takes too long
+      OpaRejected         OPA returned an error (status, code, message, errors)
+      OpaUndefined        OPA has no such document or rule
+      QueryError          the bridge's Rego returned {"error": {code, message}}: the input is invalid
       OpaStartError       the bridge's own OPA did not start
-        PortTaken         because somebody else has its port
+        PortTaken         because its port is in use
 
-Where a library's error is behind one of these, it is the `__cause__`.
+A library's error behind one of these is its `__cause__`.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from typing import Any
 
 
 class OpaError(Exception):
-    """Anything that goes wrong with OPA."""
+    """Any error of OPA."""
 
 
 class OpaUnavailable(OpaError):
-    """OPA gave no answer: the connection was refused or broke off, or the time was up. Trying again can help."""
+    """OPA sent no response: the connection was refused or interrupted, or timed out. A retry can help."""
 
 
 class OpaTimeout(OpaUnavailable):
-    """OPA gave no answer in time. Another query, or a part of this one, may get its answer."""
+    """OPA sent no response in time. Another query, or a part of this one, may succeed."""
 
 
 class OpaRejected(OpaError):
-    """OPA answered with an error of its own.
+    """OPA returned an error of its own.
 
     `status` is the HTTP status, `code` and `message` are OPA's (`invalid_parameter`, …), `errors` are its details, each
-    with `code`, `message` and, where Rego is at fault, `location` (file, row, col). `retry_after` are the seconds that
-    the server asks to wait, 0 where it does not.
+    with `code`, `message` and, for errors of Rego, `location` (file, row, col). `retry_after` are the requested seconds
+    to wait, 0 if there are none.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class OpaRejected(OpaError):
     ) -> None:
         details = "; ".join(_one_line(error) for error in errors)
         super().__init__(f"OPA answered {status} {code}: {message}" + (f": {details}" if details else ""))
-        self.details = " ".join((details or message).split())  # one line, for whoever wrote the Rego
+        self.details = " ".join((details or message).split())  # one line, for the author of the Rego
         self.status = status
         self.code = code
         self.message = message
@@ -57,7 +57,7 @@ class OpaRejected(OpaError):
 
     @property
     def in_evaluation(self) -> bool:
-        """Whether Rego failed on this very input (two rules contradict each other, …): another one may go well."""
+        """Return whether Rego failed for this input (two rules contradict each other, …): another one may succeed."""
         codes = [str(error.get("code", "")) for error in self.errors]
         return any(code.startswith("eval_") and code != "eval_cancel_error" for code in codes)
 
@@ -71,7 +71,7 @@ class OpaUndefined(OpaError):
 
 
 class QueryError(OpaError):
-    """A query of the bridge's Rego answered with an error: `code` and `message` as the Rego gave them."""
+    """A query of the bridge's Rego returned an error: `code` and `message` from the Rego."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -80,11 +80,11 @@ class QueryError(OpaError):
 
 
 class OpaStartError(OpaError):
-    """The bridge's own OPA did not start; the text says why, with OPA's last words."""
+    """The bridge's own OPA did not start; the text has the cause, with OPA's last output."""
 
 
 class PortTaken(OpaStartError):
-    """The port that OPA was to listen on belongs to somebody else."""
+    """Another process uses OPA's port."""
 
     def __init__(self, port: int) -> None:
         super().__init__(f"port {port} on 127.0.0.1 is taken: stop what listens there, or name another port for OPA")

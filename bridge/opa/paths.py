@@ -1,4 +1,4 @@
-"""Paths of documents in OPA: JSON Pointers (RFC 6901), because the bridge's keys hold slashes."""
+"""Paths of documents in OPA: JSON Pointers (RFC 6901), because the bridge's keys contain slashes."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from urllib.parse import quote
 
 
 def pointer(*segments: str) -> str:
-    """The JSON Pointer of a document under `data`, as JSON Patch wants it: `pointer("x", "a/b")` is `/x/a~1b`."""
+    """Return the JSON Pointer of a document under `data`, as in JSON Patch: `pointer("x", "a/b")` is `/x/a~1b`."""
     return "".join("/" + segment.replace("~", "~0").replace("/", "~1") for segment in segments)
 
 
 def segments_of(path: str) -> list[str]:
-    """The segments of a JSON Pointer; its leading slash may be left out, and `` is the whole of `data`."""
+    """Return the segments of a JSON Pointer; its leading slash is optional, and `` is the whole of `data`."""
     stripped = path.removeprefix("/")
     return [part.replace("~1", "/").replace("~0", "~") for part in stripped.split("/")] if stripped else []
 
 
-@lru_cache(maxsize=256)  # most are asked for again and again
+@lru_cache(maxsize=256)  # most are used repeatedly
 def url_path(path: str) -> str:
-    """The same document in the URL of OPA's data API, without a leading slash: each segment percent-encoded."""
+    """Return the path of the same document in OPA's data API, without a leading slash: segments are percent-encoded."""
     return "/".join(quote(segment, safe="") for segment in segments_of(path))

@@ -1,4 +1,4 @@
-"""The bridge's own OPA: a child process on loopback or a Unix socket that ends with the bridge, however that ends."""
+"""The bridge's own OPA: a child process on loopback or a Unix socket that ends with the bridge in any case."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
     from bridge.opa.bundle import Bundle
 
-GOGC = "400"  # percent of the live heap that may be garbage, as long as there is memory
+GOGC = "400"  # percent of the live heap that may be garbage, while there is memory
 SHARE = 0.4  # of the container's memory: of 1 GiB the bridge needs up to 190 MiB, and `opa check` up to 384 MiB
-_UNLIMITED = 1 << 50  # bytes; cgroup v1 writes a huge number where there is no limit
+_UNLIMITED = 1 << 50  # bytes; cgroup v1 has a huge number if there is no limit
 _CGROUP_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 
 
@@ -38,10 +38,10 @@ def environment_of_opa(
     *,
     machine: int | None = None,
 ) -> dict[str, str]:
-    """The environment of a managed OPA: that of the bridge, with bounds for Go's garbage where the cgroup has a limit.
+    """Return the environment of a managed OPA: the bridge's, with bounds for Go's garbage if the cgroup has a limit.
 
-    `machine` (bytes) counts as the limit where the cgroup has none. GOGC and GOMEMLIMIT stay as they are if the bridge
-    has one of them. Without any limit Go's defaults count.
+    `machine` (bytes) is the limit if the cgroup has none. GOGC and GOMEMLIMIT stay unchanged if the bridge has one of
+    them. Without any limit Go's defaults apply.
     """
     inherited = dict(environ)
     limit = memory_limit(limits) or machine
@@ -51,7 +51,7 @@ def environment_of_opa(
 
 
 def memory_limit(limits: tuple[Path, ...] = _CGROUP_LIMITS) -> int | None:
-    """The memory limit of this process's cgroup in bytes; None where there is none, or it cannot be read."""
+    """Return the memory limit of this process's cgroup in bytes; None if there is none, or it cannot be read."""
     for path in limits:
         try:
             text = path.read_text(encoding="ascii").strip()
@@ -63,13 +63,12 @@ def memory_limit(limits: tuple[Path, ...] = _CGROUP_LIMITS) -> int | None:
 
 
 def memory_of_machine() -> int:
-    """The memory of this machine in bytes."""
+    """Return the memory of this machine in bytes."""
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
-# The shell starts OPA and reads its own standard input, a pipe that only the bridge can write to. Its end of file
-# means that the bridge is gone (SIGKILL leaves no other sign), and OPA is stopped, gently first. The shell passes on
-# OPA's exit status.
+# The shell starts OPA and reads its own standard input, a pipe from the bridge. Its end of file means that the bridge
+# has ended (SIGKILL leaves no other sign), and OPA is stopped, gracefully first. The shell returns OPA's exit status.
 _WRAPPER = """
 exec 3<&0
 "$@" 3<&- </dev/null &
@@ -83,13 +82,13 @@ kill "$watcher" 2>/dev/null
 exit "$status"
 """
 
-_ATTEMPTS = 5  # free ports tried, when the one that was free a moment ago is taken
+_ATTEMPTS = 5  # attempts if another process takes the free port first
 _LABEL = "managed-by-policy-bridge"
 
 
 @dataclass(frozen=True, slots=True)
 class TokenGuard:
-    """What makes an OPA answer to tokens alone: the `policy` (Rego), our own `token`, and where else it listens."""
+    """The settings of an OPA that requires tokens: the `policy` (Rego), the bridge's `token`, and further addresses."""
 
     policy: str
     token: Callable[[], str]
@@ -99,11 +98,11 @@ class TokenGuard:
 class ManagedOpa:
     """An OPA process that this process owns.
 
-    `executable` is the `opa` binary, `config` OPA's configuration (`bridge.opa.config.opa_config`, or `{}`). `port`
-    is a loopback port; None picks a free one. With `socket`, the path of a Unix socket, there is no port. `bundle` is
-    loaded at the start, for one-shot use without a bridge that serves it. With `guard` it answers to tokens alone,
-    which its `config` has to get for it. `start_timeout` is in seconds. Starting again after `exited` is the caller's
-    decision. As a context manager it is started and stopped.
+    `executable` is the `opa` binary, `config` OPA's configuration (`bridge.opa.config.opa_config`, or `{}`). `port` is
+    a loopback port; None picks a free one. With `socket`, the path of a Unix socket, there is no port. `bundle` is
+    loaded at the start, for one-shot use without a bridge that serves it. With `guard` it requires tokens, which its
+    `config` must fetch. `start_timeout` is in seconds. A restart after `exited` is the caller's decision. As a context
+    manager it is started and stopped.
     """
 
     def __init__(
@@ -137,10 +136,9 @@ class ManagedOpa:
         await self.stop()
 
     async def start(self) -> str:
-        """Start OPA and give its URL once it answers.
+        """Start OPA and return its URL once it responds.
 
-        Raises PortTaken when the given port is somebody else's, and OpaStartError, with OPA's last words, when it does
-        not come up.
+        Raises PortTaken if the given port is in use, and OpaStartError, with OPA's last output, if it does not start.
         """
         if self._process is not None and self._process.returncode is None:
             raise OpaStartError("this OPA runs already")
@@ -161,12 +159,12 @@ class ManagedOpa:
         return self.url
 
     async def stop(self, grace: float = 8.0) -> None:
-        """Stop OPA: gently, then, after 5 s, by force. `grace` is the longest that this takes, in seconds."""
+        """Stop OPA: gracefully, then, after 5 s, by force. `grace` is the maximum duration in seconds."""
         process = self._process
         if process is None:
             return
         if process.stdin is not None:
-            process.stdin.close()  # the same end of file that the bridge's death would give
+            process.stdin.close()  # the same end of file as at the bridge's death
         try:
             await asyncio.wait_for(asyncio.shield(self.exited()), grace)
         except TimeoutError:
@@ -179,24 +177,24 @@ class ManagedOpa:
         self._process = None
 
     async def exited(self) -> int:
-        """Wait until OPA has ended, for whatever reason, and give its exit status."""
+        """Wait until OPA has ended, for any reason, and return its exit status."""
         if self._process is None:
             raise OpaStartError("this OPA was not started")
         status = await self._process.wait()
         if self._reader is not None:
-            # What OPA said last is often the reason; nothing else holds the pipe for long.
+            # OPA's last output is often the reason; no other process holds the pipe for long.
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(asyncio.shield(self._reader), 1.0)
         return status
 
     @property
     def pid(self) -> int | None:
-        """The id of the process that holds OPA (a shell whose only child is OPA), None when there is none."""
+        """Return the id of the process of OPA (a shell whose only child is OPA), None if there is none."""
         return self._process.pid if self._process is not None else None
 
     @property
     def last_words(self) -> list[str]:
-        """The last lines that OPA wrote, messages only, oldest first."""
+        """Return OPA's last lines, messages only, oldest first."""
         return list(self._last_words)
 
     async def _start_at(self, url: str) -> None:
@@ -207,14 +205,14 @@ class ManagedOpa:
             command = self._command(folder, url, mark)
             self._last_words.clear()
             try:
-                # A session of its own: Ctrl-C reaches the bridge, which still needs OPA while it stops.
+                # A separate session: Ctrl-C reaches only the bridge, which still needs OPA while it stops.
                 process = await asyncio.create_subprocess_exec(
                     *("/bin/sh", "-c", _WRAPPER, "sh", *command),
                     stdin=asyncio.subprocess.PIPE,
                     stdout=asyncio.subprocess.PIPE,
-                    stderr=asyncio.subprocess.STDOUT,  # OPA tells of a broken bundle on its standard output
+                    stderr=asyncio.subprocess.STDOUT,  # OPA prints errors of a broken bundle on its standard output
                     start_new_session=True,
-                    # One that answers a single command and ends may use more of the machine than one that stays.
+                    # An OPA for a single command may use more of the machine than a permanent one.
                     env=environment_of_opa(machine=memory_of_machine() if self._bundle else None),
                 )
             except OSError as error:
@@ -235,7 +233,7 @@ class ManagedOpa:
         labels = {**self._config.get("labels", {}), _LABEL: mark}
         config_file = folder / "config.json"
         with os.fdopen(os.open(config_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(msgspec.json.encode({**self._config, "labels": labels}))  # it may hold a token
+            file.write(msgspec.json.encode({**self._config, "labels": labels}))  # it may contain a token
         command = [self._executable, "run", "--server", "--unix-socket-perm", "600"]
         command += ["--addr", url.removeprefix("http://")]
         command += ["--config-file", str(config_file)]
@@ -256,7 +254,7 @@ class ManagedOpa:
         exited = asyncio.create_task(self.exited())
         answers = asyncio.create_task(self._until_answers(mark))
         try:
-            # Both at once: somebody else's server on our port may never answer, while OPA has given up already.
+            # Both at once: another server on the port may never respond, while OPA has ended already.
             await asyncio.wait({exited, answers}, timeout=self._start_timeout, return_when=asyncio.FIRST_COMPLETED)
         finally:
             exited.cancel()
@@ -274,14 +272,14 @@ class ManagedOpa:
     async def _until_answers(self, mark: str) -> None:
         async with Opa(self.url, token=self._guard.token if self._guard else None, timeout=5.0) as opa:
             while True:
-                # The label proves that it is our OPA that answers, not another one that already had the port.
+                # The label proves that this OPA responds, not another one on the same port.
                 with contextlib.suppress(OpaError):
                     if (await opa.config()).get("labels", {}).get(_LABEL) == mark and await opa.ready():
                         return
                 await asyncio.sleep(0.02)
 
     def _refuse_a_socket_in_use(self) -> None:
-        """OPA removes a socket that it finds, also another's."""
+        """Raise if a socket is in use: OPA removes an existing socket, even another process's."""
         with socket.socket(socket.AF_UNIX) as probe:
             try:
                 probe.connect(self._socket or "/")
@@ -290,7 +288,7 @@ class ManagedOpa:
         raise OpaStartError(f"{self._socket} is in use: stop what listens there, or name another socket for OPA")
 
     def _said(self) -> str:
-        # OPA's last line tells why it ends, except for a broken bundle, whose errors stand in several lines.
+        # OPA's last line is the reason of its end, except for a broken bundle, whose errors are in several lines.
         return ": " + "; ".join(list(self._last_words)[-10:]) if self._last_words else ""
 
     async def _keep_last_words(self, stream: asyncio.StreamReader) -> None:
@@ -301,7 +299,7 @@ class ManagedOpa:
 
 async def _lines(stream: asyncio.StreamReader) -> AsyncIterator[str]:
     rest = b""
-    while chunk := await stream.read(1 << 16):  # not readline: it fails on a line that is longer than its buffer
+    while chunk := await stream.read(1 << 16):  # not readline: it fails for a line longer than its buffer
         *lines, rest = (rest + chunk).split(b"\n")
         for line in lines:
             yield line.decode(errors="replace").strip()
@@ -328,7 +326,7 @@ def _free_port() -> int:
 
 def _is_free(port: int) -> bool:
     with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as OPA does: a port in TIME_WAIT counts as free
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # like OPA: a port in TIME_WAIT counts as free
         try:
             probe.bind(("127.0.0.1", port))
         except OSError:

@@ -1,4 +1,4 @@
-"""How long OPA took to answer, by what it was asked; and what became of requests that failed."""
+"""Durations of OPA's responses, by request, and the failures of requests."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from contextlib import contextmanager
 from bridge.model.histogram import Histogram
 from bridge.opa.errors import OpaRejected, OpaUnavailable
 
-MOST_NAMES = 64  # a name beyond these counts as OTHER: who asks for what nobody knows makes no new series
+MOST_NAMES = 64  # further names count as OTHER: unknown clients' requests make no new series
 OTHER = "other"
-FAILURES = ("rejected", "unavailable", "abandoned")  # OPA said no; no answer; nobody waited for it any more
+FAILURES = ("rejected", "unavailable", "abandoned")  # error response; no response; cancelled by the client
 _QUERIES = "/v1/data/bridge/v1/"
 _STATES = ("/health", "/v1/status", "/v1/config")
 
 
 class Requests:
-    """Requests to OPA. `seconds` by query, `errors` by query and how it failed: one of FAILURES."""
+    """Requests to OPA. `seconds` by query, `errors` by query and failure: one of FAILURES."""
 
     def __init__(self) -> None:
         self.seconds: defaultdict[str, Histogram] = defaultdict(Histogram)
@@ -51,7 +51,7 @@ class Requests:
 
 
 def asked(method: str, path: str) -> str:
-    """What a request asks: a query's name, or `write`, `document`, `decision`, `adhoc`, `state`."""
+    """Return the name of a request: a query's name, or `write`, `document`, `decision`, `adhoc`, `state`."""
     if path.startswith(_QUERIES):
         return path[len(_QUERIES) :].partition("?")[0]
     if method in {"PATCH", "PUT"}:

@@ -1,4 +1,4 @@
-"""What OPA makes of a bundle that is served: in force, refused, or not looked at yet; and what would be in its way."""
+"""The state of a served bundle in OPA: active, rejected, or unknown; and conflicts with OPA's documents."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from bridge.policy_loader.endpoint import BundleEndpoint
 from bridge.policy_loader.ownership import overlap
 from bridge.policy_loader.submissions import DataPath
 
-_AT_ONCE = 16  # questions to OPA
+_AT_ONCE = 16  # queries to OPA
 
 
 class State(Enum):
-    """What OPA made of a bundle."""
+    """The state of a bundle in OPA."""
 
     WAITING = auto()
     ACTIVE = auto()
@@ -30,7 +30,7 @@ class State(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """The state of the served bundle; of a refused one what OPA says (`errors` have message and location)."""
+    """The state of the served bundle; for a rejected one OPA's `errors` (with message and location)."""
 
     state: State
     message: str = ""
@@ -38,18 +38,18 @@ class Looked:
 
 
 class Activation:
-    """Serves bundles to one OPA, and looks at what becomes of them. Methods raise OpaError where it gives no answer."""
+    """Serves bundles to one OPA, and checks their state. Methods raise OpaError if OPA does not respond."""
 
     def __init__(self, opa: Opa, endpoint: BundleEndpoint) -> None:
         self.revision = ""
         self._opa = opa
         self._endpoint = endpoint
-        self._before = ""  # when OPA last asked, as it said before this bundle was served
-        self._doubtful = False  # OPA had refused another bundle by then, and might tell of that still
+        self._before = ""  # the time of OPA's last request before this bundle was served
+        self._doubtful = False  # OPA had rejected another bundle by then, and may still report that
         self._hopeless = False
 
     async def serve(self, bundle: Bundle) -> None:
-        """Serve a bundle from now on. Raises OpaError, and serves nothing, where OPA gives no answer."""
+        """Serve a bundle from now on. Raises OpaError, and serves nothing, if OPA does not respond."""
         status = await self._status()
         self._before, self._doubtful = (status.last_request, bool(status.code)) if status else ("", False)
         self.revision = bundle.revision
@@ -57,7 +57,7 @@ class Activation:
         await self._endpoint.serve_next(bundle)
 
     async def look(self) -> Looked:
-        """What OPA has made of the bundle by now."""
+        """Return the current state of the bundle."""
         status = await self._status()
         if status is None:
             return Looked(State.WAITING)
@@ -70,21 +70,21 @@ class Activation:
             or status.last_request == self._before
         ):
             return Looked(State.WAITING)
-        if self._doubtful:  # then what it says at its next request counts
+        if self._doubtful:  # then the result of its next request counts
             self._before, self._doubtful = status.last_request, False
             return Looked(State.WAITING)
         return Looked(State.REFUSED, status.message, status.errors)
 
     def give_up(self) -> None:
-        """Hear no more of why OPA refuses this bundle: there is no other to serve."""
+        """Stop reporting why OPA rejects this bundle: there is no other to serve."""
         self._hopeless = True
 
     async def has_nothing(self) -> bool:
-        """Whether OPA has no bundle of the bridge at all."""
+        """Return whether OPA has no bundle of the bridge at all."""
         return await self._opa.bundle_revision() is None
 
     async def in_the_way(self, claimed: Collection[DataPath]) -> list[DataPath]:
-        """Those parts of `data` that OPA's bundle does not own yet, and where there is something."""
+        """Return the parts of `data` that OPA's bundle does not own yet, and that are not empty."""
         if not claimed:
             return []
         active = await self._opa.get(pointer("system", "bundles", BUNDLE_NAME, "manifest", "roots")) or []
@@ -97,7 +97,7 @@ class Activation:
                 try:
                     found = await self._opa.get(pointer(*path))
                 except OpaRejected:
-                    return True  # rules of somebody else, which fail
+                    return True  # rules of another author, which fail
             for root in owned:
                 if overlap(root, path):
                     found = _without(found, root[len(path) :])
@@ -110,12 +110,12 @@ class Activation:
         try:
             return await self._opa.bundle_status()
         except OpaRejected:
-            # Its status plugin is off: then it tells what it has, and never what it refused.
+            # Its status plugin is off: then it reports active bundles, and never rejected ones.
             return BundleStatus(BUNDLE_NAME, await self._opa.bundle_revision() or "")
 
 
 def _without(found: Any, path: DataPath) -> Any:
-    """A document without what is at a path, None where nothing else is in it."""
+    """Return a document without the value at a path, None if nothing else is in it."""
     if not path:
         return None
     if not isinstance(found, dict) or path[0] not in found:

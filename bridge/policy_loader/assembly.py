@@ -1,7 +1,7 @@
 """One bundle of the shipped modules and a set of submissions, with the modules that the bridge generates for the set.
 
-Rego cannot refer to a package by a name that it has as data, so the bridge generates the modules that do: policies of
-Constraints, strategies and hierarchies of admins, and one query for both decisions on a request.
+Rego cannot refer to a package whose name is data, so the bridge generates modules that do: for policies of Constraints,
+strategies and hierarchies of admins, and one query for both decisions on a request.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from bridge.policy_loader.submissions import DataPath, Places, Submission
 
 log = structlog.get_logger(__name__)
 
-DISPATCH_FILE = "bridge/constraints/dispatch.rego"  # where it stands in the bundle
+DISPATCH_FILE = "bridge/constraints/dispatch.rego"  # its path in the bundle
 Package = tuple[str, ...]  # from the root of OPA's data
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-# A rule's head begins its line. A function of that name is no policy.
+# A rule's head is at the beginning of its line. A function with that name is not a policy.
 _VIOLATION = re.compile(r"^[ \t]*(?:default[ \t]+)?violation\b(?![ \t]*\()", re.MULTILINE)
 
 
 def dispatcher(modules: Iterable[tuple[Package, str]]) -> str:
-    """The module `bridge.constraints.dispatch` for the packages among these modules that have rules `violation`.
+    """Return the module `bridge.constraints.dispatch` for the packages of these modules that have rules `violation`.
 
-    `modules` are admins', each with its package. A Constraint names a policy as its module declares the package
-    (`k8s.limits`, `acme["memory-limits"]`). Rego cannot refer to a package by a name that it has as data, but to a
-    rule's key it can.
+    `modules` are admins', each with its package. A Constraint names a policy in the form of the package declaration
+    (`k8s.limits`, `acme["memory-limits"]`). Rego cannot refer to a package whose name is data, but it can look up a
+    rule's key.
     """
     names = sorted({_name(package) for package, text in modules if _VIOLATION.search(text)})
     listed = ", ".join(map(json.dumps, names))
@@ -55,11 +55,11 @@ JOINT_DECISION = "bridge/joint_admission/decisions"
 
 
 def joint_decision(path: tuple[str, ...]) -> str:
-    """The module `bridge.joint_admission` for the placement decision at this path of `data`.
+    """Return the module `bridge.joint_admission` for the placement decision at this path of `data`.
 
-    Its input is an AdmissionRequest; the placement decision gets the object, the rules get the request. A generated
-    module, because Rego cannot refer to a document by a path that it has as data. `path` in the answer tells a query
-    by other settings apart.
+    Its input is an AdmissionRequest; the placement decision gets the object, the rules get the request. The module is
+    generated, because Rego cannot refer to a document whose path is data. `path` in the result identifies queries with
+    other settings.
     """
     decision = "data" + "".join(f"[{json.dumps(part)}]" for part in path)
     return f"""package bridge.joint_admission
@@ -84,14 +84,14 @@ Generate = Callable[[Sequence[Submission]], Mapping[str, str]]
 
 
 def no_view() -> str:
-    """There is to be no `kubernetes` view."""
+    """Return that there is no `kubernetes` view."""
     return ""
 
 
 class Generating:
-    """The modules for sets, with the view whose text `kubernetes` gives unless somebody else has documents there.
+    """The generated modules of sets, with the view from `kubernetes` unless OPA has other documents there.
 
-    `decision` gives the path of the placement decision that the webhook queries, empty where it queries none here.
+    `decision` returns the path of the placement decision that the webhook queries, empty if it queries none here.
     """
 
     def __init__(self, kubernetes: Callable[[], str], in_the_way: InTheWay, decision: Callable[[], DataPath]) -> None:
@@ -102,7 +102,7 @@ class Generating:
         self._path: DataPath = ()
 
     async def look(self) -> bool:
-        """Have the view and the decision as they are to be; whether either is another than before."""
+        """Update the view and the decision; return whether either has changed."""
         text = self._kubernetes()
         if text and await self._in_the_way([kubernetes_view.PACKAGE]):
             log.warning("OPA holds documents of somebody else at data.kubernetes: the view of that name stays away")
@@ -112,20 +112,20 @@ class Generating:
         return (self._view, self._path) != before
 
     def modules(self, submissions: Sequence[Submission]) -> Mapping[str, str]:
-        """The modules for a set, by their paths in the bundle."""
+        """Return the modules for a set, by their paths in the bundle."""
         return generated(submissions, self._view, self._path)
 
 
 def no_decision() -> DataPath:
-    """The webhook queries no placement decision of this OPA."""
+    """Return that the webhook queries no placement decision of this OPA."""
     return ()
 
 
 def generated(submissions: Sequence[Submission], kubernetes: str = "", decision: DataPath = ()) -> dict[str, str]:
-    """The modules for a set, by their paths in the bundle.
+    """Return the modules for a set, by their paths in the bundle.
 
-    The `kubernetes` view is one where its text is given; the joint decision is one where a module of the set has the
-    placement decision at the path `decision`.
+    The `kubernetes` view is included if its text is given; the joint decision is included if a module of the set has
+    the placement decision at the path `decision`.
     """
     found = [
         (package, submission.modules[name])
@@ -140,13 +140,16 @@ def generated(submissions: Sequence[Submission], kubernetes: str = "", decision:
     return made
 
 
-HIERARCHY = ("bridge", "extensions", "hierarchy")  # links are made by what is below this
-STRATEGIES = ("bridge", "strategies")  # effective policies by what is below this
+HIERARCHY = ("bridge", "extensions", "hierarchy")  # modules below declare links
+STRATEGIES = ("bridge", "strategies")  # modules below merge effective policies
 _ELSEWHERE = re.compile(r"\bdata\b(?!\.bridge\.(?:lib|lookup|hierarchy|extensions\.hierarchy)\b)")
 
 
 def assemble(shipped: Shipped, submissions: Sequence[Submission], generated: Mapping[str, str]) -> Bundle:
-    """The bundle, whose roots are exactly the packages and documents in it. `generated` are further modules of ours."""
+    """Return the bundle, whose roots are exactly its packages and documents.
+
+    `generated` are the bridge's further modules.
+    """
     modules = {**shipped.modules, **generated, **Places(submissions).modules}
     data = document(shipped, submissions)
     claimed = claimed_roots(submissions) | {package for text in generated.values() if (package := package_of(text))}
@@ -155,7 +158,7 @@ def assemble(shipped: Shipped, submissions: Sequence[Submission], generated: Map
 
 
 def claimed_roots(submissions: Iterable[Submission]) -> set[DataPath]:
-    """The parts of `data` that submissions own."""
+    """Return the parts of `data` that submissions own."""
     claimed: set[DataPath] = set()
     for submission in submissions:
         claimed.update(packages(submission).values(), submission.data)
@@ -163,7 +166,7 @@ def claimed_roots(submissions: Iterable[Submission]) -> set[DataPath]:
 
 
 def document(shipped: Shipped, submissions: Iterable[Submission]) -> dict[str, Any]:
-    """The base documents of a bundle."""
+    """Return the base documents of a bundle."""
     data: dict[str, Any] = copy.deepcopy(dict(shipped.data))
     for submission in submissions:
         for path, value in submission.data.items():
@@ -175,9 +178,9 @@ def document(shipped: Shipped, submissions: Iterable[Submission]) -> dict[str, A
 
 
 def digest(submissions: Sequence[Submission], point: DataPath) -> str:
-    """Names all that modules below an extension point can see of other submissions; "" where there are none.
+    """Return a digest of all that modules below an extension point can read of other submissions; "" without any.
 
-    One that reads `data` beyond the point and the bridge's own packages may see everything.
+    A module that reads `data` beyond the point and the bridge's own packages may read everything.
     """
     inside = [
         submission.modules[name]
@@ -193,11 +196,11 @@ def digest(submissions: Sequence[Submission], point: DataPath) -> str:
     return hashlib.sha256(msgspec.json.encode(seen, order="deterministic")).hexdigest()[:16]
 
 
-_Digests = tuple[str, str]  # of the modules that links are made by, and of those that policies are merged by
+_Digests = tuple[str, str]  # of the modules that declare links, and of those that merge policies
 
 
 class Dependents:
-    """Digests of the modules in question, as they were announced to listeners and as they are served."""
+    """Digests of the relevant modules, as announced to listeners and as served."""
 
     def __init__(self) -> None:
         self._announced: _Digests = ("", "")
@@ -205,11 +208,11 @@ class Dependents:
         self._listeners: list[Callable[[bool], None]] = []
 
     def listen(self, call: Callable[[bool], None]) -> None:
-        """Call this before they change; with True where links are made otherwise."""
+        """Call this before they change; with True if links change."""
         self._listeners.append(call)
 
     def announce(self, submissions: Sequence[Submission]) -> None:
-        """These are served next."""
+        """Announce the next modules."""
         digests = (digest(submissions, HIERARCHY), digest(submissions, STRATEGIES))
         if digests != self._announced:
             links = digests[0] != self._announced[0]
@@ -218,14 +221,14 @@ class Dependents:
                 call(links)
 
     def serve(self) -> None:
-        """What was announced is served."""
+        """Note that the announced modules are served."""
         self._served = self._announced
 
     def take_back(self) -> None:
-        """What was announced is not served: what was before goes on."""
+        """Note that the announced modules are not served, and the previous ones stay."""
         self._announced = self._served
 
     @property
     def links(self) -> str | None:
-        """Names the modules by which links are made; None while others are announced than are served."""
+        """Return the digest of the modules that declare links; None if the announced and the served ones differ."""
         return self._served[0] if self._announced == self._served else None

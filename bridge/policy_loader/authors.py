@@ -1,4 +1,4 @@
-"""Follows the objects that hold Rego and data (ConfigMaps, RegoPolicies) and hands in to the loader what they say."""
+"""Follows the objects with Rego and data (ConfigMaps, RegoPolicies) and submits them to the loader."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from bridge.sources.base import Source
 log = structlog.get_logger(__name__)
 
 
-# What OPA has of an object that holds Rego or data: what it says now, an earlier version because what it says now is
-# refused, nothing because of that, or not known yet.
+# The state of an object with Rego or data in OPA: its current version, an earlier version because the current one is
+# rejected, none because of that, or unknown.
 STATES = ("in-force", "last-good-version", "refused", "pending")
 
 
-# Texts of which the manifest of an author has one, unless it is written with escapes.
+# Texts of which an author's manifest contains one, unless it is written with escapes.
 MARKS = (b"openpolicyagent.org/", b"RegoPolicy")
 
 
 class SubmissionReceiver(Protocol):
-    """Who takes what is handed in: the loader."""
+    """The receiver of submissions: the loader."""
 
     def listen(self, listener: Callable[[Verdict], None]) -> None: ...  # noqa: D102
     def put(self, submission: Submission) -> None: ...  # noqa: D102
@@ -38,10 +38,10 @@ class SubmissionReceiver(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """An object that holds Rego or data, as it was last seen.
+    """An object with Rego or data, as last seen.
 
-    `identity` has its apiVersion, kind and metadata, and `status` what it shows. `flaws` keep what it says now from the
-    loader, which goes on with what it said before.
+    `identity` has its apiVersion, kind and metadata, and `status` its current status. `flaws` exclude its current
+    version from the loader, which keeps the previous one.
     """
 
     identity: Object
@@ -53,7 +53,7 @@ class Author:
 
     @property
     def judgement(self) -> Verdict | None:
-        """What became of what it says now; None as long as nobody has looked."""
+        """The verdict on the current version; None until it was checked."""
         if self.flaws:
             before = self.verdict or Verdict(key_of(self.identity), "", "")
             return replace(before, version=self.version, problems=self.flaws)
@@ -61,7 +61,7 @@ class Author:
 
     @property
     def state(self) -> str:
-        """What became of it, in one word: one of STATES."""
+        """Return its state: one of STATES."""
         found = self.judgement
         if found is None or (found.accepted and not found.programmed):
             return "pending"
@@ -71,16 +71,16 @@ class Author:
 
     @property
     def settled(self) -> bool:
-        """Whether what it says now is in force, or was refused."""
+        """Return whether the current version is active or rejected."""
         found = self.judgement
         return found is not None and (found.programmed or not found.accepted)
 
 
 class Authors:
-    """Hands in what the objects of a source say, in `namespaces` (of ConfigMaps; `*` for all).
+    """Submits the objects of a source, in `namespaces` (of ConfigMaps; `*` for all).
 
-    Give it changes of `types` by `note`, or let it `follow` a source. `listen` to hear which object is to be looked at:
-    it, or its verdict, has changed.
+    Give it changes of `types` by `note`, or let it `follow` a source. `listen` reports objects to check: they, or their
+    verdicts, have changed.
     """
 
     def __init__(self, loader: SubmissionReceiver, namespaces: Collection[str]) -> None:
@@ -89,19 +89,19 @@ class Authors:
         self._loader = loader
         self._namespaces = namespaces
         self._listeners: list[Callable[[Key, Object | None], None]] = []
-        self._unseen: dict[tuple[str, str], set[Key]] = {}  # of what is being listed, which was not told yet
-        self._troubles: dict[str, str] = dict.fromkeys(self.types, "they are not listed yet")  # of the first lists
+        self._unseen: dict[tuple[str, str], set[Key]] = {}  # objects of a current listing that were not delivered yet
+        self._troubles: dict[str, str] = dict.fromkeys(self.types, "they are not listed yet")  # of the initial lists
         self._unsettled = True
         loader.listen(self._judge)
 
     @property
     def policies_exist(self) -> bool:
-        """Whether there is an object that holds policies, good or broken. Until the first lists are over: True."""
+        """Return whether an object with policies exists, valid or not. Until the initial lists are complete: True."""
         return bool(self._troubles) or any(author.policy for author in self.known.values())
 
     @property
     def unready(self) -> str:
-        """Why the modules that were there at the start are neither in force nor refused yet; "" once they are."""
+        """Return why the modules from the start are neither active nor rejected yet; "" once they are."""
         if self._unsettled:
             if self._troubles:
                 return "; ".join(f"{type_id}: {why}" for type_id, why in sorted(self._troubles.items()))
@@ -114,25 +114,25 @@ class Authors:
 
     @property
     def unlisted(self) -> Mapping[str, str]:
-        """The types whose first list is not over, with what keeps it."""
+        """Return the types whose initial list is incomplete, with the reason."""
         return self._troubles
 
     def listen(self, listener: Callable[[Key, Object | None], None]) -> None:
         """Call `listener` with the key of each author that has changed, or that has another verdict.
 
-        Of an object that is an author no more it gets what is left of it, and None where it is gone.
+        For an object that is no longer an author it gets the rest of it, and None for a deleted one.
         """
         self._listeners.append(listener)
 
     async def follow(self, source: Source) -> None:
-        """Follow a source of its own until cancelled."""
+        """Follow a separate source until cancelled."""
         source.want(self.types)
         async for change in source.changes():
             self.note(change)
-            await asyncio.sleep(0)  # a long listing shall not keep others from their work
+            await asyncio.sleep(0)  # a long listing must not block other tasks
 
     def note(self, change: Change) -> None:
-        """Take note of one change of a source; changes of other types may be among them."""
+        """Process one change of a source; changes of other types may be included."""
         match change:
             case Listing(type_id, namespace) if type_id in self.types:
                 self._expect(type_id, namespace)
@@ -149,7 +149,7 @@ class Authors:
             case Trouble(type_id) if type_id in self.types:
                 self._has_trouble(change)
             case Rejected(_, key):
-                self._see(key)  # what it said before stays loaded
+                self._see(key)  # its previous version stays loaded
 
     def _expect(self, type_id: str, namespace: str) -> None:
         known = {key for key in self.known if key.type_id == type_id and namespace in {"", key.namespace}}
@@ -197,7 +197,7 @@ class Authors:
     def _has_trouble(self, trouble: Trouble) -> None:
         type_id = trouble.subject
         for place in [place for place in self._unseen if place[0] == type_id]:
-            del self._unseen[place]  # the list was broken off
+            del self._unseen[place]  # the list was interrupted
         if trouble.absent:
             self._is_listed(type_id)
             return

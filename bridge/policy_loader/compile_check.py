@@ -1,4 +1,4 @@
-"""`opa check` and `opa test` over modules that are not served yet."""
+"""`opa check` and `opa test` for modules that are not served yet."""
 
 from __future__ import annotations
 
@@ -16,27 +16,28 @@ import msgspec
 from bridge.model.nesting import decode
 from bridge.policy_loader.submissions import SUFFIX
 
-# What a module could reach out with, or see of the machine.
+# Built-in functions that send requests, or read the machine.
 UNSAFE = frozenset({"http.send", "net.lookup_ip_addr", "opa.runtime"})
 _MOST_ERRORS = "1000"
-_ENVIRONMENT = {"GOGC": "off"}  # nothing of ours, which opa.runtime() would show; garbage waits for GOMEMLIMIT
+# none of the bridge's variables, which opa.runtime() would show; garbage waits for GOMEMLIMIT
+_ENVIRONMENT = {"GOGC": "off"}
 _TEST_FAILED = 2
 MEBIBYTE = 1 << 20
 DEFAULT_MEMORY = 384 * MEBIBYTE  # 100 modules of 20 rules with their tests use 325 MiB; the chart's container has 1 GiB
-_SOFT_SHARE = 0.8  # of the bound: from here on Go collects garbage as often as it can
-# How Go's runtime ends when it gets no memory; its SIGSEGV is that of a nil pointer from a failed allocation.
+_SOFT_SHARE = 0.8  # of the bound: from here on Go collects garbage as often as possible
+# Go's output when it gets no memory; its SIGSEGV is that of a nil pointer from a failed allocation.
 _OUT_OF_MEMORY = re.compile(rb"^(fatal error|SIGSEGV): ", re.MULTILINE)
 _PARSE_ERROR = "rego_parse_error"
-# What OPA 1.0 and newer say of Rego that was written for OPA 0.x.
+# Messages of OPA 1.0 and newer about Rego for OPA 0.x.
 _OLD_REGO = re.compile("`(if|contains)` keyword is required")
 _REWRITE = "if this is Rego for OPA before 1.0, rewrite it with `opa fmt --write --rego-v1 FILE`"
-# Codes of what says nothing of the modules for certain: a machine that was busy, an `opa` that was killed.
+# Codes that prove nothing about the modules: a loaded machine, a killed `opa`.
 _LATE, _FAILED = "timeout", "opa_failed"
 PASSING = frozenset({_LATE, _FAILED})
 
 
 class Finding(NamedTuple):
-    """What OPA says of a file: `path` as it was given in, empty where it is about none."""
+    """OPA's message about a file: `path` as submitted, empty if it is about none."""
 
     path: str
     line: int
@@ -46,10 +47,10 @@ class Finding(NamedTuple):
 
 
 class Checker:
-    """Run an `opa` executable in an empty environment, each time for at most `patience` seconds and `memory` bytes.
+    """Runs an `opa` executable in an empty environment, each time for at most `patience` seconds and `memory` bytes.
 
-    The memory bound counts what the process can write to. Linux enforces it; elsewhere Go only tries to keep to it.
-    `shipped` are the bridge's own modules, by path. Built-in functions of UNSAFE are not known to modules, unless they
+    The memory bound counts the process's writable memory. Linux enforces it; elsewhere Go only tries to keep it.
+    `shipped` are the bridge's own modules, by path. Built-in functions of UNSAFE are unknown to modules, unless they
     are in `allowed`.
     """
 
@@ -72,13 +73,13 @@ class Checker:
         self._capabilities: bytes | None = None
 
     async def check(self, modules: Mapping[str, str], generated: Mapping[str, str]) -> list[Finding]:
-        """What keeps these modules from compiling with one another, with the shipped and with generated ones."""
-        # Whoever mentions nothing of the bridge's compiles without its modules, which is most of the work.
+        """Return why these modules do not compile with each other, with the shipped and with generated ones."""
+        # Modules that do not mention the bridge compile without its modules, which are most of the work.
         ours = any("bridge" in text for text in modules.values())
         return await self._check({**(self._shipped if ours else {}), **generated, **modules})
 
     async def test(self, modules: Mapping[str, str], tests: Mapping[str, str], data: Any) -> list[Finding]:
-        """What keeps these tests from passing, with those modules, the shipped ones, and data."""
+        """Return why these tests do not pass, with those modules, the shipped ones, and data."""
         texts = {**self._shipped, **modules, **tests}
         found = await self._check(texts)
         if found:
@@ -94,7 +95,7 @@ class Checker:
                 return _findings(output, errors, names)
             results = [result for result in results if result.get("fail") or result.get("error")]
             of_tests = [_failed(result, names) for result in results]
-            # Whoever has put tests among modules has them run by himself: they say nothing of these.
+            # Tests among modules are run separately: their results do not count here.
             return [finding for finding in of_tests if finding.path in tests]
 
     async def _check(self, texts: Mapping[str, str]) -> list[Finding]:
@@ -107,7 +108,7 @@ class Checker:
             return [] if status == 0 else [self._explained(finding) for finding in _findings(output, errors, names)]
 
     def _explained(self, finding: Finding) -> Finding:
-        """Old Rego can be rewritten; a function that we take away is not `undefined` to who knows it from OPA."""
+        """Return the message with a hint: old Rego can be rewritten, and removed functions are known from OPA."""
         if finding.code == _PARSE_ERROR and _OLD_REGO.search(finding.message):
             return finding._replace(message=f"{finding.message}: {_REWRITE}")
         name = finding.message.removeprefix("undefined function ")
@@ -116,7 +117,7 @@ class Checker:
         return finding._replace(message=f"{finding.message}: not without the bridge's setting allowed_builtins")
 
     async def _allowed(self, folder: Path) -> bytes:
-        """The capabilities of the executable without what is refused."""
+        """Return the capabilities of the executable without the removed functions."""
         if self._capabilities is None:
             _, output, errors = await self._run(folder, "capabilities", "--current")
             found = _decoded(output)
@@ -166,7 +167,7 @@ class Checker:
 
 
 def _bound_memory(pid: int, most: int) -> None:
-    """Bound the data segment and not the address space: Go reserves 1.2 GiB of that before it does anything."""
+    """Bound the data segment and not the address space: Go reserves 1.2 GiB of that at its start."""
     if hasattr(resource, "prlimit"):
         with contextlib.suppress(ProcessLookupError):
             resource.prlimit(pid, resource.RLIMIT_DATA, (most, most))
@@ -178,10 +179,10 @@ class CheckError(Exception):
 
 @contextlib.asynccontextmanager
 async def _folder(texts: Mapping[str, str]) -> AsyncIterator[tuple[Path, dict[str, str]]]:
-    """A folder with all that is to be looked at, and the paths that its files stand for."""
+    """Yield a folder with all modules to check, and the original paths of its files."""
     with tempfile.TemporaryDirectory(prefix="policy-bridge-check-") as name:
         folder = Path(name)
-        # Numbers, because a name of an author may be longer than a file system allows.
+        # Numbers, because an author's name may be longer than a file system allows.
         files = {f"{number:05}{SUFFIX}": path for number, path in enumerate(texts)}
         await asyncio.to_thread(_write, folder, files, texts)
         yield folder, files

@@ -10,16 +10,16 @@ from aiohttp import web
 from bridge.opa.bundle import Bundle
 from bridge.opa.config import BUNDLE_CONTENT_TYPE
 
-LONGEST_WAIT = 60.0  # seconds; a client that asks for more is answered by then
+LONGEST_WAIT = 60.0  # seconds; clients that request more get a response by then
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class BundleEndpoint:
-    """Serve one bundle at a time at `path`; before the first one, requests wait.
+    """Serves one bundle at a time at `path`; before the first one, requests wait.
 
-    `archive` makes the bytes that are served of a bundle. `handed` is the revision that was served last. What a request
-    says of its client counts: `add_to` gets the guard that lets OPA alone through.
+    `archive` makes the served bytes of a bundle. `handed` is the last served revision. The endpoint trusts requests:
+    `add_to` gets the guard that allows only OPA.
     """
 
     def __init__(self, path: str, archive: Callable[[Bundle], bytes], bundle: Bundle | None = None) -> None:
@@ -35,32 +35,32 @@ class BundleEndpoint:
 
     @property
     def revision(self) -> str:
-        """The revision that is served; "" before the first."""
+        """Return the served revision; "" before the first."""
         return self._bundle.revision if self._bundle else ""
 
     def on_fresh_start(self, call: Callable[[], None]) -> None:
-        """Call this when a client asks who has no bundle yet: its OPA has just started."""
+        """Call this when a client without a bundle sends a request: its OPA has just started."""
         self._fresh_start = call
 
     def add_to(self, app: web.Application, guard: Callable[[Handler], Handler]) -> None:
-        """Route the endpoint in an application, behind a guard."""
+        """Add the endpoint to an application, behind a guard."""
         app.router.add_get(self._path, guard(self._get))
         app.on_shutdown.append(self._end)
 
     async def serve_next(self, bundle: Bundle) -> None:
-        """Serve another bundle from now on; who waits for news gets it at once."""
+        """Serve another bundle from now on; waiting clients get it immediately."""
         async with self._changed:
             self._bundle, self._content = bundle, self._archive(bundle)
             self._changed.notify_all()
 
     async def _end(self, _: web.Application) -> None:
-        """Answer who waits for news: there will be none."""
+        """Answer waiting clients: there is no other bundle."""
         async with self._changed:
             self._ended = True
             self._changed.notify_all()
 
     async def taken(self, revision: str) -> None:
-        """Wait until an OPA has this revision in force: then it asks for news of it."""
+        """Wait until an OPA has activated this revision, which it confirms by polling with it."""
         async with self._changed:
             await self._changed.wait_for(lambda: self._confirmed == revision)
 
@@ -81,7 +81,7 @@ class BundleEndpoint:
                 pass
         bundle = self._bundle
         if bundle is None:
-            # Who has one from before keeps it until it is known what is to be served.
+            # Clients with an earlier one keep it until the next bundle is known.
             return web.Response(status=304 if has else 503, headers={"Content-Type": BUNDLE_CONTENT_TYPE})
         headers = {"ETag": f'"{bundle.revision}"', "Content-Type": BUNDLE_CONTENT_TYPE}
         if has == bundle.revision:
@@ -94,7 +94,7 @@ class BundleEndpoint:
 
 
 def _wanted_wait(preferences: list[str]) -> float:
-    """Seconds that a client is ready to wait, from `Prefer: …;wait=N` (RFC 7240)."""
+    """Return the seconds that a client accepts to wait, from `Prefer: …;wait=N` (RFC 7240)."""
     for part in ";".join(preferences).replace(",", ";").split(";"):
         name, _, value = part.strip().partition("=")
         if name == "wait" and value.isdigit():

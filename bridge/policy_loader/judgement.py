@@ -1,4 +1,4 @@
-"""Which submission is behind an error: of a check before OPA gets the set, of OPA's activation, of an evaluation."""
+"""The submission behind an error: of a check before OPA gets the set, of OPA's activation, or of an evaluation."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from bridge.policy_loader.submissions import DataPath, Fault, ModuleProblem, Pla
 log = structlog.get_logger(__name__)
 
 _REMEMBERED = 32  # sets
-_TESTED = 1000  # submissions of which it is remembered that their tests passed
+_TESTED = 1000  # remembered submissions with passed tests
 
 
 class Judge:
-    """Looks at whole sets, and remembers those that it has looked at.
+    """Checks whole sets, and remembers the results.
 
-    `in_the_way` gives those of some parts of `data` where OPA has documents of somebody else. `passed` are submissions
-    whose tests need not be run (again).
+    `in_the_way` returns those of some parts of `data` where OPA has documents of other clients. `passed` are
+    submissions whose tests need not run (again).
     """
 
     def __init__(self, checker: Checker, shipped: Shipped, generate: Generate, in_the_way: InTheWay) -> None:
@@ -39,14 +39,14 @@ class Judge:
         self._passed: dict[int, Submission] = {}
 
     async def faults(self, submissions: Sequence[Submission]) -> Sequence[Fault]:
-        """All that is wrong with a set. Raises OpaError where OPA cannot be asked, CheckError where `opa` is broken."""
+        """Return all faults of a set. Raises OpaError if OPA does not respond, CheckError if `opa` is broken."""
         if not submissions:
             return []
         found = [*disputes(submissions)] or [*await self._obstacles(submissions)]
         return found or await self._compile(submissions)
 
     def forget(self) -> None:
-        """Look at every set anew: the generated modules are others now."""
+        """Check every set again, because the generated modules have changed."""
         self._compiled.clear()
 
     async def _obstacles(self, submissions: Sequence[Submission]) -> list[Fault]:
@@ -86,8 +86,8 @@ class Judge:
         if not found:
             if len(self._passed) >= _TESTED:
                 del self._passed[next(iter(self._passed))]
-            self._passed[id(submission)] = submission  # kept, so that its id stays its own
-        # What of others a test's modules do not go with is the test's fault: without it they do.
+            self._passed[id(submission)] = submission  # kept, so its id is not reused
+        # A test that conflicts with others' modules is at fault itself: without it the set compiles.
         return [Fault(submission.author, fault.problem) for fault in _faults(found, tests)]
 
 
@@ -112,13 +112,13 @@ _REFUSED = "bundle_error"
 
 
 class Culprits:
-    """Refuses the versions behind OPA's errors; `entries` are all authors."""
+    """Rejects the versions behind OPA's errors; `entries` are all authors."""
 
     def __init__(self, entries: Mapping[Key, Entry]) -> None:
         self._entries = entries
 
     def of_evaluation(self, told: Mapping[str, Any], places: Places) -> bool:
-        """Refuse the version in which an evaluation failed; False where it failed elsewhere."""
+        """Reject the version in which an evaluation failed; False if it failed elsewhere."""
         fault = _fault(told, places)
         entry = self._entries.get(fault.author) if fault.author else None
         if entry is None or entry.chosen is None:
@@ -129,7 +129,7 @@ class Culprits:
         return True
 
     def of_refusal(self, looked: Looked, places: Places) -> bool:
-        """Refuse the versions that OPA names, else who came last; False where all were in force already."""
+        """Reject the versions that OPA names, otherwise the latest; False if all were active before."""
         faults = [_fault(error, places) for error in looked.errors or ({"message": looked.message, "code": _REFUSED},)]
         fresh = [entry for entry in self._entries.values() if entry.chosen and entry.chosen is not entry.confirmed]
         named = [entry for entry in fresh if any(fault.author == entry.submitted.author for fault in faults)]
@@ -145,11 +145,11 @@ class Culprits:
         entry.refuse(problems, others)
 
     def _youngest(self, entry: Entry, problem: ModuleProblem) -> Entry:
-        """Of those that define rules in one package, who came last: it makes the others' rules conflict."""
+        """Return the latest of those that define rules in one package: it makes the others' rules conflict."""
         return max(self._sharing(entry, problem.file), key=_youth)
 
     def _sharing(self, entry: Entry, module: str = "") -> list[Entry]:
-        """Entries in the set with a package of this one's (of this module's), itself among them."""
+        """Return the entries in the set with a package of this one (or of this module), including itself."""
         own = packages(entry.chosen) if entry.chosen else {}
         wanted = {own[module]} if module in own else set(own.values())
         return [
@@ -160,7 +160,7 @@ class Culprits:
 
 
 def names_somebody(told: Mapping[str, Any], places: Places) -> bool:
-    """Whether an error stands in a module of an author."""
+    """Return whether an error is in a module of an author."""
     return _fault(told, places).author is not None
 
 
@@ -177,7 +177,7 @@ def _fault(told: Mapping[str, Any], places: Places) -> Fault:
 
 
 def _of(fault: Fault, entry: Entry) -> ModuleProblem:
-    """A fault as its culprit is told, in whose modules it need not be."""
+    """Return a fault in the form for its culprit, whose modules it need not be in."""
     if fault.author == entry.submitted.author:
         return fault.problem
     return replace(fault.problem, file="", line=0, column=0)

@@ -1,4 +1,4 @@
-"""The `kubernetes` view: replicated objects where kube-mgmt has them, so that Rego written for it runs unchanged."""
+"""The `kubernetes` view: replicated objects in kube-mgmt's layout, so Rego for it works unchanged."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Iterable
 
 from bridge.model.keys import CORE
 
-FILE = "kubernetes.rego"  # where it stands in the bundle
+FILE = "kubernetes.rego"  # its path in the bundle
 PACKAGE = ("kubernetes",)
-_NAME = re.compile(r"[a-z][a-z0-9]*")  # what may be the name of a rule, as kube-mgmt's users write it
+_NAME = re.compile(r"[a-z][a-z0-9]*")  # possible names of rules, in the form of kube-mgmt's users
 _RESERVED = {
     "as",
     "contains",
@@ -30,10 +30,10 @@ _RESERVED |= {"package", "some", "true", "with"}
 
 
 def kubernetes_view(plurals: Iterable[tuple[str, str]]) -> str:
-    """A module with a rule for each type: `data.kubernetes.<plural>[namespace][name]`, or `[name]` without namespaces.
+    """Return a module with one rule for each type: `data.kubernetes.<plural>[namespace][name]`, or only `[name]`.
 
-    `plurals` are types (`<group>/<Kind>`) with their plural names. Of two types of one name the core group's comes
-    first, then Kubernetes' own groups, then the others by name; who wants another one finds it in `data.objects`.
+    `plurals` are types (`<group>/<Kind>`) with their plural names. Of two types with one name the core group's comes
+    first, then Kubernetes' own groups, then the others by name; `data.objects` has the other ones.
     """
     chosen: dict[str, str] = {}
     for type_id, plural in sorted(plurals, key=_rank):
@@ -44,7 +44,7 @@ def kubernetes_view(plurals: Iterable[tuple[str, str]]) -> str:
 
 
 def _rule(plural: str, group: str, kind: str) -> str:
-    # A whole document: one object costs as little by it as by the path behind it, and all cost no more to go through.
+    # A whole document: a lookup of one object costs as little as by its path, and iteration costs no more.
     objects = f"data.objects[{json.dumps(group)}][{json.dumps(kind)}]"
     return f'{plural} := {objects}["-"] if {{\n\t{objects}["-"]\n}} else := {objects}'
 

@@ -1,7 +1,7 @@
-"""The loader: from what authors hand in to the set of modules that OPA has.
+"""The loader: makes the set of modules in OPA from the authors' submissions.
 
-Where two submissions exclude each other, the one that is in force stays, else the older one. A submission that does not
-go with the others stays behind alone, by its last good version; it is looked at again whenever the set changes.
+If two submissions exclude each other, the active one stays, otherwise the older one. A submission that does not compile
+with the others is rejected alone, and its last good version stays; it is checked again whenever the set changes.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ from bridge.policy_loader.submissions import DataPath, ModuleProblem, Places, Su
 
 log = structlog.get_logger(__name__)
 
-COALESCE = 0.02  # seconds in which changes that come together are waited for
+COALESCE = 0.02  # seconds to wait for further changes
 BUNDLES = ("taken", "refused")
-PATIENCE = 5.0  # seconds that the first list may take before an OPA without any Rego gets the shipped one
-_LOOK = 0.01  # seconds between two looks at an OPA that is to take a bundle; they double
+PATIENCE = 5.0  # seconds of the initial list after which an OPA without any Rego gets the shipped one
+_LOOK = 0.01  # seconds between two checks of an OPA that loads a bundle; they double
 _LONGEST_LOOK = 0.5
-_SLOW = 2.0  # seconds after which authors are told that OPA has not taken it yet
-_MENDED = 30.0  # seconds between two looks at what was left behind for a reason outside of the set
+_SLOW = 2.0  # seconds after which authors get the status that OPA has not loaded it yet
+_MENDED = 30.0  # seconds between two checks of modules that were rejected for a reason outside of the set
 
 
 class Loader:
-    """Keeps the newest set of modules in force in which every one compiles with all others.
+    """Keeps the newest set of modules active in which every one compiles with all others.
 
-    `put` and `remove` are for who follows the authors' objects, and return at once; `run` does the work until it is
-    cancelled. Listeners are told of a submission whenever its verdict is another than before. `kubernetes` is
-    gives the text of that view, which stays away where OPA has documents of somebody else; empty: it is not wanted.
-    `decision` gives the path of the placement decision that the webhook queries; call `reconsider` when it changes.
+    `put` and `remove` are for followers of the authors' objects, and return immediately; `run` does the work until it
+    is cancelled. Listeners get each changed verdict. `kubernetes` returns the text of that view, which is omitted if
+    OPA has other documents there; empty: it is disabled. `decision` returns the path of the placement decision that the
+    webhook queries; call `reconsider` when it changes.
     """
 
     def __init__(
@@ -65,49 +65,49 @@ class Loader:
         self._verdicts = Verdicts()
         self._dependents = Dependents()
         self._listed = False
-        self._changed = False  # since a set was chosen
-        self._again = False  # what was left behind is to be looked at once more
+        self._changed = False  # since a set was selected
+        self._again = False  # rejected modules must be checked again
         self._wake = asyncio.Event()
-        self._number = 0  # of sets chosen
+        self._number = 0  # of selected sets
         self._served: list[Submission] = []
-        self._former = Places(())  # of the set that was served before
-        self._next: Bundle | None = None  # chosen, and not served yet
-        self._unasked: list[OpaError] = []  # why it is not known what is in the way
-        self._confirmed = ""  # the revision that OPA has
+        self._former = Places(())  # of the previously served set
+        self._next: Bundle | None = None  # selected, and not served yet
+        self._unasked: list[OpaError] = []  # why conflicts with OPA's documents are unknown
+        self._confirmed = ""  # the revision in OPA
         self._serving_since = 0.0
         self._settled = asyncio.Condition()
         self._why = ""
-        self.bundles: Counter[str] = Counter()  # that OPA was given, by what it made of them: BUNDLES
+        self.bundles: Counter[str] = Counter()  # bundles for OPA, by their result: BUNDLES
 
     @property
     def modules(self) -> int:
-        """How many modules of authors are among those that are served."""
+        """Return the number of authors' modules among the served ones."""
         return sum(len(submission.modules) for submission in self._served)
 
     @property
     def policies_exist(self) -> bool:
-        """Whether anybody has handed in a module, good or not. Until the first list is over: True."""
+        """Return whether any module was submitted, valid or not. Until the initial list is complete: True."""
         return not self._listed or any(entry.submitted.modules for entry in self._entries.values())
 
     @property
     def revision(self) -> str:
-        """The revision of the bundle that is served; "" before the first."""
+        """Return the revision of the served bundle; "" before the first."""
         return self._activation.revision
 
     def links(self) -> str | None:
-        """Names the modules by which links are made; None while OPA does not have what is to be served."""
+        """Return the digest of the modules that declare links; None while OPA has another set than the next one."""
         return self._dependents.links if self._confirmed and self._confirmed == self.revision else None
 
     def before_rules_change(self, call: Callable[[bool], None]) -> None:
-        """Call this before a bundle is served by which links are made (then True), or policies merged, otherwise."""
+        """Call this before serving a bundle that changes links (then with True), or the merge of policies."""
         self._dependents.listen(call)
 
     def listen(self, listener: Listener) -> None:
-        """Call `listener` with each new verdict. Where a submission is removed there is none."""
+        """Call `listener` with each new verdict. A removed submission has none."""
         self._verdicts.listen(listener)
 
     def put(self, submission: Submission) -> None:
-        """Take a submission, in place of what its author has handed in before."""
+        """Accept a submission, which replaces its author's previous one."""
         entry = self._entries.get(submission.author)
         if entry is None:
             self._entries[submission.author] = Entry(submission)
@@ -118,7 +118,7 @@ class Loader:
         self._note_change()
 
     def remove(self, author: Key) -> None:
-        """Take back all that an author has handed in."""
+        """Remove an author's submission."""
         if self._entries.pop(author, None):
             self._note_change()
 
@@ -127,13 +127,13 @@ class Loader:
         self._note_change()
 
     def listed(self) -> None:
-        """All authors that there are have handed in: from here on the set is served."""
+        """Note that all existing authors have submitted: from here on the set is served."""
         if not self._listed:
             self._listed = True
             self._note_change()
 
     async def in_force(self) -> str:
-        """Wait until OPA answers from what is to be served; gives its revision."""
+        """Wait until OPA has the set that is being served; return its revision."""
         while True:
             async with self._settled:
                 await self._settled.wait_for(self._is_settled)
@@ -143,9 +143,9 @@ class Loader:
             await asyncio.sleep(_LONGEST_LOOK)
 
     async def blame(self, error: OpaRejected) -> bool:
-        """Whether an evaluation failed in an author's module.
+        """Return whether an evaluation failed in an author's module.
 
-        When this returns it is out, or at its version before, and the query can be asked again.
+        When this returns True, the module is removed or at its previous version, and the query can be repeated.
         """
         for told in error.errors if error.in_evaluation else ():
             if self._culprits.of_evaluation(told, Places(self._served)):
@@ -164,8 +164,8 @@ class Loader:
         look = _LOOK
         while True:
             try:
-                # What was chosen is served first, unless that has failed: who changes things all the time must not keep
-                # everybody's waiting.
+                # The selected set is served first, unless that has failed: an author with constant changes must not
+                # delay others.
                 if self._next and not (self._changed and self._why):
                     await self._serve(self._next)
                     look = _LOOK
@@ -190,7 +190,7 @@ class Loader:
             await self._rest(look)
 
     async def _until_listed(self) -> None:
-        """Before the first list is over an OPA that has modules keeps them; one that has none gets the shipped ones."""
+        """Before the initial list is complete an OPA with modules keeps them; one without gets the shipped ones."""
         patience = PATIENCE
         while not self._listed:
             self._wake.clear()
@@ -245,14 +245,14 @@ class Loader:
             raise
         self._adopt(outcome, asked)
         if self._unasked:
-            # Nothing is served before OPA could be asked what that would erase.
+            # Nothing is served before OPA has reported the documents that it would erase.
             self._changed = True
             raise self._unasked[0]
         bundle = assemble(self._shipped, self._served, self._generating.modules(self._served))
         self._next = bundle if bundle.revision != self.revision else None
         if self._next is None:
-            self._dependents.take_back()  # another bundle may have been about to be served
-        # What was left behind may go with what has come in; it does not keep that waiting.
+            self._dependents.take_back()  # another bundle may have been next
+        # Rejected modules may compile with new ones; they do not delay them.
         behind = any(entry.left_behind for entry in self._entries.values())
         self._again = not again and behind and self._served is not before
 
@@ -285,7 +285,7 @@ class Loader:
             chosen = outcome.chosen.get(author)
             entry.take(chosen, self._number)
             if entry.submitted is not asked.get(author):
-                continue  # it has come meanwhile
+                continue  # it has arrived meanwhile
             if chosen is entry.submitted:
                 entry.problems, entry.left_behind = (), None
             else:

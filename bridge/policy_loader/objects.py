@@ -2,11 +2,11 @@
 
 ConfigMaps have Rego and data, with the labels and the layout of kube-mgmt:
 
-    openpolicyagent.org/policy=rego   each key of .data is one module, whatever its name
+openpolicyagent.org/policy=rego   each key of .data is one module, whatever its name
     openpolicyagent.org/data=opa      each key of .data is one document, at data.<namespace>.<name>.<key>
 
-With both labels it is data, as for kube-mgmt. Unlike there, YAML is accepted too, and any JSON value besides objects.
-RegoPolicies (`deploy/crds/regopolicies.yaml`) have modules, and tests that run before these are served.
+With both labels it is data, as in kube-mgmt. Unlike kube-mgmt, YAML is accepted too, and any JSON value besides
+objects. RegoPolicies (`deploy/crds/regopolicies.yaml`) have modules, and tests that run before these are served.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from bridge.sources.yaml import BrokenDocument, read_documents
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """An object's content. With `problems` the submission is none that may be handed in.
+    """An object's content. With `problems` the submission must not be loaded.
 
-    `policy` tells whether the object is there to hold policies, and not data alone.
+    `policy` means that the object has policies, and not only data.
     """
 
     submission: Submission
@@ -40,7 +40,7 @@ class Reading:
 
 
 def field_of(obj: Object, name: str) -> Any:
-    """A field as plain values, whether the object came parsed or not; None where there is none that can be decoded."""
+    """Return a field as plain values, whether the object is parsed or not; None if it is missing or invalid."""
     value = obj.get(name)
     try:
         return decode(value) if isinstance(value, msgspec.Raw) else value
@@ -49,17 +49,17 @@ def field_of(obj: Object, name: str) -> Any:
 
 
 def created_at(obj: Object) -> str:
-    """The creationTimestamp, "" where there is none."""
+    """Return the creationTimestamp, "" if there is none."""
     return str(obj["metadata"].get("creationTimestamp") or "")
 
 
 def version_of(content: Mapping[str, Any]) -> str:
-    """A name for this content: the same as long as nothing in it changes, whatever else of the object does."""
+    """Return a version of this content, which changes only with the content."""
     return hashlib.sha256(msgspec.json.encode(content, order="sorted")).hexdigest()[:12]
 
 
 def flaw(message: str, *, code: str, file: str = "", line: int = 0) -> ModuleProblem:
-    """A problem that was found before anybody looked at the Rego."""
+    """Return a problem that was found before the check of the Rego."""
     return ModuleProblem(file, line, 0, code, message)
 
 
@@ -70,12 +70,12 @@ ALL_NAMESPACES = "*"
 
 
 def config_maps_in(namespaces: Collection[str]) -> Selection:
-    """Which ConfigMaps are watched. Not by label: two of them count, and a label taken off is a change like others."""
+    """Return the watched ConfigMaps. Not by label: two labels count, and removing a label is a change like others."""
     return Selection() if ALL_NAMESPACES in namespaces else Selection(namespaces=tuple(dict.fromkeys(namespaces)))
 
 
 def read_config_map(key: Key, obj: Object, namespaces: Collection[str]) -> Reading | None:
-    """What a ConfigMap hands in; None where its namespace or its labels say that it is no author."""
+    """Return a ConfigMap's submission; None if its namespace or its labels exclude it."""
     labels = obj["metadata"].get("labels") or {}
     is_data = labels.get(DATA_LABEL[0]) == DATA_LABEL[1]
     is_policy = not is_data and labels.get(POLICY_LABEL[0]) == POLICY_LABEL[1]
@@ -97,7 +97,7 @@ def read_config_map(key: Key, obj: Object, namespaces: Collection[str]) -> Readi
     problems += [
         flaw("its value is not a string: put it between quotes", code="no_text", file=str(name))
         for name, value in data.items()
-        if not isinstance(value, str)  # the API server takes no other; a folder may hold one
+        if not isinstance(value, str)  # the API server accepts no other; a folder may have one
     ]
     if not data and not binary:
         what = "document" if is_data else "module"
@@ -141,7 +141,7 @@ def _document(name: str, text: str) -> tuple[Any] | ModuleProblem:
         line = documents[1].line
         return flaw("a second document begins: give each a key", code="data_parse_error", file=name, line=line)
     if not isinstance(first.value, dict | list):
-        # Plain words are YAML too: Rego under the wrong label, or a text that lacks its quotes.
+        # Plain words are YAML too: Rego under the wrong label, or a string without quotes.
         reason = "neither JSON nor a mapping or list in YAML; a text stands between quotes"
         return flaw(reason, code="data_parse_error", file=name, line=first.line)
     try:
@@ -157,11 +157,11 @@ def _mapping(obj: Object, name: str) -> dict[str, Any] | None:
 
 
 REGO_POLICY = "policybridge.io/RegoPolicy"
-_NAME = re.compile(r"[-._a-zA-Z0-9]{1,253}")  # as a ConfigMap's keys
+_NAME = re.compile(r"[-._a-zA-Z0-9]{1,253}")  # the same as for a ConfigMap's keys
 
 
 def read_rego_policy(key: Key, obj: Object) -> Reading:
-    """What a RegoPolicy hands in. What the CRD's schema refuses is found here too: a folder has no API server."""
+    """Return a RegoPolicy's submission. It checks the CRD's schema too, because a folder has no API server."""
     spec = field_of(obj, "spec")
     version = version_of({"spec": spec})
     if not isinstance(spec, dict):

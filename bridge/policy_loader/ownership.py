@@ -1,10 +1,10 @@
-"""Which parts of `data` a submission claims, and which of them it may not have.
+"""The parts of `data` that a submission claims, and those that it may not have.
 
 The rules (docs/reference/modules.md):
-- `bridge.*` is the bridge's, but for `bridge.extensions.hierarchy.<name>` and `bridge.strategies.<name>`, each of which
-  belongs to one author; `system.*` is OPA's;
-- the documents that the bridge writes are its own, whoever else is called so;
-- data stands where no other author has modules or data;
+- `bridge.*` is the bridge's, except for `bridge.extensions.hierarchy.<name>` and `bridge.strategies.<name>`, each of
+  which belongs to one author; `system.*` is OPA's;
+- the documents that the bridge writes are its own;
+- data is allowed where no other author has modules or data;
 - ordinary packages may be shared.
 """
 
@@ -20,7 +20,7 @@ WRITTEN = ("bridge_state", "facts", "index", "kinds", "objects")  # documents th
 _POINTS = (("bridge", "extensions", "hierarchy"), ("bridge", "strategies"))
 _OWN = "claim_refused"  # the code of these problems
 
-# What OPA's parser and this agree on for certain; whatever else OPA may allow before or in a package clause is refused.
+# The form that OPA's parser and this module certainly read alike; other forms of a package clause are rejected.
 _CLAUSE = re.compile(
     r"\ufeff?(?:[ \t\r\n]|\#[^\n]*\n)*package[ \t\r\n]+([A-Za-z_][A-Za-z0-9_]*)"
     r"((?:\.[A-Za-z_][A-Za-z0-9_]*|\[\"[^\"\\\n]*\"\])*)[ \t\r]*(?:\#[^\n]*)?(?:\n|\Z)"
@@ -29,7 +29,7 @@ _PART = re.compile(r"\.([A-Za-z_][A-Za-z0-9_]*)|\[\"([^\"]*)\"\]")
 
 
 def package_of(text: str) -> DataPath | None:
-    """The package of a module, None where it is not plain."""
+    """Return the package of a module, None if it is not plain."""
     found = _CLAUSE.match(text)
     if not found:
         return None
@@ -37,13 +37,13 @@ def package_of(text: str) -> DataPath | None:
 
 
 def packages(submission: Submission) -> dict[str, DataPath]:
-    """The package of each module of a submission; modules without a plain one are left out."""
+    """Return the package of each module of a submission; modules without a plain one are omitted."""
     found = {name: package_of(text) for name, text in submission.modules.items()}
     return {name: package for name, package in found.items() if package is not None}
 
 
 def flaws(submission: Submission) -> list[ModuleProblem]:
-    """What a submission claims that nobody may."""
+    """Return the claims of a submission that no author may have."""
     found = []
     for name, text in submission.modules.items():
         package = package_of(text)
@@ -61,7 +61,7 @@ def flaws(submission: Submission) -> list[ModuleProblem]:
 
 
 def disputes(submissions: Iterable[Submission]) -> Iterator[Fault]:
-    """What a submission claims that one before it has."""
+    """Return the claims of a submission that an earlier one has."""
     points: dict[DataPath, Submission] = {}
     data: dict[DataPath, Submission] = {}
     claimed: dict[DataPath, Submission] = {}  # packages
@@ -89,7 +89,7 @@ def disputes(submissions: Iterable[Submission]) -> Iterator[Fault]:
 
 
 def roots(paths: Iterable[DataPath]) -> set[DataPath]:
-    """The same parts of `data`, without those that lie in others."""
+    """Return the same parts of `data`, without those that are within others."""
     chosen: set[DataPath] = set()
     for path in sorted(paths, key=len):
         if not any(path[:length] in chosen for length in range(len(path) + 1)):
@@ -98,7 +98,7 @@ def roots(paths: Iterable[DataPath]) -> set[DataPath]:
 
 
 def overlap(one: DataPath, other: DataPath) -> bool:
-    """One of two parts of `data` lies in the other, or they are the same."""
+    """Return whether one of two parts of `data` is within the other, or both are the same."""
     shorter = min(len(one), len(other))
     return one[:shorter] == other[:shorter]
 
@@ -127,7 +127,7 @@ def _refused(path: DataPath, *, data: bool = False) -> str:
 
 
 def _point(package: DataPath) -> DataPath:
-    """The name below an extension point that a package is in; empty for one that is in none."""
+    """Return the name below an extension point of a package; empty if it is below none."""
     for point in _POINTS:
         if package[: len(point)] == point and len(package) > len(point):
             return package[: len(point) + 1]

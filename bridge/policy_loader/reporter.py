@@ -1,4 +1,4 @@
-"""Writes on the authors' objects what became of them: differences only, by the holder of the Lease."""
+"""Writes the verdicts on the authors' objects: differences only, by the holder of the Lease."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from bridge.policy_loader.submissions import ModuleProblem
 
 log = structlog.get_logger(__name__)
 
-PATIENCE = 5.0  # seconds that OPA may take until an object says that it waits for it
+PATIENCE = 5.0  # seconds without activation after which an object reports that
 GAP = 1.0  # seconds between two writes to one object
-LOOK = 1.0  # seconds between two looks whether we may write
-_FIRST_WAIT, _LONGEST_WAIT = 0.5, 60.0  # seconds until a write that failed is tried again
+LOOK = 1.0  # seconds between two checks whether this bridge may write
+_FIRST_WAIT, _LONGEST_WAIT = 0.5, 60.0  # seconds until a failed write is retried
 
 
 class Reporter:
-    """Keeps each author's annotation or status equal to its verdict, and tells of news in Events: `run` it as a task.
+    """Updates each author's annotation or status to its verdict, and reports changes in Events: `run` it as a task.
 
-    `resource` tells how a type is served, `may_write` whether the Lease is held.
+    `resource` returns how a type is served, `may_write` whether the Lease is held.
     """
 
     def __init__(
@@ -50,9 +50,9 @@ class Reporter:
         self._may_write = may_write
         self._record = record
         self._due: dict[Key, float] = {}  # by the loop's clock
-        self._left: dict[Key, Object] = {}  # authors no more, which may still have our annotation
+        self._left: dict[Key, Object] = {}  # former authors, which may still have the bridge's annotation
         self._wrote: dict[Key, float] = {}
-        self._pending: dict[Key, float] = {}  # since when OPA is waited for
+        self._pending: dict[Key, float] = {}  # the time since which OPA has not loaded it
         self._told: dict[Key, tuple[str, tuple[ModuleProblem, ...]]] = {}
         self._waits: dict[Key, float] = {}
         self._woken = asyncio.Event()
@@ -64,7 +64,7 @@ class Reporter:
         held = False
         while True:
             self._woken.clear()
-            if self._may_write() and not held:  # what the holder before us did not write any more
+            if self._may_write() and not held:  # writes that the previous holder did not finish
                 for key in self._authors.known:
                     self._put(key, 0.0)
             held = self._may_write()
@@ -115,7 +115,7 @@ class Reporter:
             await patch_object(self._client, resource, key, patch, subresource=subresource, resource_version=version)
         except (Conflict, NotFound):
             self._left.pop(key, None)
-            return  # the change that was made meanwhile comes, and is looked at
+            return  # the concurrent change arrives next, and is checked
         except KubeError as error:
             self._failed(key, resource, error)
             return
@@ -126,7 +126,7 @@ class Reporter:
         self._waits.pop(key, None)
 
     def _plan(self, key: Key, author: Author | None) -> tuple[Object, dict[str, Any] | None]:
-        """The object, and the patch that makes it show what became of it; None where it does."""
+        """Return the object, and the patch that updates its status; None if it is up to date."""
         if author is None:
             left = self._left.get(key)
             patch = {"metadata": {"annotations": {reports.ANNOTATION: None}}} if left else None
@@ -144,13 +144,13 @@ class Reporter:
         status = reports.status(verdict, int(metadata.get("generation") or 0), author.status, _time())
         shown = {one.get("type"): one.get("status") for one in author.status.get("conditions") or ()}
         self._tell(key, author, refused_before=shown.get("Accepted") == "False", news=status != author.status)
-        changed = {"status": {**dict.fromkeys(author.status), **status}}  # None takes off what is there no more
+        changed = {"status": {**dict.fromkeys(author.status), **status}}  # None removes missing fields
         return author.identity, changed if status != author.status else None
 
     def _tell(self, key: Key, author: Author, *, refused_before: bool, news: bool) -> None:
         verdict = author.judgement
         told = reports.event(verdict, mended=refused_before) if verdict and news else None
-        # What is in force instead may become known later: that is no news of the refusal.
+        # The active version may become known later: that is not a new rejection.
         if told and verdict and self._told.get(key) != (told.reason, verdict.problems):
             self._told[key] = (told.reason, verdict.problems)
             self._record(author.identity, told.event_type, told.reason, told.message)

@@ -1,8 +1,8 @@
-"""What an author is told: an annotation on a ConfigMap, a RegoPolicy's status, and one Event. No I/O.
+"""Reports to authors: an annotation on a ConfigMap, a RegoPolicy's status, and one Event. No I/O.
 
-The annotation has the form of kube-mgmt's `openpolicyagent.org/kube-mgmt-status`, under a key of our own.
+The annotation has the form of kube-mgmt's `openpolicyagent.org/kube-mgmt-status`, under a separate key.
 
-Of a folder of manifests, which has no objects to write on, refusals are logged.
+For a folder of manifests, whose files are never written, rejections are logged.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from bridge.policy_loader.authors import Authors
 from bridge.policy_loader.submissions import ModuleProblem, Verdict
 
 ANNOTATION = "policybridge.io/status"
-MOST_PROBLEMS = 10  # of one object: an annotation and a status have a size
-LONGEST_MESSAGE = 1000  # signs of a problem's message
+MOST_PROBLEMS = 10  # of one object: an annotation and a status have a size limit
+LONGEST_MESSAGE = 1000  # characters of a problem's message
 
 
 class Told(NamedTuple):
-    """An Event: of type Normal or Warning."""
+    """An Event of type Normal or Warning."""
 
     event_type: EventType
     reason: str
@@ -33,7 +33,7 @@ class Told(NamedTuple):
 
 
 def annotation(verdict: Verdict) -> str:
-    """The annotation's value: `ok`, `error` with OPA's errors, or `pending` as long as OPA has not taken it."""
+    """Return the annotation's value: `ok`, `error` with OPA's errors, or `pending` until OPA has loaded it."""
     if verdict.accepted:
         return _json({"status": "ok" if verdict.programmed else "pending"})
     error = {
@@ -45,7 +45,7 @@ def annotation(verdict: Verdict) -> str:
 
 
 def status(verdict: Verdict, generation: int, shown: Mapping[str, Any], now: str) -> dict[str, Any]:
-    """A RegoPolicy's status. `shown` is the one that it has; `now` is the time, for conditions that differ from it."""
+    """Return a RegoPolicy's status. `shown` is its current one; `now` is the time for changed conditions."""
     wanted = [_accepted(verdict), _programmed(verdict)]
     found: dict[str, Any] = {
         "observedGeneration": generation,
@@ -55,21 +55,21 @@ def status(verdict: Verdict, generation: int, shown: Mapping[str, Any], now: str
         found["problems"] = [_problem(problem) for problem in verdict.problems[:MOST_PROBLEMS]]
     if verdict.in_force:
         before = shown.get("inForce") or {}
-        # The revision with which it came in force. Later ones have it too: a change of others changes nothing here.
+        # The revision with which it became active. Later ones have it too: a change of others changes nothing here.
         kept = before.get("version") == verdict.in_force and before.get("revision")
         found["inForce"] = {"version": verdict.in_force, "revision": kept or verdict.revision}
     return found
 
 
 def event(verdict: Verdict, *, mended: bool) -> Told | None:
-    """What to tell of a verdict that is news; `mended` says that the one before it was a refusal."""
+    """Return the Event for a new verdict; `mended` means that the previous one was a rejection."""
     if not verdict.accepted:
         return Told("Warning", "PolicyRefused", summary(verdict))
     return Told("Normal", "PolicyInForce", "it is in force") if mended and verdict.programmed else None
 
 
 def summary(verdict: Verdict) -> str:
-    """A refusal in one line: the first problem, how many more there are, and what is in force instead."""
+    """Return a rejection in one line: the first problem, the number of others, and the active version."""
     first, *others = verdict.problems
     more = f" (and {len(others)} more)" if others else ""
     instead = "the last good version stays in force" if verdict.in_force else "nothing of it is in force"
@@ -77,7 +77,7 @@ def summary(verdict: Verdict) -> str:
 
 
 def place(problem: ModuleProblem) -> str:
-    """`file:line:column: `, or as much of it as is known."""
+    """Return `file:line:column: `, or the known part of it."""
     parts = [problem.file, *(str(number) for number in (problem.line, problem.column) if number)]
     return f"{':'.join(parts)}: " if problem.file else ""
 
@@ -120,7 +120,7 @@ def _dated(condition: dict[str, str], generation: int, shown: Mapping[str, Any],
 
 
 def _reason(code: str) -> str:
-    """A condition's reason for OPA's code: `rego_parse_error` is RegoParseError."""
+    """Return a condition's reason for OPA's code: `rego_parse_error` is RegoParseError."""
     reason = "".join(word.capitalize() for word in re.findall("[a-zA-Z]+", code))
     return reason or "Refused"
 
@@ -134,7 +134,7 @@ def _json(value: Any) -> str:
 
 
 class Announcer:
-    """Records what became of each author's object, when it is news."""
+    """Records the state of each author's object when it changes."""
 
     def __init__(self, authors: Authors, record: Record) -> None:
         self._authors = authors
@@ -143,7 +143,7 @@ class Announcer:
         authors.listen(self._note)
 
     async def run(self) -> None:
-        """There is nothing to do beside listening."""
+        """Do nothing: the listener does all the work."""
 
     def _note(self, key: Key, obj: Object | None) -> None:
         author = self._authors.known.get(key)

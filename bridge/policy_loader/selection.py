@@ -1,13 +1,13 @@
-"""Which versions of all submissions are served together: the newest of each, without those that break the set.
+"""The selection of versions that are served together: the newest of each submission, without those that break the set.
 
 The search, at the cost of few checks:
-1. the newest of all; mostly that is it;
-2. those that are new and in which OPA found something fall back (by the version in force, else out), until it is;
-3. where OPA finds something in what is in force already, somebody new is behind it: what is in force is the base, and
-   the new ones join it by halves;
-4. those that stayed behind are tried once more with what was found: the reason may have gone with another one.
+1. the newest of all, which usually compile;
+2. new versions in which OPA finds errors are replaced by the active version, or removed, until the set compiles;
+3. if OPA finds errors in an active version, a new one causes them: the active set is the base, and the new ones join it
+   by halves;
+4. rejected versions are tried once more with the result: the reason may have been another rejected one.
 
-The loader remembers the versions of each author here, and reports a verdict only where it differs from the last one.
+The loader remembers the versions of each author here, and reports a verdict only if it has changed.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from bridge.policy_loader.submissions import Fault, ModuleProblem, Submission, V
 
 Chosen = dict[Key, Submission]
 Check = Callable[[Sequence[Submission]], Awaitable[Sequence[Fault]]]
-HOPELESS = "rego_parse_error"  # nothing that others hand in mends this
+HOPELESS = "rego_parse_error"  # no other submission fixes this
 
 
 @dataclass(slots=True)
 class Choice:
-    """The versions of one submission that may be taken, the newest first; `in_force` is the one that is now."""
+    """The available versions of one submission, the newest first; `in_force` is the active one."""
 
     author: Key
     versions: tuple[Submission, ...]
@@ -34,14 +34,14 @@ class Choice:
 
 @dataclass(slots=True)
 class SelectedSet:
-    """What was chosen, in the order of the choices, and why the newest version of another submission was not."""
+    """The selected versions, in the order of the choices, and why the newest version of another submission was not."""
 
     chosen: Chosen = field(default_factory=dict)
     problems: dict[Key, tuple[ModuleProblem, ...]] = field(default_factory=dict)
 
 
 async def choose(choices: Sequence[Choice], check: Check) -> SelectedSet:
-    """The newest set in which `check` finds no fault. Choices come with those first that stay where two exclude."""
+    """Return the newest set in which `check` finds no fault. Choices that take precedence in exclusions come first."""
     search = _Search([choice for choice in choices if choice.versions], check)
     return await search.run()
 
@@ -65,7 +65,7 @@ class _Search:
         return SelectedSet(self._ordered(chosen), {author: self._problems.get(author, unknown) for author in left})
 
     async def _without_culprits(self) -> Chosen | None:
-        """The newest of all but those in which faults are; None where no new one has a fault, and there are some."""
+        """Return the newest of all except those with faults; None if no new one has a fault, but others have."""
         chosen = dict(self._newest)
         while faults := await self._check(self._list(chosen)):
             found = _by_author(faults)
@@ -83,7 +83,7 @@ class _Search:
         return chosen
 
     async def _grown(self, base: Chosen, joining: Sequence[Submission]) -> Chosen:
-        """`base` with all of `joining` that go with it and with those before them."""
+        """Return `base` with all of `joining` that compile with it and with those before them."""
         if not joining:
             return base
         grown = {**base, **{submission.author: submission for submission in joining}}
@@ -99,7 +99,7 @@ class _Search:
         return await self._grown(await self._grown(base, joining[:half]), joining[half:])
 
     def _behind(self, chosen: Mapping[Key, Submission]) -> list[Submission]:
-        """The newest versions that were not chosen and may go in yet."""
+        """Return the newest versions that were not selected and may still be added."""
         return [
             newest
             for author, newest in self._newest.items()
@@ -128,7 +128,7 @@ def _by_author(faults: Sequence[Fault]) -> dict[Key, tuple[ModuleProblem, ...]]:
 
 
 def _told_to(author: Key, faults: Sequence[Fault]) -> tuple[ModuleProblem, ...]:
-    """Faults as the author whose submission brought them is told: those of others as what it breaks there."""
+    """Return faults for the author whose submission causes them: faults in others' modules are breakages."""
     own = tuple(fault.problem for fault in faults if fault.author == author)
     if own:
         return own
@@ -144,12 +144,12 @@ def _place(fault: Fault) -> str:
     return f"{fault.author} {where}" if fault.author else where
 
 
-_KEPT = 2  # versions that were good, to fall back by
+_KEPT = 2  # good previous versions
 
 
 @dataclass(slots=True)
 class Refusal:
-    """A version that OPA, or an evaluation, has shown to be bad beside `others`; without those it may be good."""
+    """A version that OPA, or an evaluation, has rejected together with `others`; without those it may be good."""
 
     version: Submission
     problems: tuple[ModuleProblem, ...]
@@ -158,27 +158,27 @@ class Refusal:
 
 @dataclass(slots=True)
 class Entry:
-    """One author. `chosen` is in the set that is served, `confirmed` in the one that OPA has."""
+    """One author. `chosen` is in the served set, `confirmed` in OPA's set."""
 
     submitted: Submission
     chosen: Submission | None = None
     confirmed: Submission | None = None
-    problems: tuple[ModuleProblem, ...] = ()  # of what was submitted
-    left_behind: Submission | None = None  # what was submitted and did not go with the others, when last looked at
+    problems: tuple[ModuleProblem, ...] = ()  # of the submission
+    left_behind: Submission | None = None  # the submission that did not compile with the others, at the last check
     told: Verdict | None = None
-    since: int = 0  # the number of the set that `chosen` came in with
+    since: int = 0  # the number of the set that added `chosen`
     revision: str = ""  # of the bundle that brought `confirmed` to OPA
     _good: list[Submission] = field(default_factory=list)  # the newest first
     _refusals: list[Refusal] = field(default_factory=list)
 
     def submit(self, submission: Submission) -> None:
-        """Take another version."""
+        """Add another version."""
         self.submitted = submission
         self.problems = ()
         self.left_behind = None
 
     def take(self, submission: Submission | None, number: int) -> None:
-        """Note the version that goes into the set of that number."""
+        """Note the version that is added in the set of that number."""
         if submission is not self.chosen:
             self.chosen, self.since = submission, number
         if submission and (not self._good or self._good[0] is not submission):
@@ -186,25 +186,25 @@ class Entry:
             self._good = [submission, *others][:_KEPT]
 
     def confirm(self, revision: str) -> None:
-        """Note that OPA has what was chosen, by the bundle of that revision."""
+        """Note that OPA has the chosen version, in the bundle of that revision."""
         if self.confirmed is not self.chosen:
             self.confirmed, self.revision = self.chosen, revision if self.chosen else ""
 
     def refuse(self, problems: tuple[ModuleProblem, ...], others: tuple[Submission, ...]) -> None:
-        """Never take the chosen version again, as long as the others are what they are."""
+        """Exclude the chosen version while the others do not change."""
         if self.chosen:
             self._refusals.append(Refusal(self.chosen, problems, others))
 
     def choice(self, *, again: bool) -> Choice:
-        """The versions to choose from; `again` also one that was left behind before."""
+        """Return the versions to select from; `again` includes a rejected one."""
         return Choice(self.submitted.author, tuple(self._candidates(again=again)), self.chosen)
 
     def refused(self) -> tuple[ModuleProblem, ...]:
-        """Why what was submitted may not be taken, whatever the others are; empty where it may."""
+        """Return why the submission cannot be loaded, whatever the others are; empty if it can."""
         return next((one.problems for one in self._refusals if one.version is self.submitted), ())
 
     def reconsider(self, present: set[int]) -> None:
-        """Forget refusals of versions that are gone, and those where another one has changed since."""
+        """Forget rejections of removed versions, and those where another version has changed since."""
         kept = {id(self.submitted), *map(id, self._good)}
         self._refusals = [
             one
@@ -214,7 +214,7 @@ class Entry:
 
     @property
     def hopeless(self) -> bool:
-        """Whether nothing that others do can mend what was submitted."""
+        """Return whether no change of others can fix the submission."""
         return any(problem.code == HOPELESS for problem in self.problems)
 
     def _candidates(self, *, again: bool) -> Iterator[Submission]:
@@ -231,7 +231,7 @@ Listener = Callable[[Verdict], None]
 
 
 class Verdicts:
-    """Tells listeners of entries."""
+    """Reports verdicts of entries to listeners."""
 
     def __init__(self) -> None:
         self._listeners: list[Listener] = []
@@ -241,7 +241,7 @@ class Verdicts:
         self._listeners.append(listener)
 
     def tell(self, entries: Iterable[Entry], *, moving: bool, late: bool) -> None:
-        """Tell what is known by now; while the set is `moving`, or OPA has not taken it, only where it is `late`."""
+        """Report known verdicts; while the set is `moving`, or OPA has not loaded it, only those that are `late`."""
         for entry in list(entries):
             waiting = moving or entry.chosen is not entry.confirmed
             unknown = entry.chosen is not entry.submitted and not entry.left_behind

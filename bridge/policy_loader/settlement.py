@@ -1,4 +1,4 @@
-"""A set of modules settled once, for an OPA that is started for one question."""
+"""A set of modules for an OPA that is started for one query."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from bridge.policy_loader.submissions import DataPath, ModuleProblem, Submission
 
 @dataclass(frozen=True, slots=True)
 class SettledModules:
-    """The bundle with all that goes together, and what is wrong with the objects that were left out.
+    """The bundle with everything that compiles together, and the problems of omitted objects.
 
-    `submissions` are all that were read, accepted or not. `unread` says, by type, why its objects could not be read.
+    `submissions` are all read ones, accepted or not. `unread` has, by type, why its objects could not be read.
     """
 
     bundle: Bundle
@@ -32,7 +32,7 @@ class SettledModules:
 
 
 class Gathering:
-    """Authors' objects as they are told, until they are settled. `authors` knows which types it wants."""
+    """Collects authors' objects until they are complete. `authors` has the wanted types."""
 
     def __init__(self, namespaces: Collection[str]) -> None:
         self.submissions: dict[Key, Submission] = {}
@@ -41,38 +41,41 @@ class Gathering:
         self.authors = Authors(self, namespaces)
 
     def listen(self, listener: Listener) -> None:
-        """There are no verdicts before the end."""
+        """Ignore the listener: there are no verdicts before the end."""
 
     def put(self, submission: Submission) -> None:
-        """Take a submission."""
+        """Add a submission."""
         self.submissions[submission.author] = submission
 
     def remove(self, author: Key) -> None:
-        """Take back what an author has handed in."""
+        """Remove an author's submission."""
         self.submissions.pop(author, None)
 
     def listed(self) -> None:
-        """All have handed in."""
+        """Note that all authors have submitted."""
         self._complete = True
 
     @property
     def settled(self) -> bool:
-        """Whether all that can be read was."""
+        """Return whether everything readable was read."""
         return self._complete or self._unread.keys() >= self.authors.unlisted.keys()
 
     def note(self, change: Change) -> None:
-        """Take note of one change of a source."""
+        """Process one change of a source."""
         if isinstance(change, Trouble) and change.subject in self.authors.types and not change.absent:
             self._unread[change.subject] = change.message
         else:
             self.authors.note(change)
 
     def give_up(self) -> None:
-        """Wait no longer for what was not told."""
+        """Stop waiting for missing objects."""
         self._unread = {**self.authors.unlisted, **self._unread}
 
     async def settle(self, checker: Checker, shipped: Shipped, kubernetes: str) -> SettledModules:
-        """The newest of all that goes together, with the `kubernetes` view. Raises CheckError where `opa` is broken."""
+        """Return the newest set that compiles together, with the `kubernetes` view.
+
+        Raises CheckError if `opa` is broken.
+        """
 
         def generate(submissions: Sequence[Submission]) -> Mapping[str, str]:
             return generated(submissions, kubernetes)

@@ -15,7 +15,7 @@ from bridge.sources.yaml import Document, read_documents
 
 @dataclass(frozen=True, slots=True)
 class Shipped:
-    """What travels in every bundle: modules by path, data, and the parts of `data` that they own."""
+    """The content of every bundle: modules by path, data, and the parts of `data` that they own."""
 
     modules: Mapping[str, str]
     data: Mapping[str, Any]
@@ -26,14 +26,13 @@ _NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 def shipped(root: Path, bounds: Mapping[str, int] = _NONE, versions: Mapping[str, str] = _NONE) -> Shipped:
-    """The modules below `root/bridge` (tests left out), with the presets of policy kinds as `data.bridge.presets`.
+    """Return the modules below `root/bridge` without tests, and the presets of policy kinds as `data.bridge.presets`.
 
-    `bounds` on the size of a policy become `data.bridge.bounds`; the Rego has defaults for those that are not given.
-    `versions`, in which types are read that are not read in the version that the API server prefers, become
-    `data.bridge.versions`.
+    `bounds` on the size of a policy become `data.bridge.bounds`; the Rego has defaults for missing ones. `versions` of
+    types that are not read in the API server's preferred version become `data.bridge.versions`.
 
-    What is beside them is not for a bundle: OPA has it as files (`bridge.resources.authorization_policy`). They own
-    their packages alone: `bridge.strategies` and `bridge.extensions` are for modules that others load.
+    Other folders are not part of a bundle: OPA gets them as files (`bridge.resources.authorization_policy`). The
+    modules own only their packages: `bridge.strategies` and `bridge.extensions` are for others' modules.
     """
     modules, presets = _files(root)
     packages = {"/".join(path.removesuffix(".rego").split("/")[:2]) for path in modules}
@@ -43,7 +42,7 @@ def shipped(root: Path, bounds: Mapping[str, int] = _NONE, versions: Mapping[str
 
 @cache
 def _files(root: Path) -> tuple[Mapping[str, str], Mapping[str, Any]]:
-    """The modules by path, and the presets by the names of their files, as they are at the first call."""
+    """Return the modules by path, and the presets by their file names, as of the first call."""
     modules = {
         str(path.relative_to(root)): path.read_text(encoding="utf-8")
         for path in sorted((root / "bridge").rglob("*.rego"))
@@ -54,7 +53,7 @@ def _files(root: Path) -> tuple[Mapping[str, str], Mapping[str, Any]]:
 
 
 def shipped_bundle(root: Path) -> Bundle:
-    """The bundle of an OPA to which nobody has handed in anything."""
+    """Return the bundle of an OPA without submissions."""
     found = shipped(root)
     return build_bundle(found.modules, found.data, found.roots)
 

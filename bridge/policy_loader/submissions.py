@@ -1,4 +1,4 @@
-"""What policy authors submit, where it is in the bundle, and what is reported to them."""
+"""Submissions of policy authors, their paths in the bundle, and reports to authors."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ DataPath = tuple[str, ...]  # from the root of OPA's data
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """All that one object (a ConfigMap, a RegoPolicy) wants in OPA: all of it comes in force together, or none.
+    """The content of one object (a ConfigMap, a RegoPolicy) for OPA: all of it becomes active together, or none.
 
-    `author` is that object's key, `version` names this content of it (such as its resourceVersion). `modules` and
-    `tests` are Rego by name, which stands in for a file name in messages; tests are run before the modules come in
-    force, and are not loaded. `data` are documents by their path. `created` is the object's creationTimestamp ("" where
-    it has none): of two that claim the same, the older has it.
+    `author` is that object's key, `version` identifies this content (such as its resourceVersion). `modules` and
+    `tests` are Rego by name, which replaces a file name in messages; tests run before the modules become active, and
+    are not loaded. `data` are documents by their path. `created` is the object's creationTimestamp ("" if it has none):
+    of two with the same claim, the older has it.
     """
 
     author: Key
@@ -31,7 +31,7 @@ class Submission:
 
     @property
     def age(self) -> tuple[bool, str, Key]:
-        """Sorts the oldest first; those of unknown age are younger."""
+        """Return a sort key for the oldest first; those of unknown age are younger."""
         return (not self.created, self.created, self.author)
 
 
@@ -52,11 +52,11 @@ class ModuleProblem:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What became of a submission.
+    """The verdict on a submission.
 
-    `version` was handed in last, `in_force` is the one that OPA has ("" for none). `problems` say why `version` is not
-    accepted; where there are none it is, and comes in force as soon as OPA takes it. `revision` is that of the bundle
-    by which the version in force came to OPA.
+    `version` was submitted last, `in_force` is OPA's version ("" for none). `problems` are the reasons why `version` is
+    not accepted; without them it is, and becomes active when OPA loads it. `revision` is that of the bundle that
+    activated OPA's version.
     """
 
     author: Key
@@ -67,12 +67,12 @@ class Verdict:
 
     @property
     def accepted(self) -> bool:
-        """Whether the last version was found good."""
+        """Return whether the last version is valid."""
         return not self.problems
 
     @property
     def programmed(self) -> bool:
-        """Whether OPA answers from the last version."""
+        """Return whether OPA has the last version."""
         return self.accepted and self.in_force == self.version
 
 
@@ -81,7 +81,7 @@ SUFFIX = ".rego"
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something that is wrong with a set of modules: whose module OPA names (None: nobody's), and what it says."""
+    """A fault of a set of modules: the author of the module that OPA names (None: none), and the message."""
 
     author: Key | None
     problem: ModuleProblem
@@ -107,11 +107,11 @@ class Places:
             self._whose[path] = (author, name)
 
     def fault(self, path: str, line: int, column: int, code: str, message: str) -> Fault:
-        """What OPA says of a file, as something that its author understands."""
+        """Return OPA's message about a file in a form for its author."""
         author, name = self._whose.get(path, (None, path))
         told = " ".join(message.split())
         for known, (whose, module) in self._whose.items():
             if known in told:
                 told = told.replace(known, module if whose == author else f"{whose} {module}")
-                author = author or whose  # some messages name the file alone
+                author = author or whose  # some messages name only the file
         return Fault(author, ModuleProblem(name, line, column, code, told))

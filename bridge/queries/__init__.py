@@ -1,1 +1,1 @@
-"""What people and programs ask OPA, in as few queries as that takes: names as they are typed, batches, what-if."""
+"""Queries for people and programs, with few requests: short names, batches, what-if."""

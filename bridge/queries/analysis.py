@@ -1,7 +1,7 @@
-"""What applying manifests would change: problems that come and go, effective policies before and after.
+"""The effects of applying manifests: introduced and fixed problems, effective policies before and after.
 
-The Rego says what is a problem and what differs, through `changes`; here objects are paired with what is there,
-questions are asked in batches, and two lists of problems are compared.
+Rego decides about problems and differences, through `changes`; this module pairs objects with stored ones, queries in
+batches, and compares two lists of problems.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ Changes = dict[str, list[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """What applying manifests would do.
+    """The effects of applying manifests.
 
-    Keys of objects, problems as the query `problems` tells them, violations of Constraints as further ones, and what
-    the query `differences` tells.
+    Keys of objects, problems from the query `problems`, violations of Constraints as further ones, and the result of
+    the query `differences`.
     """
 
     created: list[str]
@@ -39,11 +39,11 @@ class Analysis:
 
     @property
     def fails(self) -> bool:
-        """Whether problems are introduced that are more than a warning, or a trial, of a Constraint."""
+        """Return whether it introduces problems that are more than a warning, or a dryrun, of a Constraint."""
         return any(map(is_error, self.introduced))
 
     def document(self) -> dict[str, Any]:
-        """As JSON and YAML show it."""
+        """Return it in the form for JSON and YAML."""
         return {
             "objects": {
                 "created": self.created,
@@ -57,7 +57,7 @@ class Analysis:
 
 
 def is_error(problem: Mapping[str, Any]) -> bool:
-    """Whether a problem is more than a warning, or a trial, of a Constraint."""
+    """Return whether a problem is more than a warning, or a dryrun, of a Constraint."""
     action: str = problem.get("enforcementAction", "deny")
     return action == "deny"
 
@@ -65,10 +65,10 @@ def is_error(problem: Mapping[str, Any]) -> bool:
 async def analyze(
     opa: Opa, applied: Sequence[Object], deleted: Collection[Key], source_namespace: str | None = None
 ) -> Analysis:
-    """Compare what OPA holds with what it would hold after `applied` were applied and `deleted` deleted.
+    """Compare OPA's objects with those after `applied` were applied and `deleted` deleted.
 
-    Effective policies are compared for requests from `source_namespace`; without it also for each namespace for which
-    something else differs.
+    Effective policies are compared for requests from `source_namespace`; without it also for each namespace with a
+    difference.
     """
     upserts = {key_of(obj): obj for obj in applied}
     held = await objects(opa, [*upserts, *deleted])
@@ -96,7 +96,7 @@ async def analyze(
 
 
 def _applied(held: Object, written: Object) -> Object:
-    """An object as it would be: what is written, with the metadata and status that it has besides."""
+    """Return the resulting object: the manifest, with the metadata and status of the stored object."""
     metadata = {**held["metadata"], **written["metadata"]}
     for field in ("labels", "annotations"):
         if both := {**(held["metadata"].get(field) or {}), **(written["metadata"].get(field) or {})}:
@@ -108,9 +108,9 @@ def _applied(held: Object, written: Object) -> Object:
 
 
 async def _concerned(opa: Opa, keys: list[str], changes: Changes) -> Entry:
-    """What the query `dependents` gives, before the change and after it: what is gone is concerned only before.
+    """Return the result of the query `dependents`, before and after the change: deleted objects count only before.
 
-    `objects` are also those whose links may count otherwise, though they did not change.
+    `objects` includes unchanged ones whose links the change may affect.
     """
     scopes: dict[str, set[str]] = {}
     found: dict[str, set[str]] = {"objects": set(), "policies": set()}
@@ -147,7 +147,7 @@ async def _differences_at(opa: Opa, kind: str, more: Entry, targets: Sequence[st
 
 
 def _subjects(keys: Sequence[str], concerned: Entry, differences: Sequence[Entry]) -> list[str]:
-    """Whose problems may come or go: what changes, what that concerns, and the policies of what differs."""
+    """Return the objects whose problems may change: changed and affected objects, and policies with differences."""
     policies = {
         policy["policy"]
         for told in differences
@@ -165,7 +165,7 @@ async def _problems(opa: Opa, subjects: Sequence[str], changes: Changes) -> dict
 
 
 async def _judged(opa: Opa, keys: Sequence[str], changes: Changes) -> list[str]:
-    """The objects of which Constraints may say something else: what changes, and what a changed Constraint judges."""
+    """Return the objects whose violations may change: changed ones, and those that a changed Constraint matches."""
     names = [key.name for key in map(parse_key, keys) if key.type_id == CONSTRAINT]
     found = set(keys)
     if names:

@@ -1,4 +1,4 @@
-"""Manifests that would be applied to what an OPA holds."""
+"""Manifests to apply to the objects of an OPA."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bridge.sources.manifests import ManifestSource
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """Objects as OPA would hold them, with the API server's defaults; what is wrong with the manifests."""
+    """Objects with the API server's defaults, and the errors of the manifests."""
 
     objects: list[Object]
     keys: frozenset[Key]
@@ -25,14 +25,14 @@ class Applied:
     source: ManifestSource
 
     def position(self, key: Key) -> tuple[str, int] | None:
-        """The file and line of an object; None where it is not among these."""
+        """Return the file and line of an object; None if it is not among these."""
         return self.source.position(key)
 
 
 def read_applied(files: Sequence[str], crds: Sequence[Object]) -> Applied:
     """Read manifests; `crds` describe kinds that they do not define themselves.
 
-    Raises ManifestError for a path that is not there.
+    Raises ManifestError for a missing path.
     """
     source = ManifestSource(files, follow=False, crds=crds)
     objects = [prune(obj) for obj in source.load()]
@@ -40,20 +40,20 @@ def read_applied(files: Sequence[str], crds: Sequence[Object]) -> Applied:
 
 
 def read_pasted(content: bytes, crds: Sequence[Object]) -> Applied:
-    """The same of manifests as text."""
+    """Do the same for manifests as text."""
     source = ManifestSource([STDIN], follow=False, crds=crds)
     objects = [prune(obj) for obj in source.load(io.BytesIO(content))]
     return Applied(objects, frozenset(key_of(obj) for obj in objects), source.problems, source)
 
 
 async def held_crds(opa: Opa) -> list[Object]:
-    """The CRDs that an OPA holds."""
+    """Return the CRDs in an OPA."""
     held = await opa.get(pointer("objects", "apiextensions.k8s.io", "CustomResourceDefinition", "-"))
     return list((held or {}).values())
 
 
 async def held_keys(opa: Opa) -> list[Key]:
-    """The keys of all objects that an OPA holds."""
+    """Return the keys of all objects in an OPA."""
     held = await opa.query("resource_versions", {})
     return [
         Key(group, kind, namespace, name)

@@ -1,4 +1,4 @@
-"""What read commands ask OPA, in as few queries as that takes."""
+"""Queries of read commands, with few requests."""
 
 from __future__ import annotations
 
@@ -28,29 +28,29 @@ from bridge.queries.names import (
 )
 
 _PLAIN = re.compile(r"[A-Za-z0-9._:-]+")  # names that OPA takes in a URL; manifests may have others
-_FEW = 50  # objects of a kind that are asked for one by one, not as the whole kind
-_SHOWN = 5  # objects that an error names
-BATCH = 500  # keys a query: large enough to cost little, small enough for an answer of a few MB
+_FEW = 50  # objects of a kind that are queried separately, not as the whole kind
+_SHOWN = 5  # objects that an error lists
+BATCH = 500  # keys of a query: enough to cost little, few enough for a result of a few MB
 
-AT_ONCE = 2  # queries under way: OPA evaluates each on one core, and has others to answer
+AT_ONCE = 2  # parallel queries: OPA evaluates each on one core, and has other clients
 
 Entry = dict[str, Any]
 _Item = TypeVar("_Item")
 _Answer = TypeVar("_Answer")
-Selects = Callable[[Mapping[str, str]], bool]  # whether an object with these labels is wanted
+Selects = Callable[[Mapping[str, str]], bool]  # whether an object with these labels is selected
 
 
 async def policy_kind(opa: Opa, text: str) -> str:
-    """The policy kind in force that a person means. Raises NameNotFoundError or AmbiguousNameError."""
+    """Return the active policy kind for a name. Raises NameNotFoundError or AmbiguousNameError."""
     types = await opa.query("types", {})
     return resolve_kind(text, {name: about["names"] for name, about in types.items() if about["policy"]}, "policy kind")
 
 
 async def target_keys(opa: Opa, texts: Sequence[str], namespace: str | None) -> list[Key]:
-    """The targets that a person means, as `KIND/NAME`, `KIND NAME…` or `KIND` for all objects of a kind.
+    """Return the targets for `KIND/NAME`, `KIND NAME…` or `KIND` for all objects of a kind.
 
-    Whether an object has such a section shows when it is asked for. Raises CommandError for a text of another form, a
-    kind or an object that does not exist, or an ambiguous one.
+    Sections are checked by the query. Raises CommandError for a text of another form, a kind or an object that does not
+    exist, or an ambiguous one.
     """
     types = {name: about["names"] for name, about in (await opa.query("types", {})).items()}
     found: list[Key] = []
@@ -69,7 +69,7 @@ async def target_keys(opa: Opa, texts: Sequence[str], namespace: str | None) -> 
 
 
 async def one_target(opa: Opa, texts: Sequence[str], namespace: str | None) -> Key:
-    """The one target that a person means. Raises CommandError where there are several, or none."""
+    """Return the one target for the words. Raises CommandError if there are several, or none."""
     found = await target_keys(opa, texts, namespace)
     if len(found) == 1:
         return found[0]
@@ -80,9 +80,9 @@ async def one_target(opa: Opa, texts: Sequence[str], namespace: str | None) -> K
 
 
 async def entry_gateway(opa: Opa, text: str, namespace: str | None) -> Key:
-    """The Gateway that `[NAMESPACE/]NAME` means, or the mesh frontend that a kind with a name means.
+    """Return the Gateway for `[NAMESPACE/]NAME`, or the mesh frontend for a kind with a name.
 
-    Raises CommandError as `target_keys` does.
+    Raises CommandError like `target_keys`.
     """
     types = {name: about["names"] for name, about in (await opa.query("types", {})).items()}
     kind = text.partition("/")[0] if "/" in text else ""
@@ -94,7 +94,7 @@ async def entry_gateway(opa: Opa, text: str, namespace: str | None) -> Key:
 async def effective_at(
     opa: Opa, targets: Sequence[Key], kind: str | None = None, source_namespace: str | None = None
 ) -> list[Entry]:
-    """The effective policies at targets, and at the effective targets below them, as the query gives them."""
+    """Return the effective policies at targets, and at the effective targets below them, as in the query result."""
     asked = {"policyKind": kind} if kind else {}
     if source_namespace:
         asked["sourceNamespace"] = source_namespace
@@ -115,7 +115,7 @@ async def effective_at(
 async def explained_at(
     opa: Opa, target: Key, kind: str | None = None, source_namespace: str | None = None
 ) -> list[Entry]:
-    """How what holds at a target, and at what is below it, came about, as the query `explain` gives it."""
+    """Return the result of the query `explain` at a target and the targets below it."""
     asked = {"policyKind": kind} if kind else {}
     if source_namespace:
         asked["sourceNamespace"] = source_namespace
@@ -130,7 +130,7 @@ async def explained_at(
 async def effective_everywhere(
     opa: Opa, kind: str | None = None, namespace: str | None = None, source_namespace: str | None = None
 ) -> list[Entry]:
-    """The effective policies at every effective target that a policy reaches; of one namespace where that is given."""
+    """Return the effective policies at every effective target of policies, or only in one namespace."""
     entries: list[Entry] = []
     for name, targets in (await scopes(opa, kind)).items():
         chosen = [key for key in targets if namespace in {None, key.namespace}]
@@ -139,7 +139,7 @@ async def effective_everywhere(
 
 
 async def scopes(opa: Opa, kind: str | None = None) -> dict[str, list[Key]]:
-    """Every effective target that a policy may reach, by policy kind."""
+    """Return every effective target of policies, by policy kind."""
     answer = await opa.query("scopes", {"policyKind": kind} if kind else {})
     return {name: [parse_key(text) for text in targets] for name, targets in answer.items()}
 
@@ -147,15 +147,15 @@ async def scopes(opa: Opa, kind: str | None = None) -> dict[str, list[Key]]:
 async def in_batches(
     opa: Opa, query: str, name: str, keys: Sequence[str], more: Mapping[str, Any] = MappingProxyType({})
 ) -> list[Entry]:
-    """The answers of a query that takes a list of keys as its input `name`, beside `more`."""
+    """Return the results of a query that takes a list of keys as its input `name`, in addition to `more`."""
     answers = await by_batches(keys, lambda batch: opa.query(query, {name: batch, **more}))
     return [entry for answer in answers for entry in answer]
 
 
 async def by_batches(items: Sequence[_Item], ask: Callable[[Sequence[_Item]], Awaitable[_Answer]]) -> list[_Answer]:
-    """What `ask` returns for each batch of items, in their order; AT_ONCE of them are asked at the same time.
+    """Return the results of `ask` for each batch of items, in order; AT_ONCE of them are sent in parallel.
 
-    Raises what the first batch that fails raises, after all have ended.
+    Raises the error of the first batch that fails, after all have ended.
     """
     room = asyncio.Semaphore(AT_ONCE)
 
@@ -173,7 +173,7 @@ async def by_batches(items: Sequence[_Item], ask: Callable[[Sequence[_Item]], Aw
 
 
 async def objects(opa: Opa, keys: Iterable[Key]) -> dict[Key, Entry]:
-    """The objects of these keys, as OPA holds them."""
+    """Return the objects of these keys, as in OPA."""
     wanted: dict[tuple[str, str], list[Key]] = {}
     for key in keys:
         wanted.setdefault((key.group, key.kind), []).append(key)
@@ -192,7 +192,7 @@ async def objects(opa: Opa, keys: Iterable[Key]) -> dict[Key, Entry]:
 
 
 async def selected(opa: Opa, entries: list[Entry], field: str, selects: Selects | None) -> list[Entry]:
-    """The entries whose `field` is the key of an object, or of a section of it, with selected labels."""
+    """Return the entries whose `field` is the key of an object, or of a section of one, with selected labels."""
     if selects is None:
         return entries
     held = await objects(opa, {parse_key(entry[field]).object for entry in entries})
@@ -216,24 +216,24 @@ async def refused_policy_kinds(opa: Opa) -> list[tuple[Key, str]]:
 
 
 async def undescribed(opa: Opa) -> dict[str, Entry]:
-    """The types of policies that no policy kind in force describes, `{message, crd?, near?}` by `<group>/<Kind>`."""
+    """Return the types of policies that no active kind describes, `{message, crd?, near?}` by `<group>/<Kind>`."""
     found: dict[str, Entry] = await opa.query("undescribed", {})
     return {type_id: found[type_id] for type_id in sorted(found)}
 
 
 async def policy_kind_doubts(opa: Opa) -> list[tuple[Key, str]]:
-    """The PolicyKinds that name a kind without a CRD, and the CRDs that lack what a preset reads, with the messages."""
+    """Return messages about PolicyKinds that name a kind without a CRD, and CRDs without fields that a preset reads."""
     found: dict[str, list[str]] = await opa.query("policykind_doubts", {})
     return [(parse_key(key), message) for key, messages in sorted(found.items()) for message in messages]
 
 
 async def version_problems(opa: Opa) -> list[tuple[Key, Entry]]:
-    """The policies in a version that is not read as it is written, each with its `{policy, reason, message}`."""
+    """Return the policies in an unread version, each with its `{policy, reason, message}`."""
     return [(parse_key(entry["policy"]), entry) for entry in await opa.query("version_problems", {})]
 
 
 async def explain_missing(opa: Opa, targets: Iterable[Key], error: QueryError) -> None:
-    """Raise the better error where a target lacks the section that was asked for."""
+    """Raise the better error if a target lacks the requested section."""
     if error.code != "TargetNotFound":
         return
     for key in targets:

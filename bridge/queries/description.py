@@ -1,4 +1,4 @@
-"""Everything about one object: where it is in the hierarchy, its policies, its problems, its events."""
+"""Everything about one object: its place in the hierarchy, its policies, its problems, its events."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _DEPTH = 1  # only the next nodes below are listed
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """An object with what the bridge knows of it. Keys are texts.
+    """An object with related data. Keys are strings.
 
     `parents` and `children` are the nodes directly above and below by links that count, `attached` the policies that
     name the object or a section of it, `inherited` the policies from above that have an effect in it, `explained` the
-    answer of the query `explain`, `problems` that of the query `problems`. Of a policy `status` is its status and
-    `impact` the answer of the query `impact`.
+    result of the query `explain`, `problems` that of the query `problems`. For a policy `status` is its status and
+    `impact` the result of the query `impact`.
     """
 
     key: Key
@@ -39,7 +39,7 @@ class Description:
     impact: Entry | None = None
 
     def document(self) -> dict[str, Any]:
-        """The description as JSON."""
+        """Return the description as JSON."""
         found: dict[str, Any] = {
             "key": str(self.key),
             "object": self.object,
@@ -85,7 +85,7 @@ async def describe(opa: Opa, key: Key, events: Sequence[Entry]) -> Description:
 
 
 def _through(entry: Entry, key: Key) -> Entry:
-    """An explanation with only the paths through a node: a route below two Gateways belongs to each on its own path."""
+    """Return an explanation with only the paths through a node: a route below two Gateways has a path for each."""
     return {
         **entry,
         "paths": [at_path for at_path in entry["paths"] if any(_is_in(node, key) for node in at_path["path"])],
@@ -98,7 +98,7 @@ def _is_in(node: str, key: Key) -> bool:
 
 
 def _parents(key: Key, picture: Mapping[str, Any], explained: Sequence[Entry]) -> list[str]:
-    """The nodes above: those that the picture links to the object, and those before it on a path of a policy."""
+    """Return the nodes above: those that the picture links to the object, and those before it on a path of a policy."""
     found = {parent for parent, node in picture.get("edges", ()) if parse_key(node).object == key}
     for entry in explained:
         for at_path in entry["paths"]:
@@ -113,7 +113,7 @@ async def _children(opa: Opa, key: Key) -> list[str]:
     own: list[str] = below["nodes"].get(str(key), {}).get("children", [])
     found: dict[str, None] = {}
     for child in own:
-        if parse_key(child).object == key:  # a section: what counts is what is below it
+        if parse_key(child).object == key:  # a section: the nodes below it count
             found.update(dict.fromkeys(below["nodes"].get(child, {}).get("children", []) or [child]))
         else:
             found[child] = None
@@ -121,7 +121,7 @@ async def _children(opa: Opa, key: Key) -> list[str]:
 
 
 def _inherited(explained: Sequence[Entry], key: Key, named: set[str]) -> list[Entry]:
-    """The policies attached above the object on the paths through it, each with its outcomes on these."""
+    """Return the policies attached above the object on the paths through it, each with its outcomes on these."""
     outcomes: dict[tuple[str, str], set[str]] = {}
     for entry in explained:
         for at_path in entry["paths"]:
@@ -137,5 +137,5 @@ def _inherited(explained: Sequence[Entry], key: Key, named: set[str]) -> list[En
 
 
 def _above(path: Sequence[str], key: Key) -> list[str]:
-    """The nodes of a path before those of the object."""
+    """Return the nodes of a path before those of the object."""
     return list(itertools.takewhile(lambda node: parse_key(node).object != key, path))

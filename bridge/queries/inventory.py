@@ -1,4 +1,4 @@
-"""Objects of the hierarchy as lists show them: what they are, with the policies at each."""
+"""Objects of the hierarchy for lists, with the policies at each."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ GATEWAY = "gateway.networking.k8s.io/Gateway"
 
 
 async def listed_objects(opa: Opa, keys: Sequence[Key]) -> list[Entry]:
-    """Objects with their policies: `{object, created, labels, details, policies: [{policy, at, accepted, reason?}]}`.
+    """Return objects with policies: `{object, created, labels, details, policies: [{policy, at, accepted, reason?}]}`.
 
-    `details` depends on the kind, as kubectl's and gwctl's columns do. `at` is the object or the section of it that a
-    policy names. A Gateway also has `routes`, the number of routes that its listeners accept.
+    `details` depends on the kind, like kubectl's and gwctl's columns. `at` is the object or section that a policy
+    names. A Gateway also has `routes`, the number of routes that its listeners accept.
     """
     held = await objects(opa, keys)
     found = []
@@ -40,7 +40,7 @@ async def listed_objects(opa: Opa, keys: Sequence[Key]) -> list[Entry]:
 
 
 def policies_at(picture: Mapping[str, Any]) -> list[Entry]:
-    """The policies of an entry of the query `picture`, each with the node that it names."""
+    """Return the policies of an entry of the query `picture`, each with the node that it names."""
     return [
         {"policy": policy["policy"], "at": node}
         | {name: policy[name] for name in ("accepted", "reason") if name in policy}
@@ -56,7 +56,7 @@ async def _routes_of(opa: Opa, gateway: Key) -> int:
 
 
 def _details(key: Key, obj: Mapping[str, Any]) -> dict[str, str]:
-    """What kubectl's columns say of an object. Anything of another type than the API requires is left out."""
+    """Return kubectl's columns for an object. Values of another type than the API requires are omitted."""
     spec, status = _mapping(obj.get("spec")), _mapping(obj.get("status"))
     if key.type_id == GATEWAY:
         addresses = [_text(one.get("value")) for one in _mappings(status.get("addresses"))]

@@ -1,6 +1,6 @@
 """Names as users type them: kinds in any letter case, and targets.
 
-Kinds: `ColorPolicy`, `colorpolicies`, `cp` (what its CRD says), `example.com/ColorPolicy`, `colorpolicies.example.com`.
+Kinds: `ColorPolicy`, `colorpolicies`, `cp` (from its CRD), `example.com/ColorPolicy`, `colorpolicies.example.com`.
 Targets: a full key, `httproute/cart`, `HTTPRoute/shop/cart#checkout`, `gtw/public#https`.
 """
 
@@ -15,18 +15,18 @@ from bridge.model.types import regular_plural
 
 
 class CommandError(Exception):
-    """Wrong usage or input: one line that says what would be right. The command exits with 2."""
+    """Wrong usage or input: one line with the valid form. The command exits with 2."""
 
 
 class NameNotFoundError(CommandError):
-    """What was named does not exist; the text has near matches."""
+    """A name does not exist; the text has similar names."""
 
 
 class AmbiguousNameError(CommandError):
-    """What was named may be several things; the text lists them."""
+    """A name is ambiguous; the text lists the candidates."""
 
 
-# What kubectl knows without a CRD being at hand, as in a folder of manifests.
+# kubectl's names for kinds without a CRD, as in a folder of manifests.
 _SHORT_NAMES = {
     "core/Namespace": ("ns",),
     "core/Service": ("svc",),
@@ -38,28 +38,28 @@ _SHORT_NAMES = {
     "policybridge.io/PolicyKind": ("pk",),
 }
 
-# One word for all kinds of routes, as people speak of them. The order is the one in which suggestions name them.
+# One word for all kinds of routes. The order is the one in suggestions.
 _ROUTES = tuple(
     f"gateway.networking.k8s.io/{kind}" for kind in ("HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute", "UDPRoute")
 )
-_NAMED = 3  # kinds that a suggestion names
-_NEAR = 0.6  # the least likeness of a suggestion, as difflib has it
+_NAMED = 3  # kinds that a suggestion lists
+_NEAR = 0.6  # the lowest similarity of a suggestion, by difflib
 _GROUPS = {"routes": _ROUTES, "route": _ROUTES}
 _LIKELY = (*_ROUTES, "gateway.networking.k8s.io/Gateway", "core/Service", "gateway.networking.k8s.io/GatewayClass")
 
 
 def match_kinds(text: str, types: Mapping[str, Sequence[str]]) -> list[str]:
-    """The types (`<group>/<Kind>`) that a text may mean; `types` has each with the names that its CRD gives it."""
+    """Return the types (`<group>/<Kind>`) for a text; `types` has each with the names in its CRD."""
     wanted = text.lower()
     found = sorted(type_id for type_id, names in types.items() if wanted in _spellings(type_id, names))
     return found or [type_id for type_id in _GROUPS.get(wanted, ()) if type_id in types]
 
 
 def resolve_kind(text: str, types: Mapping[str, Sequence[str]], what: str) -> str:
-    """The one type that a text means.
+    """Return the one type for a text.
 
-    Raises NameNotFoundError with near matches, or AmbiguousNameError with the candidates. `what` is what types are
-    called in these: `policy kind`.
+    Raises NameNotFoundError with similar names, or AmbiguousNameError with the candidates. `what` is the name of types
+    in these messages: `policy kind`.
     """
     found = match_kinds(text, types)
     if len(found) == 1:
@@ -70,7 +70,7 @@ def resolve_kind(text: str, types: Mapping[str, Sequence[str]], what: str) -> st
 
 
 def suggest_kinds(text: str, types: Mapping[str, Sequence[str]]) -> str:
-    """The end of a message: the kind's own group, else the most similar kinds first or, of few kinds, all."""
+    """Return the end of a message: the kind's own group, otherwise the most similar kinds or, of few kinds, all."""
     wanted = text.lower()
     if of_other_groups := _of_other_groups(wanted, types):
         kind, group = of_other_groups[0].rpartition("/")[2], either([_group(type_id) for type_id in of_other_groups])
@@ -89,7 +89,7 @@ def suggest_kinds(text: str, types: Mapping[str, Sequence[str]]) -> str:
 
 
 def _of_other_groups(wanted: str, types: Mapping[str, Sequence[str]]) -> list[str]:
-    """The types that a text means but for its group, `GROUP/KIND` or `KIND.GROUP`."""
+    """Return the types for a text except its group, `GROUP/KIND` or `KIND.GROUP`."""
     group, _, word = wanted.partition("/")
     if not word:
         word, _, group = wanted.partition(".")
@@ -101,7 +101,7 @@ def _group(type_id: str) -> str:
 
 
 def _likeness(wanted: str, spelling: str) -> float:
-    """How similar two spellings are, from 0 to 1; a word that is part of a kind's name counts as nearly the same."""
+    """Return the similarity of two spellings, from 0 to 1; a word within a kind's name counts as nearly the same."""
     if len(wanted) > 3 and wanted in spelling:
         return 0.95
     return difflib.SequenceMatcher(None, wanted, spelling).ratio()
@@ -112,12 +112,12 @@ def _likely(type_id: str) -> int:
 
 
 def either(names: Sequence[str]) -> str:
-    """`a`, `a or b`, `a, b or c`."""
+    """Return `a`, `a or b`, `a, b or c`."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
 
 
 def _shortest(kinds: Iterable[str], types: Iterable[str]) -> list[str]:
-    """Kinds without their group where that is clear."""
+    """Return kinds without their group if that is unambiguous."""
     every = [type_id.partition("/")[2] for type_id in types]
     return [kind if every.count(kind.partition("/")[2]) > 1 else kind.partition("/")[2] for kind in kinds]
 
@@ -131,12 +131,12 @@ def _spellings(type_id: str, names: Sequence[str]) -> set[str]:
 
 _SUGGESTIONS = 3  # suggestions
 _FORMS = "write KIND/NAME[#SECTION], KIND NAME, KIND/NAMESPACE/NAME or a full key"
-_CANDIDATES = 10  # what an ambiguous name lists
+_CANDIDATES = 10  # candidates that an ambiguous name lists
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A target as it was typed: the types that its kind may mean, and the rest (`namespace` None: not given)."""
+    """A target as typed: the possible types of its kind, and the rest (`namespace` None: not given)."""
 
     text: str
     types: tuple[str, ...]
@@ -147,7 +147,7 @@ class Reference:
 
 
 def join_words(words: Sequence[str]) -> list[str]:
-    """The references of a command line: `KIND/NAME…`, or `KIND NAME…` as kubectl also takes it.
+    """Return the references of a command line: `KIND/NAME…`, or kubectl's `KIND NAME…`.
 
     A kind without a name means all objects of the kind. Raises CommandError for a mixture of both forms.
     """
@@ -166,11 +166,12 @@ def join_words(words: Sequence[str]) -> list[str]:
 
 
 def read_reference(text: str, types: Mapping[str, Sequence[str]], namespace: str | None = None) -> Reference:
-    """Read `[GROUP/]KIND/[NAMESPACE/]NAME[#SECTION][@frontend]`; `namespace` is for one that has none itself.
+    """Parse `[GROUP/]KIND/[NAMESPACE/]NAME[#SECTION][@frontend]`; `namespace` is the default namespace.
 
-    A kind alone gives a reference without a name, which means all objects of the kind.
+    A kind alone is a reference without a name, which means all objects of the kind.
 
-    Raises CommandError for another form, NameNotFoundError for a kind that is not in `types` (as `match_kinds` takes).
+    Raises CommandError for another form, NameNotFoundError for a kind that is not in `types` (in the form of
+    `match_kinds`).
     """
     body, _, role = text.partition("@")
     body, _, section = body.partition("#")
@@ -197,9 +198,9 @@ def _read_parts(parts: list[str], types: Mapping[str, Sequence[str]]) -> tuple[s
 
 
 def choose(reference: Reference, candidates: Sequence[Key]) -> Key | None:
-    """The object that a reference means among those of its types and name, None where none is; section and role kept.
+    """Return the object of a reference among those of its types and name, None if there is none; with section and role.
 
-    Raises AmbiguousNameError, which lists them, where there are several.
+    Raises AmbiguousNameError, with the candidates, if there are several.
     """
     found = [key for key in candidates if key.name == reference.name and _in_namespace(key, reference.namespace)]
     if not found:
@@ -211,7 +212,7 @@ def choose(reference: Reference, candidates: Sequence[Key]) -> Key | None:
 
 
 def not_found(reference: Reference, objects: Sequence[Key]) -> NameNotFoundError:
-    """The error for a reference that means nothing, with near matches among all objects of its types."""
+    """Return the error for a reference without an object, with similar names among all objects of its types."""
     elsewhere = [key for key in objects if key.name == reference.name]
     names = {key.name: None for key in objects if _in_namespace(key, reference.namespace)} or {
         key.name: None for key in objects
@@ -225,7 +226,7 @@ def not_found(reference: Reference, objects: Sequence[Key]) -> NameNotFoundError
 
 
 def section_not_found(target: Key, sections: Sequence[Key]) -> NameNotFoundError:
-    """The error for an object that has no such section, with the near ones or, of few, all that it has."""
+    """Return the error for an object without such a section, with similar ones or, if there are few, all sections."""
     names = [key.section for key in sections if key.object == target.object and key.section]
     near = difflib.get_close_matches(target.section, names, n=_SUGGESTIONS) or (names if len(names) <= 8 else [])
     hint = f"; did you mean {either([short_key(target._replace(section=name)) for name in near])}?" if near else ""
@@ -233,13 +234,13 @@ def section_not_found(target: Key, sections: Sequence[Key]) -> NameNotFoundError
 
 
 def first_of(texts: Sequence[str], most: int) -> str:
-    """The first of some texts, and how many more there are."""
+    """Return the first of some texts, and the number of others."""
     more = f" and {len(texts) - most:,} more" if len(texts) > most else ""
     return ", ".join(texts[:most]) + more
 
 
 def short_key(key: Key) -> str:
-    """A key as tables show it, without its group: `HTTPRoute/shop/cart#checkout`. It can be typed as a target."""
+    """Return a key without its group, for tables: `HTTPRoute/shop/cart#checkout`. Commands accept it as a target."""
     namespace = "" if key.namespace == CLUSTER else f"{key.namespace}/"
     section = f"#{key.section}" if key.section else ""
     return f"{key.kind}/{namespace}{key.name}{section}" + (f"@{key.role}" if key.role else "")

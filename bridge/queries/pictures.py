@@ -1,7 +1,7 @@
-"""The hierarchy as a picture: which nodes are drawn, what is drawn at them, and what is only counted.
+"""The hierarchy as a picture: the drawn nodes, their labels, and the counted nodes.
 
-A picture has a bound, because nobody reads one of ten thousand routes: siblings of a kind beyond some stand as one
-`n more HTTPRoutes`, and a level that would have too many nodes is counted as a whole. What links do not count is in it.
+A picture has a limit, because ten thousand routes would not be readable: further siblings of a kind become one `n more
+HTTPRoutes`, and a level with too many nodes is only counted. Links that do not count are part of the picture.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from bridge.model.keys import Key, parse_key
 from bridge.queries.asking import Entry
 
 SIBLINGS = 12  # children of one kind that are drawn below a node
-NODES = 120  # nodes that are drawn in all
+NODES = 120  # nodes that are drawn in total
 
 _MISSING = {"ParentNotFound": "parent", "BackendNotFound": "child", "ChildNotFound": "child"}
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """How much is drawn: children of one kind below a node, and nodes in all; None for no bound."""
+    """The limits of a picture: children of one kind below a node, and nodes in total; None for no limit."""
 
     siblings: int | None = SIBLINGS
     nodes: int | None = NODES
@@ -33,7 +33,7 @@ ALL = Bound(None, None)
 
 @dataclass(frozen=True, slots=True)
 class Attached:
-    """A policy at a node: `reason` why it is not accepted, else "", `on_namespace` where its Namespace has it."""
+    """A policy at a node: `reason` why it is not accepted, or "", `on_namespace` if its Namespace has it."""
 
     policy: Key
     reason: str
@@ -42,7 +42,7 @@ class Attached:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """A node that is drawn. `missing`: it does not exist, and something names it.
+    """A drawn node. `missing`: it does not exist, and an object names it.
 
     `parameters`: it is not a part of the hierarchy, but the parameters of a GatewayClass or Gateway.
     """
@@ -55,7 +55,7 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True)
 class CountedNodes:
-    """Nodes of a kind below a parent ("": without one) that are only counted; so many of them have policies.
+    """Counted nodes of a kind below a parent ("": without one), and the number of those with policies.
 
     `what` is a Kind or a level of sections, `drawn` whether others of them are drawn.
     """
@@ -68,7 +68,7 @@ class CountedNodes:
 
     @property
     def text(self) -> str:
-        """What the picture says of them."""
+        """Return their label in the picture."""
         more = "more " if self.drawn else ""
         policies = f" ({self.with_policies:,} with policies)" if self.with_policies else ""
         return f"{self.count:,} {more}{self.what}{'s' if self.count > 1 else ''}{policies}"
@@ -76,7 +76,7 @@ class CountedNodes:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """From a parent to a child; `refused` is why it does not count, else "". `parameters`: it is a parametersRef."""
+    """From a parent to a child; `refused` is why it does not count, or "". `parameters`: it is a parametersRef."""
 
     parent: str
     child: str
@@ -86,7 +86,7 @@ class Link:
 
 @dataclass(slots=True)
 class Picture:
-    """What is drawn. `total` is the number of nodes that there are; `nodes` are by key, roots before what is below."""
+    """The contents of a picture. `total` is the number of all nodes; `nodes` are by key, roots before others."""
 
     total: int
     nodes: dict[str, Drawn] = field(default_factory=dict)
@@ -96,9 +96,9 @@ class Picture:
 
 
 def picture_of(found: Entry, bound: Bound, namespace: str | None = None) -> Picture:
-    """What to draw of an answer of the query `tree` with `refused`; outcomes are for the caller to fill in.
+    """Return the picture of a result of the query `tree` with `refused`; the caller adds outcomes.
 
-    With `namespace`: the nodes of it, and what is above and below them.
+    With `namespace`: its nodes, and those above and below them.
     """
     return _Drawing(found, bound, namespace).picture()
 
@@ -108,7 +108,7 @@ class _Drawing:
         self._bound = bound
         nodes = {key: about for key, about in found["nodes"].items() if about["level"] != "Namespace"}
         self._namespaces = {key: about for key, about in found["nodes"].items() if about["level"] == "Namespace"}
-        if not nodes:  # the root is a Namespace: what is in it stands beside it
+        if not nodes:  # the root is a Namespace: its nodes are next to it
             nodes = self._namespaces
         if bound.nodes is not None:
             nodes = {key: about for key, about in nodes.items() if about["level"] != "Port" or about["policies"]}
@@ -138,7 +138,7 @@ class _Drawing:
         return picture
 
     def _chosen(self) -> dict[str, None]:
-        """The nodes to draw, level by level, as many of each as there is room for."""
+        """Return the nodes to draw, level by level, within the limits."""
         chosen: dict[str, None] = {}
         level: Iterable[str] = [""]
         while groups := [group for key in level for group in self._groups(key, chosen)]:
@@ -151,7 +151,7 @@ class _Drawing:
         return chosen
 
     def _groups(self, parent: str, chosen: Mapping[str, None]) -> Iterator[list[str]]:
-        """The children of a node that are not drawn yet, by kind; in each those with policies first."""
+        """Return the undrawn children of a node, by kind; in each those with policies first."""
         children = self._children[parent] if parent else self._roots
         by_kind: dict[str, list[str]] = {}
         for child in children:
@@ -161,7 +161,7 @@ class _Drawing:
             yield sorted(members, key=lambda key: not self._nodes[key]["policies"])
 
     def _most(self, groups: Sequence[Sequence[str]], room: int | None) -> int | None:
-        """How many of each group there is room for."""
+        """Return the number of nodes to draw of each group."""
         most = self._bound.siblings
         while room is not None and most and len({key for group in groups for key in group[:most]}) > room:
             most -= 1
@@ -193,13 +193,13 @@ class _Drawing:
                 picture.links.append(Link(key, named, parameters=True))
 
     def _add_refused(self, picture: Picture) -> None:
-        """The links that do not count between what is drawn and what else there is, or is not."""
+        """Add the links of drawn nodes that do not count."""
         ends: Counter[tuple[str, str]] = Counter()
         for link in self._refused:
             known = [key for key in (link["parent"], link["child"]) if key in picture.nodes]
             others = [key for key in (link["parent"], link["child"]) if key not in picture.nodes]
             if not known or any(key in self._nodes for key in others):
-                continue  # beyond the bound
+                continue  # beyond the limit
             place = (known[0], "parent" if known[0] == link["parent"] else "child")
             ends[place] += 1
             if self._bound.siblings is not None and ends[place] > self._bound.siblings:

@@ -1,4 +1,4 @@
-"""The problems of the objects that an OPA holds."""
+"""The problems of an OPA's objects."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ async def all_problems(
     namespace: str | None = None,
     selects: Selects | None = None,
 ) -> list[Entry]:
-    """The answer of the query `problems` for objects, in batches: `{subject, about, reason, message}`.
+    """Return the result of the query `problems` for objects, in batches: `{subject, about, reason, message}`.
 
     Without `keys` for every object, or for those of one `namespace`. `selects` decides by an object's labels.
     """

@@ -1,4 +1,4 @@
-"""What `bridge status` and `bridge run` tell of statuses: asked of OPA, and put into the objects."""
+"""The statuses for `bridge status` and `bridge run`: queried from OPA, and added to the objects."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ DIFFERS_ANNOTATION = "policybridge.io/differs"  # where its controller reports o
 
 @dataclass(slots=True)
 class Statuses:
-    """What the queries `status` and `affected` say, and the objects that this is about, by key.
+    """The results of the queries `status` and `affected`, and their objects, by key.
 
-    `scopes` has by policy on how many of the paths that it reaches it has a say: `{affected, all}`.
+    `scopes` has by policy the number of its paths on which it has an effect, and of all: `{affected, all}`.
     """
 
     policies: list[Entry]
@@ -31,9 +31,9 @@ class Statuses:
 
 
 async def statuses(opa: Opa, *, with_objects: bool, with_affected: bool = True, kind: str | None = None) -> Statuses:
-    """Ask for every policy (of a kind), and for every object that a policy affects or that is marked as if one did.
+    """Query every policy (of a kind), and every object that a policy affects or that has a mark.
 
-    Counted by the ledger that statuses are written from.
+    The ledger of status writes counts the outcomes.
     """
     from bridge.model.keys import parse_key
     from bridge.opa.batches import batches
@@ -64,7 +64,7 @@ async def statuses(opa: Opa, *, with_objects: bool, with_affected: bool = True, 
 
 
 async def only(opa: Opa, found: Statuses, namespace: str | None, selects: Selects | None) -> Statuses:
-    """The statuses of one namespace's policies and affected objects, and of those with selected labels."""
+    """Return the statuses of one namespace's policies and affected objects, and of those with selected labels."""
     from bridge.model.keys import parse_key
     from bridge.queries.asking import selected
 
@@ -83,7 +83,7 @@ def _counted(tallies: list[Entry]) -> dict[str, int]:
 
 
 async def _ledger(opa: Opa, chosen: Entry) -> Ledger:
-    """What became of every policy at every effective target."""
+    """Return the outcome of every policy at every effective target."""
     from bridge.queries.asking import by_batches
     from bridge.remediator.statuses.ledger import Ledger
 
@@ -102,24 +102,24 @@ async def _outcomes(opa: Opa, kind: str, targets: Sequence[str]) -> dict[str, An
 
 
 def condition_groups(entry: Mapping[str, Any]) -> list[list[Mapping[str, Any]]]:
-    """The conditions of a policy's status, or those of each of its ancestors."""
+    """Return the conditions of a policy's status, or those of each of its ancestors."""
     return [entry["conditions"]] if "conditions" in entry else [one["conditions"] for one in entry["ancestors"]]
 
 
 def differences(entry: Mapping[str, Any]) -> list[str]:
-    """Where the controllers of an observed policy contradict the bridge, in sentences."""
+    """Return the contradictions of an observed policy's controllers, in sentences."""
     return list(dict.fromkeys(one["difference"] for one in entry.get("reported", ()) if "difference" in one))
 
 
 def objects_with_status(answer: Statuses) -> list[dict[str, Any]]:
-    """Each policy, then each affected object, as it would be with its status and annotations."""
+    """Return each policy, then each affected object, with its desired status and annotations."""
     from bridge.remediator.statuses.plan import Patch, patched, plan_affected, plan_policy
 
     now = dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     shown = []
 
     def planned(obj: Entry, plan: Callable[[Entry, Entry, str], Patch | None], wanted: Entry) -> tuple[Entry, bool]:
-        """The object after every patch that would be written, and whether one would."""
+        """Return the object after every planned patch, and whether there is one."""
         differs = False
         while patch := plan(_seen(obj), wanted, now):
             obj, differs = patched(obj, patch), True
@@ -138,7 +138,7 @@ def objects_with_status(answer: Statuses) -> list[dict[str, Any]]:
 
 
 def told(wanted: Entry) -> list[tuple[str, Entry]]:
-    """What an object is to show, each with its place in words: a condition, or an annotation in the form of one."""
+    """Return the desired conditions of an object, each with its place; an annotation has the form of a condition."""
     found = [("", condition) for condition in wanted.get("conditions", ())]
     for name, conditions in sorted(wanted.get("listeners", {}).items()):
         found += [(f"#{name}", condition) for condition in conditions]

@@ -1,7 +1,7 @@
-"""What there is to name, for a shell that completes words: kinds, namespaces, objects and their sections.
+"""Names for shell completion: kinds, namespaces, objects and their sections.
 
-It is read where a command would read it, but neither rules nor an OPA of its own are needed for names: that would take
-longer than a person waits for a tab.
+They come from the source of the command, without rules and an own OPA, which would take longer than users wait for
+completion.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from bridge.model.keys import CLUSTER, CORE, Key, key_of, parse_key
 from bridge.model.types import ALWAYS, CRD, POLICY_KIND, ResourceType
 
 _LABEL = "gateway.networking.k8s.io/policy"  # of a CRD that makes a policy kind
-_MANY = 500  # objects of a kind that a cluster is asked for
+_MANY = 500  # objects of a kind from a cluster
 _ANSWER = 2.0  # seconds
 _METADATA = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
 
 @dataclass(frozen=True, slots=True)
 class Stock:
-    """`types` are all kinds (`<group>/<Kind>`) with the names that their CRDs give them, `policies` the policy kinds.
+    """`types` are all kinds (`<group>/<Kind>`) with the names in their CRDs, `policies` the policy kinds.
 
-    `keys` gives the objects of types, `sections` the keys of an object's sections.
+    `keys` returns the objects of types, `sections` the keys of an object's sections.
     """
 
     types: Mapping[str, Sequence[str]]
@@ -36,7 +36,7 @@ class Stock:
 
 @asynccontextmanager
 async def stock_of_opa(url: str, token: str | None) -> AsyncIterator[Stock]:
-    """What an OPA holds. Raises OpaError."""
+    """Return the names in an OPA. Raises OpaError."""
     from bridge.opa.client import Opa
 
     async with Opa(url, token=token, timeout=_ANSWER) as opa:
@@ -60,7 +60,7 @@ async def stock_of_opa(url: str, token: str | None) -> AsyncIterator[Stock]:
 
 @asynccontextmanager
 async def stock_of_manifests(paths: Sequence[str]) -> AsyncIterator[Stock]:
-    """What stands in manifests. Raises ManifestError."""
+    """Return the names in manifests. Raises ManifestError."""
     from bridge.sources.manifests import ManifestSource
 
     objects = ManifestSource(paths, follow=False).load()
@@ -82,7 +82,7 @@ async def stock_of_manifests(paths: Sequence[str]) -> AsyncIterator[Stock]:
 
 @asynccontextmanager
 async def stock_of_cluster(kubeconfig: str | None, context: str | None) -> AsyncIterator[Stock]:
-    """What a cluster has, up to 500 of a kind. Raises KubeError."""
+    """Return the names in a cluster, up to 500 of a kind. Raises KubeError."""
     from bridge.kube.client import KubeClient
     from bridge.kube.discovery import Discovery
 
@@ -131,7 +131,7 @@ def _described(kinds: Iterable[Object]) -> set[str]:
 
 
 def _sections_of(key: Key, obj: Object) -> Iterable[Key]:
-    """The sections that have names; which these are on a path is for the rules to say."""
+    """Return the named sections; the rules decide which of these are on a path."""
     spec = obj.get("spec")
     for field in ("listeners", "rules", "ports"):
         parts = spec.get(field) if isinstance(spec, dict) else None

@@ -1,4 +1,4 @@
-"""The hierarchy as people ask for it: what is below a node, and what became of the policies there."""
+"""The hierarchy for commands: the nodes below a node, and the outcomes of the policies there."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bridge.queries.statuses import condition_groups, statuses
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """The answer of the query `tree`, and by policy what became of it: the reasons of its conditions."""
+    """The result of the query `tree`, and by policy the reasons of its conditions."""
 
     found: Entry
     outcomes: dict[str, list[str]]
@@ -24,14 +24,14 @@ class Tree:
 async def tree_below(
     opa: Opa, root: Key | None, kind: str | None = None, depth: int | None = None, namespace: str | None = None
 ) -> Tree:
-    """The hierarchy below a node, or all of it, with what became of each policy that it shows.
+    """Return the hierarchy below a node, or all of it, with the outcome of each policy in it.
 
-    With `namespace` the whole of it starts at the nodes of that namespace above which none of it stands.
+    With `namespace` it starts at the topmost nodes of that namespace.
     """
     if root is not None:
         found = await hierarchy_below(opa, root, kind, depth)
         return Tree(found, await outcomes_among(opa, found["nodes"].values()))
-    # All policies are in the whole of it: their scopes are judged once for all of them, while OPA finds the nodes.
+    # The whole tree has all policies: their scopes are evaluated once for all, while OPA finds the nodes.
     found, every = await asyncio.gather(
         hierarchy_below(opa, None, kind, depth),
         statuses(opa, with_objects=False, with_affected=False, kind=kind),
@@ -44,7 +44,7 @@ async def tree_below(
 async def hierarchy_below(
     opa: Opa, root: Key | None, kind: str | None = None, depth: int | None = None, *, refused: bool = False
 ) -> Entry:
-    """The answer of the query `tree`; with `refused` the links that do not count are part of it.
+    """Return the result of the query `tree`; with `refused` including links that do not count.
 
     Raises NameNotFoundError for a section that the root lacks.
     """
@@ -65,7 +65,7 @@ async def hierarchy_below(
 
 
 async def outcomes_among(opa: Opa, nodes: Iterable[Entry]) -> dict[str, list[str]]:
-    """What became of the accepted policies of nodes, by policy: the reasons of its conditions."""
+    """Return the outcomes of the accepted policies of nodes, by policy: the reasons of its conditions."""
     accepted = sorted({policy["policy"] for node in nodes for policy in node["policies"] if policy["accepted"]})
     told = await in_batches(opa, "status", "policies", accepted)
     return {entry["policy"]: outcomes_of(entry) for entry in told}
@@ -77,12 +77,12 @@ def _roots_within(found: Entry, namespace: str) -> list[str]:
     return sorted(inside - below)
 
 
-# The conditions of 2025 have words of their own for the same outcome.
+# The conditions of 2025 have other words for the same outcome.
 _OUTCOMES = {"Enforced": "Programmed", "PartiallyEnforced": "PartiallyProgrammed"}
 
 
 def outcomes_of(entry: Entry) -> list[str]:
-    """What became of a policy, once for all its ancestors that agree, in the words of the condition Programmed."""
+    """Return the outcomes of a policy, each once for all its ancestors, in the words of the condition Programmed."""
     reasons = [
         _OUTCOMES.get(condition["reason"], condition["reason"])
         for group in condition_groups(entry)

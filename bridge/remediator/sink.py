@@ -1,4 +1,4 @@
-"""Where statuses go: to a cluster, or to memory for a folder of manifests."""
+"""The sinks of statuses: a cluster, or memory for a folder of manifests."""
 
 from __future__ import annotations
 
@@ -16,42 +16,42 @@ class WriteConflict(Exception):
 
 
 class Gone(Exception):
-    """There is no such object any more."""
+    """The object was deleted."""
 
 
 class WriteRefused(Exception):
-    """The object's owner does not take the status; its text says why and what would mend it."""
+    """The API server rejects the status; the text has the cause and the fix."""
 
 
 class StatusSink(Protocol):
-    """Takes patches of objects."""
+    """Accepts patches of objects."""
 
     async def write(self, key: Key, patch: Patch, resource_version: str) -> None:
         """Patch an object, if it still has `resource_version`: its status, or its annotations.
 
-        Raises Conflict, Gone or WriteRefused; what else goes wrong may be tried again.
+        Raises Conflict, Gone or WriteRefused; other errors may be retried.
         """
         ...
 
     def overlay(self, key: Key, shown: Mapping[str, Any]) -> Mapping[str, Any]:
-        """What an object shows (`{status, annotations}`) with what was written and does not come back by the source."""
+        """Return an object's current `{status, annotations}`, with writes that do not come back from the source."""
         ...
 
     def may_write(self) -> bool:
-        """Whether this bridge is the one that writes now."""
+        """Return whether this bridge writes now."""
         ...
 
     def recall(self) -> Sequence[Names]:
-        """What `remember` was told last, by this bridge or one before it."""
+        """Return the last value of `remember`, from this bridge or an earlier one."""
         ...
 
     def remember(self, names: Sequence[Names]) -> None:
-        """Keep the names under which objects are marked, so that the marks can be found when their kinds are gone."""
+        """Store the names of marks, so the marks can be found after their kinds are deleted."""
         ...
 
 
 class MemorySink:
-    """Statuses of a folder of manifests: kept here, never written to the files."""
+    """Statuses of a folder of manifests: kept in memory, never written to the files."""
 
     def __init__(self) -> None:
         self.statuses: dict[Key, dict[str, Any]] = {}
@@ -59,12 +59,12 @@ class MemorySink:
         self._names: Sequence[Names] = ()
 
     async def write(self, key: Key, patch: Patch, resource_version: str) -> None:  # noqa: ARG002
-        """Keep the patch; there is no one else to conflict with."""
+        """Keep the patch; there are no other writers."""
         self.statuses.setdefault(key, {}).update(patch.get("status", {}))
         self.annotations.setdefault(key, {}).update(patch.get("metadata", {}).get("annotations", {}))
 
     def overlay(self, key: Key, shown: Mapping[str, Any]) -> Mapping[str, Any]:
-        """What the object shows with what was kept."""
+        """Return the object's current state with the kept patches."""
         annotations = {**shown["annotations"], **self.annotations.get(key, {})}
         return {
             **shown,
@@ -73,13 +73,13 @@ class MemorySink:
         }
 
     def may_write(self) -> bool:
-        """Nobody else writes here."""
+        """Return True: there are no other writers."""
         return True
 
     def recall(self) -> Sequence[Names]:
-        """What was marked before is not shown by any file."""
+        """Return nothing: no file has earlier names."""
         return self._names
 
     def remember(self, names: Sequence[Names]) -> None:
-        """Keep them as long as this process lives, like the marks themselves."""
+        """Keep them for the lifetime of this process, like the marks themselves."""
         self._names = tuple(names)

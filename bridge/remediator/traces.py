@@ -1,4 +1,4 @@
-"""A bridge's traces in an object, taken back: the patches, from what the query `traces` found. Pure."""
+"""The removal of a bridge's traces in an object: the patches, from the result of the query `traces`. Pure."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 
 from bridge.remediator.statuses.plan import Patch, plan_ancestors, plan_conditions, plan_listeners, plan_parents
 
-Traces = Mapping[str, list[Any]]  # as the query `traces` gives them for one object
+Traces = Mapping[str, list[Any]]  # in the form of the query `traces` for one object
 
 
 def plan_removal(obj: Mapping[str, Any], traces: Traces) -> list[Patch]:
-    """The patches that take a bridge's traces from an object, of its status and of its metadata; none without traces.
+    """Return the patches that remove a bridge's traces from an object's status and metadata; none without traces.
 
-    What would be left empty goes: an object whose status was a bridge's alone has none afterwards.
+    Empty values are removed: an object whose status was only a bridge's has none afterwards.
     """
     patches = [_status_patch(obj.get("status"), traces)]
     if names := [name for name in traces.get("annotations", ()) if name in (obj["metadata"].get("annotations") or {})]:
@@ -22,12 +22,12 @@ def plan_removal(obj: Mapping[str, Any], traces: Traces) -> list[Patch]:
 
 
 def without_nulls(patch: Patch) -> Patch:
-    """The same patch for an object whose lists have to be there, though they are empty."""
+    """Return the same patch for an object whose lists are required, even if empty."""
     return {"status": {name: [] if value is None else value for name, value in (patch.get("status") or {}).items()}}
 
 
 def describe(traces: Traces) -> list[str]:
-    """What is taken back, for people."""
+    """Return the removed traces as text."""
     listed = {
         "conditions": "conditions",
         "types": "marks",

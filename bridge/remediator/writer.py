@@ -25,19 +25,19 @@ LONGEST_DELAY = 30.0  # seconds; the delay doubles up to here
 
 
 class RetryQueue(Generic[T]):
-    """Keys to work on. Each `owner` has its turn, and of an owner the key that was due first.
+    """Waiting keys. Each `owner` takes turns, with its oldest due key first.
 
-    So an owner with many keys delays its own alone. Without `owner` all keys have the same one.
+    An owner with many keys delays only its own. Without `owner` all keys have the same one.
     """
 
     def __init__(self, owner: Callable[[T], str] = lambda _: "") -> None:
         self._due: Turns[T] = Turns(owner)
         self._later: list[tuple[float, int, T]] = []
-        self._ticket: dict[T, int] = {}  # of those that wait longer, which entry of `_later` counts
+        self._ticket: dict[T, int] = {}  # of keys with a longer wait, the entry of `_later` that counts
         self._order = itertools.count()
         self._failures: dict[T, int] = {}
         self._added = asyncio.Event()
-        self.results: Counter[str] = Counter()  # what became of work on a key, as who did it says
+        self.results: Counter[str] = Counter()  # results of work, as the worker reports them
 
     def __len__(self) -> int:
         return len(self._due) + len(self._ticket)
@@ -46,7 +46,7 @@ class RetryQueue(Generic[T]):
         return key in self._due or key in self._ticket
 
     def add(self, keys: Iterable[T]) -> None:
-        """Work on these as soon as possible; what waits already waits once."""
+        """Add keys for work as soon as possible; a waiting key stays once."""
         for key in keys:
             self._due.add(key)
             self._ticket.pop(key, None)
@@ -54,7 +54,7 @@ class RetryQueue(Generic[T]):
             self._added.set()
 
     def failed(self, key: T) -> None:
-        """Work on this again, later each time, unless it was added meanwhile."""
+        """Retry this key later, with growing delays, unless it was added meanwhile."""
         count = self._failures[key] = self._failures.get(key, 0) + 1
         if key in self._due:
             return
@@ -64,11 +64,11 @@ class RetryQueue(Generic[T]):
         self._added.set()
 
     def succeeded(self, key: T) -> None:
-        """The next failure of this one is its first again."""
+        """Reset the delay of this key."""
         self._failures.pop(key, None)
 
     def look_again(self) -> None:
-        """Have a `take` that waits check again which keys fit."""
+        """Make a waiting `take` check again which keys fit."""
         self._added.set()
 
     async def take(self, limit: int, fits: Callable[[T], bool] = lambda _: True) -> list[T]:
@@ -91,7 +91,7 @@ class RetryQueue(Generic[T]):
                 continue
 
 
-RESULTS = ("written", "conflict", "gone", "refused")  # of a write, as they are counted in its queue's `results`
+RESULTS = ("written", "conflict", "gone", "refused")  # of a write, as counted in its queue's `results`
 
 
 async def write_one(
@@ -101,13 +101,13 @@ async def write_one(
     planned: tuple[str, dict[str, Any], str],
     refused: Callable[[str, str], None] | None = None,
 ) -> bool:
-    """Write a patch, and tell the queue of `item` whether it is to be tried again.
+    """Write a patch, and report the result of `item` to the queue.
 
     `planned` is the object's key, the patch, and the resourceVersion that it was computed from; `refused` is called
-    with the key and the reason of a write that the API server does not accept (else that is logged).
+    with the key and the reason of a write that the API server rejects (by default it is logged).
 
     Returns:
-        Whether it was written. An object that is gone counts as done, but not as written.
+        Whether it was written. A deleted object counts as done, but not as written.
     """
     key, patch, version = planned
     try:
@@ -139,9 +139,9 @@ SLOW = 1.0  # seconds: an owner whose last write took longer has one write at on
 
 
 class Writers(Generic[T]):
-    """Bounds the writes at once, in all and of each owner. A write waits from `begin` until it has both.
+    """Bounds the parallel writes, in total and of each owner. A write waits from `begin` until both allow it.
 
-    An API server can take seconds for a write, for example where a tenant's admission webhook delays it, or because the
+    An API server can take seconds for a write, for example if a tenant's admission webhook delays it, or because the
     object has thousands of fields. Such an object costs the API server so much processor time that all clients wait.
     """
 
@@ -150,15 +150,15 @@ class Writers(Generic[T]):
         self._under_way: set[T] = set()
         self._counts: Counter[str] = Counter()  # of `_under_way`, by owner
         self._all = asyncio.Semaphore(WRITERS)
-        self._each: dict[str, asyncio.Semaphore] = {}  # of owners with writes under way
+        self._each: dict[str, asyncio.Semaphore] = {}  # of owners with writes in progress
         self._slow: dict[str, asyncio.Lock] = {}  # of owners whose last write was slow
 
     def has_room_for(self, item: T) -> bool:
-        """Return whether a write of this item could start now, as far as its owner's other writes go."""
+        """Return whether a write of this item could start now, considering its owner's other writes."""
         return item not in self._under_way and self._counts[self._owner(item)] < WRITERS_EACH
 
     def begin(self, item: T) -> None:
-        """Count a write as under way; `writing` has to follow."""
+        """Count a write as in progress; `writing` must follow."""
         owner = self._owner(item)
         self._under_way.add(item)
         self._counts[owner] += 1
@@ -166,7 +166,7 @@ class Writers(Generic[T]):
 
     @asynccontextmanager
     async def writing(self, item: T) -> AsyncIterator[None]:
-        """Wait until the write may start; it is over at the end of the context."""
+        """Wait until the write may start; it ends with the context."""
         owner = self._owner(item)
         try:
             async with self._each[owner], self._slow.get(owner) or nullcontext(), self._all:

@@ -1,1 +1,1 @@
-"""From a source's changes to OPA: an object and its links enter in one write."""
+"""From a source's changes to OPA: an object and its links are in one write."""

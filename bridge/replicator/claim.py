@@ -1,12 +1,13 @@
-"""Our claim on an OPA: a marker there that every write moves on, so that none reaches an OPA that is not as we left it.
+"""Single-writer guard: every write advances a marker in OPA, so a write based on stale state fails.
 
 The rules:
 - `data.bridge_state.at` has one key, `<epoch>.<number>`. Each write removes it and adds the next one, in its own
-  transaction: JSON Patch refuses all of it where the key is another one, or none (OPA was restarted, somebody else took
-  over, or this very write has arrived already).
-- A write without an answer may have arrived or not: the marker tells, and it is sent again only if it has not.
-- A bridge moves its marker every few seconds, though it has nothing to write: behind one that stands still is nobody.
-- An OPA that another bridge fills is left to it; it is taken over when its marker stands still.
+  transaction: JSON Patch rejects the whole write if the key differs or is missing (OPA was restarted, another bridge
+  took over, or this write has already arrived).
+- A write without a response may have arrived or not: the marker shows it, and the write is repeated only if it has not
+  arrived.
+- A bridge advances its marker every few seconds even without changes: a marker that does not change has no bridge.
+- An OPA with the advancing marker of another bridge is left to it; it is taken over when the marker stops.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ from bridge.pacing import Backoff
 from bridge.replicator.index_layout import Operation
 
 MARKER = "bridge_state"
-DOUBTFUL = "?"  # in place of the rules that links were made by; no rules are called so
-STANDSTILL = 6  # looks without a move, after which another bridge's marker has nobody behind it
-SLOW = 3.0  # seconds without an answer, after which somebody is told
-LOOK = 1.0  # seconds between two looks at an OPA
-_FIRST_WAIT = 0.05  # seconds before an OPA that is away is asked again; the waits double
+DOUBTFUL = "?"  # instead of the rules that made links; no rules have this name
+STANDSTILL = 6  # checks without a change, after which another bridge's marker has no bridge
+SLOW = 3.0  # seconds without a response, after which it is reported
+LOOK = 1.0  # seconds between two checks of an OPA
+_FIRST_WAIT = 0.05  # seconds before a retry of an unavailable OPA; the waits double
 _LONGEST_WAIT = 1.0
 _NOT_FOUND = 404
 _THROTTLED = 429
@@ -42,9 +43,9 @@ log = structlog.get_logger(__name__)
 
 
 class Lost(OpaError):
-    """OPA does not hold what was written there: it was restarted (then it is `empty`), or somebody else fills it.
+    """OPA does not have the written data: it was restarted (then it is `empty`), or another bridge writes to it.
 
-    `reason` is one word for it: `restarted`, `changed` by somebody else, or `modules` (others make its links).
+    `reason` is one word: `restarted`, `changed` by another client, or `modules` (others declare its links).
     """
 
     def __init__(self, message: str, *, empty: bool = False, reason: str = "") -> None:
@@ -55,25 +56,25 @@ class Lost(OpaError):
 
 class _Marker(NamedTuple):
     owner: str
-    content: str  # what the documents were made from
-    rules: str  # what their links were made by, besides
+    content: str  # the origin of the documents
+    rules: str  # the other inputs of their links
     at: str  # empty: there is none
 
 
 class FoundMarker(NamedTuple):
-    """What OPA has: documents that were made from the same content (`usable`), with links by the same `rules`."""
+    """The state of OPA: documents from the same content are `usable`, with links by the same `rules`."""
 
     usable: bool
     linked: bool
 
 
 class Claim:
-    """Writes to one OPA on behalf of `owner` (which names one bridge; after a restart it is the same).
+    """Writes to one OPA for `owner` (which identifies one bridge, also after a restart).
 
-    `content` names what the documents are made from (which cluster, by which Rego); empty: nobody can tell.
-    `waiting` is called with the reason when OPA keeps a write or a question waiting, and with None when it goes on; it
-    may raise, to give up. Methods wait for an OPA that is away; they raise Lost when it comes back as another one, and
-    OpaError for what is not mended by waiting.
+    `content` identifies the origin of the documents (the cluster and the Rego); empty: unknown. `waiting` is called
+    with the reason when OPA delays a write or a query, and with None when it continues; it may raise, to give up.
+    Methods wait for an unavailable OPA; they raise Lost if it has other data afterwards, and OpaError for permanent
+    errors.
     """
 
     def __init__(self, opa: Opa, owner: str = "", content: str = "", waiting: Waiting = lambda _: None) -> None:
@@ -81,19 +82,19 @@ class Claim:
         self._owner = owner or uuid.uuid4().hex
         self._content = content
         self._rules = ""
-        self._doubtful = False  # whether what is written has links by those rules
+        self._doubtful = False  # whether written links have those rules
         self._waiting = waiting
         self._stalled = False
         self._epoch = ""
         self._number = 0
-        self._at = ""  # where the marker is now
+        self._at = ""  # the current place of the marker
         self._beginning = False
 
     async def take(self, rules: str = "") -> FoundMarker:
-        """Wait until no other bridge fills this OPA. The next write begins an epoch of ours.
+        """Wait until no other bridge writes to this OPA. The next write begins a new epoch.
 
-        Where OPA has documents that were made from the very `content`, only differences need be written; `rules` names
-        what links are made by that `content` does not.
+        If OPA has documents of the same `content`, only differences must be written; `rules` identifies the inputs of
+        links that `content` does not include.
         """
         self._rules, self._doubtful = rules, False
         seen, looks = "", 0
@@ -111,11 +112,11 @@ class Claim:
         return FoundMarker(usable, marker.rules == rules)
 
     def doubt_rules(self) -> None:
-        """From the next write on the marker names no rules: links are made by those or by others."""
+        """Let the marker name no rules from the next write on: links may be made by old or new ones."""
         self._doubtful = True
 
     async def write(self, operations: Sequence[Operation], *, filled: bool) -> None:
-        """Apply a JSON Patch exactly once. `filled` says whether OPA holds everything with it."""
+        """Apply a JSON Patch exactly once. `filled` means that OPA then has everything."""
         following = f"{self._epoch}.{self._number + 1}"
         steps: list[Operation] = []
         if self._at:
@@ -135,7 +136,7 @@ class Claim:
         self._at, self._beginning = following, False
 
     async def ask(self, question: Callable[[], Awaitable[Answer]]) -> Answer:
-        """The answer to a question. Unless a claim is only being taken, an OPA that was away is looked at first."""
+        """Return the result of a query. Except during `take`, an OPA that was unavailable is checked first."""
         backoff = Backoff(_FIRST_WAIT, _LONGEST_WAIT)
         while True:
             try:
@@ -160,7 +161,7 @@ class Claim:
                 await self._opa.patch(body)
                 break
             except OpaError as error:
-                # Refused because of the marker, or because of what it was to change: the marker tells which.
+                # Rejected because of the marker, or because of its target: the marker shows which.
                 refused = isinstance(error, OpaRejected) and error.status == _NOT_FOUND
                 if not refused and not _passing(error):
                     raise
@@ -176,7 +177,7 @@ class Claim:
         self._tell(None)
 
     async def _has_arrived(self, following: str) -> bool:
-        """Whether the write that moves the marker to `following` is in OPA. Raises Lost where it is elsewhere."""
+        """Return whether the write with the marker `following` is in OPA. Raises Lost for another marker."""
         backoff = Backoff(_FIRST_WAIT, _LONGEST_WAIT)
         while True:
             try:
@@ -194,7 +195,7 @@ class Claim:
 
     @contextlib.contextmanager
     def _looked_at_meanwhile(self) -> Iterator[None]:
-        """Tell where OPA answers nothing at all for SLOW seconds: a question may take long, a small one does not."""
+        """Report an OPA without any response for SLOW seconds: a query may take long, a small one does not."""
         looks: list[asyncio.Task[None]] = []
         timer = asyncio.get_running_loop().call_later(LOOK, lambda: looks.append(asyncio.create_task(self._look())))
         try:
@@ -214,7 +215,7 @@ class Claim:
             self._tell_slow()
 
     def _tell_slow(self) -> None:
-        with contextlib.suppress(OpaError):  # who would give up does so once there is an answer, or none
+        with contextlib.suppress(OpaError):  # the caller gives up after a response, or without any
             self._tell(OpaError(f"OPA has not answered for {SLOW:g} s"))
 
     def _tell(self, error: OpaError | None) -> None:
@@ -224,14 +225,14 @@ class Claim:
 
 
 def _passing(error: OpaError) -> bool:
-    """Whether waiting can help."""
+    """Return whether waiting can help."""
     if isinstance(error, OpaRejected):
         return error.status == _THROTTLED or (error.status >= _SERVER_ERROR and not error.in_evaluation)
-    return isinstance(error, OpaUnavailable) or type(error) is OpaError  # which says that no OPA answers there
+    return isinstance(error, OpaUnavailable) or type(error) is OpaError  # which means that no OPA responds there
 
 
 def _read(found: Any) -> _Marker:
-    """The marker as a document has it; whatever somebody else has put there counts as none."""
+    """Parse the marker of a document; an invalid one counts as none."""
     if not isinstance(found, dict):
         return _Marker("", "", "", "")
     at = found.get("at")

@@ -1,4 +1,4 @@
-"""What a replicator counts, in plain numbers that somebody collects now and then."""
+"""Counts of a replicator, in plain numbers for occasional collection."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ AUDITS = ("same", "different")
 
 
 class ReplicationCounts:
-    """Batches by objects and bytes, seconds from a change's arrival to OPA, fills by reason (FILLS), audits (AUDITS).
+    """Batches by objects and bytes, seconds from a change's arrival to OPA, syncs by reason (FILLS), audits (AUDITS).
 
-    What a fill writes counts among the batches, and not among the seconds: those of a fill are `fill_seconds`.
+    Writes of a full sync count among the batches, and not among the seconds, which are in `fill_seconds`.
     """
 
     def __init__(self) -> None:
@@ -33,14 +33,14 @@ class ReplicationCounts:
         self.batch_bytes.observe(size)
 
     def in_opa(self, arrivals: Iterable[float]) -> None:
-        """Count changes that OPA has now, by when they had come (monotonic clock)."""
+        """Count changes that OPA has now, by their arrival (monotonic clock)."""
         now = time.monotonic()
         for arrived in arrivals:
             self.lag.observe(now - arrived)
 
     @contextmanager
     def filling(self, reason: str) -> Iterator[None]:
-        """Count the fill that the block makes, if it ends well."""
+        """Count the sync that the block makes, if it succeeds."""
         began = time.monotonic()
         yield
         self.fills[reason] += 1

@@ -1,4 +1,4 @@
-"""The documents in OPA that the replicator owns, and the writes that one change of an object means there."""
+"""The replicator's documents in OPA, and the writes for one change of an object."""
 
 from __future__ import annotations
 
@@ -54,18 +54,18 @@ Index = dict[str, Any]  # the document `index`: parts of it are deeper than othe
 
 class _Known(NamedTuple):
     version: str
-    essence: int | None  # None: written by a bridge before this one
+    essence: int | None  # None: written by an earlier bridge
     paths: tuple[Path, ...]  # in the index
-    values: tuple[Any, ...] = ()  # at these paths; none where they were adopted
-    made_from: int | None = None  # what the links were made from; None: nobody can tell
+    values: tuple[Any, ...] = ()  # at these paths; none for adopted objects
+    made_from: int | None = None  # a hash of the fields that links read; None: unknown
     facts: bytes = NO_FACTS  # as JSON
 
 
-_OWN = object()  # among the values: a list of the object's own key alone, as most are
+_OWN = object()  # among the values: a list of only the object's own key, as most are
 
 
 class Difference(NamedTuple):
-    """How far OPA is from what was written: objects of one type that it lacks, has too many, has in another version."""
+    """The differences between OPA and the written state: missing, extra, and changed objects of one type."""
 
     type_id: str
     missing: int
@@ -77,12 +77,12 @@ _FLOORS: frozenset[Path] = frozenset({(OBJECTS,), (FACTS,), (INDEX,), *((INDEX, 
 
 
 class Documents:
-    """Plans the writes of objects with their links, and knows key, version and index paths of each that OPA holds."""
+    """Plans the writes of objects with their links, and knows key, version and index paths of each object in OPA."""
 
     def __init__(self) -> None:
         self._known: dict[Key, _Known] = {}
-        self._paths: dict[Path, Path] | None = {}  # each once, while a fill puts many objects that share theirs
-        self._former: dict[Key, _Known] = {}  # as `_known`, of before `begin`
+        self._paths: dict[Path, Path] | None = {}  # each once, because many objects share them in a full sync
+        self._former: dict[Key, _Known] = {}  # like `_known`, from before `begin`
         self._bytes = 0
         self._skeleton = Skeleton(_FLOORS)
         self.counts: Counter[str] = Counter()  # objects by type (`<group>/<Kind>`)
@@ -95,16 +95,16 @@ class Documents:
 
     @property
     def planned(self) -> int:
-        """The number of operations that are planned."""
+        """Return the number of planned operations."""
         return self._skeleton.planned
 
     @property
     def planned_bytes(self) -> int:
-        """About the size of the objects that are planned, as JSON."""
+        """Return the approximate size of the planned objects, as JSON."""
         return self._bytes
 
     def begin(self) -> None:
-        """Plan empty roots, which replace whatever OPA has. What links were written is remembered until `finish`."""
+        """Plan empty roots, which replace all of OPA's data. Written links are remembered until `finish`."""
         self._skeleton.begin({OBJECTS: {}, FACTS: {}, INDEX: {name: {} for name in INDEXES}})
         self._former.update(self._known)
         self._known.clear()
@@ -117,9 +117,9 @@ class Documents:
         self._paths = None
 
     def adopt(self, held: Held, index: Index, facts: Facts, *, linked: bool = True) -> None:
-        """Take what OPA has for written, and plan that index entries and facts of objects that it lacks are removed.
+        """Take OPA's data as written, and plan the removal of index entries and facts of missing objects.
 
-        Unless they are `linked` as they should be, objects count as of an unknown version.
+        Unless their links are `linked` correctly, objects count as of an unknown version.
         """
         self._known.clear()
         self.counts.clear()
@@ -151,7 +151,7 @@ class Documents:
                 self._skeleton.remove((INDEX, *place_of(path, declarer)))
 
     def differences(self, held: Held) -> list[Difference]:
-        """Where OPA has other objects, or other versions, than were written."""
+        """Return the differences between OPA's objects and versions and the written ones."""
         found = dict(_flat(held))
         counts: dict[str, list[int]] = {}
         for key in self._known.keys() - found.keys():
@@ -164,7 +164,7 @@ class Documents:
         return [Difference(type_id, *counts[type_id]) for type_id in sorted(counts)]
 
     def linked(self) -> dict[str, int]:
-        """The number of entries in each part of the index."""
+        """Return the number of entries in each part of the index."""
         counts = dict.fromkeys(INDEXES, 0)
         for key, known in self._known.items():
             text = str(key)
@@ -173,48 +173,48 @@ class Documents:
         return counts
 
     def learn(self, key: Key, obj: Object) -> None:
-        """Note the essence of an object that was adopted."""
+        """Note the essence of an adopted object."""
         known = self._known[key]
         if known.essence is None:
             self._known[key] = known._replace(essence=essence(obj))
 
     def keys_of(self, type_id: str) -> set[Key]:
-        """The keys of all objects of one type (`<group>/<Kind>`)."""
+        """Return the keys of all objects of one type (`<group>/<Kind>`)."""
         return {key for key in self._known if key.type_id == type_id}
 
     def types(self) -> set[str]:
-        """The types (`<group>/<Kind>`) of which OPA has objects."""
+        """Return the types (`<group>/<Kind>`) of OPA's objects."""
         return {type_id for type_id, count in self.counts.items() if count}
 
     def version(self, key: Key) -> str | None:
-        """The resourceVersion that was written of an object; None where OPA has no such object."""
+        """Return the written resourceVersion of an object; None if OPA has no such object."""
         known = self._known.get(key)
         return known.version if known else None
 
     def has(self, key: Key, obj: Object) -> bool:
-        """Whether this very version of an object was written; of one without versions nobody can tell."""
+        """Return whether this version of an object was written; False for one without versions."""
         version = self.version(key)
         return bool(version) and version == obj["metadata"].get("resourceVersion")
 
     def essence(self, key: Key) -> int | None:
-        """The essence that was written of an object; None where OPA has no such object, or it was adopted."""
+        """Return the written essence of an object; None if OPA has no such object, or it was adopted."""
         known = self._known.get(key)
         return known.essence if known else None
 
     def index_paths(self, key: Key) -> tuple[Path, ...]:
-        """Where in the index an object stands."""
+        """Return the index paths of an object."""
         known = self._known.get(key)
         return known.paths if known else ()
 
     def made_from(self, key: Key) -> int | None:
-        """What the links that were last written of an object were made from; None where nobody can tell."""
+        """Return the hash of the fields that an object's links were made from; None if unknown."""
         known = self._known.get(key) or self._former.get(key)
         return known.made_from if known else None
 
     def put(self, key: Key, obj: Object, links: Links | None, made_from: int | None = None) -> None:
-        """Plan an object with its part of the index and its facts, in place of what it had there.
+        """Plan an object with its part of the index and its facts, replacing previous ones.
 
-        Without links it has those that were last written. `made_from` is a number for what they are made from.
+        Without links it keeps the last written ones. `made_from` is a hash of the fields that links read.
         """
         text = sys.intern(str(key))
         known = self._known.get(key)
@@ -241,11 +241,11 @@ class Documents:
         self._known[key] = _Known(version, hash(declared), paths, values, made_from, facts)
 
     def outdated(self, stamps: Mapping[str, str]) -> list[Key]:
-        """The objects whose facts were not made from what the `stamps` of their types (`<group>/<Kind>`) name."""
+        """Return the objects whose facts have other inputs than the `stamps` of their types (`<group>/<Kind>`)."""
         return [key for key, known in self._known.items() if stamp_of(known.facts) != stamps.get(key.type_id, "")]
 
     def put_links(self, key: Key, links: Links) -> None:
-        """Plan the facts of an object in place of those that it had, and the entries in the index that it had not."""
+        """Plan the facts of an object, replacing previous ones, and the missing entries in the index."""
         known = self._known[key]
         self._put_facts(key, known.facts, links.facts)
         text = sys.intern(str(key))
@@ -259,7 +259,7 @@ class Documents:
         self._known[key] = known._replace(paths=tuple(entries), values=tuple(entries.values()), facts=links.facts)
 
     def repair_facts(self, key: Key, facts: bytes) -> None:
-        """Plan the facts of an object, whatever is there in OPA."""
+        """Plan the facts of an object, whatever OPA has."""
         place = (FACTS, *_place(key))
         if facts:
             self._skeleton.put(place, msgspec.Raw(facts))
@@ -269,7 +269,7 @@ class Documents:
         self._known[key] = self._known[key]._replace(facts=facts)
 
     def remove(self, key: Key) -> None:
-        """Plan that OPA holds nothing of an object."""
+        """Plan the removal of an object."""
         known = self._known.pop(key, None)
         if known:
             self.counts[key.type_id] -= 1
@@ -292,17 +292,17 @@ class Documents:
         return path if self._paths is None else self._paths.setdefault(path, path)
 
     def put_kinds(self, kinds: dict[str, Any]) -> None:
-        """Plan the policy kinds in force."""
+        """Plan the active policy kinds."""
         self._skeleton.put((KINDS,), kinds)
 
     def take_plan(self) -> list[Operation]:
-        """The JSON Patch of all that was planned since the last call."""
+        """Return the JSON Patch of everything planned since the last call."""
         self._bytes = 0
         return self._skeleton.take_plan()
 
 
 def essence(obj: Object) -> int:
-    """A number that differs when more than an object's status differs: what is declared, not what is reported."""
+    """Return a hash of an object without its status: its declarations, not its reports."""
     return hash(_declared(obj))
 
 

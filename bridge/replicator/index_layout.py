@@ -1,9 +1,9 @@
-"""Where the entries of `data.index` are stored, and which JSON Patch operations a change of them needs.
+"""The places of entries of `data.index`, and the JSON Patch operations for their changes.
 
 An entry is a path that the query `links` returns (`[part, key…]`) and the key of the object that declares it; it is
-stored at both ends of the link. In the parts that nearly every object has entries in, it is below the home
-(`<group>/<Kind>/<namespace>`) of the key and below that of its declarer, so that a namespace enters OPA as few large
-values; what an object declares of itself has a part of its own. `data.bridge.index` reads it.
+stored at both ends of the link. In the parts with entries of nearly every object, it is below the home
+(`<group>/<Kind>/<namespace>`) of the key and below that of its declarer, so a namespace becomes a few large values in
+OPA; an object's declarations about itself have a separate part. `data.bridge.index` reads it.
 `docs/reference/documents.md` lists the fields of links with their entries. `rego/bridge/index/entries.rego` makes the
 same entries of the objects that a query changes.
 """
@@ -20,31 +20,31 @@ from bridge.opa.paths import pointer
 
 Path = tuple[str, ...]  # from the root of OPA's data
 Operation = dict[str, Any]  # of a JSON Patch (RFC 6902)
-_Node = dict[str, Any]  # name -> _Node, or None for a document that was written whole
+_Node = dict[str, Any]  # name -> _Node, or None for a document that was written as a whole
 
 
 class Skeleton:
-    """Plans writes below `data` as JSON Patch operations, and remembers what they leave there.
+    """Plans writes below `data` as JSON Patch operations, and remembers their result.
 
-    JSON Patch wants the parent of what it adds to exist. A document that is new to OPA is added with all that this plan
-    puts into it, as one operation with a large value; one that loses its last member is removed with it, down to
-    `floors`, which stay though they be empty.
+    JSON Patch requires the parent of an added value to exist. A document that is new to OPA is added with all its
+    planned contents, as one operation with a large value; one that loses its last member is removed with it, down to
+    `floors`, which stay even if empty.
     """
 
     def __init__(self, floors: frozenset[Path]) -> None:
         self._root: _Node = {}
         self._floors = floors
         self._operations: list[Operation] = []
-        # By the id of a node that this plan made, the node (so that the id stays its own) and its value in the plan.
+        # By the id of a node of this plan, the node (which keeps its id in use) and its value in the plan.
         self._fresh: dict[int, tuple[_Node, dict[str, Any]]] = {}
 
     @property
     def planned(self) -> int:
-        """The number of operations that are planned."""
+        """Return the number of planned operations."""
         return len(self._operations)
 
     def begin(self, roots: dict[str, dict[str, Any]]) -> None:
-        """Plan `roots` (name to nested mappings) in place of whatever is at those names."""
+        """Plan `roots` (name to nested mappings), replacing the values at those names."""
         for name, value in roots.items():
             self._root[name] = self._begun(value)
             self._operations.append({"op": "add", "path": pointer(name), "value": value})
@@ -55,14 +55,14 @@ class Skeleton:
         return node
 
     def adopt(self, path: Path, *, whole: bool = True) -> None:
-        """Take for known that a document is at `path` (or, if not `whole`, one with members that may be changed)."""
+        """Note that a document is at `path` (or, if not `whole`, one with members that may be changed)."""
         node = self._root
         for name in path[:-1]:
             node = node.setdefault(name, {})
         node[path[-1]] = None if whole else {}
 
     def put(self, path: Path, value: Any) -> None:
-        """Plan a document at `path`, in place of what is there."""
+        """Plan a document at `path`, replacing the previous one."""
         node = self._root
         for depth, name in enumerate(path[:-1]):
             below = node.get(name)
@@ -76,7 +76,7 @@ class Skeleton:
         self._add(node, path, value)
 
     def remove(self, path: Path) -> None:
-        """Plan that nothing is at `path`, which must have been put before."""
+        """Plan the removal of the document at `path`, which must have been put before."""
         nodes = [self._root]
         for name in path[:-1]:
             nodes.append(nodes[-1][name])
@@ -92,7 +92,7 @@ class Skeleton:
             self._operations.append({"op": "remove", "path": pointer(*path[:depth])})
 
     def take_plan(self) -> list[Operation]:
-        """The operations planned since the last call, in the order in which they must be applied."""
+        """Return the operations planned since the last call, in the order of their application."""
         operations, self._operations = self._operations, []
         self._fresh.clear()
         return operations
@@ -111,7 +111,7 @@ _HOME_OF_DECLARER = {"referrers", "served"}
 
 
 def place_of(path: Path, declarer: str) -> Path:
-    """Where below `index` the entry stands."""
+    """Return the place of the entry below `index`."""
     part, end = path[0], path[1]
     if part in _BOTH_HOMES:
         if end == declarer:
@@ -123,7 +123,7 @@ def place_of(path: Path, declarer: str) -> Path:
 
 
 def entry_at(place: Path) -> tuple[Path, str]:
-    """The path and the declarer of the entry that stands there."""
+    """Return the path and the declarer of the entry at this place."""
     part, declarer = place[0], place[-1]
     if part == OWN:
         return (place[1], declarer), declarer
@@ -135,7 +135,7 @@ def entry_at(place: Path) -> tuple[Path, str]:
 
 
 def part_of(path: Path, declarer: str) -> str:
-    """The part of the index in which the entry stands."""
+    """Return the part of the index of the entry."""
     return OWN if path[0] in _BOTH_HOMES and path[1] == declarer else path[0]
 
 
@@ -150,7 +150,7 @@ _CLUSTER = "-"  # the namespace of a cluster-scoped object in its key
 
 
 class Links(NamedTuple):
-    """What OPA stores of an object besides the object: its entries in the index, and its facts as JSON."""
+    """The stored data of an object besides the object: its entries in the index, and its facts as JSON."""
 
     entries: Entries
     facts: bytes = NO_FACTS
@@ -164,17 +164,17 @@ class _Stamped(msgspec.Struct):
 
 
 def links_of(key: str, links: Mapping[str, Any]) -> Links:
-    """Return what OPA stores of an object by the answer of the query `links` for it."""
+    """Return the stored data of an object from its result of the query `links`."""
     return Links(entries_of(key, links), msgspec.json.encode(links["facts"]) if "facts" in links else NO_FACTS)
 
 
 def stamp_of(facts: bytes) -> str:
-    """Return what facts were made from besides the object, as they state it; empty where that is nothing."""
+    """Return the inputs of facts besides the object, as they state them; empty if there are none."""
     return msgspec.json.decode(facts, type=_Stamped).by if facts else ""
 
 
 def entries_of(key: str, links: Mapping[str, Any]) -> Entries:
-    """Return the entries of an object by the answer of the query `links` for it, one a path.
+    """Return the entries of an object from its result of the query `links`, one for each path.
 
     `key` is the object's key. The keys in paths and values are interned, because many objects share them.
     """

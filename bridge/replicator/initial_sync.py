@@ -1,4 +1,4 @@
-"""The initial sync: everything that the source lists first, in few operations with large values."""
+"""The initial sync: all objects of the source's first listings, in few operations with large values."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from bridge.replicator.writer import Writer
 
 log = structlog.get_logger(__name__)
 
-EVERY = 60.0  # seconds between two collections of a long fill, at least: one that waits for nobody is done before
-_SHARE = 50  # a collection is followed by so many times its own duration, at least
+EVERY = 60.0  # seconds between two collections of a long sync: a usual one ends before
+_SHARE = 50  # a collection is followed by at least this multiple of its own duration
 
 
 @contextmanager
 def without_collector() -> Iterator[None]:
-    """No collections in the block; what is there at its end is left out of later ones.
+    """Disable collections in the block; objects at its end are excluded from later ones.
 
-    The collector looks at everything again and again while everything grows, and finds nothing: parsing 24 MB of JSON
-    takes 0.11 s without it, and 0.41 s with it. What became garbage since the last such block is collected first: once
-    left out, it would be for ever.
+    The collector examines everything repeatedly while everything grows, and finds nothing: parsing 24 MB of JSON takes
+    0.11 s without it, and 0.41 s with it. Garbage since the last such block is collected first, because excluded
+    garbage would stay forever.
     """
     was = gc.isenabled()
     if gc.get_freeze_count():
@@ -44,9 +44,9 @@ def without_collector() -> Iterator[None]:
 
 
 async def collect_seldom() -> None:
-    """Collect now and then until cancelled, for a block without the collector of which nobody knows how long it takes.
+    """Collect occasionally until cancelled, for a block without the collector of unknown duration.
 
-    A fill that waits for an API server or an OPA that is away makes garbage with each attempt.
+    A sync that waits for an unavailable API server or OPA makes garbage with each attempt.
     """
     wait = EVERY
     while True:
@@ -57,20 +57,20 @@ async def collect_seldom() -> None:
 
 
 def give_back() -> None:
-    """Give memory that is free back to the system, where the C library can (glibc): after a fill that is some 10%."""
+    """Return free memory to the system, if the C library can (glibc): about 10% after a sync."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)
 
 
-PIECE = 3_000  # objects of a fill that are written at once, while more are read; memory holds no more of them for long
+PIECE = 3_000  # objects that a sync writes at once, while more are read; memory has few more of them
 PIECE_BYTES = 16 << 20
-SILENCE = 30.0  # seconds that a fill waits for types that do not answer while others do
-PROBE = 2.0  # seconds between two looks at OPA
+SILENCE = 30.0  # seconds that a sync waits for types that do not respond while others do
+PROBE = 2.0  # seconds between two checks of OPA
 
 
 class Filling:
-    """Fills the OPA of `writer` from `intake`. Methods wait and raise as those of `Writer`."""
+    """Syncs the OPA of `writer` from `intake`. Methods wait and raise like those of `Writer`."""
 
     def __init__(self, writer: Writer, intake: Intake, describing: Describing) -> None:
         self._writer = writer
@@ -78,9 +78,9 @@ class Filling:
         self._describing = describing
 
     async def fill(self) -> None:
-        """Write everything that the source tells first, what `Writer.begin` has begun, and mark it as whole.
+        """Write the source's first listings, after `Writer.begin`, and mark them as complete.
 
-        Meanwhile OPA makes links of what waits, so that it is idle neither while more is read nor while it is written.
+        Meanwhile OPA computes links of waiting objects, so it is idle neither during reads nor during writes.
         """
         beside = [asyncio.create_task(self._link_ahead()) for _ in range(AT_ONCE)]
         beside.append(asyncio.create_task(collect_seldom()))
@@ -92,7 +92,7 @@ class Filling:
             ended = await asyncio.gather(*beside, return_exceptions=True)
             error = next((error for error in ended if isinstance(error, Exception)), None)
             if error is not None:
-                # Whoever wrote has asked for these links: only time was lost.
+                # The write has queried these links: only time was lost.
                 log.error("asking for links ahead has failed unexpectedly", exc_info=error)
 
     async def _link_ahead(self) -> None:
@@ -106,22 +106,22 @@ class Filling:
         await self._write_all()
         await self._describing.describe()
         for type_id in self._writer.documents.types() - self._intake.wanted - self._intake.listings.begun:
-            self._intake.pending.forget(type_id)  # found in OPA, from a bridge before this one
-        await self._gathered()  # the types of policy kinds that were not known before
+            self._intake.pending.forget(type_id)  # found in OPA, from an earlier bridge
+        await self._gathered()  # the types of new policy kinds
         await self._write_all()
-        await self._writer.renew_facts()  # policies may have come before the kinds that their facts depend on
+        await self._writer.renew_facts()  # policies may have arrived before the kinds that their facts depend on
         await self._writer.finish()
 
     async def _gathered(self) -> None:
-        """Wait until every type has been told whole, or it is known that it delivers nothing.
+        """Wait until every type is complete, or known to deliver nothing.
 
-        A type that does not answer while others do is waited for no longer than SILENCE. Meanwhile OPA takes what is a
-        piece.
+        A type that does not respond while others do delays the sync by at most SILENCE. Meanwhile complete batches are
+        written to OPA.
         """
         said: set[str] = set()
         clock = asyncio.get_running_loop().time
         look = clock() + PROBE
-        answered = clock()  # when it was not only for silent types that we waited
+        answered = clock()  # when the wait was not only for silent types
         while missing := self._intake.listings.missing:
             self._intake.wake.clear()
             if not self._intake.listings.held_up_by_silence:

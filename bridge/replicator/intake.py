@@ -1,4 +1,4 @@
-"""Changes of the source until they are written: how far each type is listed, what waits, and how much may wait.
+"""Changes of the source until they are written: progress of listings, waiting objects, and their limit.
 
 Types that deliver nothing and objects that the bridge rejects are reported here, once each.
 """
@@ -24,17 +24,17 @@ log = structlog.get_logger(__name__)
 
 
 class Listings:
-    """Follows a change stream. A type has begun with its first Listing, and is whole with the Listed of all of it."""
+    """Follows a change stream. A type begins with its first Listing, and is complete with the Listed of all of it."""
 
     def __init__(self) -> None:
         self.begun: set[str] = set()
-        self._awaited: set[str] = set()  # types that a fill waits for
+        self._awaited: set[str] = set()  # types that a sync waits for
         self._open: set[tuple[str, str]] = set()  # types, with the namespace where it is about one
-        self._absent: set[str] = set()  # types that cannot be had, as the source has told
-        self._silent: set[str] = set()  # types of which nobody can say now what they have
+        self._absent: set[str] = set()  # types that the source does not serve
+        self._silent: set[str] = set()  # types with unknown objects at the moment
 
     def note(self, change: Change) -> None:
-        """Take in a change; what comes before a type's Listing says nothing of it."""
+        """Process a change; changes before a type's Listing do not count."""
         match change:
             case Listing(type_id, namespace):
                 self._open.add((type_id, namespace))
@@ -59,7 +59,7 @@ class Listings:
                 pass
 
     def expect(self, types: AbstractSet[str]) -> None:
-        """Wait for those of these types that have not begun, and that could be had."""
+        """Wait for those of these types that have not begun, and that are served."""
         self._awaited = set(types) - self.begun - self._absent
 
     def expect_nothing(self) -> None:
@@ -67,53 +67,53 @@ class Listings:
         self._awaited.clear()
 
     def start_over(self) -> None:
-        """Everything was asked for anew."""
+        """Note that everything was requested again."""
         self._open.clear()
         self.begun.clear()
         self._absent.clear()
 
     @property
     def missing(self) -> set[str]:
-        """The types that are not told whole."""
+        """Return the incomplete types."""
         return self._awaited | {type_id for type_id, _ in self._open}
 
     @property
     def held_up_by_silence(self) -> bool:
-        """Whether only types are missing that do not answer, while others do."""
+        """Return whether only types are incomplete that do not respond, while others do."""
         return self.missing <= self._silent and bool(self.begun - self._silent)
 
 
-_TOGETHER = 0.5  # seconds: an API server that goes takes all types with it, each with some words of its own at first
+_TOGETHER = 0.5  # seconds: when an API server fails, all types report it, each with another message at first
 
 
 class Troubles(dict[str, str]):
-    """Why a subject (a type, or a file of manifests) delivers nothing at present, in words.
+    """Why a subject (a type, or a file of manifests) delivers nothing at present, as text.
 
-    `begins` and `ends` keep the dictionary, and tell the log shortly after, unless it was told the same last.
+    `begins` and `ends` update the dictionary, and the log shortly after, unless the message is unchanged.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.serious: set[str] = set()  # those that are a warning
-        self._news: dict[str, bool] = {}  # subjects of which something is to be told; whether it is a warning
+        self._news: dict[str, bool] = {}  # subjects to report; whether as a warning
         self._told: dict[str, str] = {}
         self._timer: asyncio.TimerHandle | None = None
 
     def begins(self, subject: str, message: str, *, warning: bool) -> None:
-        """A subject delivers nothing. To be called in a running event loop."""
+        """Note that a subject delivers nothing. Call it in a running event loop."""
         (self.serious.add if warning else self.serious.discard)(subject)
         if self.get(subject) != message:
             self[subject] = message
             self._tell_later(subject, warning=warning)
 
     def ends(self, subject: str) -> None:
-        """A subject delivers again, or was in no trouble."""
+        """Note that a subject delivers objects."""
         self.serious.discard(subject)
         if self.pop(subject, None):
             self._tell_later(subject, warning=False)
 
     def tell(self) -> None:
-        """Tell the log now."""
+        """Write to the log now."""
         if self._timer:
             self._timer.cancel()
             self._timer = None
@@ -139,7 +139,7 @@ class Troubles(dict[str, str]):
 
 
 def _general(message: str, subject: str) -> str:
-    """The message as it holds for other subjects, too."""
+    """Return the message in a form that is equal for several subjects."""
     return message.replace(f" serve {subject}:", " serve it:")
 
 
@@ -147,7 +147,7 @@ _NAMED = 10  # keys in a line
 
 
 class Rejections(dict[Key, str]):
-    """Follows a change stream: why an object is rejected, by key, as long as it is.
+    """Follows a change stream: why an object is rejected, by key, while it is.
 
     `record` gets a warning for each object when it becomes rejected, or for another reason; the log gets it shortly
     after. `counts` are by type (`<group>/<Kind>`).
@@ -157,13 +157,14 @@ class Rejections(dict[Key, str]):
         super().__init__()
         self.counts: Counter[str] = Counter()
         self._record = record
-        self._unseen: dict[tuple[str, str], set[Key]] = {}  # of what is being listed, the rejected not shown again yet
+        # rejected objects of current listings that were not delivered again yet
+        self._unseen: dict[tuple[str, str], set[Key]] = {}
         self._news: dict[Key, None] = {}
         self._reported: dict[Key, str] = {}
         self._timer: asyncio.TimerHandle | None = None
 
     def note(self, change: Change) -> None:
-        """Take note of one change. To be called in a running event loop."""
+        """Process one change. Call it in a running event loop."""
         match change:
             case Rejected(_, key):
                 self._begins(change)
@@ -226,17 +227,16 @@ class Rejections(dict[Key, str]):
             self._timer = asyncio.get_running_loop().call_later(_TOGETHER, self.report)
 
 
-ROOM = 20_000  # changes that may wait to be written; then the source waits
+ROOM = 20_000  # changes that may wait for a write; then the source waits
 ROOM_BYTES = 64 << 20
 
 
 class Intake:
     """Follows a source into `pending`.
 
-    What is taken out is `counted`. `asked` are types that somebody has named: that one of them is not served is a
-    warning. `record` gets a warning for each object that is rejected. `wake` is set when there is something to do,
-    `more` when links of more objects can be asked (many have come, a listing has ended, some were taken out).
-    `exhausted`: the source has told all that it ever will.
+    Removed changes are `counted`. `asked` are types that a setting names: a missing one causes a warning. `record` gets
+    a warning for each rejected object. `wake` is set when there is work, `more` when links of more objects can be
+    queried (many have arrived, a listing has ended, some were removed). `exhausted`: the source has ended.
     """
 
     def __init__(
@@ -259,19 +259,19 @@ class Intake:
         self._counted = counted
         self._asked = frozenset(asked)
         self._room = asyncio.Event()
-        self._came = 0  # objects, since `more` was set because of them
+        self._came = 0  # objects since `more` was set because of them
 
     def want(self, types: frozenset[str]) -> None:
-        """Have these types delivered, and no others."""
+        """Request these types, and no others."""
         self.wanted = types
         self.listings.expect(frozenset() if self.exhausted else types)
         self._source.want(types)
 
     async def follow(self) -> None:
-        """Take in what the source tells, until that ends."""
+        """Process the source's changes, until it ends."""
         async for change in self._source.changes():
             self._note(change)
-            # After everything was asked for anew, what comes before a type's listing is left over from before.
+            # After a new request for everything, changes before a type's listing are outdated.
             if not isinstance(change, Upserted | Deleted | Rejected | Listed) or change.type_id in self.listings.begun:
                 self.pending.take_in(change)
             self._count(change)
@@ -279,7 +279,7 @@ class Intake:
             while len(self.pending) > ROOM or self.pending.size > ROOM_BYTES:
                 self._room.clear()
                 await self._room.wait()
-        # A folder that is not followed has told all there is.
+        # A folder that is not followed is complete.
         self.exhausted = True
         self.troubles.tell()
         self.rejections.report()
@@ -287,9 +287,9 @@ class Intake:
         self.wake.set()
 
     def take_out(self, limit: int, most_bytes: int, *, in_turn: bool = False) -> dict[Key, Object | None]:
-        """What waits longest, at most `limit` objects and about `most_bytes`; then there is room for more.
+        """Remove and return the oldest changes, at most `limit` objects and about `most_bytes`.
 
-        With `in_turn` each namespace has its turn.
+        With `in_turn` namespaces take turns.
         """
         batch = self.pending.take_out(limit, most_bytes, in_turn=in_turn)
         self._counted.taken_out(len(batch), self.pending.taken_size)
@@ -298,9 +298,9 @@ class Intake:
         return batch
 
     def start_over(self) -> None:
-        """Have everything told anew.
+        """Request everything again.
 
-        Policy kinds stay wanted: whoever looks at a fill without their policies would take every policy for gone.
+        Policy kinds stay requested: without their policies, a sync would look as if all were deleted.
         """
         self.pending.clear()
         self._room.set()

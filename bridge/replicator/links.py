@@ -1,4 +1,4 @@
-"""Links of objects, queried from OPA: several queries at once, ahead of the write, never twice for the same fields."""
+"""Links of objects, queried from OPA: several queries in parallel, ahead of the write, once for the same fields."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _Decoders = dict[str, msgspec.json.Decoder[Any]]  # by field of an object
 
 
 class LinkFields:
-    """What the query `links` reads, as it says itself (`link_fields`), or None for any field.
+    """The fields that the query `links` reads (`link_fields`), or None for any field.
 
     `fields` are JSON Pointers; an object that has a field of `{"with": pointer}`, or is of the type of
-    `{"type": type}`, is read whole, without its status and the metadata that is not among the fields.
+    `{"type": type}`, is read as a whole, without its status and the metadata that is not among the fields.
     """
 
     def __init__(self, fields: Sequence[str | Mapping[str, str]] | None) -> None:
@@ -41,7 +41,7 @@ class LinkFields:
         self._whole_types = {mark["type"] for mark in marks if "type" in mark}
 
     def of(self, obj: Object) -> msgspec.Raw:
-        """This part of an object, as JSON. What an object reports is none of it, and often the larger part."""
+        """Return this part of an object, as JSON, without its reports, which are often the larger part."""
         if self.fields is None:
             part = {name: value for name, value in obj.items() if name != "status"}
         elif self._is_whole(obj):
@@ -75,11 +75,11 @@ def _part(value: Any, decoder: msgspec.json.Decoder[Any]) -> Any:
     try:
         return decode(text, decoder)
     except msgspec.DecodeError:
-        return value  # of another shape than it should be, which the Rego judges
+        return value  # of an invalid form, which the Rego evaluates
 
 
 def _shape(wanted: _Wanted) -> Any:
-    """A type that takes what is wanted out of JSON, so that the rest is not even parsed."""
+    """Return a type that decodes only the wanted fields, so others are not even parsed."""
     if not wanted:
         return msgspec.Raw
     if EVERY in wanted:
@@ -89,15 +89,15 @@ def _shape(wanted: _Wanted) -> Any:
     return msgspec.defstruct("Part", fields, rename=names)
 
 
-BATCH = 500  # objects a query
-FAR = 8 * BATCH  # objects, from the first that waits, whose links are asked ahead: what is kept, and looked through
-AT_ONCE = 3  # queries under way: OPA evaluates each on one core, and has the next one when it is done
+BATCH = 500  # objects of a query
+FAR = 8 * BATCH  # objects, from the oldest, whose links are queried ahead: the limit of stored results
+AT_ONCE = 3  # parallel queries: OPA evaluates each on one core, and has the next one waiting
 
 
 class Made(NamedTuple):
-    """The links of one object. `made_from` is a number for what they are made from; None: nobody can tell that.
+    """The links of one object. `made_from` is a hash of their inputs; None: unknown.
 
-    `links` is None where they are the ones that were made from the same before.
+    `links` is None if they are the ones from the same inputs as before.
     """
 
     made_from: int | None
@@ -105,9 +105,9 @@ class Made(NamedTuple):
 
 
 Known = Callable[[Key], int | None]  # what the links that OPA has of an object were made from
-Held = Callable[[Key, Object], bool]  # whether OPA has this very object
+Held = Callable[[Key, Object], bool]  # whether OPA has this version of the object
 _Answer = asyncio.Task[dict[Key, Links]]
-_Missing = tuple[Key, Object, msgspec.Raw, int | None]  # with what its links are made from, and the number for that
+_Missing = tuple[Key, Object, msgspec.Raw, int | None]  # with the inputs of its links, and their hash
 
 
 def _nothing_known(_: Key) -> int | None:
@@ -119,14 +119,14 @@ def _nothing_held(_: Key, __: Object) -> bool:
 
 
 class _Asked(NamedTuple):
-    """An object whose links were asked. `answer` is None where they are the ones that OPA has."""
+    """An object whose links were queried. `answer` is None if OPA has them already."""
 
     obj: Object
     made_from: int | None
     answer: _Answer | None
 
     def serves(self, obj: Object, known: int | None) -> bool:
-        """Whether this is what somebody would ask now."""
+        """Return whether this result is still current."""
         if self.obj is not obj:
             return False
         if self.answer is None:
@@ -135,19 +135,20 @@ class _Asked(NamedTuple):
 
 
 class Linking:
-    """Gives the index entries and facts of objects.
+    """Returns the index entries and facts of objects.
 
-    Those that were asked `ahead` are kept until they are fetched, and count only for the very object that was asked.
+    Results that were queried `ahead` are kept until they are fetched, and count only for the same version of the
+    object.
     """
 
     def __init__(self, opa: Opa) -> None:
         self._opa = opa
         self._ahead: dict[Key, _Asked] = {}
         self._room = asyncio.Semaphore(AT_ONCE)
-        self._reading: LinkFields | None = None  # None: OPA is to be asked
+        self._reading: LinkFields | None = None  # None: query OPA
 
     async def of(self, objects: Mapping[Key, Object], known: Known = _nothing_known) -> dict[Key, Made]:
-        """The links of each object. Raises OpaError."""
+        """Return the links of each object. Raises OpaError."""
         while objects:
             try:
                 asked = self._ask(objects, known, self._reading or await self._ask_what_is_read())
@@ -162,16 +163,16 @@ class Linking:
         return {}
 
     async def of_stored(self, keys: Sequence[str]) -> dict[Key, Links]:
-        """The links of objects as OPA holds them. Raises OpaError."""
+        """Return the links of objects in OPA. Raises OpaError."""
         answers = await in_parts(self._opa, "links", "keys", keys, {})
         return {parse_key(key): links_of(key, links) for _, answer in answers for key, links in answer.items()}
 
     async def ahead(
         self, waiting: Mapping[Key, Object | None], known: Known = _nothing_known, held: Held = _nothing_held
     ) -> bool:
-        """Ask for a batch of what waits and is not `held`, and wait for the answer.
+        """Query a batch of waiting objects that are not `held`, and wait for the result.
 
-        False where there is no whole one, or no answer.
+        False if there is no complete batch, or no response.
         """
         try:
             reading = self._reading or await self._ask_what_is_read()
@@ -184,20 +185,20 @@ class Linking:
             self._ahead |= asked
             await _answered(asked)
         except OpaError:
-            return False  # whoever fetches them asks again, and is told
+            return False  # the fetch queries again, and gets the error
         return True
 
     def begin(self) -> None:
-        """Ask anew what links are made from: other modules may be in force. Other rules always come with this."""
+        """Query the fields of links again, because modules may have changed. Changed rules always cause this call."""
         self._reading = None
         self.forget()
 
     def forget(self) -> None:
-        """Drop what was asked ahead and not fetched."""
+        """Drop results that were not fetched."""
         self._ahead.clear()
 
     def drop(self, keys: Iterable[Key]) -> None:
-        """Drop what was asked ahead of these objects."""
+        """Drop the results of these objects."""
         for key in keys:
             self._ahead.pop(key, None)
 
@@ -210,7 +211,7 @@ class Linking:
         return self._reading
 
     def _ask(self, objects: Mapping[Key, Object], known: Known, reading: LinkFields) -> dict[Key, _Asked]:
-        """Ask for what was not asked already."""
+        """Query missing results."""
         asked: dict[Key, _Asked] = {}
         missing: list[_Missing] = []
         for key, obj in objects.items():
@@ -233,16 +234,16 @@ class Linking:
     async def _query(self, reading: LinkFields, batch: Sequence[_Missing]) -> dict[Key, Links]:
         declared = [text for _, _, text, _ in batch]
         async with self._room:
-            # One object whose links cannot be made must not keep the others out: it goes in without them.
+            # One object whose links cannot be computed must not delay the others: it is written without them.
             answers = await in_parts(self._opa, "links", "objects", declared, {"reads": reading.fields}, _named)
             return {parse_key(key): links_of(key, links) for _, answer in answers for key, links in answer.items()}
 
 
 async def _answered(asked: Mapping[Key, _Asked]) -> dict[Key, Made]:
-    """The links, once all answers are there."""
+    """Return the links, after all responses."""
     answers = {one.answer for one in asked.values() if one.answer is not None}
     try:
-        await (asyncio.wait(answers) if answers else asyncio.sleep(0))  # in any case it is others' turn
+        await (asyncio.wait(answers) if answers else asyncio.sleep(0))  # yields to other tasks in any case
     except asyncio.CancelledError:
         for answer in answers:
             answer.cancel()

@@ -1,4 +1,4 @@
-"""Changes that wait for the next write, one entry an object: the newest state wins."""
+"""Changes that wait for the next write, one entry for each object: the newest state counts."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ _METADATA = 400  # bytes of an object's metadata, beside its annotations
 
 @dataclass(slots=True)
 class Pending:
-    """Takes changes in, coalesces them by object, and gives them out in batches.
+    """Stores changes, coalesces them by object, and returns them in batches.
 
-    `held` tells which objects of a type OPA has: what a listing does not name and OPA has becomes a deletion.
+    `held` returns OPA's objects of a type: those that a listing does not contain become deletions.
     """
 
     held: Callable[[str], set[Key]]
-    _objects: dict[Key, Object | None] = field(default_factory=dict)  # None: gone
-    _taken: frozenset[Key] = frozenset()  # the last batch, which OPA may not hold yet
-    _seen: dict[tuple[str, str], set[Key]] = field(default_factory=dict)  # of each type and namespace being listed
+    _objects: dict[Key, Object | None] = field(default_factory=dict)  # None: deleted
+    _taken: frozenset[Key] = frozenset()  # the last batch, which OPA may not have yet
+    _seen: dict[tuple[str, str], set[Key]] = field(default_factory=dict)  # of each listed type and namespace
     prune: Callable[[Object], Object] = prune
-    size: int = 0  # about the bytes of the objects that wait, as JSON
+    size: int = 0  # approximate bytes of the waiting objects, as JSON
     taken_size: int = 0  # of the last batch
     arrivals: list[float] = field(default_factory=list)  # of the last batch, by the monotonic clock
     _sizes: dict[Key, int] = field(default_factory=dict)
-    _arrived: dict[Key, float] = field(default_factory=dict)  # what waits
+    _arrived: dict[Key, float] = field(default_factory=dict)  # waiting changes
     _turns: Turns[Key] = field(default_factory=lambda: Turns(_namespace))
-    _large_next: bool = False  # whether a large object has its turn before small ones
+    _large_next: bool = False  # whether a large object precedes small ones
 
     def __len__(self) -> int:
         return len(self._objects)
@@ -63,7 +63,7 @@ class Pending:
                 pass
 
     def forget(self, type_id: str) -> None:
-        """Note that every object of a type is gone."""
+        """Note that every object of a type is deleted."""
         for key in self._known(type_id, ""):
             self._put(key, None)
 
@@ -81,16 +81,16 @@ class Pending:
         return {key for key in self.held(type_id) | waiting if namespace in {"", key.namespace}}
 
     def objects(self) -> Mapping[Key, Object | None]:
-        """What waits; None stands for an object that is gone."""
+        """Return the waiting objects; None means a deleted one."""
         return self._objects
 
     def take_out(self, limit: int, most_bytes: int, *, in_turn: bool = False) -> dict[Key, Object | None]:
-        """The oldest changes, which are forgotten here; the batch before that is written now.
+        """Remove and return the oldest changes; the previous batch is written now.
 
-        They are at most `limit`, and about `most_bytes` together, but one in any case. With `in_turn` each namespace
-        has its turn, so that none waits until the changes of another are written; without, they have the source's
-        order, by which OPA takes them as few large values. With it, too, a LARGE object is a batch of its own, and such
-        batches alternate with those of small objects.
+        They are at most `limit`, and about `most_bytes` together, but at least one. With `in_turn` namespaces take
+        turns, so none waits for the changes of another; without, they have the source's order, in which OPA gets them
+        as few large values. With it, a LARGE object is also a separate batch, and such batches alternate with those of
+        small objects.
         """
         self.taken_size = 0
         chosen: list[Key] = []
@@ -127,7 +127,7 @@ class Pending:
         return self._sizes.get(key, 0) > LARGE
 
     def clear(self) -> None:
-        """Forget everything, because the source tells all of it again."""
+        """Drop everything, because the source delivers all of it again."""
         self._objects.clear()
         self._arrived.clear()
         self._turns.clear()
@@ -142,7 +142,7 @@ def _namespace(key: Key) -> str:
 
 
 def size_of(obj: Object) -> int:
-    """About the bytes of an object as JSON, without a look into what passes through as text."""
+    """Return the approximate bytes of an object as JSON, without parsing text that passes through."""
     annotations = obj["metadata"].get("annotations") or {}
     size = _METADATA + sum(map(len, annotations.values()))
     for name, value in obj.items():

@@ -1,4 +1,4 @@
-"""The policy kinds in force: stored in OPA, so that queries know them, and followed by their policies."""
+"""The active policy kinds: stored in OPA for queries, and the types of their policies."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ log = structlog.get_logger(__name__)
 
 
 class Describing:
-    """Keeps `data.kinds`, and has their policies delivered. `types` are delivered in any case."""
+    """Updates `data.kinds`, and requests their policies. `types` are always requested."""
 
     def __init__(self, writer: Writer, intake: Intake, types: frozenset[str]) -> None:
         self._writer = writer
         self._intake = intake
         self._types = types
-        self._logged: dict[str, str] = {}  # by type of policy that nothing describes, the message logged last
+        self._logged: dict[str, str] = {}  # by undescribed type of policies, the last logged message
 
     async def describe(self) -> None:
-        """Store the policy kinds in force, and have their objects delivered.
+        """Store the active policy kinds, and request their objects.
 
-        A cluster that no CRD and no PolicyKind tells of a shipped preset's kind does not serve it. Waits and raises as
-        the methods of `Writer`.
+        A cluster without a CRD or PolicyKind for a shipped preset's kind does not serve it. Waits and raises like the
+        methods of `Writer`.
         """
         kinds = await self._writer.ask("kinds_in_force")
         await self._writer.put_kinds(kinds)
         undescribed: dict[str, dict[str, str]] = await self._writer.ask("undescribed")
         served = {kind for kind, about in kinds.items() if about["layers"] != ["Preset"]}
-        # Policies that nothing describes have no effect, and readers see where they are attached.
+        # Policies without a description have no effect, and commands show where they are attached.
         self._intake.want(self._types | served | {kind for kind, about in undescribed.items() if "crd" in about})
         self._log_undescribed(undescribed)
 

@@ -1,4 +1,4 @@
-"""What is dropped from an object before it goes to OPA, because no rule reads it and it is large or secret."""
+"""The fields of objects that OPA does not get, because no rule reads them and they are large or secret."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from bridge.opa.paths import segments_of
 
 _CRD = "CustomResourceDefinition"
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
-# What discovery reads beside the names, and what completes a manifest that is compared with a cluster.
+# The fields that discovery reads besides the names, and those that complete a manifest in a comparison with a cluster.
 _CRD_KEEPS = ("type", "enum", "x-kubernetes-preserve-unknown-fields", "default")
-_CRD_DEPTH = 8  # property names this deep tell the shape of a policy's spec and status
+_CRD_DEPTH = 8  # property names up to this depth show the form of a policy's spec and status
 
 
 def pruning(fields: Mapping[str, Fields]) -> Callable[[Object], Object]:
-    """A `prune` that further takes off what `fields` says of each type (`<group>/<Kind>`)."""
+    """Return a `prune` that also removes the `fields` of each type (`<group>/<Kind>`)."""
 
     def shaped(obj: Object) -> Object:
         chosen = fields.get(f"{group_of(obj['apiVersion'])}/{obj['kind']}")
@@ -32,7 +32,7 @@ def pruning(fields: Mapping[str, Fields]) -> Callable[[Object], Object]:
 
 
 def choose(obj: Object, fields: Fields) -> Object:
-    """An object with only those of its fields that are wanted; what came in is not changed."""
+    """Return an object with only its wanted fields, without changing the input."""
     if fields.keep is not None:
         kept: Object = {name: obj[name] for name in ("apiVersion", "kind", "metadata")}
         for path in fields.keep:
@@ -74,9 +74,9 @@ def _without(obj: Object, path: Sequence[str]) -> Object:
 
 
 def prune(obj: Object) -> Object:
-    """The object without managedFields and kubectl's last-applied annotation; a Secret keeps names and type alone.
+    """Return the object without managedFields and the last-applied annotation; a Secret keeps only names and type.
 
-    A CustomResourceDefinition keeps of its schemas the property names and what `_CRD_KEEPS` lists. What came in is not
+    The schemas of a CustomResourceDefinition keep only property names and the fields in `_CRD_KEEPS`. The input is not
     changed.
     """
     metadata = {name: value for name, value in obj["metadata"].items() if name != "managedFields"}
@@ -84,7 +84,7 @@ def prune(obj: Object) -> Object:
     if isinstance(annotations, dict) and _LAST_APPLIED in annotations:
         metadata["annotations"] = {k: v for k, v in annotations.items() if k != _LAST_APPLIED}
     if obj["kind"] == "Secret" and obj["apiVersion"] == "v1":
-        metadata.pop("annotations", None)  # other tools than kubectl too write there what they have applied
+        metadata.pop("annotations", None)  # other tools than kubectl also store there what they have applied
         return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": parsed(obj.get("type", ""))}
     pruned = {**obj, "metadata": metadata}
     if obj["kind"] == _CRD:
@@ -94,7 +94,7 @@ def prune(obj: Object) -> Object:
 
 
 def parsed(value: Any) -> Any:
-    """A field of an object, parsed if it is JSON text still; None where that cannot be decoded."""
+    """Return a field of an object, parsed if it is still JSON text; None if that cannot be decoded."""
     try:
         return decode(value) if isinstance(value, msgspec.Raw) else value
     except msgspec.DecodeError:

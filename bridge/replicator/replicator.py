@@ -28,16 +28,16 @@ from bridge.sources.base import Source
 
 log = structlog.get_logger(__name__)
 
-PATIENCE = SLOW  # seconds until somebody is told
-BRISK = 3.0  # seconds in which OPA is looked at often: one that has just started soon answers
-_FIRST_LOOK = 0.03  # seconds between two looks in that time, which cost OPA nothing; then the waits double
+PATIENCE = SLOW  # seconds until a report
+BRISK = 3.0  # seconds of frequent checks: an OPA that has just started soon responds
+_FIRST_LOOK = 0.03  # seconds between two checks in that time, which cost OPA nothing; then the waits double
 _LONGEST_LOOK = 1.0
 
 
 async def modules_in_force(opa: Opa, rules: Callable[[], str | None]) -> None:
-    """Wait for an OPA that answers and has the bridge's Rego; say once what it waits for.
+    """Wait for an OPA that responds and has the bridge's Rego; report once what it waits for.
 
-    `rules` gives None while OPA does not have the modules that it is to have.
+    `rules` returns None while OPA does not have the expected modules.
     """
     said = ""
     backoff = Backoff(_FIRST_LOOK, _LONGEST_LOOK)
@@ -62,12 +62,12 @@ async def modules_in_force(opa: Opa, rules: Callable[[], str | None]) -> None:
         await asyncio.sleep(backoff.next() if waited > BRISK else _FIRST_LOOK)
 
 
-BATCH = 100  # objects a write, so that a change waits for few others
+BATCH = 100  # objects of a write, so a change waits for few others
 BATCH_BYTES = 512 << 10  # of these objects together: OPA parses about 100 MB a second
-AUDIT = 60.0  # seconds between two audits, which look at all that OPA has
-_AUDIT_SHARE = 200  # an audit is followed by so many times its own duration, at least
-_RULES_LOOK = 0.05  # seconds between two looks whether OPA has taken other modules
-_FIRST_WAIT = 0.1  # seconds before a fill that has failed is tried again; the waits double
+AUDIT = 60.0  # seconds between two audits of all of OPA's data
+_AUDIT_SHARE = 200  # an audit is followed by at least this multiple of its own duration
+_RULES_LOOK = 0.05  # seconds between two checks whether OPA has loaded other modules
+_FIRST_WAIT = 0.1  # seconds before a failed sync is retried; the waits double
 _LONGEST_WAIT = 10.0
 
 
@@ -106,12 +106,12 @@ class Replicator:
         self._describing = Describing(self._writer, self._intake, self._types)
         self._filling = Filling(self._writer, self._intake, self._describing)
         self._rules = rules
-        self._linked_by = ""  # the rules that links were made by
+        self._linked_by = ""  # the rules that made the links
         self._rules_change = False
-        self._relinks = False  # other rules were to come, whether they are in force now or not
-        self._doubt = False  # whether OPA holds what was written
-        self._looking = False  # into a doubt
-        self._whole = False  # OPA was filled
+        self._relinks = False  # other rules were announced, whether they are active now or not
+        self._doubt = False  # whether OPA has the written data
+        self._looking = False  # the cause of a doubt
+        self._whole = False  # the initial sync is complete
         self._listeners: list[Listener] = []
         self._following: asyncio.Task[None] | None = None
         self._writing = False
@@ -125,45 +125,45 @@ class Replicator:
 
     @property
     def objects(self) -> Mapping[str, int]:
-        """How many objects OPA has, by type."""
+        """Return the number of OPA's objects, by type."""
         return self._writer.documents.counts
 
     @property
     def troubles(self) -> Troubles:
-        """What the source has in trouble now."""
+        """Return the source's current troubles."""
         return self._intake.troubles
 
     @property
     def rejected(self) -> Mapping[str, int]:
-        """How many objects of the source OPA must not hold, by type."""
+        """Return the number of the source's rejected objects, by type."""
         return self._intake.rejections.counts
 
     @property
     def waiting(self) -> int:
-        """How many objects wait to be written."""
+        """Return the number of objects that wait for a write."""
         return len(self._intake.pending)
 
     @property
     def unready(self) -> str:
-        """Why OPA may not hold everything, also for a sign of a restart that nobody has looked into; empty: it does."""
+        """Return why OPA may not have everything, including an unverified sign of a restart; empty if it has."""
         if not self.filled.is_set():
             return "OPA does not hold everything yet"
         return "OPA may have been restarted, and is looked at" if self._doubt or self._looking else ""
 
     def doubt(self) -> None:
-        """Look at OPA at once: there is a sign that it was restarted."""
+        """Check OPA immediately, because of a sign of a restart."""
         self._doubt = True
         self._intake.wake.set()
 
     def rules_change(self, links: bool) -> None:
-        """Modules by which links are made (`links`), or objects are judged, are about to change in OPA.
+        """Note that modules that declare links (`links`), or that evaluate objects, are about to change in OPA.
 
-        Until `rules` tells that OPA has them nothing may be concluded from what it answers; then links are made anew
-        where need be, and all that was derived is to be derived again.
+        Until `rules` returns that OPA has them, its results do not count; then links are computed again if necessary,
+        and so is everything derived.
         """
         self._rules_change = True
         if links:
-            # From now on links may be made by either; nobody is to go on with them.
+            # From now on links may be made by either; no bridge may reuse them.
             self._relinks = True
             self._writer.doubt_links()
         self.filled.clear()
@@ -172,14 +172,17 @@ class Replicator:
         self._intake.wake.set()
 
     async def run(self) -> None:
-        """Follow the source and write to OPA until cancelled; an OPA that is away or empty is waited for and filled."""
+        """Follow the source and write to OPA until cancelled; wait for an unavailable OPA, and sync an empty one."""
         self._intake.want(self._types)
         async with asyncio.TaskGroup() as tasks:
             self._following = tasks.create_task(self._intake.follow())
             tasks.create_task(self._keep_filled())
 
     async def finish(self) -> None:
-        """Take in no more; returns once OPA holds what has come. One that is away or being filled is left as it is."""
+        """Stop reading changes; return once OPA has pending ones.
+
+        An unavailable OPA, or one in a sync, is left unchanged.
+        """
         if self._following:
             self._following.cancel()
         while self.filled.is_set() and (len(self._intake.pending) or self._writing):  # noqa: ASYNC110 (once in its life)
@@ -193,13 +196,13 @@ class Replicator:
         reason = "start"
         while True:
             if emptied:
-                self._start_over()  # at once: the source tells while OPA starts
+                self._start_over()  # immediately: the source delivers while OPA starts
             await modules_in_force(self._opa, self._rules)
             try:
                 relinks, self._relinks = self._relinks, False
                 self._rules_change, self._linked_by = False, self._rules() or ""
                 if await self._writer.begin(self._linked_by, relink=relinks) or (again and not emptied):
-                    # What is gone can be told from what OPA holds, and that is known from here on.
+                    # Deleted objects follow from OPA's data, which is known from here on.
                     self._start_over()
                 again = True
                 with without_collector(), self.counted.filling(reason):
@@ -238,12 +241,12 @@ class Replicator:
         await self._filling.fill()
         self._whole = True
         log.info("OPA is filled", objects=len(self))
-        if not self._rules_change:  # else some links may be made by what was in force before
+        if not self._rules_change:  # otherwise the previous rules may have made some links
             self.filled.set()
             self._tell(Notice(refilled=True))
 
     async def _follow_up(self) -> None:
-        """Write changes as they come; look at OPA now and then."""
+        """Write changes as they arrive; check OPA from time to time."""
         clock = asyncio.get_running_loop().time
         look, audit = clock() + PROBE, clock() + AUDIT
         while True:
@@ -276,14 +279,14 @@ class Replicator:
         self.counted.audits["same" if same else "different"] += 1
 
     async def _follow_rules(self) -> None:
-        """Go on once OPA has what is served. Raises Lost where links are to be made anew."""
+        """Continue once OPA has the served modules. Raises Lost if links must be computed again."""
         rules = self._rules() if self._rules_change else None
         if rules is None:
             return
         if rules != self._linked_by or self._relinks:
             raise Lost("its links were made by other modules than are in force now", reason="modules")
         self._rules_change = False
-        await self._writer.renew_facts()  # modules give the levels and the bounds that facts depend on
+        await self._writer.renew_facts()  # modules define the levels and the bounds that facts depend on
         if self._rules_change:
             return  # they change again
         self.filled.set()

@@ -1,4 +1,4 @@
-"""Objects with their links into OPA, each object as one transaction with its links, many of them in one write."""
+"""Writes objects into OPA, each object in one transaction with its links, many of them in one write."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from bridge.replicator.links import Linking
 
 log = structlog.get_logger(__name__)
 
-MOST_OPERATIONS = 500  # a write: OPA's cost grows with their square, and everybody else waits meanwhile
-FACTS_BATCH = 200  # objects whose facts are made in one query, so that a change waits for few
+MOST_OPERATIONS = 500  # of a write: OPA's cost grows with their square, and other clients wait meanwhile
+FACTS_BATCH = 200  # objects whose facts are computed in one query, so a change waits for few
 FACTS_AUDITED = 1_000  # objects whose facts one audit compares
-MOST_BYTES = 32 << 20  # a write: OPA takes 256 MiB, and its memory peaks at several times the body
+MOST_BYTES = 32 << 20  # of a write: OPA accepts 256 MiB, and its memory peaks at several times the body
 
 
 class Before(NamedTuple):
-    """What OPA had of an object before a write: its essence (None: nothing) and its index paths."""
+    """OPA's state of an object before a write: its essence (None: none) and its index paths."""
 
     essence: int | None
     paths: tuple[Path, ...]
 
 
 class Writer:
-    """Writes objects into one OPA, and knows what it holds. Methods wait and raise as those of `Claim`."""
+    """Writes objects into one OPA, and knows its contents. Methods wait and raise like those of `Claim`."""
 
     def __init__(self, opa: Opa, claim: Claim) -> None:
         self.documents = Documents()
@@ -42,18 +42,18 @@ class Writer:
         self._claim = claim
         self._filled = False
         self._begun = False
-        self._unaudited: list[Key] = []  # objects whose facts are to be compared next
-        self._astray = False  # OPA's index is not what it should be: it is of no use
+        self._unaudited: list[Key] = []  # objects whose facts are compared next
+        self._astray = False  # OPA's index is wrong and cannot be reused
 
     def doubt_links(self) -> None:
-        """Links that are written from now on may be made by other rules than those before: OPA's marker says so."""
+        """Note in OPA's marker that links from now on may be made by other rules than earlier ones."""
         self._claim.doubt_rules()
 
     async def begin(self, rules: str = "", *, relink: bool = False) -> bool:
-        """Begin with what OPA has, where that was made from the same: then True. Else the next write replaces it all.
+        """Reuse OPA's data, if it has the same origin: then True. Otherwise the next write replaces all of it.
 
-        Another bridge that fills this OPA is waited for. Where links were made by other `rules`, or may have been
-        (`relink`), each object that comes is written anew in its place.
+        Waits for another bridge that writes to this OPA. If other `rules` made the links, or may have (`relink`), each
+        arriving object is written again.
         """
         found = await self._claim.take(rules)
         self.linking.begin()
@@ -61,7 +61,7 @@ class Writer:
         self._filled = self._begun = False
         index: Index | None = await self._claim.ask(lambda: self._opa.get(INDEX)) if usable else None
         facts: Facts | None = await self._claim.ask(lambda: self._opa.get(FACTS)) if usable else None
-        usable = index is not None and facts is not None  # else somebody has removed them
+        usable = index is not None and facts is not None  # otherwise another client has removed them
         if index is not None and facts is not None:
             held = await self.ask("resource_versions")
             linked = found.linked and not relink
@@ -73,21 +73,21 @@ class Writer:
         return usable
 
     async def finish(self) -> None:
-        """Mark what was written since `begin` as whole."""
+        """Mark everything since `begin` as complete."""
         self._filled = True
         await self._send()
         self.linking.forget()
         self.documents.finish()
 
     async def probe(self) -> None:
-        """Move the marker, which shows that OPA holds what was written, and others that somebody fills it."""
+        """Advance the marker, which verifies OPA's data, and shows other bridges that this one is running."""
         if self._begun:
             await self._send()
 
     async def audit(self) -> bool:
-        """Compare OPA's objects, the size of its index and some facts with what was written.
+        """Compare OPA's objects, the size of its index and some facts with the written ones.
 
-        Returns whether all was the same. Facts that differ are repaired; for other differences it raises Lost.
+        Returns whether all are equal. Different facts are repaired; for other differences it raises Lost.
         """
         different = self.documents.differences(await self.ask("resource_versions"))
         for type_id, missing, foreign, other in different:
@@ -102,9 +102,9 @@ class Writer:
         return not astray_facts
 
     async def _audit_facts(self) -> bool:
-        """Compare the facts of some objects, of others each time, with newly made ones; repair what differs.
+        """Compare the facts of some objects, different ones each time, with computed ones; repair differences.
 
-        Returns whether some differed: somebody else has written there.
+        Returns whether some differed: another client has changed them.
         """
         if not self._unaudited:
             self._unaudited = list(self.documents)
@@ -124,18 +124,18 @@ class Writer:
         return astray
 
     async def ask(self, query: str) -> Any:
-        """The answer to a query without input, from an OPA that holds what was written."""
+        """Return the result of a query without input, from an OPA with the written data."""
         return await self._claim.ask(lambda: self._opa.query(query, {}))
 
     async def put_kinds(self, kinds: dict[str, Any]) -> None:
-        """Store the policy kinds in force."""
+        """Store the active policy kinds."""
         self.documents.put_kinds(kinds)
         await self._send()
 
     async def renew_facts(self) -> None:
-        """Make the facts again that were made from something else than policy kinds and modules are now.
+        """Compute the facts again whose inputs, policy kinds and modules, have changed.
 
-        The index entries of these objects may be others too: policy kinds name the fields by which policies select.
+        The index entries of these objects may differ too: policy kinds name the fields by which policies select.
         """
         keys = self.documents.outdated(await self.ask("stamps"))
         for batch in batches(keys, FACTS_BATCH):
@@ -147,13 +147,13 @@ class Writer:
             log.info("facts renewed", objects=len(keys))
 
     async def link_ahead(self, waiting: Mapping[Key, Object | None]) -> bool:
-        """Make links of a batch of what waits to be written; False where there is no whole one, or no answer."""
+        """Compute links of a batch of waiting objects; False if there is no complete batch, or no response."""
         return await self.linking.ahead(waiting, self.documents.made_from, self.documents.has)
 
     async def write(self, batch: dict[Key, Object | None]) -> dict[Key, Before]:
-        """Write what differs from what OPA holds; gives the objects that do, as they were.
+        """Write differences to OPA; return the changed objects, in their previous state.
 
-        None stands for an object that is gone.
+        None means a deleted object.
         """
         upserts: dict[Key, Object] = {}
         deletes: list[Key] = []

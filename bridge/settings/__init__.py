@@ -1,1 +1,1 @@
-"""Settings: their types, what is valid, and where each value comes from."""
+"""Settings: their types, valid values, and the origin of each value."""

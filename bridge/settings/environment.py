@@ -1,4 +1,4 @@
-"""Variables of the environment that look like settings and set nothing."""
+"""Variables of the environment that resemble settings and are unknown."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ log = structlog.get_logger(__name__)
 _SETTINGS = {PREFIX + name.upper() for name in Settings.__struct_fields__}
 _TOOLS = {*OPA.variables, "BRIDGE_CACHE", "BRIDGE_PLUGIN_HOME", DOWNLOADS, PREFER_GO}
 _TESTS = {"BRIDGE_CHROMIUM", "BRIDGE_HELM", "BRIDGE_PROMTOOL"}
-# What Kubernetes tells a pod of Services that are called `bridge`, or `bridge-…`.
+# Variables that Kubernetes sets in a pod for Services called `bridge`, or `bridge-…`.
 _SERVICE = re.compile(
     rf"{PREFIX}(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)"
 )
@@ -27,7 +27,7 @@ _SERVICE_URL = re.compile(r"(tcp|udp|sctp)://")  # the value of its variable `�
 
 
 class Unknown(NamedTuple):
-    """A variable that sets nothing, and one that is meant perhaps, or ""."""
+    """An unknown variable, and a similar known one, or ""."""
 
     variable: str
     near: str
@@ -38,16 +38,16 @@ class Unknown(NamedTuple):
 
 
 def of_a_service(variable: str, value: str) -> bool:
-    """Whether Kubernetes has set this variable, to tell of a Service."""
+    """Return whether Kubernetes has set this variable for a Service."""
     return bool(_SERVICE.fullmatch(variable) or (variable.endswith("_PORT") and _SERVICE_URL.match(value)))
 
 
 def unknown_variables(environ: Mapping[str, str] = os.environ) -> Iterator[Unknown]:
-    """Variables that begin as settings do and are none, by name."""
+    """Return variables with the prefix of settings that are unknown, by name."""
     known = _SETTINGS | _TOOLS
     for variable, value in sorted(environ.items()):
         if variable.startswith(PREFIX) and variable not in known | _TESTS and not of_a_service(variable, value):
-            # Compared without what all begin with, by which everything is near.
+            # Compared without the common prefix, which would make everything similar.
             names = {one.removeprefix(PREFIX): one for one in sorted(known)}
             near = difflib.get_close_matches(variable.removeprefix(PREFIX), names, n=1)
             yield Unknown(variable, names[near[0]] if near else "")

@@ -1,4 +1,4 @@
-"""A file of settings: YAML, with the line that each value stands at."""
+"""A file of settings: YAML, with the line of each value."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Place = tuple[str | int, ...]  # of a value: names and numbers of items, from th
 
 
 class Mistake(NamedTuple):
-    """What is wrong, and where: `FILE:LINE`, `environment NAME`, or `option --name`; empty: nobody can tell."""
+    """A mistake, and its origin: `FILE:LINE`, `environment NAME`, or `option --name`; empty: unknown."""
 
     where: str
     message: str
@@ -24,7 +24,7 @@ class Mistake(NamedTuple):
 class SettingsError(Exception):
     """Settings that are unknown, of a wrong type, or out of their range.
 
-    Each of the `mistakes` says which, where, and what would do.
+    Each of the `mistakes` names the setting, its origin, and the fix.
     """
 
     def __init__(self, *mistakes: Mistake) -> None:
@@ -33,21 +33,21 @@ class SettingsError(Exception):
 
 
 class SettingsFile(NamedTuple):
-    """What a file says: values by key as it has them, and the line of each place in it."""
+    """The contents of a file: values by key, and the line of each place."""
 
     values: Mapping[Any, Any]
     lines: Mapping[Place, int]
     name: str
 
     def where(self, *place: str | int) -> str:
-        """`FILE:LINE` of a place, or of the nearest one around it."""
+        """Return `FILE:LINE` of a place, or of the nearest one around it."""
         while place and place not in self.lines:
             place = place[:-1]
         return f"{self.name}:{self.lines[place]}" if place else self.name
 
 
 def read_settings_file(file: Path) -> SettingsFile:
-    """Read a file. Raises SettingsError where it cannot be read, is no YAML, or has a key twice."""
+    """Read a file. Raises SettingsError if it cannot be read, is not YAML, or has a key twice."""
     name = str(file)
     try:
         text = file.read_text(encoding="utf-8")

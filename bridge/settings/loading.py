@@ -1,4 +1,4 @@
-"""Settings from their sources: a file, the environment over it, options over both; and where each came from."""
+"""Settings from their sources: a file, the environment over it, options over both; with the origin of each."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ _WORDS = {
     "null": "nothing",
 }
 _HINTS = get_type_hints(Settings)
-_OPTIONS = {"opa_url": "--opa", "placement": "--kind"}  # whose names are not the setting's
+_OPTIONS = {"opa_url": "--opa", "placement": "--kind"}  # whose names differ from the setting's
 
 Where = Callable[..., str]  # of a place within a setting
 
 
 class Loaded(NamedTuple):
-    """Settings, and by name where each came from: DEFAULT, `FILE:LINE`, `environment NAME`, or `option --name`."""
+    """Settings, and the origin of each by name: DEFAULT, `FILE:LINE`, `environment NAME`, or `option --name`."""
 
     settings: Settings
     origins: Mapping[str, str]
@@ -59,7 +59,7 @@ def load_settings(
 def load(
     file: Path | None = None, flags: Mapping[str, Any] | None = None, environ: Mapping[str, str] = os.environ
 ) -> Loaded:
-    """The same, with the origins."""
+    """Do the same, with the origins."""
     found = read_settings_file(file) if file else SettingsFile({}, {}, "")
     mistakes = list(_unknown(found))
     given = {name: _Given(value, _within(found, name)) for name, value in found.values.items() if name in _HINTS}
@@ -112,7 +112,7 @@ def _from_flags(flags: Mapping[str, Any]) -> Iterator[tuple[str, _Given]]:
 
 
 def _mistakes(name: str, value: Any, where: Where) -> Iterator[Mistake]:
-    """What is wrong with one value by its type; of a list each item is looked at."""
+    """Return the type errors of one value; each item of a list is checked."""
     hint = _HINTS[name]
     items = get_args(hint)[0] if "tuple" in str(hint) else None
     if items is not None and isinstance(value, list | tuple):
@@ -146,7 +146,7 @@ def _converted(name: str, value: Any, hint: Any, where: Where) -> Iterator[Mista
 
 
 def _allowed(hint: Any, place: Iterable[str | int]) -> tuple[str, ...]:
-    """The texts that a place within a value of this type may have, where only some may."""
+    """Return the allowed strings at a place within a value of this type, if they are limited."""
     for step in place:
         struct = next(
             (one for one in get_args(hint) if isinstance(one, type) and issubclass(one, msgspec.Struct)), None
@@ -164,7 +164,7 @@ def _in_words(types: re.Match[str]) -> str:
 
 
 def _flaws(error: Exception, given: Mapping[str, _Given], good: Mapping[str, Any]) -> Iterator[Mistake]:
-    """What the settings are refused for together, but for what may follow from a mistake that is told already."""
+    """Return the errors of the settings together, without those that may follow from a reported mistake."""
     cause = error if isinstance(error, Flawed) else error.__cause__
     if not isinstance(cause, Flawed):
         yield Mistake("", str(error))

@@ -1,4 +1,4 @@
-"""Settings: what there is, of which type, and what it means."""
+"""Settings: their names, types and meanings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TlsVersion = Literal["TLSv1.2", "TLSv1.3"]
 
 
 class TypeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
-    """One entry of the setting `types`: which objects of a type, and which of their fields (`bridge.model.selection`).
+    """One entry of the setting `types`: the objects of a type, and their fields (`bridge.model.selection`).
 
     `type` is `<group>/<Kind>`; selectors are the API server's own; `keep` and `drop` are JSON Pointers.
     """
@@ -33,7 +33,7 @@ class TypeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     drop: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what no type can say."""
+        """Reject values that the types cannot exclude."""
         if self.type.count("/") != 1:
             raise ValueError(f"types: {self.type!r} is no <group>/<Kind>")
         if self.keep is not None and self.drop is not None:
@@ -44,19 +44,19 @@ class TypeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
     @property
     def selection(self) -> Selection:
-        """Which objects."""
+        """Return the selected objects."""
         return Selection(self.version, self.namespaces, self.label_selector, self.field_selector)
 
     @property
     def fields(self) -> Fields:
-        """Which fields."""
+        """Return the selected fields."""
         return Fields(self.keep, self.drop)
 
 
 class PlacementSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
     """One entry of the setting `placement`: objects of a type (`<group>/<Kind>`) that are placed.
 
-    `decision` is the document that says how; empty: the setting of that name.
+    `decision` is the decision document; empty: the setting of that name.
     """
 
     type: str
@@ -64,7 +64,7 @@ class PlacementSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
     decision: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse what no type can say."""
+        """Reject values that the types cannot exclude."""
         if self.type.count("/") != 1:
             raise ValueError(f"placement: {self.type!r} is no <group>/<Kind>")
         if self.mode is True:
@@ -74,38 +74,37 @@ class PlacementSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What `bridge run` can be told.
+    """The settings of `bridge run`.
 
     Sources: `manifests` (paths; then there is no cluster) or `kubeconfig` and `context` (default: as kubectl finds
-    them, else the pod's own account). `opa_url` names an OPA that runs already; without it the bridge runs its own, on
+    them, otherwise the pod's own account). `opa_url` names a running OPA; without it the bridge runs its own, on
     `opa_port` (default: a free one) or the Unix socket `opa_socket`, and at `opa_listen` for readers. `opa_token_file`
-    is what the bridge shows to OPA, `opa_readers` (a file or a folder) are the tokens of those who may ask it; over TLS
-    `opa_ca_file` is what OPA's certificate is checked with, `opa_cert_file` and `opa_key_file` our own.
-    `bundle_credentials` is a folder with the secrets by which the OPA at `opa_url` fetches and verifies bundles.
-    `listen` serves the bundle and the page, which needs the token in `web_token_file` elsewhere than on a loopback
-    address. `types` are replicated besides Gateway API's and the policy kinds' (`<group>/<Kind>`, group `core` for
-    the core one). `status_writes_per_second` bounds what is written. Only the holder of the Lease
-    `lease_namespace/lease_name` writes. `decision` is the document that is asked how an object is to be placed, by
-    the admission webhook and for the types of `placement`, of which `placement_writes_per_second` bounds the
-    patches, and `placement_most_patches` those of one object a minute.
+    has the bridge's token for OPA, `opa_readers` (a file or a folder) the tokens of clients that may query it; over TLS
+    `opa_ca_file` verifies OPA's certificate, and `opa_cert_file` and `opa_key_file` are the client certificate.
+    `bundle_credentials` is a folder with the secrets with which the OPA at `opa_url` fetches and verifies bundles.
+    `listen` serves the bundle and the page, which needs the token in `web_token_file` except on a loopback address.
+    `types` are replicated in addition to Gateway API's and the policy kinds' (`<group>/<Kind>`, group `core` for the
+    core group). `status_writes_per_second` bounds status writes. Only the holder of the Lease
+    `lease_namespace/lease_name` writes. `decision` is the document of placement decisions, for the admission webhook
+    and for the types of `placement`. `placement_writes_per_second` bounds their patches, and `placement_most_patches`
+    those of one object per minute.
 
-    `webhook_listen` serves admission over TLS, with the certificate files or else with one of its own, kept in the
-    Secret `lease_namespace/webhook_secret`. With `webhook_client_ca_file` it accepts only clients with a certificate of
-    that authority, and of these only the common names `webhook_client_names` where there are any. It has at most
+    `webhook_listen` serves admission over TLS, with the certificate files or a generated certificate in the Secret
+    `lease_namespace/webhook_secret`. With `webhook_client_ca_file` it accepts only clients with a certificate of that
+    authority, and of these only the common names `webhook_client_names` if there are any. It has at most
     `webhook_connections`, and `webhook_connections_per_peer` of one address without a client certificate (0: any
-    number). `webhook_decision` says where the
-    webhook asks otherwise than `decision`: another document, a URL of another OPA's (with `webhook_token_file`), or
-    empty for nowhere. `webhook_deadline` is in seconds. The API server reaches it by
-    `webhook_service` or `webhook_url`, as the mutating and the validating configuration `webhook_configuration`
-    say.
-    Admins' Rego and data come from ConfigMaps of `policy_namespaces` (`*` for all), and from RegoPolicies; it may use
-    the built-in functions that reach out only where `allowed_builtins` names them, and finds objects at
-    `data.kubernetes` too unless `kubernetes_view` is off. Checking and testing it may use `check_memory_mib` MiB.
+    number). `webhook_decision` replaces `decision` for the webhook: another document, the URL of one in another OPA
+    (with `webhook_token_file`), or empty for none. `webhook_deadline` is in seconds. The API server reaches it by
+    `webhook_service` or `webhook_url`, according to the mutating and the validating configuration
+    `webhook_configuration`. Admins' Rego and data come from ConfigMaps of `policy_namespaces` (`*` for all), and from
+    RegoPolicies; it may use built-in functions with network access only if `allowed_builtins` names them, and also has
+    objects at `data.kubernetes` unless `kubernetes_view` is off. Checking and testing it may use `check_memory_mib`
+    MiB.
 
-    A query about changed objects has `opa_query_timeout` seconds; what takes longer alone is tried again later.
-    A policy with more leaves, levels, target refs or characters of JSON than the settings `policy_max_…` is Invalid.
+    A query about changed objects has `opa_query_timeout` seconds; an object that takes longer alone is retried later. A
+    policy with more leaves, levels, target refs or characters of JSON than the settings `policy_max_…` is Invalid.
 
-    A bridge that is told to end has `shutdown_grace` seconds; its webhook answers on for `shutdown_drain` of them.
+    A stopping bridge has `shutdown_grace` seconds; its webhook continues to respond for `shutdown_drain` of them.
     """
 
     manifests: tuple[str, ...] = ()
@@ -162,19 +161,19 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     log_format: LogFormat = "console"
 
     def __post_init__(self) -> None:
-        """Refuse what no type can say, with all that is wrong (`bridge.settings.validation.Flawed`)."""
+        """Reject values that the types cannot exclude, with all errors (`bridge.settings.validation.Flawed`)."""
         flaws = tuple(flaws_of(self))
         if flaws:
             raise Flawed(flaws)
 
     @property
     def selected_types(self) -> tuple[TypeSettings, ...]:
-        """The setting `types`, each in its long form."""
+        """Return the setting `types`, each in its long form."""
         return tuple(TypeSettings(type=one) if isinstance(one, str) else one for one in self.types)
 
     @property
     def policy_bounds(self) -> dict[str, int]:
-        """How large a policy may be, as the document `data.bridge.bounds`."""
+        """Return the bounds on a policy, as the document `data.bridge.bounds`."""
         return {
             "leaves": self.policy_max_leaves,
             "depth": self.policy_max_depth,
@@ -184,12 +183,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     @property
     def type_versions(self) -> dict[str, str]:
-        """The versions that `types` names, by type, as the document `data.bridge.versions`."""
+        """Return the versions in `types`, by type, as the document `data.bridge.versions`."""
         return {one.type: one.version for one in self.selected_types if one.version}
 
     @property
     def placed_types(self) -> tuple[Placed, ...]:
-        """The setting `placement`, each in its long form, without those that are off."""
+        """Return the setting `placement`, each in its long form, without those that are off."""
         chosen = [PlacementSettings(type=one) if isinstance(one, str) else one for one in self.placement]
         return tuple(
             Placed(one.type, one.mode, decision_path(one.decision or self.decision))
@@ -199,5 +198,5 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     @property
     def listen_address(self) -> tuple[str, int]:
-        """Host and port of `listen`."""
+        """Return host and port of `listen`."""
         return split_address(self.listen)

@@ -1,4 +1,4 @@
-"""Valid settings, besides their types: values in range, and settings that fit each other."""
+"""Valid settings, beyond their types: values in range, and settings that fit together."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _OF_ITS_OWN = ("opa_port", "opa_socket", "opa_listen")
 
 
 def guarded(settings: Settings) -> bool:
-    """Whether an OPA that the bridge starts answers to tokens alone."""
+    """Return whether the bridge's own OPA requires tokens."""
     return settings.opa_readers is not None
 
 
 def check_opa(settings: Settings) -> None:
-    """Refuse what no type can say. Raises ValueError."""
+    """Reject values that the types cannot exclude. Raises ValueError."""
     if settings.opa_port is not None and not 0 < settings.opa_port < 65536:
         raise ValueError(f"opa_port {settings.opa_port} is no port: 1 to 65535")
     if settings.opa_port is not None and settings.opa_socket:
@@ -54,12 +54,12 @@ def _check_readers(settings: Settings) -> None:
         raise ValueError("opa_readers needs opa_token_file: an OPA that asks for tokens asks the bridge too")
 
 
-LONGEST_DEADLINE = 30.0  # seconds; the API server waits no longer for a webhook
+LONGEST_DEADLINE = 30.0  # seconds; the API server's longest timeout for a webhook
 _DATA = "/v1/data/"
 
 
 def decision_of(settings: Settings) -> tuple[str, str]:
-    """What the webhook asks of an object, as (URL of another OPA, path of the document); "" each where there is none.
+    """Return the webhook's placement decision, as (URL of another OPA, path of the document); "" each if there is none.
 
     Raises ValueError for a setting that is neither a document nor a URL of OPA's data API.
     """
@@ -76,7 +76,7 @@ def decision_of(settings: Settings) -> tuple[str, str]:
 
 
 def names_of(settings: Settings) -> tuple[str, ...]:
-    """The names by which the API server calls the webhook: what its certificate must be for."""
+    """Return the API server's names for the webhook, which its certificate must cover."""
     if settings.webhook_url:
         return (urlsplit(settings.webhook_url).hostname or "",)
     namespace, _, name = settings.webhook_service.partition("/")
@@ -84,7 +84,7 @@ def names_of(settings: Settings) -> tuple[str, ...]:
 
 
 def check_webhook(settings: Settings) -> None:
-    """Refuse what no type can say. Raises ValueError."""
+    """Reject values that the types cannot exclude. Raises ValueError."""
     decision_of(settings)
     if bool(settings.webhook_cert_file) != bool(settings.webhook_key_file):
         raise ValueError("webhook_cert_file and webhook_key_file go together")
@@ -109,14 +109,14 @@ _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
 class Flaw(NamedTuple):
-    """What is wrong with a setting."""
+    """An error of a setting."""
 
     setting: str
     message: str
 
 
 class Flawed(ValueError):
-    """Settings that have flaws, all of them."""
+    """Settings with errors, all of them."""
 
     def __init__(self, flaws: Sequence[Flaw]) -> None:
         super().__init__("; ".join(flaw.message for flaw in flaws))
@@ -124,7 +124,7 @@ class Flawed(ValueError):
 
 
 def flaws_of(settings: Settings) -> Iterator[Flaw]:
-    """Everything that is wrong."""
+    """Return all errors."""
     for setting, check in _CHECKS:
         try:
             check(settings)
@@ -133,7 +133,7 @@ def flaws_of(settings: Settings) -> Iterator[Flaw]:
 
 
 def split_address(text: str) -> tuple[str, int]:
-    """`HOST:PORT` in parts; raises ValueError that says so otherwise."""
+    """Return the parts of `HOST:PORT`; raises ValueError for another form."""
     host, colon, port = text.rpartition(":")
     if not colon or not host or not port.isdigit() or int(port) > 65535:
         raise ValueError(f"{text!r} is no HOST:PORT")
@@ -142,7 +142,7 @@ def split_address(text: str) -> tuple[str, int]:
 
 def _above_0(setting: str) -> Callable[[Settings], None]:
     def check(settings: Settings) -> None:
-        if not getattr(settings, setting) > 0:  # nor is "not a number" above 0
+        if not getattr(settings, setting) > 0:  # excludes "not a number" too
             raise ValueError(f"{setting} must be above 0")
 
     return check
@@ -160,7 +160,7 @@ def _without_secret(setting: str, instead: str) -> Callable[[Settings], None]:
     def check(settings: Settings) -> None:
         value = getattr(settings, setting) or ""
         if "://" in value and "@" in urlsplit(value).netloc:
-            # The value is not repeated here: this goes to logs.
+            # The value is not repeated here: the message goes to logs.
             raise ValueError(f"{setting} has a user or a password in it, which would be shown: give {instead}")
 
     return check

@@ -1,4 +1,4 @@
-"""The cluster as a change stream: one list-and-watch for each wanted type, each on its own."""
+"""The cluster as a change stream: one independent list-and-watch for each wanted type."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from bridge.model.selection import EVERYTHING, Selection
 from bridge.model.types import ResourceType, regular_plural
 
 _ROOM = 64  # changes that may wait for the reader; then the watches wait too
-_FIRST_POLL = 0.2  # seconds until a missing type is looked for again; the waits double
-_LONGEST_WITHOUT_ANSWER = 1.0  # seconds, so that a server's return is noticed soon
+_FIRST_POLL = 0.2  # seconds until the next check for a missing type; the waits double
+_LONGEST_WITHOUT_ANSWER = 1.0  # seconds, so a server's return is detected soon
 _AFTER_LOSS = 0.5  # seconds: discovery follows a CRD with a delay
 _CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-_LONGEST_ESTABLISHING = 10.0  # seconds from a look at a CRD until the API server serves its type
+_LONGEST_ESTABLISHING = 10.0  # seconds from a read of a CRD until the API server serves its type
 _STANDARD_PACE = Pace()
 FIRST = "first"  # of a type
-AGAIN = "served-again"  # the type was gone, or is served in another version
-REFILL = "refill"  # OPA is filled anew
+AGAIN = "served-again"  # the type was missing, or is served in another version
+REFILL = "refill"  # OPA is synced again
 LISTINGS = (FIRST, AGAIN, REFILL, EXPIRED, INTERRUPTED)
 
 
 @dataclass(frozen=True, slots=True)
 class _Failed:
-    """A task ended by an error that nobody expected: the reader shall have it."""
+    """A task ended with an unexpected error, which the reader gets."""
 
     error: BaseException
 
@@ -48,13 +48,13 @@ class _Running:
 
 
 class ClusterSource:
-    """A `Source` over an API server.
+    """A `Source` for an API server.
 
-    `selections` say, by type id, which objects are delivered; of other types all are. With namespaces, each is listed
-    and watched on its own, so that rights in these namespaces are enough.
+    `selections` limit, by type id, the delivered objects; for other types all are. With namespaces, each is listed and
+    watched separately, so permissions in these namespaces are sufficient.
 
-    A type that is not served gets a Trouble and is looked for again, at least every `poll` seconds, and at once after
-    `rediscover`. When a type is no longer wanted, or its CRD is gone, an empty listing removes what it delivered.
+    A missing type gets a Trouble and is checked again, at least every `poll` seconds, and immediately after
+    `rediscover`. When a type is no longer wanted, or its CRD is deleted, an empty listing removes its objects.
     """
 
     def __init__(
@@ -72,19 +72,19 @@ class ClusterSource:
         self._pace = pace
         self._poll = poll
         self._queue: asyncio.Queue[tuple[int, Change | _Failed]] = asyncio.Queue(_ROOM)
-        self._epoch = 0  # what was queued in an earlier one is not for the reader any more
+        self._epoch = 0  # changes of earlier epochs are not for the reader anymore
         self._wanted: frozenset[str] = frozenset()
         self._running: dict[str, _Running] = {}
-        self._delivered: set[str] = set()  # types that the reader may hold objects of
-        self._ever: set[str] = set()  # types that the reader has ever been told objects of
-        self._told: dict[str, str] = {}  # the Trouble last told of a type that is not running
+        self._delivered: set[str] = set()  # types whose objects the reader may have
+        self._ever: set[str] = set()  # types whose objects the reader has ever got
+        self._told: dict[str, str] = {}  # the last reported Trouble of a type that is not running
         self._coming: dict[str, float] = {}  # when a type was first missing, by the monotonic clock
         self._wake = asyncio.Event()
-        self._asked = False  # to look at what is served, even if no type is missing
-        self._again = False  # to tell everything anew
+        self._asked = False  # to check the served types, even if none is missing
+        self._again = False  # to deliver everything again
         self._iterated = False
-        self._stopped: set[str] = set()  # types that are listed anew because that was asked for
-        self.listings: Counter[str] = Counter()  # by why they were made: LISTINGS
+        self._stopped: set[str] = set()  # types that are listed again on request
+        self.listings: Counter[str] = Counter()  # by reason: LISTINGS
 
     def want(self, type_ids: AbstractSet[str]) -> None:
         """Deliver these types from now on, and no others."""
@@ -92,25 +92,25 @@ class ClusterSource:
         self._wake.set()
 
     def rediscover(self) -> None:
-        """Look at once whether missing types are served now, and whether others are served in another version.
+        """Check immediately whether missing types are served now, or others in another version.
 
-        To be called when a CRD has changed.
+        Call it after a change of a CRD.
         """
         self._asked = True
         self._wake.set()
 
     def relist(self) -> None:
-        """List every type anew. What waits for the reader is left out from now on."""
-        self._epoch += 1  # at once: a Listed whose Listing the reader has forgotten would remove everything
+        """List every type again. Changes that wait for the reader are omitted from now on."""
+        self._epoch += 1  # immediately: a Listed whose Listing the reader has dropped would remove everything
         self._again = True
         self._wake.set()
 
     def resource(self, type_id: str) -> ResourceType | None:
-        """How a type is served, as it was last seen."""
+        """Return how a type is served, as last seen."""
         return self._discovery.resolve([type_id])[type_id]
 
     async def changes(self) -> AsyncIterator[Change]:
-        """The change stream of all wanted types. Order is kept within a type. To be iterated once at a time."""
+        """Return the change stream of all wanted types, ordered within a type. One iteration at a time."""
         if self._iterated:
             raise RuntimeError("a ClusterSource has one reader")
         self._iterated = True
@@ -136,7 +136,7 @@ class ClusterSource:
             self._iterated = False
 
     async def _steer(self) -> None:
-        """Keep what runs equal to what is wanted and served."""
+        """Start and stop types, as they are wanted and served."""
         wait = _FIRST_POLL
         while True:
             self._wake.clear()
@@ -148,7 +148,7 @@ class ClusterSource:
                 await self._forget(type_id)
             if (asked or wanted - self._running.keys()) and not await self._look(wanted):
                 wait = min(wait, _LONGEST_WITHOUT_ANSWER)
-            # Whoever asks has seen a CRD change, which discovery follows with a delay: look a few times more.
+            # A caller has seen a CRD change, which discovery follows with a delay: check a few more times.
             again = wanted - self._running.keys() or (asked and wait < self._poll)
             try:
                 async with asyncio.timeout(wait if again else None):
@@ -160,7 +160,7 @@ class ClusterSource:
                 wait = _FIRST_POLL
 
     async def _look(self, wanted: frozenset[str]) -> bool:
-        """Start what is served. False when the API server could not be asked, or does not know yet."""
+        """Start served types. False if the API server did not respond, or is not ready."""
         missing = sorted(wanted - self._running.keys())
         try:
             trusted = not missing or await self._discovery.trusted()
@@ -194,7 +194,7 @@ class ClusterSource:
 
     async def _begin_anew(self) -> None:
         self._again = False
-        removed = self._ever - self._running.keys()  # that it was removed may be among what is left out
+        removed = self._ever - self._running.keys()  # a removal may be among the omitted changes
         for type_id in sorted(self._running):
             await self._stop(type_id)
             self._stopped.add(type_id)
@@ -221,7 +221,7 @@ class ClusterSource:
             await self._tell(type_id, message, absent=True)
 
     async def _is_coming(self, type_id: str, version: str) -> bool:
-        """Whether a CRD defines a type that is not served: it was just applied, and the API server follows soon."""
+        """Return whether a CRD defines a missing type: it was just applied, and the API server serves it soon."""
         group, _, kind = type_id.rpartition("/")
         since = self._coming.setdefault(type_id, time.monotonic())
         if group == CORE or time.monotonic() - since > _LONGEST_ESTABLISHING:
@@ -229,7 +229,7 @@ class ClusterSource:
         try:
             crd = await self._client.get(f"{_CRDS}/{regular_plural(kind)}.{group}")
         except KubeError:
-            return False  # there is none, or it may not be read: nobody knows better
+            return False  # it is missing, or may not be read: there is no better information
         versions = {one["name"] for one in crd["spec"]["versions"] if one["served"]}
         return "deletionTimestamp" not in crd["metadata"] and (not version or version in versions)
 
@@ -280,7 +280,7 @@ class ClusterSource:
         try:
             await asyncio.gather(*tasks)
         except NotFound:
-            # Whether the type is gone, or is not ready to be served, is discovery's to say.
+            # Discovery decides whether the type is missing, or not ready to be served.
             await asyncio.sleep(_AFTER_LOSS)
             self._running.pop(type_id, None)
             self._wake.set()

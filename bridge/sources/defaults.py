@@ -1,8 +1,8 @@
-"""The defaults that the API server would give to manifests (semantics K5), so that both worlds see the same objects.
+"""The API server's defaults for manifests (semantics K5), so a cluster and a folder have the same objects.
 
-Where they come from: the CRDs among the manifests, Gateway API's CRDs (a data file), and a few core kinds. No time
-stamp and no uid is made up: what only a cluster knows stays absent. Kinds of
-Kubernetes itself are listed here with their scope.
+Their sources are the CRDs among the manifests, Gateway API's CRDs (a data file), and a few core kinds. No time stamp
+and no uid is invented: values that only a cluster has stay absent. Kinds of Kubernetes itself are listed here with
+their scope.
 """
 
 from __future__ import annotations
@@ -76,8 +76,8 @@ CLUSTER_SCOPED_POLICIES = frozenset(
     }
 )
 
-# Kubernetes' own groups in which not every kind counts generations. In the others, custom resources' above all, the API
-# server does.
+# Kubernetes' own groups in which not every kind counts generations. In the others, especially custom resources', the
+# API server does.
 _WITHOUT_GENERATION = frozenset(
     {
         "authentication.k8s.io",
@@ -96,7 +96,7 @@ _WITHOUT_GENERATION = frozenset(
 
 
 def has_generation(group: str) -> bool:
-    """Whether the API server gives a new object of this group the generation 1."""
+    """Return whether the API server sets generation 1 on a new object of this group."""
     return group not in _WITHOUT_GENERATION
 
 
@@ -119,7 +119,7 @@ _CORE_SCHEMAS: Mapping[str, Schema] = {
 
 
 class Defaulter:
-    """Gives objects their defaults. `crds` are the CRDs among the manifests; objects of other kinds are ignored."""
+    """Adds defaults to objects. `crds` are the CRDs among the manifests; objects of other kinds are ignored."""
 
     def __init__(self, crds: Iterable[Object] = ()) -> None:
         self._gateway_api: Mapping[str, KindDefaults] = load_defaults().kinds
@@ -132,18 +132,18 @@ class Defaulter:
                 self._define(crd)
 
     def is_namespaced(self, type_id: str) -> bool:
-        """Whether objects of a kind (`<group>/<Kind>`) live in namespaces; an unknown kind does."""
+        """Return whether objects of a kind (`<group>/<Kind>`) are in namespaces; those of an unknown kind are."""
         return self._namespaced.get(type_id, True)
 
     def key_of(self, obj: Object) -> Key:
-        """The key that an object has once it has its defaults."""
+        """Return the key of an object with its defaults."""
         metadata = obj["metadata"]
         type_id = Key(group_of(obj["apiVersion"]), obj["kind"], "", "").type_id
         namespace = (metadata.get("namespace") or DEFAULT_NAMESPACE) if self.is_namespaced(type_id) else CLUSTER
         return Key(group_of(obj["apiVersion"]), obj["kind"], namespace, metadata["name"])
 
     def complete(self, obj: Object) -> Object:
-        """A copy of an object (apiVersion, kind and metadata.name are there) as the API server would store it."""
+        """Return a copy of an object (apiVersion, kind and metadata.name exist) as the API server would store it."""
         done: Object = msgspec.json.decode(msgspec.json.encode(obj))
         key = self.key_of(done)
         self._complete_metadata(done["metadata"], key)
@@ -168,7 +168,7 @@ class Defaulter:
                 labels["kubernetes.io/metadata.name"] = key.name
 
     def _schemas_for(self, obj: Object, type_id: str) -> Iterable[Schema]:
-        """The schemas whose defaults count, after nulls have gone as the kind wants it."""
+        """Return the schemas whose defaults count, after removing nulls according to the kind."""
         if type_id in self._defined:
             schema = self._schemas.get((type_id, _version_of(obj)))
             if schema is not None:
@@ -193,7 +193,7 @@ class Defaulter:
         for version in versions if isinstance(versions, list) else ():
             schema = _dict(_dict(_dict(version).get("schema")).get("openAPIV3Schema"))
             if _dict(version).get("served", True):
-                # metadata is the API server's own: it takes no defaults for it from a CRD.
+                # metadata is the API server's own: a CRD's defaults do not apply to it.
                 fields = {name: field for name, field in _dict(schema.get("properties")).items() if name != "metadata"}
                 self._schemas[type_id, str(_dict(version).get("name"))] = {**schema, "properties": fields}
 

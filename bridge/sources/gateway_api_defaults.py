@@ -1,6 +1,6 @@
-"""The defaults that Gateway API's CRDs give, and how to take them from the CRDs anew.
+"""The defaults of Gateway API's CRDs, and their extraction from the CRDs.
 
-    python -m bridge.sources.gateway_api_defaults CRD_DIR
+python -m bridge.sources.gateway_api_defaults CRD_DIR
 
 writes gateway_api_defaults.json from CRD_DIR/experimental/*.yaml (the folder `config/crd` of the module
 sigs.k8s.io/gateway-api). The experimental channel has every kind, and the same defaults for the standard fields.
@@ -23,7 +23,7 @@ _FILE = "gateway_api_defaults.json"
 
 
 class KindDefaults(msgspec.Struct, frozen=True):
-    """What the CRD of one kind says: its scope, its served versions, and the defaults that they all have."""
+    """The CRD of one kind: its scope, its served versions, and their common defaults."""
 
     namespaced: bool
     versions: tuple[str, ...]
@@ -38,16 +38,16 @@ class GatewayApiDefaults(msgspec.Struct, frozen=True):
 
 
 def load_defaults() -> GatewayApiDefaults:
-    """The defaults that are shipped."""
+    """Return the shipped defaults."""
     content = resources.files("bridge.sources").joinpath(_FILE).read_bytes()
     return msgspec.json.decode(content, type=GatewayApiDefaults)
 
 
 def extract_defaults(crd_dir: Path, channel: str = "experimental") -> GatewayApiDefaults:
-    """The defaults of one channel of the CRDs in a folder `config/crd`.
+    """Return the defaults of one channel of the CRDs in a folder `config/crd`.
 
-    Raises ValueError when two served versions of a kind differ in their defaults, which the file has no form for, or
-    when there are no CRDs.
+    Raises ValueError if two served versions of a kind have different defaults, which the file cannot represent, or if
+    there are no CRDs.
     """
     release = ""
     kinds = {}
@@ -69,7 +69,7 @@ def extract_defaults(crd_dir: Path, channel: str = "experimental") -> GatewayApi
 
 
 def render(defaults: GatewayApiDefaults) -> str:
-    """The text of the file: one line a kind, so that a new release shows what it changes."""
+    """Return the text of the file: one line for each kind, which shows the changes of a new release."""
     kinds = ",\n".join(f"  {_json(type_id)}: {_json(kind)}" for type_id, kind in sorted(defaults.kinds.items()))
     return f'{{"release": {_json(defaults.release)}, "kinds": {{\n{kinds}\n}}}}\n'
 
@@ -83,7 +83,7 @@ def _schema_of(version: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Write the file anew from the folder that the command line names."""
+    """Write the file from the folder on the command line."""
     if len(sys.argv) != 2:
         sys.exit("usage: python -m bridge.sources.gateway_api_defaults CRD_DIR")
     Path(__file__).with_name(_FILE).write_text(render(extract_defaults(Path(sys.argv[1]))), encoding="utf-8")

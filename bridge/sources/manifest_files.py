@@ -1,4 +1,4 @@
-"""Files of manifests: which files there are, and the objects and faults in the text of one."""
+"""Files of manifests: their paths, and the objects and errors in the text of one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 STDIN = "-"
 _SUFFIXES = {".yaml", ".yml", ".json"}
-# Input of kustomize, and no object: it stands beside manifests and is never applied itself.
+# Input of kustomize, not an object: it is next to manifests and is never applied itself.
 _NO_MANIFESTS = {"kustomization.yaml", "kustomization.yml"}
 
 
@@ -28,7 +28,7 @@ class ManifestError(Exception):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Manifest:
-    """One object as it is written, and where: document `number` of `file`, which begins at `line`."""
+    """One object as written, and its position: document `number` of `file`, which begins at `line`."""
 
     object: Object
     file: str
@@ -37,38 +37,38 @@ class Manifest:
 
     @property
     def where(self) -> str:
-        """`file:line`."""
+        """Return `file:line`."""
         return f"{self.file}:{self.line}"
 
     @property
     def identity(self) -> tuple[str, str, str, str]:
-        """What tells this object from the others as long as nothing is known about scopes and defaults."""
+        """Return the identity of this object before its scope and defaults are known."""
         metadata = self.object["metadata"]
         group = self.object["apiVersion"].rpartition("/")[0]
         return group, self.object["kind"], metadata.get("namespace") or "", metadata["name"]
 
     def trouble(self, reason: str, *, retried: bool) -> Trouble:
-        """The report of a fault in this document."""
+        """Return the report of an error in this document."""
         return report(self.file, self.line, self.number, reason, retried=retried)
 
 
 @dataclass(frozen=True, slots=True)
 class FileContent:
-    """What one file holds: its good objects and the faults of its other documents."""
+    """The contents of one file: its valid objects and the errors of its other documents."""
 
     manifests: tuple[Manifest, ...]
     troubles: tuple[Trouble, ...]
 
 
 def report(file: str, line: int, number: int, reason: str, *, retried: bool) -> Trouble:
-    """The report of a fault in a document: printed as `subject: message`, it is `file:line: document N: reason`."""
+    """Return the report of an error in a document, printed as `file:line: document N: reason`."""
     return Trouble(f"{file}:{line}", f"document {number}: {reason}", retried=retried)
 
 
 def find_files(path: Path) -> list[Path]:
-    """The manifest files of a path: itself if it is no folder, else all below it, sorted, hidden ones left out.
+    """Return the manifest files of a path: the file itself, or all files in the folder, sorted, without hidden ones.
 
-    Raises ManifestError when it does not exist or a folder cannot be read.
+    Raises ManifestError if it does not exist or a folder cannot be read.
     """
     if not path.exists():
         raise ManifestError(f"{path}: there is no such file or folder")
@@ -90,9 +90,9 @@ def _is_manifest(name: str) -> bool:
 
 
 def read_content(content: bytes, file: str, *, retried: bool) -> FileContent:
-    """The objects in the bytes of a file, Lists taken apart, and a report for each document that is none.
+    """Return the objects in the bytes of a file, with Lists expanded, and a report for each invalid document.
 
-    `retried` goes into the reports: whether the file is read again when it changes.
+    `retried` is part of the reports: whether the file is read again when it changes.
     """
     try:
         text = content.decode("utf-8-sig")
@@ -115,14 +115,14 @@ def read_content(content: bytes, file: str, *, retried: bool) -> FileContent:
 
 
 def _take_apart(value: Any, line: int, item_lines: Sequence[int]) -> Iterator[tuple[Any, int]]:
-    """The objects of a list (`List`, or any kind that ends so and has `items`); any other value itself."""
+    """Return the objects of a list (`List`, or any kind with that ending and `items`); any other value itself."""
     kind = value.get("kind") if isinstance(value, dict) else None
     items = value.get("items") if isinstance(kind, str) and kind.endswith("List") else None
     if not isinstance(items, list):
         yield value, line
         return
     for index, item in enumerate(items):
-        # The items of a list of one kind may leave out what the list says already.
+        # The items of a list of one kind may omit the list's own fields.
         said = {"apiVersion": value.get("apiVersion"), "kind": str(kind).removesuffix("List")} if kind != "List" else {}
         whole = {**said, **item} if isinstance(item, dict) else item
         yield from _take_apart(whole, item_lines[index] if index < len(item_lines) else line, ())

@@ -1,4 +1,4 @@
-"""What a set of manifest files holds now: read again only where a file changed, completed only where an object did."""
+"""The current contents of manifest files: only changed files are read again, and only changed objects completed."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class _File:
 class ManifestState:
     """The manifests of `paths` as of the last `refresh`.
 
-    `objects` are the completed objects by key, in the order of the files; `manifests` says where each is written;
-    `troubles` are the faults. All three are replaced by a refresh, never changed in place. `retried` tells whether
-    there will be further refreshes. `crds` describe kinds beside those that the manifests define themselves.
+    `objects` are the completed objects by key, in the order of the files; `manifests` has the position of each;
+    `troubles` are the errors. All three are replaced by a refresh, never changed in place. `retried` means that there
+    will be further refreshes. `crds` describe kinds in addition to those that the manifests define themselves.
     """
 
     def __init__(self, paths: Sequence[Path | str], *, retried: bool, crds: Sequence[Object] = ()) -> None:
@@ -50,10 +50,10 @@ class ManifestState:
         self.troubles: list[Trouble] = []
 
     def refresh(self, stdin: IO[bytes] | None = None) -> bool:
-        """Read what changed; False when nothing did. `stdin` is where `-` is read from, once.
+        """Read changes; False if there are none. `stdin` is the source of `-`, read once.
 
-        A path that cannot be found at the first refresh raises ManifestError; later it is a trouble, and what it held
-        stays. So it is with a file that broke: what it held last, and does not show now, stays until it is mended.
+        A missing path at the first refresh raises ManifestError; later it is a trouble, and its objects stay. The same
+        applies to a broken file: its last objects stay until it is fixed.
         """
         first = self._crds is None
         lost: list[Trouble] = []
@@ -91,14 +91,14 @@ class ManifestState:
         try:
             with Path(name).open("rb") as opened:
                 status = os.fstat(opened.fileno())
-                # A file that is replaced within the clock's tick has another inode or size.
+                # A file that is replaced within the clock's resolution has another inode or size.
                 signature: _Signature = (status.st_mtime_ns, status.st_size, status.st_ino, status.st_dev)
                 if before is not None and before.signature == signature:
                     return before
                 content = read_content(opened.read(), name, retried=self._retried)
         except OSError as error:
             if isinstance(error, FileNotFoundError) and not Path(name).is_symlink():
-                return None  # it went between the look at the folder and now
+                return None  # it was deleted since the folder was read
             if first and any(Path(name) == path for path in self._paths):
                 raise ManifestError(f"{name}: {error.strerror}") from error
             trouble = Trouble(f"{name}:1", f"it cannot be read: {error.strerror}", retried=self._retried)
@@ -132,7 +132,7 @@ class ManifestState:
 
 
 def _keep_last_good(content: FileContent, before: FileContent | None) -> FileContent:
-    """With faults in a file, nobody knows whether what it no longer shows is gone or stands in a broken document."""
+    """Keep objects that a file with errors no longer has: they may be deleted, or in a broken document."""
     if before is None or not content.troubles:
         return content
     shown = {manifest.identity for manifest in content.manifests}

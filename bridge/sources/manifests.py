@@ -1,4 +1,4 @@
-"""A folder of manifests (files, standard input) as a change stream: the same stream that a cluster gives."""
+"""A folder of manifests (files, standard input) as a change stream: the same stream as of a cluster."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
     from bridge.model.keys import Key
 
-# A watch is lost without a word when its folder is moved away or comes anew: a look now and then finds that.
+# A watch is lost silently when its folder is moved or created again: a check from time to time finds that.
 _LOOK_SECONDS = 5.0
-_POLL_SECONDS = 1.0  # between looks where the system gives no more watches
-_QUIET_MILLISECONDS = 20  # so long nothing may happen before a group of changes is told
-_GROUP_MILLISECONDS = 200  # but it is told after this at the latest
+_POLL_SECONDS = 1.0  # between checks if the system provides no more watches
+_QUIET_MILLISECONDS = 20  # pause after which a group of changes is delivered
+_GROUP_MILLISECONDS = 200  # longest delay of a group
 
 
 class PathWatch:
-    """An open watch on paths, as an async context manager. It says that something changed, not what."""
+    """An open watch on paths, as an async context manager. It reports that something changed, not what."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
-        # A file is watched through its folder: an editor that saves puts a new file in the old one's place.
+        # A file is watched through its folder: an editor that saves replaces the file.
         folders = {path if path.is_dir() else path.parent for path in paths}
         self._events: AsyncGenerator[set[watchfiles.main.FileChange], None] = watchfiles.awatch(
             *folders,
@@ -77,25 +77,25 @@ class PathWatch:
         try:
             await anext(self._events)
         except (OSError, RuntimeError, StopAsyncIteration):
-            self._blind = True  # the system has no watch for us (inotify's limits, most often): look by the clock
+            self._blind = True  # the system has no watch left (usually inotify's limits): check periodically
 
 
 def watch_paths(paths: Sequence[Path]) -> PathWatch:
-    """A watch on files and folders (with all below them), to be entered before the files are read."""
+    """Return a watch on files and folders (with all files in them), to be entered before the files are read."""
     return PathWatch(paths)
 
 
-# What other objects depend on comes first: Rego, which OPA needs to link them, then a policy kind's schema, then what
-# the kind means.
+# Objects that others depend on come first: Rego, which OPA needs for links, then a policy kind's schema, then its
+# PolicyKind.
 _FIRST = ("core/ConfigMap", "policybridge.io/RegoPolicy", CRD, POLICY_KIND, "core/Namespace")
 
 
 class ManifestSource:
-    """The objects in `paths`: files, folders with all below them, `-` for standard input.
+    """The objects in `paths`: files, folders with all their files, `-` for standard input.
 
-    With `follow`, `changes` goes on after the first telling and tells what changes in the files. Objects have the
-    defaults that the API server would give them (semantics K5), by the CRDs among them and by `crds`. A broken document
-    is reported (as Trouble, and in `problems`) and the others are delivered.
+    With `follow`, `changes` continues after the first state with the changes of the files. Objects have the API
+    server's defaults (semantics K5), by the CRDs among them and by `crds`. A broken document is reported (as Trouble,
+    and in `problems`) and the others are delivered.
     """
 
     def __init__(self, paths: Sequence[Path | str], *, follow: bool, crds: Sequence[Object] = ()) -> None:
@@ -109,25 +109,25 @@ class ManifestSource:
 
     @property
     def problems(self) -> list[Trouble]:
-        """The faults in the manifests as they were read last, in the order of the files."""
+        """Return the errors in the manifests as last read, in the order of the files."""
         return list(self._state.troubles)
 
     def position(self, key: Key) -> tuple[str, int] | None:
-        """The file and line where an object is written; None for an object that is not in the manifests."""
+        """Return the file and line of an object; None for an object that is not in the manifests."""
         manifest = self._state.manifests.get(key.object)
         return (manifest.file, manifest.line) if manifest else None
 
     def want(self, type_ids: AbstractSet[str]) -> None:
-        """Take note of the kinds that are wanted.
+        """Note the wanted kinds.
 
-        A folder delivers all that it holds anyway. A kind that it does not hold is told as an empty listing, so that
-        whoever waits for it is not left waiting.
+        A folder delivers all its objects anyway. A kind without objects gets an empty listing, so no reader waits for
+        it.
         """
         self._wanted = set(type_ids)
         self._woken.set()
 
     def relist(self) -> None:
-        """Tell everything anew; without `follow` there is nobody left to tell."""
+        """Deliver everything again; without `follow` there is no reader left."""
         self._again = True
         self._woken.set()
 
@@ -140,7 +140,7 @@ class ManifestSource:
     def mentions(self, texts: Collection[bytes]) -> bool:
         """Return whether a file, or standard input that can be read twice, contains one of these texts.
 
-        Raises ManifestError as `check_paths` does.
+        Raises ManifestError like `check_paths`.
         """
         for path in self._paths:
             files = find_files(path) if isinstance(path, Path) else [None]
@@ -150,21 +150,21 @@ class ManifestSource:
         return False
 
     def load(self, stdin: IO[bytes] | None = None) -> list[Object]:
-        """All objects, what others depend on first: for commands that run once.
+        """Return all objects, those that others depend on first: for commands that run once.
 
-        `stdin` is read where a path is `-`; omitted: the process's. Raises ManifestError when a path does not exist or
+        `stdin` is the source of the path `-`; default: the process's. Raises ManifestError if a path does not exist or
         cannot be read.
         """
         self._state.refresh(stdin or sys.stdin.buffer)
         return [obj for _, objects in _by_type(self._state.objects) for obj in objects]
 
     async def changes(self) -> AsyncIterator[Change]:
-        """First every object, kind by kind, then (with `follow`) what changes, until it is closed.
+        """Yield every object, kind by kind, then (with `follow`) changes, until it is closed.
 
-        Raises ManifestError, at the beginning only, when a path does not exist or cannot be read.
+        Raises ManifestError, only at the beginning, if a path does not exist or cannot be read.
         """
         async with contextlib.AsyncExitStack() as stack:
-            # Watching begins before the first reading, so that no change between the two is lost.
+            # Watching begins before the first reading, so no change between the two is lost.
             paths = [path for path in self._paths if isinstance(path, Path)]
             watch = None
             if self._follow and paths:
@@ -214,7 +214,7 @@ class ManifestSource:
     def _differences(self, before: Mapping[Key, Object], now: Mapping[Key, Object]) -> Iterator[Change]:
         for key in before.keys() - now.keys():
             yield Deleted(key.type_id, key)
-        # Most objects are the same as before in the strict sense, which costs nothing to see.
+        # Most objects are identical, which is a cheap check.
         changed = {
             key: obj for key, obj in now.items() if (old := before.get(key)) is not obj and (old is None or old != obj)
         }

@@ -1,7 +1,7 @@
-"""Defaults and nulls as the API server treats them in objects that a structural OpenAPI schema describes.
+"""The API server's defaulting and null handling for objects with a structural OpenAPI schema.
 
-The rules are those of "Defaulting and Nullable" in the documentation of custom resources: a default goes where a field
-is missing, or null without being nullable; any other null in a field that is not nullable goes away. Both walk object
+The rules are those of "Defaulting and Nullable" in the documentation of custom resources: a default is set if a field
+is missing, or null without being nullable; any other null in a field that is not nullable is removed. Both walk object
 and schema together and change the object in place.
 """
 
@@ -19,7 +19,7 @@ _NONE: Schema = {}
 
 
 def set_defaults(value: Any, schema: Schema) -> None:
-    """Put the defaults of `schema` into `value`, outermost first: a default may itself get defaults."""
+    """Set the defaults of `schema` in `value`, outermost first: a default may itself get defaults."""
     if not schema:
         return
     if isinstance(value, dict):
@@ -41,7 +41,7 @@ def set_defaults(value: Any, schema: Schema) -> None:
 
 
 def drop_nulls(value: Any, schema: Schema) -> None:
-    """Take away nulls in fields that `schema` knows and that are not nullable. Nulls in lists stay."""
+    """Remove nulls in fields that `schema` knows and that are not nullable. Nulls in lists stay."""
     if not schema:
         return
     if isinstance(value, dict):
@@ -62,7 +62,7 @@ def drop_nulls(value: Any, schema: Schema) -> None:
 
 
 def drop_all_nulls(value: Any) -> None:
-    """Take away every null field, for kinds that have no nullable one."""
+    """Remove every null field, for kinds without nullable ones."""
     if isinstance(value, dict):
         for name, item in list(value.items()):
             if item is None:
@@ -75,7 +75,7 @@ def drop_all_nulls(value: Any) -> None:
 
 
 def defaults_of(schema: Schema) -> dict[str, Any]:
-    """The part of a schema that `set_defaults` needs, empty where there are no defaults."""
+    """Return the part of a schema that `set_defaults` needs, empty without defaults."""
     kept: dict[str, Any] = {}
     if "default" in schema:
         kept["default"] = schema["default"]
@@ -99,6 +99,6 @@ def _is_unset(value: dict[str, Any], name: str, field: Schema) -> bool:
 
 
 def _mapping(schema: Schema, name: str) -> Schema:
-    # A CRD in a folder may hold anything here; the API server's own complaint about it is not ours to make.
+    # A CRD in a folder may have any value here; validating it is the API server's task.
     found = schema.get(name)
     return found if isinstance(found, dict) else _NONE

@@ -1,7 +1,7 @@
 """The documents of a YAML or JSON text with the line of each; a broken document does not hide the others.
 
-PyYAML follows YAML 1.1 to the letter: `12:30` is the number 750 and `2024-01-01` a date. kubectl takes both as text,
-takes `y` and `off` for booleans, and gives only what JSON can hold.
+PyYAML follows YAML 1.1 exactly: `12:30` is the number 750 and `2024-01-01` a date. kubectl reads both as strings, reads
+`y` and `off` as booleans, and returns only values of JSON.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ _TAG = "tag:yaml.org,2002:"
 _TEXT = f"{_TAG}str"
 _NUMBER = f"{_TAG}float"
 _MERGE = f"{_TAG}merge"
-_SAFE_INTEGER = 2**53  # up to here a float with no fraction and the integer are the same number
-_MAX_VALUES = 1_000_000  # what a document's aliases may unfold to
-_WORDS = 20_000  # plain values whose tag is remembered: keys and most values recur
+_SAFE_INTEGER = 2**53  # up to here a float without a fraction equals the integer
+_MAX_VALUES = 1_000_000  # the maximum expansion of a document's aliases
+_WORDS = 20_000  # plain values with a cached tag: keys and most values recur
 
 
 class YamlLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """Resolves plain values as kubectl's parser does; `Construction` makes values of its nodes."""
+    """Resolves plain values like kubectl's parser; `Construction` makes values of its nodes."""
 
     yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}
 
     def resolve(self, kind: type[yaml.Node], value: Any, implicit: Any) -> str:
-        """The tag of a node that has none."""
+        """Return the tag of a node without one."""
         if kind is yaml.ScalarNode:
             return _plain_tag(value) if implicit[0] else _TEXT
         tag: str = super().resolve(kind, value, implicit)
@@ -62,9 +62,9 @@ def _number(node: yaml.ScalarNode) -> int | float:
 
 
 def number_of(text: str) -> int | float:
-    """The number that kubectl's parser reads: `0777` and `0o777` are octal, `08` is 8, `1e3` is 1000.
+    """Return the number that kubectl's parser reads: `0777` and `0o777` are octal, `08` is 8, `1e3` is 1000.
 
-    Raises ValueError for infinity and for what is no number.
+    Raises ValueError for infinity and for other texts.
     """
     sign, digits = (-1, text[1:]) if text.startswith("-") else (1, text.removeprefix("+"))
     lower = digits.lower()
@@ -99,7 +99,7 @@ _resolve(
     "-+.0123456789",
 )
 
-# A key `<<` that merges nothing, in a list or as a value, is text.
+# A key `<<` that merges nothing, in a list or as a value, is a string.
 _SCALARS: Mapping[str, Callable[[yaml.ScalarNode], Any]] = {
     _TEXT: lambda node: node.value,
     f"{_TAG}null": lambda _: None,
@@ -111,21 +111,21 @@ _SCALARS: Mapping[str, Callable[[yaml.ScalarNode], Any]] = {
 
 
 class Construction:
-    """Makes of a document's nodes a value that shares nothing within itself and holds only what JSON can.
+    """Makes a value from a document's nodes that has no shared parts and only JSON values.
 
-    Keys become text; a key that occurs twice is an error, as it is for the API server. `loader` composed the nodes.
+    Keys become strings; a repeated key is an error, as for the API server. `loader` composed the nodes.
     """
 
     def __init__(self, loader: YamlLoader) -> None:
         self._loader = loader
         self._values = 0
-        self._merged: set[int] = set()  # mappings whose merge keys are replaced already
+        self._merged: set[int] = set()  # mappings whose merge keys are already replaced
 
     def of(self, node: yaml.Node, depth: int = 0) -> Any:
-        """The value of a node within so many levels.
+        """Return the value of a node with at most this number of levels.
 
-        Raises ConstructorError for what is wrong in the YAML, ValueError for what has no form in JSON, NestingError for
-        what is too deep, or contains itself.
+        Raises ConstructorError for errors in the YAML, ValueError for values without a form in JSON, NestingError for a
+        value that is too deep, or contains itself.
         """
         self._values += 1
         if depth > MAX_MESSAGE_DEPTH:
@@ -166,7 +166,7 @@ class Construction:
         return key if isinstance(key, str) else json.dumps(key)
 
     def _other(self, node: yaml.Node) -> str:
-        """The value of a node with another tag. Of YAML's others JSON can hold binary text alone."""
+        """Return the value of a node with another tag. Of YAML's other tags JSON can represent only binary text."""
         value = self._loader.construct_object(node, deep=True)
         if isinstance(value, bytes):
             return value.decode()
@@ -174,7 +174,7 @@ class Construction:
 
 
 _SEPARATOR = re.compile(r"(?:---|\.\.\.)(?:\s|$)")
-_BLOCK_INDENT = " -?:\t"  # what a line of YAML begins with: each level of a block is a column further
+_BLOCK_INDENT = " -?:\t"  # the beginning of a line of YAML: each level of a block is one column further
 _DIRECTIVE = re.compile(r"%(?:YAML|TAG)\s")
 
 
@@ -182,7 +182,7 @@ _DIRECTIVE = re.compile(r"%(?:YAML|TAG)\s")
 class Document:
     """One document. `number` counts from 1 in its text; `line` is that of its first content.
 
-    `item_lines` are the lines of the entries of its `items`, where it has such a list (empty in JSON).
+    `item_lines` are the lines of the entries of its `items`, if it has such a list (empty in JSON).
     """
 
     number: int
@@ -193,7 +193,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class BrokenDocument:
-    """A document that cannot be read: `reason` in one line, found at `line`."""
+    """A document that cannot be read: `reason` in one line, at `line`."""
 
     number: int
     line: int
@@ -201,9 +201,9 @@ class BrokenDocument:
 
 
 def read_documents(text: str) -> Iterator[Document | BrokenDocument]:
-    """All documents of a text, in order; those without content are left out.
+    """Return all documents of a text, in order, without empty ones.
 
-    What begins with `{` is taken for JSON (several values may follow each other), unless it is YAML that does so.
+    A text that begins with `{` is parsed as JSON (several values may follow each other), unless it is such YAML.
     """
     number = 1
     for first_line, chunk in _split(text):
@@ -213,13 +213,13 @@ def read_documents(text: str) -> Iterator[Document | BrokenDocument]:
 
 
 def _split(text: str) -> Iterator[tuple[int, str]]:
-    """The text between separators, with the number of its first line. YAML allows none of them inside a document."""
+    """Yield the text between separators, with the number of its first line. YAML documents contain no separators."""
     lines: list[str] = []
     first_line = 1
     for number, line in enumerate(re.split(r"(?<=\n)", text), start=1):
         if _SEPARATOR.match(line):
             yield first_line, "".join(lines)
-            # What stands behind `---` belongs to the next document; blanks keep its column.
+            # Text after `---` belongs to the next document; blanks keep its column.
             lines = ["   " + line[3:]] if line.startswith("-") else ["\n"]
             first_line = number
         else:
@@ -262,7 +262,7 @@ def _yaml_document(number: int, first_line: int, chunk: str) -> Document | Broke
         return BrokenDocument(number, where, f"no YAML: {error.problem or error.context}")
     except yaml.reader.ReaderError as error:
         return BrokenDocument(number, first_line + chunk.count("\n", 0, error.position), f"no YAML: {error.reason}")
-    except (NestingError, RecursionError):  # the latter of merge keys, each of which refers to the next
+    except (NestingError, RecursionError):  # the latter for merge keys, each of which refers to the next
         return BrokenDocument(number, line, f"no YAML that JSON can hold: {NestingError()}, or contains itself")
     except ValueError as error:
         return BrokenDocument(number, line, f"no YAML that JSON can hold: {error}")
@@ -270,8 +270,8 @@ def _yaml_document(number: int, first_line: int, chunk: str) -> Document | Broke
 
 
 def _refuse_abysses(chunk: str) -> None:
-    """Raise NestingError for what is too deep: libyaml's stack takes not much more, and would end the process."""
-    # Each level needs a bracket, or a column of its own. Only what could be that deep is parsed for it.
+    """Raise NestingError for too deep YAML: libyaml's stack cannot handle much more, and would end the process."""
+    # Each level needs a bracket, or a separate column. Only text that could be that deep is parsed for this check.
     indent = max(len(line) - len(line.lstrip(_BLOCK_INDENT)) for line in chunk.split("\n"))
     if chunk.count("[") + chunk.count("{") + indent + 1 < MAX_MESSAGE_DEPTH:
         return

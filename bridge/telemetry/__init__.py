@@ -1,1 +1,1 @@
-"""What operators observe: logs, metrics, probes."""
+"""Observability: logs, metrics, probes."""

@@ -1,7 +1,7 @@
-"""Logs: one line an event, on standard error, for people or as JSON.
+"""Logs: one line for each event, on standard error, for people or as JSON.
 
-What libraries log goes the same way. Long values are cut, and a password in an address is not shown. Of what is tried
-again and again, the same reason (an info with `why`) is told once a minute.
+Libraries' messages have the same format. Long values are cut, and a password in an address is removed. For repeated
+attempts, the same reason (an info with `why`) is logged once a minute.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from bridge.model.keys import Key
 
 MOST_ITEMS = 10  # of a list; then their number
 LONGEST = 2000  # characters of a text
-AGAIN = 60.0  # seconds in which what waits for the same reason is not told again
+AGAIN = 60.0  # seconds in which the same reason of a wait is not logged again
 
 _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 _PASSWORD = re.compile(r"(?<=://)[^/@\s]+(?=@)")
 
 
 def configure_logs(level: str, form: str) -> None:
-    """Set the least level that is told (`debug` to `error`) and the form (`console` or `json`)."""
+    """Set the lowest logged level (`debug` to `error`) and the form (`console` or `json`)."""
     renderer: Processor = structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), pad_event_to=32)
-    # Without local variables, which may hold a token.
+    # Without local variables, which may contain a token.
     tracebacks: Processor = structlog.processors.format_exc_info
     if form == "json":
         renderer = structlog.processors.JSONRenderer()
@@ -53,7 +53,7 @@ def configure_logs(level: str, form: str) -> None:
 
 
 class _Repeats:
-    """Drops what was told just now."""
+    """Drops recently logged events."""
 
     def __init__(self) -> None:
         self._told: dict[str, float] = {}
@@ -70,7 +70,7 @@ class _Repeats:
 
 
 class _Passing(logging.Handler):
-    """Passes on what libraries log by Python's own logging."""
+    """Passes on libraries' messages from Python's own logging."""
 
     def emit(self, record: logging.LogRecord) -> None:
         log = structlog.get_logger(record.name)

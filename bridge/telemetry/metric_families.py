@@ -1,6 +1,9 @@
-"""Every metric that the bridge exposes: name, type, labels, and what it says. Data only; the reference is made of it.
+"""Every metric that the bridge exposes: name, type, labels, and help text.
 
-Names have the prefix `policy_bridge_` and base units. No label has an object's name, of which there may be any number.
+Data only; the reference page is made from it.
+
+Names have the prefix `policy_bridge_` and base units. No label contains an object's name, because their number is
+unlimited.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ PREFIX = "policy_bridge_"
 class Family(NamedTuple):
     """A metric. `name` is without the prefix and without `_total`, which a counter gets.
 
-    `values` are those of the first label that are known, so that they are there with 0 before anything has happened.
+    `values` are the known values of the first label, which are exposed with 0 from the start.
     """
 
     name: str
@@ -33,7 +36,7 @@ class Family(NamedTuple):
 
     @property
     def exposed(self) -> str:
-        """The name as Prometheus has it."""
+        """Return the name in Prometheus."""
         return f"{PREFIX}{self.name}{'_total' if self.type == 'counter' else '_info' if self.type == 'info' else ''}"
 
 
@@ -45,79 +48,79 @@ FAMILIES = (
     Family(
         "rejected_objects",
         "gauge",
-        "Objects that OPA must not hold, such as too deep ones, by type (group/Kind).",
+        "Objects that OPA must not have, such as too deep ones, by type (group/Kind).",
         ("type",),
     ),
     Family(
         "types_without_delivery",
         "gauge",
-        "Types and files that deliver nothing, where somebody has named them.",
+        "Types and files of the settings that deliver nothing.",
     ),
     Family(
         "replication_lag_seconds",
         "histogram",
-        "Time from a change's arrival at the bridge until OPA has it. A fill's are not counted.",
+        "Time from a change's arrival at the bridge until OPA has it, without full syncs.",
     ),
-    Family("replication_batch_objects", "histogram", "Objects that were taken out at once to be written to OPA."),
-    Family("replication_batch_bytes", "histogram", "Their size as JSON, about."),
-    Family("listings", "counter", "Whole listings of a type that were begun, by why.", ("reason",), LISTINGS),
-    Family("opa_fills", "counter", "Times that OPA was filled, by why.", ("reason",), FILLS),
-    Family("opa_fill_duration_seconds", "histogram", "Duration of a fill."),
+    Family("replication_batch_objects", "histogram", "Objects of one batch of writes to OPA."),
+    Family("replication_batch_bytes", "histogram", "Approximate size of these objects as JSON."),
+    Family("listings", "counter", "Started listings of whole types, by reason.", ("reason",), LISTINGS),
+    Family("opa_fills", "counter", "Full syncs of OPA, by reason.", ("reason",), FILLS),
+    Family("opa_fill_duration_seconds", "histogram", "Duration of a full sync."),
     Family(
         "opa_audits",
         "counter",
-        "Comparisons of all that OPA holds with what was written, by result.",
+        "Comparisons of OPA's data with the written data, by result.",
         ("result",),
         AUDITS,
     ),
-    Family("opa_restarts", "counter", "Times that the bridge's own OPA ended and was started again."),
-    Family("opa_request_duration_seconds", "histogram", "Duration of requests to OPA, by what was asked.", ("query",)),
+    Family("opa_restarts", "counter", "Restarts of the bridge's own OPA."),
+    Family("opa_request_duration_seconds", "histogram", "Duration of requests to OPA, by query.", ("query",)),
     Family(
         "opa_request_failures",
         "counter",
-        "Requests to OPA that failed, by what was asked and how (" + ", ".join(FAILURES) + ").",
+        "Failed requests to OPA, by query and failure (" + ", ".join(FAILURES) + ").",
         ("query", "failure"),
     ),
     Family(
         "rego_policies",
         "gauge",
-        "ConfigMaps and RegoPolicies with Rego or data, by what OPA has of them.",
+        "ConfigMaps and RegoPolicies with Rego or data, by their state in OPA.",
         ("state",),
         STATES,
     ),
-    Family("rego_modules", "gauge", "Modules of admins among those that are served to OPA."),
+    Family("rego_modules", "gauge", "Admins' modules among those that are served to OPA."),
     Family(
         "rego_bundles",
         "counter",
-        "Bundles of modules that OPA was given, by what became of them.",
+        "Bundles of modules for OPA, by result.",
         ("result",),
         BUNDLES,
     ),
     Family(
         "effective_recomputations",
         "counter",
-        "Effective targets computed anew, by policy kind (mode Manage).",
+        "Recomputed effective targets, by policy kind (mode Manage).",
         ("policy_kind",),
     ),
     Family(
         "status_writes",
         "counter",
-        "Writes to the API server, by what for (status, constraint, placement) and result.",
+        "Writes to the API server, by purpose (status, constraint, placement) and result.",
         ("writer", "result"),
     ),
     Family(
         "queue_depth",
         "gauge",
-        "What waits: objects for OPA (replication), statuses (status, constraint), objects to judge (audit, "
+        "Queue lengths: objects for OPA (replication), statuses (status, constraint), objects to evaluate (audit, "
         "placement-judge) and to patch (placement-patch), Events (events).",
         ("queue",),
     ),
-    Family("audited_objects", "counter", "Objects that Constraints were audited on, each as often as it was."),
-    Family("constraint_violations", "gauge", "Violations that the audit has found, of all Constraints."),
-    Family("placement_events", "counter", "What placement did, or told of an object.", ("event",)),
-    Family("events", "counter", "Kubernetes Events, by what became of them.", ("result",), EVENT_RESULTS),
+    Family("audited_objects", "counter", "Evaluations of objects by the audit of Constraints."),
+    Family("constraint_violations", "gauge", "Violations of all Constraints, from the audit."),
+    Family("placement_events", "counter", "Actions and reports of placement.", ("event",)),
+    Family("events", "counter", "Kubernetes Events, by result.", ("result",), EVENT_RESULTS),
     Family("admission_requests", "counter", "Admission requests, by outcome.", ("outcome",), OUTCOMES),
-    Family("admission_request_duration_seconds", "histogram", "Duration of an answer to an admission request."),
+    Family("admission_request_duration_seconds", "histogram", "Duration of responses to admission requests."),
     Family("webhook_connections", "gauge", "Open connections of the webhook."),
     Family(
         "webhook_connections_closed",
@@ -130,23 +133,23 @@ FAMILIES = (
     Family(
         "wrong_tokens",
         "counter",
-        "Requests with a wrong token, by what they asked for.",
+        "Requests with a wrong token, by its purpose.",
         ("listener",),
         ("page", "bundle"),
     ),
     Family(
         "settings_reloads",
         "counter",
-        "Times that settings were read anew on SIGHUP, by result.",
+        "Reloads of settings on SIGHUP, by result.",
         ("result",),
         ("applied", "refused"),
     ),
-    Family("settings_current", "gauge", "1; 0 after a reload whose settings were refused, so that older ones hold."),
+    Family("settings_current", "gauge", "1; 0 after a reload with invalid settings, which keeps the previous ones."),
 )
 
 
 def metrics_table() -> str:
-    """The table of all metrics."""
+    """Return the table of all metrics."""
     rows = [_metric_row(family) for family in FAMILIES]
     return "\n".join(["| metric | type | labels | |", "|---|---|---|---|", *rows])
 

@@ -1,4 +1,4 @@
-"""`/metrics`, as Prometheus collects it: what is counted elsewhere in plain numbers, read when it is asked for."""
+"""`/metrics` in Prometheus's format: counts in plain numbers, read at each scrape."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ from bridge.model.histogram import Histogram
 from bridge.telemetry.metric_families import FAMILIES, PREFIX, Family
 
 Value = float | Histogram
-Values = Value | Mapping[Any, Any]  # values by label: a text, or a tuple of them where a family has several
+Values = Value | Mapping[Any, Any]  # values by label: a string, or a tuple of strings for a family with several labels
 Read = Callable[[], Values]
 
 
 class Metrics(Collector):
-    """The families of `bridge.telemetry.metric_families`; `read` says where the present values of one come from.
+    """The families of `bridge.telemetry.metric_families`; `read` sets the source of their values.
 
-    A family that nobody gives values for is told with what it says, and no sample but those that are known to be 0.
+    A family without a source is exposed with its help text, and only with the samples that are known to be 0.
     """
 
     def __init__(self) -> None:
         self._read: dict[str, Read] = {}
 
     def read(self, name: str, values: Read) -> None:
-        """Take the values of a family from there. Raises KeyError for a name that is none."""
+        """Set the source of a family's values. Raises KeyError for an unknown name."""
         self._read[_BY_NAME[name].name] = values
 
     def collect(self) -> Iterator[Metric]:
-        """The families of the moment."""
+        """Return the current families."""
         for family in FAMILIES:
             values = self._read[family.name]() if family.name in self._read else {}
             yield _family(family, _by_labels(family, values))
@@ -50,7 +50,7 @@ _BY_NAME = {family.name: family for family in FAMILIES}
 
 
 def add_metrics(app: web.Application, metrics: Metrics) -> None:
-    """Route `/metrics` in an application. What Prometheus's library tells of a process is there too."""
+    """Add `/metrics` to an application, with the process metrics of Prometheus's library."""
     registry = CollectorRegistry()
     registry.register(metrics)
     ProcessCollector(registry=registry)

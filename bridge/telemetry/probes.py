@@ -1,4 +1,4 @@
-"""`/livez` and `/readyz`, as kubelets and people ask them; and the listener for those who cannot reach loopback."""
+"""`/livez` and `/readyz` for kubelets and people; and the listener for clients that cannot reach loopback."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from bridge.telemetry.metrics import Metrics, add_metrics
 
 log = structlog.get_logger(__name__)
 
-Checks = Callable[[], Mapping[str, str]]  # by name what keeps a check from being ready; empty text: ready
+Checks = Callable[[], Mapping[str, str]]  # by name why a check is not ready; empty text: ready
 
 
 def add_probes(app: web.Application, checks: Checks) -> None:
-    """`/livez`: the process answers. `/readyz`: 200 only when every check is ready; `?verbose` lists them."""
+    """Add `/livez`: the process responds. `/readyz`: 200 only if every check is ready; `?verbose` lists them."""
 
     async def livez(_: web.Request) -> web.Response:
         return web.Response(text="ok\n")
@@ -37,7 +37,7 @@ def add_probes(app: web.Application, checks: Checks) -> None:
 
 @contextlib.asynccontextmanager
 async def probe_listening(settings: Settings, checks: Checks, metrics: Metrics) -> AsyncIterator[None]:
-    """Serve probes and metrics, and nothing else, at the setting `probe_listen`. Raises ServeError."""
+    """Serve only probes and metrics at the setting `probe_listen`. Raises ServeError."""
     if settings.probe_listen is None:
         yield
         return

@@ -1,1 +1,1 @@
-"""What people and programs ask over HTTP: the page, its JSON, and streams of effective policies. It only moves."""
+"""HTTP for people and programs: the page, its JSON, and streams of effective policies, without rules of its own."""

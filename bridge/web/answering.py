@@ -1,4 +1,4 @@
-"""JSON answers, and errors as the queries tell them: `{"error": {"code", "message"}}` with a status that fits."""
+"""JSON responses, and errors in the form of queries: `{"error": {"code", "message"}}` with a suitable status."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from bridge.queries.names import AmbiguousNameError, CommandError, NameNotFoundE
 _OF_QUERIES = {"TargetNotFound": 404, "UnknownPolicyKind": 404}
 _NO_STORE = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 LONGEST_BODY = 30.0  # seconds
-_COMPRESSED = 2048  # bytes of an answer from which on it is compressed for who takes that
+_COMPRESSED = 2048  # bytes of a response from which on it is compressed for clients that accept that
 
 
 def answer(document: Any, *, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:
-    """A JSON answer that nobody stores."""
+    """Return a JSON response that must not be cached."""
     body = msgspec.json.encode(document)
     response = web.Response(
         status=status, body=body, content_type="application/json", headers={**_NO_STORE, **(headers or {})}
@@ -32,7 +32,7 @@ def answer(document: Any, *, status: int = 200, headers: Mapping[str, str] | Non
 
 
 def refusal(error: Exception) -> web.Response | None:
-    """The answer to what went wrong; None for what nobody expected."""
+    """Return the response to an error; None for an unexpected one."""
     match error:
         case Refused():
             return _told(error.status, error.code, str(error), error.headers)
@@ -60,7 +60,7 @@ def _told(status: int, code: str, message: str, headers: Mapping[str, str] | Non
 
 
 async def body_of(request: web.Request, most: int) -> bytes:
-    """The body of a request, at most so many bytes of it, within LONGEST_BODY seconds. Raises Refused."""
+    """Return the body of a request, up to a maximum size, within LONGEST_BODY seconds. Raises Refused."""
     content = b""
     try:
         async with asyncio.timeout(LONGEST_BODY):
@@ -77,7 +77,7 @@ async def body_of(request: web.Request, most: int) -> bytes:
 
 
 def decoded(content: bytes) -> dict[str, Any]:
-    """A body as a JSON object, empty for none. Raises Refused."""
+    """Return a body as a JSON object, empty for none. Raises Refused."""
     try:
         found: Any = decode(content, most=MAX_MESSAGE_DEPTH) if content.strip() else {}
     except NestingError as error:

@@ -1,4 +1,4 @@
-"""`POST /api/changes`: what applying a pasted manifest would change, as `bridge analyze` tells it."""
+"""`POST /api/changes`: the effects of applying pasted manifests, in the form of `bridge analyze`."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ MOST = 4 << 20  # bytes of manifests
 
 
 class Changes:
-    """Analyses manifests. `opa` gives the OPA to ask, and raises Refused while there is none."""
+    """Analyzes manifests. `opa` returns the OPA to query, and raises Refused while there is none."""
 
     def __init__(self, opa: Callable[[], Opa]) -> None:
         self._opa = opa
 
     async def post(self, request: web.Request) -> web.Response:
-        """Analyse the manifests in the body, YAML or JSON; `?delete=OBJECT`, which may be repeated, would be deleted.
+        """Analyze the manifests in the body, YAML or JSON; `?delete=OBJECT`, which may be repeated, adds deletions.
 
-        All mistakes are told: where a document has one, the others count, as they do for `bridge analyze`.
+        All mistakes are reported: documents without mistakes count in any case, as in `bridge analyze`.
         """
         opa = self._opa()
         content = await body_of(request, MOST)

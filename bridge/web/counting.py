@@ -1,4 +1,4 @@
-"""How many nodes are shown, and what may be looked for among them, counted object by object."""
+"""The number of shown nodes, and the values of filters among them, counted object by object."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from bridge.model.keys import CLUSTER, parse_key
 
 
 class Counts:
-    """Counts of what is shown of each object; a change costs the object that it concerns."""
+    """Counts of the shown nodes of each object; a change costs the object that it affects."""
 
     def __init__(self) -> None:
         self.nodes = 0
-        self.policies: Counter[str] = Counter()  # at how many nodes each policy stands
+        self.policies: Counter[str] = Counter()  # the number of nodes of each policy
         self._namespaces: Counter[str] = Counter()
         self._kinds: Counter[str] = Counter()
         self._policy_kinds: Counter[str] = Counter()
@@ -23,7 +23,7 @@ class Counts:
 
     @property
     def facets(self) -> dict[str, list[str]]:
-        """What may be looked for: the namespaces and kinds of all nodes, and the kinds of policies at them.
+        """Return the values of filters: the namespaces and kinds of all nodes, and the kinds of their policies.
 
         `undescribed` are those of `policyKinds` that no policy kind describes.
         """
@@ -35,7 +35,7 @@ class Counts:
         }
 
     def put(self, object_key: str, nodes: Sequence[Mapping[str, Any]]) -> None:
-        """Count an object with the nodes that are shown of it, none where it is not shown (any more)."""
+        """Count an object with its shown nodes, none if it is not shown (anymore)."""
         was = self._counted.pop(object_key, None)
         now = (len(nodes), tuple(_policies(nodes))) if nodes else None
         if now is not None:

@@ -1,4 +1,4 @@
-"""Keeps the picture in step with OPA, at the cost of what changed, for as long as somebody looks at it."""
+"""Updates the picture with OPA, at the cost of each change, while a page is open."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from bridge.web.picture import PagePicture, sound
 
 log = structlog.get_logger(__name__)
 
-BATCH = 250  # objects, or policies, a query
-AWAY_DELAY = 0.5  # seconds before OPA is asked again
-LONGEST_DELAY = 30.0  # seconds before a picture that cannot be drawn is tried again; the delays double
-SHORTLY = 10.0  # seconds that word of a write to OPA may take
-UNUSED = 300.0  # seconds after which a picture that nobody looks at is put away
+BATCH = 250  # objects, or policies, of a query
+AWAY_DELAY = 0.5  # seconds before a query is retried
+LONGEST_DELAY = 30.0  # seconds before a failed picture is retried; the delays double
+SHORTLY = 10.0  # longest delay of a notice about a write to OPA
+UNUSED = 300.0  # seconds without requests after which the picture is dropped
 
 
 class Drawing:
-    """The picture, and what became of each policy. Nothing is asked before somebody looks.
+    """The picture, and the outcome of each policy. Nothing is queried before the first request.
 
-    `journal` numbers what changes. `whole` is set while the picture shows everything that OPA holds.
+    `journal` numbers changes. `whole` is set while the picture has all of OPA's objects.
     """
 
     def __init__(self) -> None:
@@ -43,23 +43,23 @@ class Drawing:
         self.whole = asyncio.Event()
         self._backing: Backing | None = None
         self._follows = False
-        self._notices: list[tuple[float, Notice]] = []  # with the time at which they came
-        self._since: dict[str, float] = {}  # when an object came into the picture
+        self._notices: list[tuple[float, Notice]] = []  # with the time of their arrival
+        self._since: dict[str, float] = {}  # the time when an object was added to the picture
         self._differing: set[str] = set()  # policies
         self._reported: set[str] = set()  # names that are not keys
-        self._all = True  # everything is to be drawn anew
+        self._all = True  # everything must be drawn again
         self._lookers = 0
-        self._looked = 0.0  # when somebody looked last
+        self._looked = 0.0  # the time of the last request
         self._wake = asyncio.Event()
 
     def open(self, backing: Backing) -> None:
-        """OPA is there."""
+        """Note that OPA is running."""
         self._backing = backing
         backing.listen(self.note)
         self._wake.set()
 
     def note(self, notice: Notice) -> None:
-        """A listener of the replicator."""
+        """Process a notice of the replicator."""
         if not self._follows:
             return
         if notice.refilled or any(key.type_id in DESCRIBING for key in notice.keys):
@@ -70,7 +70,7 @@ class Drawing:
 
     @contextlib.contextmanager
     def looking(self) -> Iterator[None]:
-        """While somebody looks, and for a while after, the picture is kept."""
+        """Keep the picture while the block runs, and for a while after."""
         self._lookers += 1
         self._wake.set()
         try:
@@ -156,7 +156,7 @@ class Drawing:
                 drawn |= await self._put(opa, upcoming)
                 upcoming = sorted(self.picture.beside(upcoming) - drawn)
             if self._all:
-                return  # what is drawn now is changing as a whole
+                return  # the current drawing is outdated as a whole
         for key in [key for key in self.picture.objects if key not in drawn]:
             self._note_nodes(self._take(key, None))
         held = await opa.query("policies", {})
@@ -169,15 +169,15 @@ class Drawing:
             for key in notice.keys:
                 came.setdefault(str(key), time)
         if came:
-            # What came into the picture shortly before word of it did may have been created by this very change; others
-            # that name it may have been drawn before that.
+            # An object that was added shortly before its notice may have been created by this change; others that name
+            # it may have been drawn before that.
             drawn = [key for key, time in came.items() if self._since.get(key, time) < time - SHORTLY]
             more = {"was": was, "drawn": drawn}
             parts = await in_parts(opa, "picture_changes", "keys", sorted(came), more)
             await self._put(opa, sorted({key for _, found in parts for key in found}))
 
     async def _put(self, opa: Opa, objects: Sequence[str]) -> set[str]:
-        """Draw objects, and those that their edges lead to; the keys of all of them."""
+        """Draw objects, and those that their edges end at; return the keys of all of them."""
         drawn: set[str] = set()
         upcoming = list(objects)
         while upcoming:
@@ -229,7 +229,7 @@ class Drawing:
 
 
 def _told(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """A policy as it is told: the conditions that it should show, each once, and where its controllers differ."""
+    """Return a policy with its desired conditions, each once, and the contradictions of its controllers."""
     conditions: list[dict[str, str]] = []
     for group in condition_groups(entry):
         for condition in group:

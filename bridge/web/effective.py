@@ -19,14 +19,14 @@ from bridge.web.following import Followed, Following, Reader
 
 MOST_TARGETS = 100
 _KNOWN = ("target", "policyKind", "sourceNamespace", "namespace", "watch")
-_LOOK = 0.5  # seconds between two looks at whether OPA is ready
+_LOOK = 0.5  # seconds between two checks whether OPA is ready
 _YES = {"true": True, "1": True, "": False, "false": False, "0": False}
 
 
 class EffectiveStream:
-    """Answers from `opa` (which raises Refused while there is none), and from what `following` follows.
+    """Responds from `opa` (which raises Refused while there is none), and from the targets of `following`.
 
-    `checks` tell what keeps the bridge from being ready.
+    `checks` return why the bridge is not ready.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class EffectiveStream:
         self._streams = streams
 
     async def get(self, request: web.Request) -> web.StreamResponse:
-        """Effective policies at `target`s, as the query tells them; with `watch=true` as server-sent events."""
+        """Return effective policies at `target`s, as in the query result; with `watch=true` as server-sent events."""
         asked = request.query
         if unknown := sorted(asked.keys() - set(_KNOWN)):
             raise Refused(400, "InvalidInput", f"there is no parameter {unknown[0]!r}; there are {', '.join(_KNOWN)}")
@@ -53,7 +53,7 @@ class EffectiveStream:
         targets = await target_keys(opa, texts, asked.get("namespace") or None)
         revision = self._following.revision
         if not watch or not self._following.knows(targets, kind, source):
-            found = await effective_at(opa, targets, kind, source)  # also tells of a section that is not there
+            found = await effective_at(opa, targets, kind, source)  # also reports a missing section
         if not watch:
             return answer({"revision": revision, "effective": found})
         return await self._watch(request, targets, kind, source)
@@ -75,7 +75,7 @@ class EffectiveStream:
                 yield Event("state", state)
             if not synced and all(one.current for one in followed):
                 synced = True
-                # What is put before this is among the entries, what comes after it among what differs.
+                # Changes before this are among the entries, later ones among the differences.
                 reader.differing.clear()
                 revision = self._following.settled
                 for place in sorted({place for one in followed for place in one.entries}):

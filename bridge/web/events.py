@@ -1,4 +1,4 @@
-"""Server-sent events (WHATWG HTML, "Server-sent events"), with a heartbeat, and never more waiting than one can say."""
+"""Server-sent events (WHATWG HTML, "Server-sent events"), with a heartbeat and bounded queues."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from aiohttp import web
 
 from bridge.http.request_guard import Refused
 
-HEARTBEAT = 15.0  # seconds of silence after which a comment is sent, so that nobody between takes it for dead
-STALLED = 60.0  # seconds after which a client that takes nothing is given up
+HEARTBEAT = 15.0  # seconds without events after which a comment is sent, so no proxy closes the stream
+STALLED = 60.0  # seconds after which a client that reads nothing is disconnected
 MOST_STREAMS = 1_000
 RETRY = 1000  # milliseconds that a client waits before it connects again
 _HEADERS = {
     "Content-Type": "text/event-stream; charset=utf-8",
     "Cache-Control": "no-store",
     "X-Content-Type-Options": "nosniff",
-    "X-Accel-Buffering": "no",  # nginx would keep events back
+    "X-Accel-Buffering": "no",  # nginx would buffer events
 }
 
 
 class Event:
-    """One event: its name, its data as JSON, and the id by which a client goes on after it."""
+    """One event: its name, its data as JSON, and the id with which a client continues after it."""
 
     __slots__ = ("_text",)
 
     def __init__(self, name: str, data: Any, id: str = "") -> None:  # noqa: A002 - the standard's word
-        # JSON has no line breaks, so that the data is one line, and what is written of an object cannot end it.
+        # JSON has no line breaks, so the data is one line, and an object's content cannot end it.
         body = msgspec.json.encode(data)
         head = f"id: {id}\n" if id else ""
         self._text = f"{head}event: {name}\ndata: ".encode() + body + b"\n\n"
@@ -39,14 +39,14 @@ class Event:
 
 
 class Streams:
-    """The streams that are open, at most `most` of them."""
+    """The open streams, at most `most` of them."""
 
     def __init__(self, most: int = MOST_STREAMS) -> None:
         self._most = most
         self._open = 0
 
     async def send(self, request: web.Request, events: AsyncIterator[Event]) -> web.StreamResponse:
-        """Send events until they end or the client is gone. Raises Refused where there are as many as there may be."""
+        """Send events until they end or the client disconnects. Raises Refused if the maximum number is open."""
         if self._open >= self._most:
             raise Refused(503, "TooMany", f"{self._most} streams are open already", {"Retry-After": "10"})
         self._open += 1
@@ -57,7 +57,7 @@ class Streams:
 
 
 async def send(request: web.Request, events: AsyncIterator[Event]) -> web.StreamResponse:
-    """Send events until they end or the client is gone. A client that reads slowly is waited for."""
+    """Send events until they end or the client disconnects. Waits for a slow client."""
     response = web.StreamResponse(headers=_HEADERS)
     await response.prepare(request)
     await response.write(f"retry: {RETRY}\n\n".encode())
@@ -76,7 +76,7 @@ async def send(request: web.Request, events: AsyncIterator[Event]) -> web.Stream
             upcoming = None
             await _write(response, bytes(event))
     except (ConnectionError, TimeoutError):
-        pass  # the client has gone
+        pass  # the client has disconnected
     finally:
         if upcoming is not None:
             upcoming.cancel()

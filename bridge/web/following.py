@@ -1,4 +1,4 @@
-"""Effective policies as they change: asked once for all who follow a target, at the cost of what changed."""
+"""Effective policies as they change: queried once for all readers of a target, at the cost of the change."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from bridge.web.picture import object_of
 
 log = structlog.get_logger(__name__)
 
-BATCH = 500  # effective targets a query
-AWAY_DELAY = 0.5  # seconds before OPA is asked again
-LONGEST_DELAY = 30.0  # seconds before what cannot be computed is tried again; the delays double
+BATCH = 500  # effective targets of a query
+AWAY_DELAY = 0.5  # seconds before a query is retried
+LONGEST_DELAY = 30.0  # seconds before a failed computation is retried; the delays double
 
 Place = tuple[str, str]  # an effective target, and a policy kind
-Entry = Mapping[str, Any]  # as the query `effective` tells it
+Entry = Mapping[str, Any]  # in the form of the query `effective`
 
 
 @dataclass(eq=False, slots=True)
 class Reader:
-    """One who follows. `differing` are the places of which it is to be told; what happens meanwhile joins them.
+    """One reader. `differing` are the places to report; further changes are added to them.
 
-    So who reads slowly is told the latest only, and what waits is never more than what there is to tell.
+    A slow reader therefore gets only the latest state, and the queue is bounded by the number of places.
     """
 
     differing: dict[Place, None] = field(default_factory=dict)
@@ -45,7 +45,7 @@ class Reader:
 
 @dataclass(eq=False, slots=True)
 class Followed:
-    """A target that somebody follows: what holds there and below it, by place. `current` once that is known."""
+    """A followed target: the effective policies at and below it, by place. `current` once they are known."""
 
     target: Key
     policy_kind: str | None
@@ -53,14 +53,14 @@ class Followed:
     entries: dict[Place, Entry] = field(default_factory=dict)
     current: bool = False
     readers: list[Reader] = field(default_factory=list)
-    stale: bool = True  # to be asked for as a whole
+    stale: bool = True  # to be queried as a whole
 
     def wants(self, policy_kind: str) -> bool:
-        """Whether policies of this kind are followed."""
+        """Return whether policies of this kind are followed."""
         return self.policy_kind in {None, policy_kind}
 
     def put(self, place: Place, entry: Entry | None) -> None:
-        """Take in what holds at a place, None for no policy; tell the readers where that differs."""
+        """Set the entry of a place, None for no policy; notify the readers of a difference."""
         if self.entries.get(place) == entry:
             return
         if entry is None:
@@ -75,13 +75,13 @@ class Followed:
 class Following:
     """Follows targets for readers. `run` works until it is cancelled.
 
-    A revision numbers the writes to OPA: what is told with one was asked after that write.
+    A revision numbers the writes to OPA: its results were queried after that write.
     """
 
     def __init__(self) -> None:
         self._epoch = secrets.token_hex(4)
         self._revision = 0
-        self._settled = 0  # the revision that what is followed was asked after
+        self._settled = 0  # the revision of the last queries
         self._opa: Opa | None = None
         self._followed: dict[tuple[str, str | None, str | None], Followed] = {}
         self._notices: list[Notice] = []
@@ -89,25 +89,25 @@ class Following:
 
     @property
     def revision(self) -> str:
-        """The present revision, as clients are told it."""
+        """Return the current revision, in the form for clients."""
         return f"{self._epoch}-{self._revision}"
 
     @property
     def settled(self) -> str:
-        """The revision of what is known of followed targets."""
+        """Return the revision of the known state of followed targets."""
         return f"{self._epoch}-{self._settled}"
 
     def knows(self, targets: Sequence[Key], policy_kind: str | None, source_namespace: str | None) -> bool:
-        """Whether all of these are followed, so that nobody needs to be asked for them."""
+        """Return whether all of these are followed, so no query is needed."""
         names = [(str(target), policy_kind, source_namespace) for target in targets]
         return all(name in self._followed and self._followed[name].current for name in names)
 
     def open(self, opa: Opa) -> None:
-        """OPA is there."""
+        """Note that OPA is running."""
         self._opa = opa
 
     def note(self, notice: Notice) -> None:
-        """A listener of the replicator."""
+        """Process a notice of the replicator."""
         self._revision += 1
         if not self._followed:
             self._settled = self._revision
@@ -142,7 +142,7 @@ class Following:
                     self._followed.pop((str(one.target), policy_kind, source_namespace), None)
 
     async def run(self) -> None:
-        """Ask and tell until cancelled."""
+        """Query and notify until cancelled."""
         backoff = Backoff(AWAY_DELAY, LONGEST_DELAY)
         while True:
             await self._wake.wait()
@@ -180,7 +180,7 @@ class Following:
             one.stale = False
             try:
                 await self._ask_whole(opa, one)
-            except OpaError as error:  # others may go well
+            except OpaError as error:  # others may succeed
                 one.stale, failed = True, error
         self._settled = revision
         for one in self._followed.values():
@@ -195,7 +195,7 @@ class Following:
         try:
             told = await effective_at(opa, [one.target], one.policy_kind, one.source_namespace)
         except (QueryError, CommandError):
-            told = []  # it, its section or its policy kind is gone, and may come again
+            told = []  # it, its section or its policy kind was deleted, and may be created again
         except OpaRejected as error:
             if not error.in_evaluation:
                 raise
@@ -216,7 +216,7 @@ class Following:
                     await self._follow_kind(opa, kind, sorted(targets), wanting)
 
     async def _concerned(self, opa: Opa, notices: Sequence[Notice]) -> dict[str, set[str]]:
-        """The effective targets that a change concerns, by policy kind; what was told of and is gone among them."""
+        """Return the effective targets that a change affects, by policy kind, including deleted known ones."""
         change = merge_notices(notices)
         was = {str(key): paths for key, paths in change.was.items()}
         keys = sorted(map(str, change.keys))

@@ -1,4 +1,4 @@
-"""Who may ask: the right Host and Origin, and where the bridge listens to more than its own machine, a token."""
+"""Authentication: the right Host and Origin, and a token if the bridge listens beyond loopback."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _MOST = 4096  # bytes of a login
 
 
 class Guard:
-    """Lets requests through to handlers.
+    """Passes requests to handlers.
 
-    `token` gives the present token. None where none is wanted: then only who names this machine itself as the Host is
-    answered, so that no page of another host can be pointed here by its name (DNS rebinding).
+    `token` returns the current token. None if none is required: then only requests with this machine as the Host are
+    answered, which prevents DNS rebinding.
     """
 
     def __init__(self, token: Callable[[], str] | None) -> None:
@@ -40,15 +40,15 @@ class Guard:
         self._token = token
 
     def open(self, handler: Handler) -> Handler:
-        """For what holds no secret, as the page's files do: no token is asked for."""
+        """Guard public content, such as the page's files, without a token."""
         return self._wrapped(handler, check_token=False)
 
     def closed(self, handler: Handler) -> Handler:
-        """For everything else."""
+        """Guard everything else."""
         return self._wrapped(handler, check_token=True)
 
     async def login(self, request: web.Request) -> web.Response:
-        """`POST /api/login`, `{"token": …}`: gives a browser the cookie that stands for the token."""
+        """Answer `POST /api/login`, `{"token": …}`: set the cookie that replaces the token in a browser."""
         if self._token is None:
             return answer({"token": False})
         self.wrong_tokens.check(request)
@@ -58,7 +58,7 @@ class Guard:
             self.wrong_tokens.note(request)
             raise unauthorized("this is not the token")
         response = answer({"token": True})
-        # Only for this host, never for a request that another site has made, and no script reads it.
+        # Only for this host, never for a request from another site, and no script reads it.
         response.set_cookie(
             COOKIE, _stamp(present), httponly=True, samesite="Strict", path="/", secure=_is_secure(request)
         )
@@ -87,7 +87,7 @@ class Guard:
         if self._token is None:
             return
         present = self._present()
-        # The cookie is a sum of 256 bits: nobody guesses it, and who is logged in is not slowed by neighbors.
+        # The cookie is a sum of 256 bits, which cannot be guessed, so logged-in users are not slowed by neighbors.
         if same(request.cookies.get(COOKIE, ""), _stamp(present)):
             return
         given = bearer_of(request)
@@ -116,7 +116,7 @@ def _route(request: web.Request) -> str:
 
 
 def _stamp(token: str) -> str:
-    """What the cookie holds: made from the token, so that it is good after a restart and ends with the token."""
+    """Return the value of the cookie: derived from the token, so it survives a restart and ends with the token."""
     return hmac.new(token.encode(), b"policy-bridge page", hashlib.sha256).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""What has changed since a revision, as far back as is remembered."""
+"""The changes since a revision, within a limit."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from collections.abc import Iterable
 from typing import Literal
 
 Changed = tuple[Literal["node", "policy"], str]
-REMEMBERED = 5_000  # keys; who has missed more begins anew
+REMEMBERED = 5_000  # keys; a client that has missed more starts again
 
 
 class Journal:
-    """Numbers changes, and remembers the keys that the last of them were about.
+    """Numbers changes, and remembers the keys of the last of them.
 
-    A revision's name has an epoch, which is another one after a restart.
+    A revision's name has an epoch, which changes with a restart.
     """
 
     def __init__(self) -> None:
         self.revision = 0
         self._epoch = secrets.token_hex(4)
-        self._oldest = 0  # what has changed since then is remembered
+        self._oldest = 0  # changes since then are remembered
         self._entries: deque[tuple[int, frozenset[Changed]]] = deque()
         self._size = 0
         self._changed = asyncio.Event()
 
     def name(self, revision: int | None = None) -> str:
-        """A revision (omitted: the present one) as clients are told it."""
+        """Return a revision (default: the current one) in the form for clients."""
         return f"{self._epoch}-{self.revision if revision is None else revision}"
 
     def number(self, name: str) -> int | None:
-        """The revision of a name, None for one of another epoch."""
+        """Return the revision of a name, None for one of another epoch."""
         epoch, _, number = name.partition("-")
         return int(number) if epoch == self._epoch and number.isdigit() and int(number) <= self.revision else None
 
@@ -55,7 +55,7 @@ class Journal:
         self._tell()
 
     def since(self, revision: int) -> set[Changed] | None:
-        """What has changed after a revision; None where that is not remembered."""
+        """Return the changes after a revision; None if they are not remembered."""
         if revision < self._oldest:
             return None
         found: set[Changed] = set()

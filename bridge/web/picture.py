@@ -1,6 +1,6 @@
-"""The hierarchy with its policies as it was told last, object by object, and which of its nodes a change concerns.
+"""The last known hierarchy with its policies, object by object, and the nodes that a change affects.
 
-What is told of an object comes from the query `picture`; here it is only put together.
+The query `picture` returns the entry of each object; this module combines them.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ Node = dict[str, Any]
 
 
 class PagePicture:
-    """Nodes by key, from the objects that were told of.
+    """Nodes by key, from the entries of objects.
 
-    An edge stands with the object that declares it: as a parent of one of its nodes, or as what one of them leads to.
+    An edge belongs to the object that declares it: as a parent of one of its nodes, or in their `leadsTo`.
     """
 
     def __init__(self) -> None:
-        self.counts = Counts()  # of what is shown
+        self.counts = Counts()  # of shown nodes
         self._nodes: dict[str, Node] = {}
         self._nodes_of: dict[str, tuple[str, ...]] = {}  # by object
-        self._alone: set[str] = set()  # objects that stand there even where nothing leads to them
-        # The other ends of edges: what names a node as its parent, and what leads to a node.
+        self._alone: set[str] = set()  # objects that are shown even without an edge
+        # The other ends of edges: children that name a node as their parent, and nodes that lead to a node.
         self._below: defaultdict[str, dict[str, None]] = defaultdict(dict)
         self._above: defaultdict[str, dict[str, None]] = defaultdict(dict)
 
@@ -39,11 +39,11 @@ class PagePicture:
 
     @property
     def objects(self) -> Iterable[str]:
-        """The objects that were told of."""
+        """Return the objects with entries."""
         return self._nodes_of.keys()
 
     def put(self, object_key: str, entry: Mapping[str, Any] | None) -> set[str]:
-        """Take in what is told of an object, None where it has no place (any more); the nodes that differ."""
+        """Set the entry of an object, None if it has no place (anymore); return the changed nodes."""
         before = {key: self._nodes[key] for key in self._nodes_of.get(object_key, ())}
         after = _nodes(object_key, entry) if entry else {}
         differing = {key for key in before.keys() | after.keys() if before.get(key) != after.get(key)}
@@ -64,15 +64,15 @@ class PagePicture:
         return concerned
 
     def missing(self, keys: Iterable[str]) -> set[str]:
-        """The objects, of which nobody has told, that edges of these nodes lead to."""
+        """Return the objects without entries that edges of these nodes end at."""
         return {name for name in self._led_to(keys) if name not in self._nodes_of}
 
     def beside(self, objects: Iterable[str]) -> set[str]:
-        """The objects that edges of these objects lead to."""
+        """Return the objects that edges of these objects end at."""
         return self._led_to(key for name in objects for key in self._nodes_of.get(name, ()))
 
     def told(self, key: str) -> Node | None:
-        """One node as it is told, None where there is none to be shown."""
+        """Return one node for clients, None if it is not shown."""
         node = self._nodes.get(key)
         if node is None or not self._is_shown(node["object"]):
             return None
@@ -94,34 +94,34 @@ class PagePicture:
         }
 
     def shown(self) -> Iterator[str]:
-        """The keys of all nodes that are to be shown."""
+        """Return the keys of all shown nodes."""
         for name, keys in self._nodes_of.items():
             if self._is_shown(name):
                 yield from keys
 
     def policies_at(self, key: str) -> list[str]:
-        """The policies that name a node."""
+        """Return the policies that name a node."""
         node = self._nodes.get(key)
         return [told["policy"] for told in node["policies"]] if node else []
 
     def children(self, key: str) -> list[str]:
-        """The nodes below a node, sorted."""
+        """Return the nodes below a node, sorted."""
         node = self._nodes.get(key)
         own = node["leadsTo"] if node else ()
         return sorted(child for child in {*own, *self._below.get(key, ())} if child in self._nodes)
 
     def parents(self, key: str) -> list[str]:
-        """The nodes above a node, whichever side declares it."""
+        """Return the nodes above a node, whichever side declares the edge."""
         node = self._nodes.get(key)
         own = node["parents"] if node else ()
         return [parent for parent in dict.fromkeys((*own, *self._above.get(key, ()))) if parent in self._nodes]
 
     def roots(self) -> list[str]:
-        """The nodes to be shown above which nothing stands, sorted."""
+        """Return the shown nodes without a parent, sorted."""
         return sorted(key for key in self.shown() if not self.parents(key))
 
     def _relink(self, key: str, before: Node | None, after: Node | None) -> set[str]:
-        """Put one node in the place of another; the ends of edges that come or go."""
+        """Replace one node by another; return the ends of added and removed edges."""
         gone, come = self._edges(before), self._edges(after)
         for kind, other in gone - come:
             ends = self._below if kind == "parents" else self._above
@@ -164,7 +164,7 @@ class PagePicture:
 
 
 def sound(entry: Mapping[str, Any]) -> tuple[Mapping[str, Any], set[str]]:
-    """What can be shown of what is told of an object, and the names in the rest that are not keys."""
+    """Return the valid part of an object's entry, and the names in the rest that are not keys."""
     named = {*entry["nodes"], *chain.from_iterable(entry["edges"])}
     named.update(one["policy"] for told in entry["nodes"].values() for one in told["policies"])
     named.update(end for link in entry["refused"] for end in (link["parent"], link["child"]))
@@ -182,7 +182,7 @@ def sound(entry: Mapping[str, Any]) -> tuple[Mapping[str, Any], set[str]]:
 
 
 def object_of(key: str) -> str:
-    """The object of a node's key."""
+    """Return the object of a node's key."""
     return key.partition("@")[0].partition("#")[0]
 
 

@@ -1,4 +1,4 @@
-"""`POST /api/query/<name>`: the queries of the contract, passed on to OPA as they are."""
+"""`POST /api/query/<name>`: queries of the contract, passed to OPA unchanged."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bridge.http.request_guard import Refused
 from bridge.opa.client import Opa
 from bridge.web.answering import answer, body_of, decoded
 
-# Those that answer people and programs. None writes anything.
+# Queries for people and programs. None of them writes.
 ALLOWED = frozenset({
     "differences",
     "effective",
@@ -26,17 +26,17 @@ ALLOWED = frozenset({
     "types",
     "violations",
 })  # fmt: skip
-MOST = 4 << 20  # bytes of a body: `changes` may hold many objects
+MOST = 4 << 20  # bytes of a body: `changes` may contain many objects
 
 
 class Queries:
-    """Passes allowed queries on. `opa` gives the OPA to ask, and raises Refused while there is none."""
+    """Passes allowed queries on. `opa` returns the OPA to query, and raises Refused while there is none."""
 
     def __init__(self, opa: Callable[[], Opa]) -> None:
         self._opa = opa
 
     async def post(self, request: web.Request) -> web.Response:
-        """Answer one query: the body is its input, as OPA's data API takes it (`{"input": {…}}`)."""
+        """Answer one query: the body is its input, as for OPA's data API (`{"input": {…}}`)."""
         name = request.match_info["name"]
         if name not in ALLOWED:
             raise Refused(404, "UnknownQuery", f"there is no query {name!r}; these are: {', '.join(sorted(ALLOWED))}")

@@ -1,4 +1,4 @@
-"""Everything that is served for people and programs: routes, and what they share."""
+"""The site for people and programs: its routes, and their shared parts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from bridge.web.topology import Topology
 
 
 def site_of(settings: Settings) -> WebSite:
-    """The site that the settings ask for. Raises ServeError where others could read it without a token."""
+    """Return the site of the settings. Raises ServeError if other machines could read it without a token."""
     token = web_token_of(settings.web_token_file)
     if token is None and not is_loopback(settings.listen_address[0]):
         raise ServeError(
@@ -35,7 +35,7 @@ def site_of(settings: Settings) -> WebSite:
 
 
 class WebSite:
-    """The routes of the page and its JSON. Until `open` they answer that the bridge is starting."""
+    """The routes of the page and its JSON. Until `open` they respond that the bridge is starting."""
 
     def __init__(self, guard: Guard) -> None:
         self.wrong_tokens = guard.wrong_tokens
@@ -50,7 +50,7 @@ class WebSite:
         self._effective = EffectiveStream(self._opa, self._following, streams, self._checks)
 
     def add_to(self, app: web.Application) -> None:
-        """Route everything in an application."""
+        """Add all routes to an application."""
         get, post, guard = app.router.add_get, app.router.add_post, self._guard
         post("/api/login", guard.open(guard.login))
         get("/v1/effective", guard.closed(self._effective.get))
@@ -62,14 +62,14 @@ class WebSite:
         get("/{name:.+}", guard.open(static_files.get))
 
     def open(self, backing: Backing) -> None:
-        """OPA is there: answer from now on."""
+        """Note that OPA is running: respond from now on."""
         self._backing = backing
         self._drawing.open(backing)
         self._following.open(backing.opa)
         backing.listen(self._following.note)
 
     async def run(self) -> None:
-        """Follow what changes until cancelled."""
+        """Follow changes until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._drawing.run())
             tasks.create_task(self._following.run())

@@ -1,4 +1,4 @@
-"""The page: files beside this module, and the headers that keep it to itself."""
+"""The page: files next to this module, and the headers that isolate it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TYPES = {
     ".txt": "text/plain",
     ".woff2": "font/woff2",
 }
-# Nothing from other hosts, nothing inline, nobody may frame it, no form leaves it.
+# No content from other hosts, no inline content, no frames, no forms to other sites.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
     "connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
@@ -34,13 +34,13 @@ _HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
-    # Always asked for again, answered with 304 where it is the same: a page and its script are of one version.
+    # Always revalidated, with 304 if unchanged: a page and its script have the same version.
     "Cache-Control": "no-cache",
 }
 
 
 async def get(request: web.Request) -> web.Response:
-    """Answer one file; `/` is index.html. Raises Refused where there is none."""
+    """Return one file; `/` is index.html. Raises Refused if it does not exist."""
     name = request.match_info.get("name") or "index.html"
     if name not in _names():
         raise Refused(404, "NotFound", f"there is no {request.path}")
@@ -58,7 +58,7 @@ async def get(request: web.Request) -> web.Response:
 
 @cache
 def _names() -> frozenset[str]:
-    """Return the files that are served. No path is made of a name that a client chose."""
+    """Return the served files. No path is made from a client's name."""
     return frozenset(str(path.relative_to(_ROOT)) for path in _ROOT.rglob("*") if path.suffix in _TYPES)
 
 

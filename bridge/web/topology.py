@@ -1,4 +1,4 @@
-"""`/api/topology` and `/api/stream`: the hierarchy with its policies, and what changes of it."""
+"""`/api/topology` and `/api/stream`: the hierarchy with its policies, and its changes."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from bridge.web.drawing import Drawing
 from bridge.web.events import Event, Streams
 from bridge.web.view import LIMIT, MOST, Wanted, chosen, unattached
 
-FIRST_WAIT = 0.5  # seconds that the first look waits for a picture that is being drawn
-_LARGE = 500  # nodes of a change from which on it is better asked for anew
-_LOOK = 0.5  # seconds between two looks at the state
-_QUIET = 0.05  # seconds in which changes are told as one
+FIRST_WAIT = 0.5  # seconds that the first request waits for the picture
+_LARGE = 500  # nodes of a change from which on clients should request everything again
+_LOOK = 0.5  # seconds between two checks of the state
+_QUIET = 0.05  # seconds in which changes are combined
 _RELOAD_PAUSE = 1.0
 
 
 class Topology:
-    """Answers with the picture that a drawing keeps. `checks` tell what keeps the bridge from being ready."""
+    """Responds with the picture of a drawing. `checks` return why the bridge is not ready."""
 
     def __init__(self, drawing: Drawing, streams: Streams, checks: Callable[[], Mapping[str, str]]) -> None:
         self._drawing = drawing
@@ -31,7 +31,7 @@ class Topology:
         self._checks = checks
 
     async def get(self, request: web.Request) -> web.Response:
-        """The picture of now, or what is wanted of it."""
+        """Return the current picture, or the requested part."""
         wanted = _wanted(request)
         drawing = self._drawing
         with drawing.looking():
@@ -55,7 +55,7 @@ class Topology:
             })  # fmt: skip
 
     async def stream(self, request: web.Request) -> web.StreamResponse:
-        """The state and what changes, as server-sent events."""
+        """Return the state and the changes, as server-sent events."""
         had = request.headers.get("Last-Event-ID") or request.query.get("since", "")
         with self._drawing.looking():
             return await self._streams.send(request, self._events(had))
@@ -131,7 +131,7 @@ def _wanted(request: web.Request) -> Wanted:
 def _number(text: str | None, name: str, least: int, most: int, otherwise: int) -> int:
     if not text:
         return otherwise
-    # Python refuses to read a number of thousands of digits.
+    # Python rejects numbers of thousands of digits.
     if not text.isdecimal() or len(text) > len(str(most)) or not least <= int(text) <= most:
         raise Refused(400, "InvalidInput", f"{name} must be a number from {least} to {most}")
     return int(text)

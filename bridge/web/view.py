@@ -1,4 +1,4 @@
-"""The part of the picture that somebody wants: all of a small one, the top of a large one, or what is looked for."""
+"""The requested part of the picture: all of a small one, the top of a large one, or the matches of filters."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 from bridge.model.keys import parse_key
 from bridge.web.picture import PagePicture
 
-LIMIT = 400  # nodes that are told where nobody says how many
+LIMIT = 400  # nodes of a response by default
 MOST = 50_000
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What somebody wants to see: at most `limit` nodes, below one node, or those that the rest says, and all above."""
+    """The request: at most `limit` nodes, below one node, or those that match the filters, and all nodes above."""
 
     limit: int = LIMIT
     below: str = ""
@@ -27,12 +27,12 @@ class Wanted:
 
     @property
     def searches(self) -> bool:
-        """Whether certain nodes are looked for."""
+        """Return whether the request has filters."""
         return bool(self.namespaces or self.kinds or self.policy_kinds or self.name)
 
 
 def chosen(picture: PagePicture, wanted: Wanted) -> list[str]:
-    """The keys of the nodes to tell. A node is told with all its children or, where there are too many, none."""
+    """Return the keys of the nodes to return. A node has all its children or, if there are too many, none."""
     if wanted.searches:
         return _with_all_above(picture, sorted(_found(picture, wanted))[wanted.offset :][: wanted.limit])
     if wanted.below:
@@ -42,7 +42,7 @@ def chosen(picture: PagePicture, wanted: Wanted) -> list[str]:
 
 
 def unattached(picture: PagePicture, policies: Mapping[str, Any]) -> list[str]:
-    """The policies that stand at no node."""
+    """Return the policies at no node."""
     return sorted(policies.keys() - picture.counts.policies.keys())
 
 

@@ -1,8 +1,8 @@
-"""Find the `opa` executable, and install it where it is missing.
+"""Find the `opa` executable, and install it if it is missing.
 
 Searched in this order: `$BRIDGE_OPA` and PATH, at the pinned version or newer; the project's cache; the official
-release, checked by sha256; a build by Go. `hack.tools` does the same for the tools of developers.
-Only Python's standard library is used here, so that an image can install `opa` before anything else.
+release, verified by SHA-256; a build by Go. `hack.tools` does the same for the tools of developers. Only Python's
+standard library is used here, so an image can install `opa` before anything else.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`python -m bridge.opa.executable`: install `opa`, or print where it is."""
+"""`python -m bridge.opa.executable`: install `opa`, or print its path."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bridge.opa.executable.progress import say
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command line; returns the exit code: 0, or 1 when `opa` is missing (argparse itself exits with 2)."""
+    """Run the command line; return the exit code: 0, or 1 if `opa` is missing (argparse itself exits with 2)."""
     parser = argparse.ArgumentParser(prog="python -m bridge.opa.executable", description=__doc__)
     parser.add_argument("command", choices=["install", "which"], help="install it if it is missing; print where it is")
     options = parser.parse_args(arguments)

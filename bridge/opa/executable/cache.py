@@ -1,6 +1,6 @@
 """The project's cache of tools: `<cache>/tools/<system>-<processor>/<name>/<version>/`.
 
-A folder appears there by one rename, complete or not at all; two processes that want the same one wait for each other.
+A folder is created by one rename, complete or not at all; two processes that need the same one wait for each other.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from bridge.opa.executable.catalog import this_platform
 from bridge.opa.executable.errors import CacheError
 from bridge.opa.executable.progress import say
 
-_ABANDONED = 24 * 3600  # seconds after which a half-made folder belongs to no running process
-_SOURCE = "source"  # the file beside a tool that says where it came from
+_ABANDONED = 24 * 3600  # seconds after which an unfinished folder belongs to no running process
+_SOURCE = "source"  # the file next to a tool with its origin
 
 
 def cache_root() -> Path:
-    """`$BRIDGE_CACHE`, else `policy-bridge` in `$XDG_CACHE_HOME` or `~/.cache`. Need not exist yet."""
+    """Return `$BRIDGE_CACHE`, otherwise `policy-bridge` in `$XDG_CACHE_HOME` or `~/.cache`. Need not exist yet."""
     if named := os.environ.get("BRIDGE_CACHE"):
         return Path(named).expanduser().absolute()
     if base := os.environ.get("XDG_CACHE_HOME"):
@@ -35,12 +35,12 @@ def cache_root() -> Path:
 
 
 def tool_folder(name: str, version: str) -> Path:
-    """Where a tool of that version is, or would be."""
+    """Return the folder of a tool of that version, whether it exists or not."""
     return cache_root() / "tools" / str(this_platform()) / name / version
 
 
 def source_of(folder: Path) -> str:
-    """Where a cached tool came from, in words; empty if unknown."""
+    """Return the origin of a cached tool, as text; empty if unknown."""
     try:
         return (folder / _SOURCE).read_text(encoding="utf-8").strip()
     except OSError:
@@ -49,9 +49,9 @@ def source_of(folder: Path) -> str:
 
 @contextmanager
 def new_folder(target: Path) -> Iterator[Path]:
-    """A temporary folder that becomes `target` when the block ends without an error, and else disappears.
+    """Yield a temporary folder that becomes `target` if the block succeeds, and is removed otherwise.
 
-    Raises CacheError when the cache cannot be written.
+    Raises CacheError if the cache cannot be written.
     """
     waiting_room = cache_root() / "tmp"
     try:
@@ -65,20 +65,20 @@ def new_folder(target: Path) -> Iterator[Path]:
         yield temporary
         temporary.chmod(0o755)
         if target.exists():
-            shutil.rmtree(target)  # only an incomplete or damaged one is ever made anew
+            shutil.rmtree(target)  # only an incomplete or damaged one is ever replaced
         temporary.rename(target)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
 def write_source(folder: Path, source: str) -> None:
-    """Note beside a tool where it came from."""
+    """Write the origin of a tool next to it."""
     (folder / _SOURCE).write_text(f"{source}\n", encoding="utf-8")
 
 
 @contextmanager
 def locked(name: str) -> Iterator[None]:
-    """Hold the cache's lock of that name. A process that ends, however it ends, gives it back."""
+    """Hold the cache's lock with that name. It is released when the process ends, for any reason."""
     folder = cache_root() / "locks"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -99,6 +99,6 @@ def _sweep(waiting_room: Path) -> None:
         try:
             abandoned = time.time() - entry.stat().st_mtime > _ABANDONED
         except FileNotFoundError:
-            continue  # another process has just finished with it
+            continue  # another process has just removed it
         if abandoned:
             shutil.rmtree(entry, ignore_errors=True)

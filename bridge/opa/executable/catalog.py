@@ -1,4 +1,4 @@
-"""Which `opa`, at which version, and where it comes from: data only. `hack.tools` has the tools of developers."""
+"""The pinned `opa`, its version and sources: data only. `hack.tools` has the tools of developers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MACHINES = {"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """An operating system and a processor, as releases name them."""
+    """An operating system and a processor, by their names in releases."""
 
     system: str
     machine: str
@@ -23,7 +23,7 @@ class Platform:
 
 
 def this_platform() -> Platform:
-    """Where this runs. An unknown system or processor keeps its own name: no release fits it, but Go may."""
+    """Return this platform. An unknown system or processor keeps its own name: no release fits, but Go may."""
     machine = platform.machine().lower()
     return Platform(sys.platform, _MACHINES.get(machine, machine or "unknown"))
 
@@ -34,7 +34,7 @@ _BEFORE_RELEASE = re.compile(r"^(alpha|beta|rc|dev|pre)", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True, order=True)
 class Version:
-    """Major, minor, patch, and whether it is the release itself (1) or comes before it (0: alpha, beta, rc, dev).
+    """Major, minor, patch, and whether it is a release (1) or a pre-release (0: alpha, beta, rc, dev).
 
     A vendor's suffix (`1.36.3-gke.1`) counts as the release.
     """
@@ -49,7 +49,7 @@ class Version:
 
 
 def parse_version(text: str) -> Version | None:
-    """The first `[v]X.Y.Z[-suffix]` in a text, for example in what `opa version` prints; None if there is none."""
+    """Return the first `[v]X.Y.Z[-suffix]` in a text, such as the output of `opa version`; None if there is none."""
     match = _VERSION.search(text)
     if match is None:
         return None
@@ -62,7 +62,7 @@ _OPA = "1.22.0"
 
 @dataclass(frozen=True, slots=True)
 class Signer:
-    """Who signs a release file with Sigstore: the identity in the certificate, and the issuer of that identity.
+    """The Sigstore signer of a release file: the identity in the certificate, and the issuer of that identity.
 
     The signature and the certificate are at the file's URL with `.sig` and `.cert`.
     """
@@ -73,7 +73,7 @@ class Signer:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """An official release file and the file that lists its sha256. `member` is the executable's path in an archive.
+    """An official release file and the file with its SHA-256. `member` is the executable's path in an archive.
 
     `signer` is None for a project that publishes no signatures of its files.
     """
@@ -88,10 +88,10 @@ class Release:
 class GoBuild:
     """How Go builds a tool.
 
-    Without `main` and `staging`: `go install <package>@<version>`. Else a module of its own is written, that requires
-    `module` at `version`. `main` is the source of its command where the tool's own cannot be named from outside;
-    `staging` is the version at which the modules that `module` replaces by its own folders are published; `replaced`
-    are lines of its go.mod that have to be in that module too. `tags` are build tags.
+    Without `main` and `staging`: `go install <package>@<version>`. Otherwise a temporary module is written that
+    requires `module` at `version`. `main` is the source of its command if the tool's own command cannot be referenced;
+    `staging` is the version of the published modules that `module` replaces by its own folders; `replaced` are lines of
+    its go.mod that the temporary module needs too. `tags` are build tags.
     """
 
     module: str
@@ -101,14 +101,14 @@ class GoBuild:
     staging: str = ""
     replaced: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
-    stamps: tuple[str, ...] = ()  # variables that get the version by the linker, so that `--version` tells it
-    stamp: str = ""  # that version, where it is not the module's
+    stamps: tuple[str, ...] = ()  # variables that get the version from the linker, for `--version`
+    stamp: str = ""  # that version, if it differs from the module's
     about: str = "1 to 3 minutes"
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool: `version` is what is installed, `minimum` what is accepted if it is already there."""
+    """A tool: `version` is the one to install, `minimum` the lowest accepted one."""
 
     name: str
     version: str

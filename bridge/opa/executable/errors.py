@@ -1,22 +1,19 @@
-"""What can go wrong with tools.
+"""Errors of tools.
 
-ToolError
-├── ToolMissingError   nowhere to be found, and no way to install it worked
-├── DownloadError      the release could not be fetched
-│   └── ChecksumError  it was fetched, but is not what was published: never used
-├── BuildError         there is no Go, or it failed
-└── CacheError         the cache cannot be written
+ToolError ├── ToolMissingError   not found, and every installation failed ├── DownloadError      the release could not
+be fetched │   └── ChecksumError  it differs from the published file: never used ├── BuildError         Go is missing,
+or failed └── CacheError         the cache cannot be written
 """
 
 from __future__ import annotations
 
 
 class ToolError(Exception):
-    """One line for the person who has to mend it."""
+    """One line for the user who has to fix it."""
 
 
 class ToolMissingError(ToolError):
-    """The tool is nowhere; the text says what was tried and what to do."""
+    """The tool is missing; the text lists the attempts and the fix."""
 
 
 class DownloadError(ToolError):
@@ -24,7 +21,7 @@ class DownloadError(ToolError):
 
 
 class ChecksumError(DownloadError):
-    """What was fetched is not what was published."""
+    """The fetched file differs from the published one."""
 
 
 class BuildError(ToolError):
@@ -32,4 +29,4 @@ class BuildError(ToolError):
 
 
 class CacheError(ToolError):
-    """The cache's folder cannot be made or written."""
+    """The cache's folder cannot be created or written."""

@@ -1,4 +1,4 @@
-"""Looking for a tool where it may already be: the usual variables, PATH, the cache."""
+"""The search for an installed tool: the usual variables, PATH, the cache."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from bridge.opa.executable.cache import source_of, tool_folder
 from bridge.opa.executable.catalog import Tool, Version, parse_version
 from bridge.opa.executable.errors import CacheError
 
-_PATIENCE = 10.0  # seconds that an executable may take to tell its version
+_PATIENCE = 10.0  # seconds for an executable to print its version
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """An executable of a sufficient version. `source` says in words where it comes from."""
+    """An executable of a sufficient version. `source` describes its origin."""
 
     name: str
     version: str
@@ -27,14 +27,14 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What a search gave: the tool or None, and why executables of that name were passed over."""
+    """The result of a search: the tool or None, and why executables of that name were rejected."""
 
     found: Found | None
     passed_over: tuple[str, ...] = ()
 
 
 def search(tool: Tool) -> Search:
-    """Look in the order: variables, PATH, cache."""
+    """Search in this order: variables, PATH, cache."""
     passed_over = []
     for path, source in _candidates(tool):
         version, reason = probe(tool, path)
@@ -48,7 +48,7 @@ def search(tool: Tool) -> Search:
 
 
 def find_cached(tool: Tool) -> Found | None:
-    """The tool at the pinned version from the project's cache."""
+    """Return the tool at the pinned version from the project's cache."""
     try:
         folder = tool_folder(tool.name, tool.version)
     except CacheError:
@@ -61,7 +61,7 @@ def find_cached(tool: Tool) -> Found | None:
 
 
 def probe(tool: Tool, path: Path) -> tuple[Version | None, str]:
-    """Ask an executable for its version: the version, or None and the reason in words."""
+    """Run an executable for its version: return the version, or None and the reason as text."""
     try:
         answer = subprocess.run(
             [path, *tool.version_arguments], capture_output=True, text=True, timeout=_PATIENCE, check=False
@@ -96,9 +96,9 @@ def _is_executable(path: Path) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ToolReport:
-    """One tool. `version`, `path` and `source` are None when it is missing; then `mend` is the command that helps.
+    """One tool. `version`, `path` and `source` are None if it is missing; then `mend` is the command that helps.
 
-    `optional` tools are needed by the tests alone. `passed_over` says why executables of that name were not taken.
+    `optional` tools are needed only by the tests. `passed_over` lists why executables of that name were rejected.
     """
 
     name: str
@@ -113,7 +113,7 @@ class ToolReport:
 
 
 def inspect_tool(tool: Tool, mend: str) -> ToolReport:
-    """Look for a tool; `mend` is the command that installs it. Fetches and builds nothing; takes under a second."""
+    """Search for a tool; `mend` is the command that installs it. Fetches and builds nothing; takes under a second."""
     result = search(tool)
     found = result.found
     return ToolReport(

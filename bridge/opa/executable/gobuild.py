@@ -1,4 +1,4 @@
-"""Building a tool by Go at its pinned version, in a module of its own that exists only while it is built."""
+"""Builds a tool with Go at its pinned version, in a temporary module."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from bridge.opa.executable.catalog import GoBuild
 from bridge.opa.executable.errors import BuildError
 from bridge.opa.executable.progress import step
 
-_LAST_LINES = 12  # of what Go says when it fails
-_USUAL_PLACE = Path("/usr/local/go/bin/go")  # where Go's own installer puts it, often without PATH
+_LAST_LINES = 12  # of Go's output when it fails
+_USUAL_PLACE = Path("/usr/local/go/bin/go")  # the location of Go's installer, often without PATH
 _REPLACED_BY_FOLDER = re.compile(r"^(?:replace\s+)?\s*(\S+) => \./", re.MULTILINE)
 
 
 def find_go() -> Path:
-    """The `go` command. Raises BuildError when there is none."""
+    """Return the `go` command. Raises BuildError if there is none."""
     if on_path := shutil.which("go"):
         return Path(on_path)
     if os.access(_USUAL_PLACE, os.X_OK):
@@ -30,9 +30,9 @@ def find_go() -> Path:
 
 
 def build_executable(name: str, build: GoBuild, folder: Path) -> None:
-    """Build a tool into `folder / name`; it takes minutes, and says so.
+    """Build a tool into `folder / name`; it takes minutes, and reports progress.
 
-    Raises BuildError with the last lines that Go printed.
+    Raises BuildError with the last lines of Go's output.
     """
     go = find_go()
     with (
@@ -53,7 +53,7 @@ def build_executable(name: str, build: GoBuild, folder: Path) -> None:
 
 
 def link_flags(build: GoBuild) -> str:
-    """No symbol tables (a third of the size), and the version where the tool prints it from."""
+    """Return the linker flags: no symbol tables (a third of the size), and the version for the tool's output."""
     return " ".join(["-s", "-w", *(f"-X {variable}={build.stamp or build.version}" for variable in build.stamps)])
 
 
@@ -69,15 +69,17 @@ def write_module(go: Path, build: GoBuild, workspace: Path) -> None:
 
 
 def staging_modules(go: Path, build: GoBuild, workspace: Path) -> list[str]:
-    """The modules that `build.module` takes from folders of its own, by its `go.mod`."""
+    """Return the modules that `build.module` replaces by its own folders, from its `go.mod`."""
     answer = download_module(go, f"{build.module}@{build.version}", workspace)
     return sorted(set(_REPLACED_BY_FOLDER.findall(Path(answer["GoMod"]).read_text(encoding="utf-8"))))
 
 
 def download_module(go: Path, module: str, workspace: Path) -> dict[str, Any]:
-    """What `go mod download -json` says of a module: GoMod, Zip, Dir. Raises BuildError when it was not fetched.
+    """Return the result of `go mod download -json` for a module: GoMod, Zip, Dir.
 
-    A module that wants a newer Go than this one is fetched nevertheless, and then has no Dir: its files can be read.
+    Raises BuildError if it was not fetched.
+
+    A module that requires a newer Go than this one is fetched too, and then has no Dir: its files can be read.
     """
     answer = subprocess.run(
         [go, "mod", "download", "-json", module],
@@ -98,7 +100,7 @@ def download_module(go: Path, module: str, workspace: Path) -> dict[str, Any]:
 
 
 def run_go(go: Path, arguments: list[str], workspace: Path, **variables: str) -> None:
-    """Run Go; raises BuildError with the end of what it printed."""
+    """Run Go; raises BuildError with the end of its output."""
     answer = subprocess.run(
         [*_politely(), go, *arguments],
         cwd=workspace,
@@ -115,11 +117,11 @@ def run_go(go: Path, arguments: list[str], workspace: Path, **variables: str) ->
 
 
 def _politely() -> list[str]:
-    nice = shutil.which("nice")  # a build takes every processor for minutes: let others go first
+    nice = shutil.which("nice")  # a build uses every processor for minutes: give others priority
     return [nice] if nice else []
 
 
 def _environment() -> dict[str, str]:
-    # What a person has set for other builds (a workspace, a target, a vendor folder) must not leak into this one.
+    # A user's settings for other builds (a workspace, a target, a vendor folder) must not affect this one.
     kept = {k: v for k, v in os.environ.items() if k not in {"GOOS", "GOARCH", "GOBIN"}}
     return kept | {"CGO_ENABLED": "0", "GOWORK": "off", "GO111MODULE": "on"}

@@ -1,4 +1,4 @@
-"""From "is it here?" to "now it is": the ways to get a tool, in their order."""
+"""The installation of tools: the possible ways, in order."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from bridge.opa.executable.releases import (
 
 
 def ensure_opa() -> Found:
-    """Return the `opa` to use, installed into the cache if this machine has none. Raises as `ensure_tool` does."""
+    """Return the `opa` to use, installed into the cache if this machine has none. Raises like `ensure_tool`."""
     return ensure_tool(OPA)
 
 
 def ensure_tool(tool: Tool) -> Found:
-    """Return a tool, installed into the cache if it is not here yet. Each step is a line on standard error.
+    """Return a tool, installed into the cache if it is missing. Each step prints a line on standard error.
 
-    Raises ToolMissingError, which says what was tried and what to do, when no way works, and CacheError when the cache
-    cannot be written.
+    Raises ToolMissingError, with the attempts and the fix, if every way fails, and CacheError if the cache cannot be
+    written.
     """
     result = search(tool)
     for reason in result.passed_over:
@@ -43,7 +43,7 @@ def ensure_tool(tool: Tool) -> Found:
 
 @cache
 def _say_once(text: str) -> None:
-    """A command looks for a tool each time that it starts it."""
+    """Print it once: a command searches for a tool each time that it starts it."""
     say(text)
 
 
@@ -57,7 +57,7 @@ def _install(tool: Tool) -> Found:
                 _check(tool, temporary / tool.name)
                 write_source(temporary, source)
         except ChecksumError:
-            raise  # something is wrong with that file: a person has to know
+            raise  # that file is wrong, which users must know
         except (DownloadError, BuildError) as error:
             failures.append(str(error))
             say(f"{tool.name}: {error}")

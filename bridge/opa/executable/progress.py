@@ -1,4 +1,4 @@
-"""What is going on, on standard error: one line a step, and a sign of life while a step takes long."""
+"""Progress on standard error: one line for each step, and repeated lines while a step takes long."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_BEAT = 20.0  # seconds between two signs of life
+_BEAT = 20.0  # seconds between two lines
 
 
 def say(line: str) -> None:
-    """One line on standard error."""
+    """Print one line on standard error."""
     print(line, file=sys.stderr, flush=True)
 
 
 @contextmanager
 def step(line: str) -> Iterator[None]:
-    """Say what begins, and while the block lasts repeat it with the seconds that it has taken."""
+    """Print the beginning of a step, and repeat it with its duration while the block runs."""
     say(line)
     ended = threading.Event()
     started = time.monotonic()

@@ -1,10 +1,10 @@
 """Official releases: fetched, verified and unpacked.
 
-A file must have the sha256 that its origin lists. Beyond that:
+A file must have the SHA-256 that its project lists. In addition:
 
-- A digest that a person has pinned (`OPA_SHA256`, `KUBE_APISERVER_SHA256`, …) must be the file's.
-- The digest of the first download is recorded in the cache; another one for the same URL is refused.
-- A signature is verified where the project publishes one and `cosign` is on PATH.
+- A digest that a user has pinned (`OPA_SHA256`, `KUBE_APISERVER_SHA256`, …) must match.
+- The digest of the first download is recorded in the cache; another one for the same URL is rejected.
+- A signature is verified if the project publishes one and `cosign` is on PATH.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from bridge.opa.executable.catalog import Release
 from bridge.opa.executable.errors import CacheError, ChecksumError, DownloadError
 from bridge.opa.executable.progress import say, step
 
-RECORD = "digests.json"  # in the cache: the sha256 of each release file, by URL, as first downloaded
-_PATIENCE = 120.0  # seconds for cosign, which may ask a transparency log
+RECORD = "digests.json"  # in the cache: the SHA-256 of each release file, by URL, from the first download
+_PATIENCE = 120.0  # seconds for cosign, which may query a transparency log
 
 
 def pin_variable(name: str) -> str:
-    """The environment variable with the sha256 that a tool's release file must have."""
+    """Return the environment variable with the required SHA-256 of a tool's release file."""
     return f"{name.upper().replace('-', '_')}_SHA256"
 
 
@@ -62,10 +62,10 @@ def check_record(release: Release, digest: str) -> None:
 
 
 def check_signature(release: Release, file: Path, fetch: Any) -> str:
-    """Verify the signature of a downloaded file; returns what was verified, in words.
+    """Verify the signature of a downloaded file; return the result as text.
 
-    `fetch` reads a small text of a URL. Raises ChecksumError for a signature that is not the signer's, and
-    DownloadError where the signature cannot be read.
+    `fetch` reads a small text of a URL. Raises ChecksumError for a signature of another signer, and DownloadError if
+    the signature cannot be read.
     """
     if release.signer is None:
         return "digest only: the project publishes no signature of it"
@@ -110,31 +110,32 @@ def _write(file: Path, digests: dict[str, str]) -> None:
         raise CacheError(f"{file} cannot be written: {error.strerror}") from error
 
 
-DOWNLOADS = "BRIDGE_DOWNLOADS"  # this variable with the value `never` goes straight to Go
-PREFER_GO = "BRIDGE_PREFER_GO"  # this variable with the value `1` builds by Go, and downloads only what Go cannot build
+DOWNLOADS = "BRIDGE_DOWNLOADS"  # this variable with the value `never` skips downloads and uses Go
+# this variable with the value `1` builds with Go, and downloads only tools that Go cannot build
+PREFER_GO = "BRIDGE_PREFER_GO"
 
-_CONNECT = 5.0  # seconds: where nothing can be downloaded, go on soon
+_CONNECT = 5.0  # seconds, short for machines without internet
 _SILENCE = 30.0  # seconds without a byte of a file that has begun to arrive
 _CHUNK = 1 << 20
 _MOST_CHECKSUMS = 1 << 20  # bytes
-_unreachable: dict[str, str] = {}  # hosts that did not answer this process, so that each is waited for only once
+_unreachable: dict[str, str] = {}  # hosts that did not respond to this process, so each delays it only once
 
 
 def downloads_allowed() -> bool:
-    """Whether releases may be fetched at all."""
+    """Return whether releases may be fetched at all."""
     return os.environ.get(DOWNLOADS, "").lower() != "never"
 
 
 def go_is_preferred() -> bool:
-    """Whether a build by Go, whose modules the checksum database vouches for, goes before a release."""
+    """Return whether a build by Go, whose modules the checksum database verifies, precedes a release."""
     return os.environ.get(PREFER_GO, "") == "1"
 
 
 def download_executable(name: str, release: Release, folder: Path) -> str:
-    """Fetch a release into `folder / name` and make it executable; returns its sha256.
+    """Fetch a release into `folder / name` and make it executable; return its SHA-256.
 
-    Raises DownloadError when it cannot be fetched and ChecksumError, leaving nothing, when it is not what was
-    published, pinned, signed (`bridge.opa.executable.releases`) or downloaded before.
+    Raises DownloadError if it cannot be fetched and ChecksumError, leaving nothing, if it differs from the published,
+    pinned, signed (`bridge.opa.executable.releases`) or earlier file.
     """
     file = PurePosixPath(urllib.parse.urlsplit(release.url).path).name
     wanted = published_checksum(fetch_text(release.checksums), file, release.checksums)
@@ -159,7 +160,7 @@ def download_executable(name: str, release: Release, folder: Path) -> str:
 
 
 def published_checksum(text: str, file: str, where: str) -> str:
-    """The sha256 of `file` in a list of lines `<sha256>  <file>`, or in a text that is one sha256 alone."""
+    """Return the SHA-256 of `file` in a list of lines `<sha256>  <file>`, or in a text that is only a SHA-256."""
     for line in text.splitlines():
         words = line.split()
         if words and len(words[0]) == 64 and (len(words) == 1 or words[-1].lstrip("*").rsplit("/", 1)[-1] == file):
@@ -168,7 +169,7 @@ def published_checksum(text: str, file: str, where: str) -> str:
 
 
 def fetch_text(url: str) -> str:
-    """A small text file. Raises DownloadError."""
+    """Return a small text file. Raises DownloadError."""
     try:
         with _open(url, _CONNECT) as answer:
             return answer.read(_MOST_CHECKSUMS).decode("utf-8", "replace")  # type: ignore[no-any-return]
@@ -177,7 +178,7 @@ def fetch_text(url: str) -> str:
 
 
 def fetch_file(url: str, target: Path) -> str:
-    """Fetch a file and answer its sha256. Raises DownloadError."""
+    """Fetch a file and return its SHA-256. Raises DownloadError."""
     digest = hashlib.sha256()
     try:
         with _open(url, _SILENCE) as answer, target.open("wb") as file:
@@ -190,7 +191,7 @@ def fetch_file(url: str, target: Path) -> str:
 
 
 def extract_member(archive: Path, member: str, target: Path) -> None:
-    """Write one file of a tar or zip archive to `target`. Raises DownloadError when it is not in there."""
+    """Write one file of a tar or zip archive to `target`. Raises DownloadError if the archive lacks it."""
     try:
         if zipfile.is_zipfile(archive):
             with zipfile.ZipFile(archive) as zipped, zipped.open(member) as source, target.open("wb") as file:

@@ -1,4 +1,4 @@
-"""The audit: what Constraints say of the objects that exist, kept in step with OPA, and told in their statuses."""
+"""The audit: violations of Constraints by existing objects, updated with OPA, and reported in their statuses."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from bridge.remediator.writer import RetryQueue, write_one
 
 log = structlog.get_logger(__name__)
 
-PERIOD = 300.0  # seconds after which everything is judged again: a policy may read more than the object that it judges
-LOOK = 1.0  # seconds between looks at whether OPA has other policies
-AWAY_DELAY = 0.5  # seconds before OPA is asked again
-STATUS_BATCH = 50  # Constraints a query
+PERIOD = 300.0  # seconds after which everything is evaluated again: a policy may read other objects too
+LOOK = 1.0  # seconds between checks whether OPA has other policies
+AWAY_DELAY = 0.5  # seconds before a query is retried
+STATUS_BATCH = 50  # Constraints of a query
 
 
 class Audit:
     """Follows the replicator's notices; `run` works until it is cancelled.
 
-    `replicated` tells the types of objects (`<group>/<Kind>`) that are there to be judged, None for all that there are.
+    `replicated` returns the types of objects (`<group>/<Kind>`) that the audit covers, None for all.
     """
 
     def __init__(
@@ -55,13 +55,13 @@ class Audit:
         self._wake = asyncio.Event()
         self._idle = asyncio.Event()
         self._writing = 0
-        self._filling = 0  # how often OPA had to be filled anew
-        self._whole = -1  # the filling that everything was judged in
-        self._revision: str | None = None  # of the policies that everything was judged by
-        self._due = 0.0  # when everything is judged again
+        self._filling = 0  # number of full syncs of OPA
+        self._whole = -1  # the full sync after which everything was evaluated
+        self._revision: str | None = None  # of the policies with which everything was evaluated
+        self._due = 0.0  # the time of the next full evaluation
 
     def note(self, notice: Notice) -> None:
-        """A listener of the replicator."""
+        """Process a notice of the replicator."""
         if notice.refilling:
             self._filling += 1
             self._notices.clear()
@@ -73,25 +73,25 @@ class Audit:
 
     @property
     def waiting(self) -> int:
-        """How many statuses of Constraints wait to be looked at or written."""
+        """Return the number of waiting statuses of Constraints."""
         return len(self._queue)
 
     @property
     def results(self) -> Mapping[str, int]:
-        """What became of writes (`bridge.remediator.writer.RESULTS`)."""
+        """Return the results of writes (`bridge.remediator.writer.RESULTS`)."""
         return self._queue.results
 
     @property
     def audited(self) -> Audited:
-        """What was found, and what is to be judged."""
+        """Return the violations, and the waiting objects."""
         return self._audited
 
     async def settled(self) -> None:
-        """Wait until everything is judged and nothing waits to be written."""
+        """Wait until everything is evaluated and written."""
         await self._idle.wait()
 
     async def run(self) -> None:
-        """Judge and write until cancelled."""
+        """Evaluate and write until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._judge())
             tasks.create_task(self._look())
@@ -109,7 +109,7 @@ class Audit:
                         if notice.refilled:
                             await self._remember_policies()
                         await self._audited.take(notice)
-                        if self._notices and self._notices[0] is notice:  # else OPA is being filled anew
+                        if self._notices and self._notices[0] is notice:  # otherwise OPA is being synced again
                             self._notices.pop(0)
                     await self._audited.judge_some()
                 except OpaError as error:
@@ -122,7 +122,7 @@ class Audit:
             self._note_idle()
 
     async def _look(self) -> None:
-        """Judge everything again when OPA has other policies, and once a period."""
+        """Evaluate everything again if OPA has other policies, and once a period."""
         while True:
             await asyncio.sleep(LOOK)
             if self._whole != self._filling or self._audited.waiting or not self._audited.needed:
@@ -137,7 +137,7 @@ class Audit:
                 log.info("the audit waits for OPA", why=str(error))
 
     async def _remember_policies(self) -> None:
-        """Note by which policies everything is judged from now on, before anything is."""
+        """Note the current policies before evaluating everything."""
         self._revision = await self._opa.bundle_revision()
         self._due = time.monotonic() + self._period
 

@@ -1,4 +1,4 @@
-"""What Constraints say of objects, as it was found last, and what is to be asked again."""
+"""The last known violations of Constraints, and the objects to evaluate again."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from bridge.model.types import CONSTRAINT
 from bridge.opa.batches import in_parts
 from bridge.opa.client import Opa
 
-EXEMPT = "policybridge.io"  # the group whose objects no Constraint judges
+EXEMPT = "policybridge.io"  # the group whose objects no Constraint matches
 NAMESPACE = "core/Namespace"
-BATCH = 500  # objects a query
+BATCH = 500  # objects of a query
 SHOWN = 20  # violations that a status has
 
 Row = dict[str, Any]
 
 
 class Audited:
-    """The violations by Constraint and object; `judge_some` asks OPA for a piece of what waits."""
+    """The violations by Constraint and object; `judge_some` evaluates a batch of the waiting objects."""
 
     def __init__(self, opa: Opa) -> None:
         self._opa = opa
         self._found: dict[str, dict[str, list[Row]]] = {}
-        # Objects to judge, each by these Constraints alone, or (None) by all.
+        # Objects to evaluate, each with these Constraints only, or (None) with all.
         self._waiting: dict[str, frozenset[str] | None] = {}
         self._in_force: set[str] = set()
         self._differing: set[str] = set()
-        self.judged = 0  # objects, each as often as it was
-        self._begun: set[str] = set()  # Constraints that are judged whole: half of that is not told
+        self.judged = 0  # evaluations of objects
+        self._begun: set[str] = set()  # Constraints whose evaluation is incomplete, and not reported
 
     @property
     def needed(self) -> bool:
@@ -39,16 +39,16 @@ class Audited:
 
     @property
     def waiting(self) -> int:
-        """How many objects there are to judge."""
+        """Return the number of objects to evaluate."""
         return len(self._waiting)
 
     @property
     def violations(self) -> int:
-        """How many there are of all Constraints in force."""
+        """Return the number of violations of all active Constraints."""
         return sum(len(rows) for found in self._found.values() for rows in found.values())
 
     def forget(self) -> None:
-        """OPA is filled anew: nothing that was found counts."""
+        """Drop everything, because OPA is synced again."""
         self._found.clear()
         self._in_force.clear()
         self._waiting.clear()
@@ -56,13 +56,13 @@ class Audited:
         self._begun.clear()
 
     def counted(self, name: str) -> dict[str, Any]:
-        """The violations of one Constraint, `{total, first}`: how many there are, and the first in a stable order."""
+        """Return the violations of one Constraint, `{total, first}`: their number, and the first in a stable order."""
         found = self._found.get(name, {})
         rows = [row for key in sorted(found) for row in found[key]]
         return {"total": len(rows), "first": rows[:SHOWN]}
 
     def take_differing(self) -> list[str]:
-        """The Constraints whose status may differ since the last call; one that is judged whole, once that is done."""
+        """Return the Constraints whose status may differ since the last call, after their complete evaluation."""
         if not self._waiting:
             self._begun.clear()
         ready = sorted(self._differing - self._begun)
@@ -70,14 +70,14 @@ class Audited:
         return ready
 
     async def take(self, notice: Notice) -> None:
-        """Note what a change means. Raises OpaError; then it is to be called again."""
+        """Process a change. Raises OpaError; then call it again."""
         if notice.refilled:
             await self.again()
             return
         changed = [key.name for key in notice.keys if key.type_id == CONSTRAINT]
         if changed:
             await self._judge_whole(changed)
-        # Somebody may have written into a status of ours.
+        # Another writer may have changed the status of a Constraint.
         self._differing.update(key.name for key in notice.reported if key.type_id == CONSTRAINT)
         if not self._in_force:
             return
@@ -89,12 +89,12 @@ class Audited:
         self._add(map(str, touched), None)
 
     async def again(self) -> None:
-        """Judge everything, such as when the policies are others. Raises OpaError."""
+        """Evaluate everything, for example after a change of the policies. Raises OpaError."""
         constraints = await self._opa.query("constraints", {})
         await self._judge_whole([entry["constraint"] for entry in constraints])
 
     async def judge_some(self) -> None:
-        """Ask for a piece of what waits. Raises OpaError; what was to be asked then waits on."""
+        """Evaluate a batch of the waiting objects. Raises OpaError; then they wait again."""
         if not self._waiting:
             return
         names = next(iter(self._waiting.values()))

@@ -1,1 +1,1 @@
-"""Placement: the annotations that the admins' decision gives for objects, kept as it says when that changes."""
+"""Placement: the annotations of the admins' decision on objects, updated when that changes."""

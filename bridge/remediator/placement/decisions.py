@@ -1,4 +1,4 @@
-"""The placement decision, queried for many objects in one query; and for a report, before anything is written."""
+"""The placement decision, queried for many objects at once; and for a report, without writes."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from bridge.opa.client import Opa
 from bridge.opa.errors import OpaRejected, OpaUnavailable
 from bridge.opa.paths import pointer
 
-DEADLINE = 10.0  # seconds that OPA may take for one query; leaving it makes OPA stop evaluating
+DEADLINE = 10.0  # seconds for one query of OPA; cancelling it makes OPA stop evaluating
 
-# Objects are read where they stand, so that a query carries keys alone. What is undefined for an object is left out.
+# Objects are read in OPA, so a query has keys only. Undefined results are omitted.
 _ASKED = """decided := {key: found |
     some key in input.keys
     [group, kind, namespace, name] := split(key, "/")
@@ -45,7 +45,7 @@ _REVISIONS = """revisions := {name: object.get(bundle, ["manifest", "revision"],
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """What the decision says of an object as OPA holds it; `failure` tells why it says nothing that can be used."""
+    """The decision on an object as in OPA; `failure` is the reason why it is unusable."""
 
     object: Mapping[str, Any]  # apiVersion, kind, metadata
     decision: Decision = field(default_factory=Decision)
@@ -53,37 +53,37 @@ class Decided:
 
     @property
     def annotations(self) -> Mapping[str, Any]:
-        """What the object shows."""
+        """Return the object's current annotations."""
         found = self.object["metadata"].get("annotations")
         return found if isinstance(found, Mapping) else {}
 
     @property
     def version(self) -> str:
-        """The object's resourceVersion."""
+        """Return the object's resourceVersion."""
         return str(self.object["metadata"].get("resourceVersion", ""))
 
 
 class Deciding:
-    """Asks one OPA. Methods raise OpaUnavailable, and OpaRejected where OPA refuses to be asked."""
+    """Queries one OPA. Methods raise OpaUnavailable, and OpaRejected if OPA rejects the query."""
 
     def __init__(self, opa: Opa) -> None:
         self._opa = opa
 
     async def revisions(self) -> dict[str, str]:
-        """The revision of each bundle that OPA answers from: with another one, every decision may be another."""
+        """Return the revision of each of OPA's bundles: with another one, every decision may differ."""
         found: dict[str, str] = await self._ask(_REVISIONS, "revisions", {})
         return found
 
     async def keys(self, type_id: str) -> list[str]:
-        """The objects of one type (`<group>/<Kind>`), in order."""
+        """Return the objects of one type (`<group>/<Kind>`), in order."""
         group, kind = type_id.split("/")
         names = await self._ask(_KEYS, "keys", {"group": group, "kind": kind})
         return sorted(str(Key(group, kind, namespace, name)) for namespace, name in names)
 
     async def decide(self, path: Path, keys: Sequence[str]) -> dict[str, Decided]:
-        """What the decision at `path` says of each; an object for which it is undefined, or that is gone, is left out.
+        """Return the decision at `path` on each; an object with an undefined decision, or a deleted one, is omitted.
 
-        Rego has no catch: where evaluation fails, or takes too long, the keys are asked in halves, and one that fails
+        Rego has no catch: if evaluation fails, or takes too long, the keys are queried in halves, and one that fails
         alone has a `failure`.
         """
         if not keys:
@@ -101,7 +101,7 @@ class Deciding:
         return {key: _read(found) for key, found in answer.items()}
 
     async def declared(self, keys: Iterable[str]) -> dict[str, dict[str, Any]]:
-        """What each object declares, to compare it with later: {digest, labels, annotations}."""
+        """Return the declaration of each object, to compare it later: {digest, labels, annotations}."""
         found: dict[str, dict[str, Any]] = await self._ask(_DECLARED, "declared", {"keys": list(keys)})
         return found
 
@@ -134,25 +134,25 @@ BATCH = 500  # objects a query
 
 @dataclass(frozen=True, slots=True)
 class PlacementFinding:
-    """One object of which the decision says something: of its key, what it shows, and what was decided."""
+    """One object with a decision: its key, its current state, and the decision."""
 
     key: str
     decided: Decided
 
     @property
     def changes(self) -> dict[str, str]:
-        """The annotations that would be set."""
+        """Return the annotations to set."""
         if self.decided.failure or self.decided.decision.errors:
             return {}
         return differing(self.decided.annotations, self.decided.decision.annotations)
 
     @property
     def troubles(self) -> tuple[str, ...]:
-        """Why nothing is set."""
+        """Return why nothing is set."""
         return (self.decided.failure,) if self.decided.failure else self.decided.decision.errors
 
     def document(self) -> dict[str, Any]:
-        """The finding as JSON."""
+        """Return the finding as JSON."""
         return {
             "object": self.key,
             "annotations": [
@@ -166,7 +166,7 @@ class PlacementFinding:
 
 
 async def findings(opa: Opa, kinds: Iterable[Placed], namespace: str | None = None) -> list[PlacementFinding]:
-    """All objects of these kinds of which their decision says anything, by key; raises OpaError."""
+    """Return all objects of these kinds with a decision, by key; raises OpaError."""
     deciding = Deciding(opa)
     found: list[PlacementFinding] = []
     for kind in kinds:

@@ -1,8 +1,8 @@
-"""Objects that are patched again and again, because a policy or another writer does not agree with itself. Pure.
+"""Objects that are patched repeatedly, because a policy or another writer contradicts itself. Pure.
 
-An object that was patched `most` times within `WINDOW` seconds and would be patched once more is stopped: for `PAUSE`
-seconds, or until the policy changes (`resume_all`) or the object declares something else. That does not include
-the annotations that were patched, which are what is fought about.
+An object that was patched `most` times within `WINDOW` seconds is not patched again for `PAUSE` seconds, or until the
+policy changes (`resume_all`) or the object declares something else. That does not include the patched annotations,
+which are the disputed ones.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ class _Patched:
 class _Stopped:
     since: float
     names: frozenset[str]
-    declared: Any  # None: not looked at yet
+    declared: Any  # None: not read yet
 
 
 class Flips:
-    """Times are of one monotonic clock, in seconds. `declared` is what `Deciding.declared` gives for an object."""
+    """Times are of one monotonic clock, in seconds. `declared` is the result of `Deciding.declared` for an object."""
 
     def __init__(self, most: int = MOST) -> None:
         self.most = most
@@ -43,12 +43,12 @@ class Flips:
         known = self._patched.pop(key, None) or _Patched()
         known.at.append(now)
         known.names.update(names)
-        self._patched[key] = known  # who was patched last stands last
+        self._patched[key] = known  # the last patched one is last
         while (first := next(iter(self._patched))) and self._patched[first].at[-1] <= now - WINDOW:
             del self._patched[first]
 
     def flips(self, key: str, now: float) -> bool:
-        """Whether one more patch of this object would be one too many."""
+        """Return whether one more patch of this object would be too many."""
         known = self._patched.get(key)
         if known is None:
             return False
@@ -60,19 +60,19 @@ class Flips:
         return len(known.at) >= self.most
 
     def stop(self, key: str, declared: Mapping[str, Any] | None, now: float) -> tuple[str, ...]:
-        """Leave this object alone from now on; the annotations that went back and forth."""
+        """Stop patching this object; return the changing annotations."""
         names = frozenset(self._patched.pop(key, _Patched()).names)
         self._stopped[key] = _Stopped(now, names, _without(declared, names))
         return tuple(sorted(names))
 
     def stopped(self, keys: Collection[str]) -> set[str]:
-        """Those that are left alone."""
+        """Return the stopped objects."""
         return self._stopped.keys() & set(keys)
 
     def resume(self, key: str, declared: Mapping[str, Any] | None, now: float) -> bool:
-        """Whether an object that was stopped is to be placed again, as it declares something else or time is up."""
+        """Return whether a stopped object must be placed again, because it declares something else or time is up."""
         known = self._stopped.get(key)
-        if known is None:  # somebody else has found that meanwhile
+        if known is None:  # another task has removed it meanwhile
             return True
         if now < known.since + PAUSE and _without(declared, known.names) == known.declared:
             return False
@@ -80,13 +80,13 @@ class Flips:
         return True
 
     def resume_all(self) -> list[str]:
-        """Place again what was stopped, because the policy is another. The patches of all others still count."""
+        """Place stopped objects again, because the policy has changed. The patches of all others still count."""
         was = sorted(self._stopped)
         self._stopped.clear()
         return was
 
     def forget(self, key: str) -> None:
-        """An object is gone."""
+        """Drop a deleted object."""
         self._patched.pop(key, None)
         self._stopped.pop(key, None)
 

@@ -1,4 +1,4 @@
-"""Which objects differ from their placement decision, and what is reported of those that cannot be placed."""
+"""The objects that differ from their placement decision, and reports on those that cannot be placed."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from bridge.remediator.sink import StatusSink
 log = structlog.get_logger(__name__)
 
 DENIED = "PlacementDenied"  # the decision has errors
-FAILED = "PlacementFailed"  # the decision cannot be used, or the API server does not take what it says
+FAILED = "PlacementFailed"  # the decision is invalid, or the API server rejects its annotations
 STOPPED = "PlacementStopped"  # patched again and again
 DIFFERS = "PlacementDiffers"  # mode Report: what would be written
 
 
 class Telling:
-    """Remembers what was told of each object, so that nothing is told twice. `counts` are by reason.
+    """Remembers the report on each object, to avoid repetition. `counts` are by reason.
 
-    Events are recorded of objects in mode Write alone: Report leaves no trace in the cluster.
+    Events are recorded only for objects in mode Write: Report leaves no trace in the cluster.
     """
 
     def __init__(self, record: Record) -> None:
@@ -38,7 +38,7 @@ class Telling:
         self._told: dict[str, tuple[str, str]] = {}
 
     def __call__(self, mode: Mode, key: str, obj: Mapping[str, Any], reason: str, message: str) -> None:
-        """Tell why an object is not as the decision wants it."""
+        """Report why an object differs from the decision."""
         if self._told.get(key) == (reason, message):
             return
         self._told[key] = (reason, message)
@@ -51,7 +51,7 @@ class Telling:
             self._record(obj, "Warning", reason, message)
 
     def fine(self, key: str, *, gone: bool = False) -> None:
-        """Note that an object is as the decision wants it, or that there is none."""
+        """Note that an object agrees with the decision, or that there is none."""
         told = self._told.pop(key, None)
         if told and told[0] != DIFFERS and not gone:
             log.info("placed again", object=key, after=told[0])
@@ -59,14 +59,14 @@ class Telling:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The annotations to set on an object as it was when it was decided upon."""
+    """The annotations to set on an object in the state of its decision."""
 
     decided: Decided
     changes: dict[str, str]
 
 
 class Judging:
-    """Judges objects of `kinds` (by type), leaving out what `flips` has stopped."""
+    """Evaluates objects of `kinds` (by type), without those that `flips` has stopped."""
 
     def __init__(
         self, deciding: Deciding, sink: StatusSink, kinds: Mapping[str, Placed], flips: Flips, tell: Telling
@@ -78,9 +78,9 @@ class Judging:
         self._kinds = kinds
 
     async def judge(self, keys: Sequence[str]) -> list[str]:
-        """Tell of those that cannot be placed, or would be; the keys of those to write.
+        """Report objects that cannot be placed, or would be; return the keys of those to write.
 
-        Raises OpaError, as the others do.
+        Raises OpaError, like the others.
         """
         self.tell.counts["judged"] += len(keys)
         plans = await self.plans(keys)
@@ -94,7 +94,7 @@ class Judging:
         return to_write
 
     async def plans(self, keys: Sequence[str]) -> dict[str, Plan]:
-        """What differs, by key; what cannot be placed is told, what is as it should be is noted."""
+        """Return the differences, by key; report objects that cannot be placed, and note the others."""
         keys = await self._without_stopped(keys)
         plans: dict[str, Plan] = {}
         for kind in self._kinds.values():
@@ -102,7 +102,7 @@ class Judging:
             found = await self._deciding.decide(kind.decision, chosen)
             for key in chosen:
                 decided = found.get(key)
-                if decided is None:  # gone, or undefined: nothing to do
+                if decided is None:  # deleted, or undefined: nothing to do
                     self.tell.fine(key, gone=True)
                 elif decided.failure:
                     self.tell(kind.mode, key, decided.object, FAILED, decided.failure)
@@ -119,7 +119,7 @@ class Judging:
         return dict(self._sink.overlay(parse_key(key), shown)["annotations"])
 
     async def stop(self, key: str, plan: Plan, now: float) -> None:
-        """Leave an object alone, and say so. Raises OpaError."""
+        """Stop patching an object, and report it. Raises OpaError."""
         declared = await self._deciding.declared([key])
         names = self.flips.stop(key, declared.get(key), now)
         why = (

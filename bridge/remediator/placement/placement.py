@@ -1,9 +1,8 @@
-"""Objects of configured kinds kept as the placement decision says: judged in batches, and only what differs written.
+"""Updates objects of configured kinds to the placement decision: evaluated in batches, with only differences written.
 
-the object changed ---------------------> judge it
-other data changed, a minute has passed -> judge all objects (a sweep; at most a fifth of the time)
-the policy changed ---------------------> judge all objects at once
-judged, and differs --------------------> decide once more, spend the budget, patch from that very version
+the object changed ---------------------> evaluate it other data changed, a minute has passed -> evaluate all objects (a
+sweep; at most a fifth of the time) the policy changed ---------------------> evaluate all objects immediately
+evaluated, and differs ------------------> evaluate once more, wait for the budget, patch from that version
 """
 
 from __future__ import annotations
@@ -32,20 +31,20 @@ from bridge.remediator.writer import RetryQueue, write_one
 
 log = structlog.get_logger(__name__)
 
-BATCH = 500  # objects a query: more gain nothing, and one that fails costs more
-WRITE_BATCH = 20  # objects decided once more before they are written, so that no write waits long for its turn
+BATCH = 500  # objects of a query: more gain nothing, and a failure costs more
+WRITE_BATCH = 20  # objects that are evaluated once more before their write, so no write waits long for its turn
 DEBOUNCE = 0.05  # seconds in which changes gather before a sweep
-IDLE_SHARE = 4  # after a sweep nothing is swept for so many times its duration, unless the policy changed
-PERIOD = 60.0  # seconds between sweeps when nothing was heard: the decision may read the time, or data of others
-LOOK = 0.5  # seconds between looks at the revisions that OPA answers from
-AWAY_DELAY = 0.5  # seconds before OPA, or the right to write, is looked for again
+IDLE_SHARE = 4  # after a sweep the next one waits for this multiple of its duration, unless the policy changed
+PERIOD = 60.0  # seconds between sweeps without changes: the decision may read the time, or data of others
+LOOK = 0.5  # seconds between checks of OPA's revisions
+AWAY_DELAY = 0.5  # seconds before a retry of OPA, or a check of the Lease
 
 
 class Placement:
     """Follows the replicator's notices; `run` works until it is cancelled.
 
-    `placed` are the kinds, `budget` bounds the patches a second, `record` gets the Events, and an object that was
-    patched `most_patches` times within a minute is left alone. `counts` has what was done and told, by name.
+    `placed` are the kinds, `budget` bounds the patches per second, `record` gets the Events, and an object that was
+    patched `most_patches` times within a minute is not patched further. `counts` has actions and reports, by name.
     """
 
     def __init__(
@@ -64,40 +63,40 @@ class Placement:
         self._tell = Telling(record)
         self._flips = Flips(most_patches)
         self._judging = Judging(self._deciding, sink, self._kinds, self._flips, self._tell)
-        self._changed: RetryQueue[str] = RetryQueue(namespace_in)  # objects to judge
+        self._changed: RetryQueue[str] = RetryQueue(namespace_in)  # objects to evaluate
         self._differing: RetryQueue[str] = RetryQueue(namespace_in)  # objects to write
-        self._stale: set[str] = set()  # types of which every object is to be judged
-        self._wake = asyncio.Event()  # something is stale
-        self._hurry = asyncio.Event()  # because the policy is another
+        self._stale: set[str] = set()  # types whose objects must all be evaluated
+        self._wake = asyncio.Event()  # a type is stale
+        self._hurry = asyncio.Event()  # because the policy has changed
         self._revisions: dict[str, str] = {}
-        self._policy = 0  # how often the policy was another
-        self._filling = 0  # how often OPA had to be filled anew
-        self._whole = -1  # the filling that is over; only from the present one may be written
+        self._policy = 0  # number of policy changes
+        self._filling = 0  # number of full syncs of OPA
+        self._whole = -1  # the last complete sync; writes need the current one
         self._busy = 0
         self._idle = asyncio.Event()
 
     @property
     def counts(self) -> Counter[str]:
-        """How many objects were judged and patched, and how often was told what, by name."""
+        """Return the number of evaluated and patched objects, and of reports, by name."""
         return self._tell.counts
 
     @property
     def waiting(self) -> Mapping[str, int]:
-        """How many objects wait to be judged and to be patched."""
+        """Return the number of objects that wait for evaluation and for patches."""
         return {"judge": len(self._changed), "patch": len(self._differing)}
 
     @property
     def results(self) -> Mapping[str, int]:
-        """What became of patches (`bridge.remediator.writer.RESULTS`)."""
+        """Return the results of patches (`bridge.remediator.writer.RESULTS`)."""
         return self._differing.results
 
     def limit(self, rate: float, most_patches: int) -> None:
-        """Patch so many objects a second, and one so many times a minute, from now on."""
+        """Use these limits from now on: patches per second, and patches of one object per minute."""
         self._budget.change(rate)
         self._flips.most = most_patches
 
     def note(self, notice: Notice) -> None:
-        """A listener of the replicator."""
+        """Process a notice of the replicator."""
         if not self._kinds:
             return
         if notice.refilling:
@@ -114,7 +113,7 @@ class Placement:
                 self._sweep_soon(self._kinds.keys() - {key.type_id})
 
     def policy_changed(self) -> None:
-        """Judge everything at once, also what was left alone: the policy is another."""
+        """Evaluate everything immediately, also stopped objects, because the policy has changed."""
         self._policy += 1
         for key in self._flips.resume_all():
             log.info("placed again, as the policy changed", object=key)
@@ -122,11 +121,11 @@ class Placement:
         self._hurry.set()
 
     async def settled(self) -> None:
-        """Wait until nothing waits to be judged or written."""
+        """Wait until nothing waits for evaluation or writes."""
         await self._idle.wait()
 
     async def run(self) -> None:
-        """Judge and write until cancelled; without kinds there is nothing to do."""
+        """Evaluate and write until cancelled; without kinds there is nothing to do."""
         if not self._kinds:
             self._idle.set()
             return
@@ -223,7 +222,7 @@ class Placement:
             return
         await self._budget.spend()
         if state != (self._filling, self._policy) or not self._may_write():
-            self._differing.add([key])  # decided by what does not count any more
+            self._differing.add([key])  # its decision does not count anymore
             return
         patch = {"metadata": {"annotations": plan.changes}}
 
@@ -240,7 +239,7 @@ class Placement:
         return self._whole == self._filling and self._sink.may_write()
 
     async def _may_begin(self) -> None:
-        """Wait until OPA is filled and it is this bridge that writes. Another one tells and writes until then."""
+        """Wait until OPA is synced and this bridge writes. Another one reports and writes until then."""
         while not self._may_write():  # noqa: ASYNC110 (the Lease tells nobody here)
             await asyncio.sleep(AWAY_DELAY)
 

@@ -1,4 +1,4 @@
-"""Changed objects -> the effective targets that they concern -> what became of each policy there -> the ledger."""
+"""Changed objects -> their effective targets -> the outcome of each policy there -> the ledger."""
 
 from __future__ import annotations
 
@@ -15,35 +15,36 @@ from bridge.opa.errors import OpaRejected, OpaTimeout
 from bridge.remediator.sink import Names
 from bridge.remediator.statuses.ledger import Dirty, Ledger, Tallies
 
-TARGETS_BATCH = 1_000  # effective targets a query
-SMALL = 100  # effective targets that the query `remediation` computes together with all that follows from them
+TARGETS_BATCH = 1_000  # effective targets of a query
+SMALL = 100  # effective targets that the query `remediation` computes together with their statuses
 
 Item = tuple[str, str]  # ("policy" or "object", key)
-Report = Mapping[str, Any]  # what an item should show and does show, as the query `reports` gives it; without `desired`
-# there is nothing to show
+# desired and current status of an item, in the form of the query `reports`; without `desired`
+Report = Mapping[str, Any]
+# there is no status to write
 _Scopes = dict[str, set[str]]  # effective targets by policy kind
 Place = tuple[str, str]  # (policy kind, effective target)
 
 
 class Computing:
-    """Keeps a ledger in step with OPA, at the cost of what changed."""
+    """Updates a ledger with OPA, at the cost of each change."""
 
     def __init__(self, opa: Opa, ledger: Ledger, patient: Opa | None = None) -> None:
-        """`patient` is a client with time for queries about everything."""
+        """`patient` is a client with a longer timeout for queries about everything."""
         self._opa = opa
         self._patient = patient or opa
-        self._recomputing: set[Place] = set()  # of which no newer state of OPA has been counted since
-        self.slow: set[Place] = set()  # which took too long; whoever tries them again takes them out
+        self._recomputing: set[Place] = set()  # targets without a result for the newest state of OPA yet
+        self.slow: set[Place] = set()  # targets that took too long; a retry removes them
         self._ledger = ledger
-        self._kinds: Mapping[str, Any] = {}  # those that are counted, as the ledger's rows were computed from them
+        self._kinds: Mapping[str, Any] = {}  # the counted kinds, as of the computation of the ledger's rows
         self.computed: Counter[str] = Counter()  # effective targets that were computed, by policy kind
-        self.former: list[Names] = []  # of kinds that were: their conditions may still be shown somewhere
+        self.former: list[Names] = []  # former kinds: their conditions may still exist
         self._observes = False
-        self._kinds_differ = True  # whether the kinds to count may be others
+        self._kinds_differ = True  # whether the counted kinds may differ
 
     @property
     def observes(self) -> bool:
-        """Whether kinds in mode Observe are counted too, which are written nowhere."""
+        """Return whether kinds in mode Observe, which are never written, are counted too."""
         return self._observes
 
     @observes.setter
@@ -52,17 +53,17 @@ class Computing:
         self._observes = value
 
     def concerns_all(self, notice: Notice) -> bool:
-        """Whether nothing else can be computed beside this change: it may concern every policy of a kind."""
+        """Return whether this change must be computed alone: it may affect every policy of a kind."""
         return self._kinds_differ or notice.kinds or notice.refilled
 
     async def settle(
         self, notice: Notice, dirty: Dirty, reports: dict[Item, Report], size: BatchSize | None = None
     ) -> AsyncGenerator[None]:
-        """Compute what a change concerns; puts the policies and objects whose status may differ now into `dirty`.
+        """Compute a change; add the policies and objects whose status may differ now to `dirty`.
 
-        Puts the reports that OPA gave with the computation into `reports`. Gives way before each further query, so that
-        others can have their turn; `size` learns how many targets a query takes. After an error call it again with the
-        same change: what was computed until then is in `dirty` already.
+        Adds OPA's reports from the computation to `reports`. Yields before each further query, so others can have their
+        turn; `size` adapts to the duration of queries. After an error call it again with the same change: results until
+        then are already in `dirty`.
         """
         self._kinds_differ |= notice.kinds or notice.refilled
         kinds = await self._kinds_in_force() if self._kinds_differ else self._kinds
@@ -81,7 +82,7 @@ class Computing:
         self._kinds, self._kinds_differ = kinds, False
 
     async def recompute(self, place: Place, dirty: Dirty) -> None:
-        """Compute one effective target again, beside whatever else is computed. Raises OpaError."""
+        """Compute one effective target again, in addition to the current computation. Raises OpaError."""
         kind, target = place
         if kind not in self._kinds:
             return
@@ -95,17 +96,17 @@ class Computing:
         dirty.update(self._ledger.replace(*place, rows))
 
     def names(self) -> list[Names]:
-        """Under which names objects may be marked: those of the kinds in force, and of those that were."""
+        """Return the names of possible marks: those of the active kinds, and of former ones."""
         present = [_names(kind) for _, kind in sorted(self._kinds.items()) if kind["mode"] == "Manage"]
         return [names for index, names in enumerate(present) if names not in present[:index]] + self.former
 
     async def retire(self, names: Iterable[Names], dirty: Dirty) -> None:
-        """Take in names of kinds that were, and put what is marked under them into `dirty`."""
+        """Add names of former kinds, and their marks to `dirty`."""
         self.former.extend(names)
         dirty.objects.update(await self._patient.query("marked_objects", {"former": self.former}))
 
     async def _kinds_in_force(self) -> dict[str, Any]:
-        # The document that queries use, not the rule behind it: an update of it comes with a notice of its own.
+        # The document that queries use, not the rule behind it: its update comes with a separate notice.
         kinds = await self._opa.get("kinds") or {}
         return {name: kind for name, kind in kinds.items() if kind["mode"] == "Manage" or self.observes}
 
@@ -122,11 +123,11 @@ class Computing:
         return {kind: set(targets) for kind, targets in (await self._patient.query("scopes", {})).items()}
 
     async def _described_anew(self, kinds: Mapping[str, Any], dirty: Dirty) -> _Scopes:
-        """Forget what policy kinds came to that are described otherwise now; the scopes to compute for them."""
+        """Drop the results of changed policy kinds; return the scopes to compute for them."""
         scopes: _Scopes = {}
         differing = {kind for kind in self._kinds.keys() | kinds.keys() if self._kinds.get(kind) != kinds.get(kind)}
         if differing:
-            # What was marked when it was described otherwise.
+            # The marks of the previous description.
             dirty.objects.update(await self._patient.query("marked_objects", {"former": self.former}))
             self._recomputing.clear()
         for kind in differing:
@@ -139,9 +140,9 @@ class Computing:
     async def _remediate(
         self, notice: Notice, kinds: Mapping[str, Any], scopes: _Scopes, dirty: Dirty
     ) -> dict[Item, Report]:
-        """Compute a small change in one query, and return the reports that come with it.
+        """Compute a small change in one query, and return its reports.
 
-        Adds what is still to be computed to `scopes`: everything that a large change concerns.
+        Adds scopes that remain to be computed to `scopes`: all of a large change.
         """
         near = {str(key) for key in notice.keys} | _targeted_before(notice)
         before = {place for key in near for place in self._ledger.targets_of(key)}
@@ -157,7 +158,7 @@ class Computing:
             return {}
         computed = {(kind, target) for kind, targets in found["scopes"].items() if kind in kinds for target in targets}
         computed |= before
-        # What was kept of these policies' tallies has the old rows at targets that were computed now.
+        # The kept tallies of these policies have the old rows at recomputed targets.
         outdated = {policy for kind, target in computed - before for policy in self._ledger.policies_at(kind, target)}
         outdated &= kept.keys()
         for kind, target in sorted(computed):
@@ -170,7 +171,7 @@ class Computing:
         return {item: report for item, report in reports.items() if item[0] == "object" or item[1] not in outdated}
 
     async def _ask(self, notice: Notice, before: Iterable[Place], kept: Tallies | None) -> dict[str, Any]:
-        """What a change concerns; for a small one (`kept` is not None) with all that follows from it."""
+        """Return the effects of a change; for a small one (`kept` is not None) with all results."""
         keys = [str(key) for key in notice.keys]
         change = {"keys": keys, "was": {str(key): paths for key, paths in notice.was.items()}}
         found: dict[str, Any]
@@ -191,14 +192,14 @@ class Computing:
                     raise
             else:
                 return found
-        # In parts, so that a target that cannot be computed keeps no other one out.
+        # In parts, so a target that cannot be computed affects no other one.
         found = await self._opa.query("dependents", change)
         return found
 
     async def _compute(
         self, kinds: Mapping[str, Any], scopes: _Scopes, dirty: Dirty, size: BatchSize
     ) -> AsyncGenerator[None]:
-        """Compute effective targets; gives way before each further query. Puts those that take too long into `slow`."""
+        """Compute effective targets; yield before each further query. Adds those that take too long to `slow`."""
         further = False
         for kind in sorted(scopes.keys() & kinds.keys()):
             waiting = deque(sorted(scopes[kind]))
@@ -224,7 +225,7 @@ class Computing:
 
 
 def _targeted_before(notice: Notice) -> set[str]:
-    """The objects that changed policies targeted: other policies' rows there may differ too."""
+    """Return the previous targets of changed policies: other policies' rows there may differ too."""
     return {path[1] for paths in notice.was.values() for path in paths if path[0] == "targeted"}
 
 

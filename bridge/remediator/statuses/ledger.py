@@ -1,6 +1,6 @@
-"""The ledger: what became of each policy at each effective target, counted so that a status costs the change.
+"""The ledger: the outcome of each policy at each effective target, counted, so a status costs only the change.
 
-It counts rows as the query `outcomes` gives them and knows nothing of what they mean.
+It counts rows of the query `outcomes` without interpreting them.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Any, NamedTuple
 from sortedcontainers import SortedList
 
 Row = Mapping[str, Any]  # {policy, targets, ancestor, outcome, by, scope, marks}
-Place = tuple[str, str]  # an object's key, and a place in its status that the bridge need not understand
+Place = tuple[str, str]  # an object's key, and an opaque place in its status
 Marks = dict[str, dict[str, list[str]]]  # by policy kind and place: policies
-Tallies = dict[str, list[dict[str, Any]]]  # by policy, as the query `status` takes them
+Tallies = dict[str, list[dict[str, Any]]]  # by policy, in the form of the query `status`
 EXAMPLES = 3  # of scopes, for a message
 
 
 class _Group(NamedTuple):
-    """What rows of one policy have in common that are counted together."""
+    """The common values of one policy's rows that are counted together."""
 
     ancestor: str
     targets: tuple[str, ...]
@@ -37,7 +37,7 @@ class _Kept(NamedTuple):
 
 
 class _Mark(NamedTuple):
-    """That a policy is to be told of at one place of an object."""
+    """A policy's mark at one place of an object."""
 
     policy_kind: str
     place: str
@@ -46,19 +46,19 @@ class _Mark(NamedTuple):
 
 @dataclass(slots=True)
 class Dirty:
-    """Whose status is to be computed anew: policies and objects that are or were marked, by key."""
+    """The policies and objects, now or previously marked, whose status must be computed again, by key."""
 
     policies: set[str] = field(default_factory=set)
     objects: set[str] = field(default_factory=set)
 
     def note(self, keys: Iterable[str]) -> None:
-        """Take in keys that may be policies or objects."""
+        """Add keys that may be policies or objects."""
         found = set(keys)
         self.policies |= found
         self.objects |= found
 
     def update(self, other: Dirty) -> None:
-        """Take in what another one says."""
+        """Add all of another one."""
         self.policies |= other.policies
         self.objects |= other.objects
 
@@ -66,7 +66,7 @@ class Dirty:
 class Ledger:
     """Rows by (policy kind, effective target), with the counts by policy and the marks by object.
 
-    Beside them the places that policies have no room for in their own status, as the query `status` told last.
+    Also the places that policies' full statuses omit, from the last query `status`.
     """
 
     def __init__(self) -> None:
@@ -81,13 +81,13 @@ class Ledger:
         return len(self._rows)
 
     def replace(self, policy_kind: str, target: str, rows: Iterable[Row]) -> Dirty:
-        """Put what the rows at one target are now in place of what they were; say who is concerned."""
+        """Replace the rows at one target; return the affected policies and objects."""
         place = (policy_kind, target)
         new = tuple(sorted(_kept(row) for row in rows))
         old = self._rows.get(place, ())
         if new == old:
             return Dirty()
-        before, after = Counter(old), Counter(new)  # rows that are equal count each
+        before, after = Counter(old), Counter(new)  # equal rows count each
         gone, come = before - after, after - before
         changed = set()
         for row in come.elements():
@@ -106,7 +106,7 @@ class Ledger:
         return Dirty({row.policy for row in gone | come}, changed)
 
     def drop(self, policy_kind: str) -> Dirty:
-        """Forget all rows of a policy kind; say who is concerned."""
+        """Drop all rows of a policy kind; return the affected policies and objects."""
         dirty = Dirty()
         for kind, target in [place for place in self._rows if place[0] == policy_kind]:
             dirty.update(self.replace(kind, target, ()))
@@ -115,18 +115,18 @@ class Ledger:
         return dirty
 
     def targets_of(self, object_key: str) -> Iterator[tuple[str, str]]:
-        """The (policy kind, target) pairs that lie in one object."""
+        """Return the (policy kind, target) pairs in one object."""
         return iter(tuple(self._targets_of.get(object_key, ())))
 
     def tallies(self, policy: str) -> list[dict[str, Any]]:
-        """A policy's counts as the query `status` takes them, in a stable order."""
+        """Return a policy's counts in the form of the query `status`, in a stable order."""
         return [
             _tally(group, len(scopes), scopes[:EXAMPLES])
             for group, scopes in sorted(self._tallies.get(policy, {}).items())
         ]
 
     def tallies_without(self, places: Iterable[tuple[str, str]]) -> Tallies:
-        """The counts of each policy with rows at these (policy kind, target) pairs, as if these rows did not exist."""
+        """Return the counts of each policy with rows at these (policy kind, target) pairs, without these rows."""
         left_out: defaultdict[str, defaultdict[_Group, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
         for place in places:
             for row in self._rows.get(place, ()):
@@ -141,19 +141,19 @@ class Ledger:
         return kept
 
     def policies_at(self, policy_kind: str, target: str) -> set[str]:
-        """The policies with rows at an effective target."""
+        """Return the policies with rows at an effective target."""
         return {row.policy for row in self._rows.get((policy_kind, target), ())}
 
     def acting(self, object_key: str) -> Marks:
-        """The policies that affect an object, by policy kind and place, as the query `affected` takes them."""
+        """Return the policies that affect an object, by policy kind and place, in the form of the query `affected`."""
         return _by_kind(self._marks.get(object_key, ()))
 
     def unreported(self, object_key: str) -> Marks:
-        """The policies in whose status there is no room for an object, in the same form."""
+        """Return the policies whose full status omits an object, in the same form."""
         return _by_kind(self._left_out.get(object_key, ()))
 
     def report(self, policy_kind: str, policy: str, unreported: Iterable[Sequence[str]] = ()) -> Dirty:
-        """Note the places that a policy has no room for now; say which objects are concerned."""
+        """Note the places that a policy's full status omits; return the affected objects."""
         new = frozenset((place[0], place[1]) for place in unreported)
         old = self._unreported.pop(policy, frozenset())
         if new:
@@ -167,11 +167,11 @@ class Ledger:
         return Dirty(objects={holder for holder, _ in old ^ new})
 
     def objects(self) -> set[str]:
-        """All objects of which something is to be told."""
+        """Return all objects with marks or omissions."""
         return {*self._marks, *self._left_out}
 
     def clear(self) -> None:
-        """Forget everything, because all of it is computed again."""
+        """Drop everything, because all of it is computed again."""
         self._rows.clear()
         self._tallies.clear()
         self._targets_of.clear()
@@ -180,7 +180,7 @@ class Ledger:
         self._left_out.clear()
 
     def _count(self, policy_kind: str, row: _Kept) -> set[str]:
-        """Count a row in; the objects that are marked now and were not."""
+        """Add a row; return the newly marked objects."""
         self._tallies[row.policy].setdefault(row.group, SortedList()).add(row.scope)
         changed = set()
         for holder, place in row.marks:
@@ -191,7 +191,7 @@ class Ledger:
         return changed
 
     def _uncount(self, policy_kind: str, row: _Kept) -> set[str]:
-        """Count a row out; the objects that were marked and are not now."""
+        """Remove a row; return the objects that are no longer marked."""
         groups = self._tallies[row.policy]
         groups[row.group].remove(row.scope)
         if not groups[row.group]:
@@ -222,7 +222,7 @@ def _tally(group: _Group, count: int, examples: Sequence[str]) -> dict[str, Any]
 
 
 def _first_without(scopes: Iterable[str], without: Counter[str]) -> list[str]:
-    """The first scopes, as many as are examples, after each in `without` is left out as often as it counts there."""
+    """Return the first scopes as examples, without those in `without`, as often as they count there."""
     left, first = Counter(without), list[str]()
     for scope in scopes:
         if left[scope] > 0:
@@ -236,7 +236,7 @@ def _first_without(scopes: Iterable[str], without: Counter[str]) -> list[str]:
 
 def _kept(row: Row) -> _Kept:
     group = _Group(row["ancestor"], tuple(row["targets"]), row["outcome"], tuple(row["by"]))
-    # Many rows mark the same places: keys that are kept once keep the ledger small.
+    # Many rows mark the same places: sharing keys keeps the ledger small.
     marks = tuple((sys.intern(mark[0]), sys.intern(mark[1])) for mark in row["marks"])
     return _Kept(row["policy"], group, row["scope"], marks)
 

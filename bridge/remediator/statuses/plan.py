@@ -1,7 +1,7 @@
-"""The status plan: what an object shows against what it should show, as a patch of the object. Pure.
+"""The status plan: the difference between current and desired status of an object, as a patch. Pure.
 
-What is shown may have been written by anybody: parts that have not the form of conditions or ancestors are left alone
-where they stand in a list, and count as nothing where there should be one.
+Any client may have written the current status: entries without the form of conditions or ancestors stay unchanged in a
+list, and a value that is not a list counts as empty.
 """
 
 from __future__ import annotations
@@ -10,20 +10,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 Condition = Mapping[str, Any]
-Shown = Mapping[str, Any]  # {status, annotations}, as the query `current_statuses` gives them
+Shown = Mapping[str, Any]  # {status, annotations}, in the form of the query `current_statuses`
 Patch = dict[str, Any]  # {status: its fields} or {metadata: {annotations}}; a merge patch (RFC 7386)
 _COUNTED = ("totalViolations", "violations", "auditTimestamp")  # of a Constraint
-_SAID = ("status", "reason", "message", "observedGeneration")  # what makes two conditions of one type equal
+_SAID = ("status", "reason", "message", "observedGeneration")  # fields that make two conditions of one type equal
 
 
 def plan_conditions(
     shown: Sequence[Any], wanted: Sequence[Condition], ours: Iterable[str], now: str
 ) -> list[Any] | None:
-    """The whole list of conditions that an object should show, or None where it shows that already.
+    """Return the complete desired list of an object's conditions, or None if it is up to date.
 
-    `ours` are the condition types that are ours to set and to take away; all others stay as they are. A condition that
-    says what it said keeps its lastTransitionTime, as does one whose status is the same (Kubernetes' convention); else
-    it gets `now` (RFC 3339).
+    `ours` are the condition types that the bridge sets and removes; all others stay unchanged. An unchanged condition
+    keeps its lastTransitionTime, as does one with the same status (Kubernetes' convention); others get `now` (RFC
+    3339).
     """
     to_show = {condition["type"]: condition for condition in wanted}
     removable = {*ours, *to_show}
@@ -41,9 +41,9 @@ def plan_conditions(
 def plan_ancestors(
     shown: Sequence[Any], wanted: Sequence[Mapping[str, Any]], controller: str, now: str
 ) -> list[Any] | None:
-    """The whole list of status.ancestors, or None where the object shows that already.
+    """Return the complete list of status.ancestors, or None if it is up to date.
 
-    Entries of other controllers stay, in their place. Ours are keyed by ancestorRef, and stay in theirs.
+    Entries of other controllers keep their place. The bridge's are keyed by ancestorRef, and keep theirs.
     """
     to_show = {_reference(entry): entry for entry in wanted}
     result: list[Any] = []
@@ -59,7 +59,7 @@ def plan_ancestors(
 def plan_listeners(
     shown: Sequence[Any], wanted: Mapping[str, Sequence[Condition]], ours: Iterable[str], now: str
 ) -> list[Any] | None:
-    """The whole list of status.listeners, or None where the object shows that already. Only conditions differ."""
+    """Return the complete list of status.listeners, or None if it is up to date. Only conditions differ."""
     types = tuple(ours)
     result = []
     for entry in shown:
@@ -71,11 +71,10 @@ def plan_listeners(
 
 
 def plan_parents(shown: Sequence[Any], wanted: Mapping[str, Any], now: str) -> list[Any] | None:
-    """The whole list of a route's status.parents, or None where the object shows that already.
+    """Return the complete list of a route's status.parents, or None if it is up to date.
 
-    `wanted` has the entries `parents`, keyed by parentRef and controllerName, the condition `types` that are ours, and
-    the `controllers` under whose names they may stand. Of an entry under such a name other conditions stay; one in
-    which nothing would be left goes.
+    `wanted` has the entries `parents`, keyed by parentRef and controllerName, the bridge's condition `types`, and the
+    `controllers` of its entries. Other conditions of such an entry stay; an entry without conditions is removed.
     """
     to_show = {_parent(entry): entry for entry in wanted["parents"]}
     result: list[Any] = []
@@ -94,18 +93,18 @@ def plan_parents(shown: Sequence[Any], wanted: Mapping[str, Any], now: str) -> l
 
 
 def plan_annotations(shown: Mapping[str, Any], wanted: Mapping[str, str], ours: Iterable[str]) -> Patch | None:
-    """The annotations to set, and with None those to take away; None where the object shows them already."""
+    """Return the annotations to set, and with None those to remove; None if all are up to date."""
     changes: Patch = {name: value for name, value in wanted.items() if shown.get(name) != value}
     changes |= dict.fromkeys((name for name in ours if name in shown and name not in wanted), None)
     return changes or None
 
 
 def plan_policy(shown: Shown, wanted: Mapping[str, Any], now: str) -> Patch | None:
-    """The patch of a policy, from what the query `status` wants; None where nothing differs."""
+    """Return the patch of a policy, from the result of the query `status`; None without a difference."""
     status = shown["status"]
     part = {
-        # Entries of a time when the kind kept its statuses by ancestor go. Conditions of a time when it did not may be
-        # another controller's by now, and stay.
+        # Entries are removed if the kind no longer reports by ancestor. Conditions stay in the opposite case, because
+        # they may be another controller's by now.
         "ancestors": plan_ancestors(
             _list(status, "ancestors"), wanted.get("ancestors", ()), wanted.get("controllerName", ""), now
         ),
@@ -116,14 +115,14 @@ def plan_policy(shown: Shown, wanted: Mapping[str, Any], now: str) -> Patch | No
 
 
 def plan_affected(shown: Shown, wanted: Mapping[str, Any], now: str) -> Patch | None:
-    """The patch of an affected object, from what the query `affected` wants; None where nothing differs.
+    """Return the patch of an affected object, from the result of the query `affected`; None without a difference.
 
-    Status and metadata are written apart: what differs in the metadata is planned once the status is as it should be.
+    Status and metadata are written separately: metadata are planned once the status is up to date.
     """
     status, annotations = shown["status"], _mapping(shown.get("annotations"))
     ours = wanted["types"]
     part = {
-        # A place that the object's type has no more is emptied too.
+        # Former places of the object's type are cleared too.
         "conditions": plan_conditions(_list(status, "conditions"), wanted.get("conditions", ()), ours, now),
         "listeners": plan_listeners(_list(status, "listeners"), wanted.get("listeners", {}), ours, now),
         "parents": plan_parents(_list(status, "parents"), {"parents": (), **wanted}, now),
@@ -135,9 +134,9 @@ def plan_affected(shown: Shown, wanted: Mapping[str, Any], now: str) -> Patch | 
 
 
 def plan_constraint(shown: Shown, wanted: Mapping[str, Any], now: str) -> Patch | None:
-    """The patch of a Constraint, from what the query `constraints` wants; None where nothing differs.
+    """Return the patch of a Constraint, from the result of the query `constraints`; None without a difference.
 
-    auditTimestamp is moved with the violations only: where these stay, nothing is written.
+    auditTimestamp changes only with the violations.
     """
     status = _mapping(shown["status"])
     part: Patch = {"conditions": plan_conditions(_list(status, "conditions"), [wanted["condition"]], (), now)}
@@ -146,19 +145,19 @@ def plan_constraint(shown: Shown, wanted: Mapping[str, Any], now: str) -> Patch 
         part |= counts | {"auditTimestamp": now}
     patch = _status_patch(part)
     if not counts and (gone := [name for name in _COUNTED if status.get(name) is not None]):
-        # A Constraint that makes no sense judges nothing: what it found before is no more.
+        # An invalid Constraint has no effect: its earlier violations are removed.
         patch = {"status": {**(patch["status"] if patch else {}), **dict.fromkeys(gone)}}
     return patch
 
 
 def _status_patch(part: Mapping[str, Any]) -> Patch | None:
-    """The patch of a status from its planned fields, where a None means that the field stays as it is."""
+    """Return the patch of a status from its planned fields, where None means that the field stays unchanged."""
     differing = {name: value for name, value in part.items() if value is not None}
     return {"status": differing} if differing else None
 
 
 def patched(obj: Mapping[str, Any], patch: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The object as it would be after a planned patch was written."""
+    """Return the object after a planned patch."""
     result = dict(obj)
     if patch and "status" in patch:
         result["status"] = {**_mapping(obj.get("status")), **patch["status"]}

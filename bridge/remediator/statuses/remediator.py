@@ -1,4 +1,4 @@
-"""The remediator: what objects should show, compared with what they show, and only the difference written."""
+"""The remediator: compares desired and current statuses of objects, and writes only differences."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ Follower = Callable[[frozenset[str]], None]
 
 log = structlog.get_logger(__name__)
 
-STATUS_BATCH = 100  # policies or objects a query
-BUDGET_AHEAD = 0.2  # seconds: of the budget, so much is given to one batch, so that no namespace waits for another's
-AWAY_DELAY = 0.5  # seconds before OPA is asked again
-REMEMBER_PERIOD = 1.0  # seconds between looks at what is to be remembered for a later bridge
+STATUS_BATCH = 100  # policies or objects of a query
+BUDGET_AHEAD = 0.2  # seconds: the budget for one batch, so no namespace waits for another's
+AWAY_DELAY = 0.5  # seconds before a query is retried
+REMEMBER_PERIOD = 1.0  # seconds between checks of the data for a later bridge
 
 
 class Remediator:
     """Follows the replicator's notices; `run` works until it is cancelled.
 
-    `budget` bounds the writes a second. Statuses of policy kinds in mode Observe are computed by nobody and written
-    nowhere here: they are there for whoever asks OPA.
+    `budget` bounds the writes per second. Statuses of policy kinds in mode Observe are neither computed nor written
+    here: clients query OPA for them.
     """
 
     def __init__(self, opa: Opa, sink: StatusSink, budget: Budget, patient: Opa | None = None) -> None:
-        """`patient` is a client of the same OPA with time for queries about everything; default: `opa`."""
+        """`patient` is a client of the same OPA with a longer timeout for queries about everything; default: `opa`."""
         self.writes = 0
         self._opa = opa
         self._sink = sink
@@ -62,11 +62,11 @@ class Remediator:
         self._changes = Shares(self._computing, opa, self._wake.set)
         self._busy = 0
         self._idle = asyncio.Event()
-        self._filling = 0  # how often OPA had to be filled anew
-        self._whole = -1  # the filling that the ledger was computed from; only from the present one may be written
+        self._filling = 0  # number of full syncs of OPA
+        self._whole = -1  # the sync from which the ledger was computed; writes need the current one
 
     def note(self, notice: Notice) -> None:
-        """A listener of the replicator."""
+        """Process a notice of the replicator."""
         if notice.refilling:
             self._filling += 1
             self._reported.clear()
@@ -78,39 +78,39 @@ class Remediator:
         self._wake.set()
 
     def follow(self, follower: Follower) -> None:
-        """Tell `follower` from now on which policies something else may have become of, by key.
+        """Report policies with possibly changed outcomes to `follower` from now on, by key.
 
-        While anybody follows, policies in mode Observe are counted too.
+        Meanwhile, policies in mode Observe are counted too.
         """
         self._followers.append(follower)
         self._count_observed()
 
     def unfollow(self, follower: Follower) -> None:
-        """Tell `follower` nothing more."""
+        """Stop reporting to `follower`."""
         self._followers.remove(follower)
         self._count_observed()
 
     def tallies(self, policy: str) -> list[dict[str, Any]]:
-        """What became of a policy, counted, as the query `status` takes it."""
+        """Return the counted outcomes of a policy, in the form of the query `status`."""
         return self._ledger.tallies(policy)
 
     @property
     def waiting(self) -> int:
-        """How many statuses wait to be looked at or written."""
+        """Return the number of waiting statuses."""
         return len(self._queue)
 
     @property
     def results(self) -> Mapping[str, int]:
-        """What became of writes (`bridge.remediator.writer.RESULTS`)."""
+        """Return the results of writes (`bridge.remediator.writer.RESULTS`)."""
         return self._queue.results
 
     @property
     def computed(self) -> Mapping[str, int]:
-        """How many effective targets were computed, by policy kind."""
+        """Return the number of computed effective targets, by policy kind."""
         return self._computing.computed
 
     async def settled(self) -> None:
-        """Wait until nothing waits to be computed or written."""
+        """Wait until nothing waits for computation or writes."""
         await self._idle.wait()
 
     async def run(self) -> None:
@@ -123,7 +123,7 @@ class Remediator:
 
     def _count_observed(self) -> None:
         self._computing.observes = bool(self._followers)
-        if self._whole == self._filling:  # else everything is about to be computed anyway
+        if self._whole == self._filling:  # otherwise everything is about to be computed anyway
             self.note(Notice())
 
     async def _compute(self) -> None:
@@ -148,7 +148,7 @@ class Remediator:
             self._note_idle()
 
     async def _compute_slow(self) -> None:
-        """Compute targets that took too long again, each alone and later each time."""
+        """Compute targets that took too long again, each alone and with growing waits."""
         while True:
             (place,) = await self._slow.take(1)
             dirty = Dirty()
@@ -192,14 +192,14 @@ class Remediator:
                         self._writers.begin(item)
                         writes.create_task(self._write_one(item, patch, version))
                 else:
-                    # Another bridge writes, or OPA is being filled. What differs is kept, to go on from there.
+                    # Another bridge writes, or OPA is being synced. Differences are kept for later.
                     self._reported.clear()
                     await asyncio.sleep(AWAY_DELAY)
                     self._queue.add(batch)
                 self._busy -= 1
 
     async def _remember(self) -> None:
-        """Keep the names under which objects are marked for a later bridge; clear away what former kinds have left."""
+        """Store the names of marks for a later bridge; remove marks of former kinds."""
         while True:
             recalled, names = list(self._sink.recall()), self._computing.names()
             if self._may_write() and recalled != names:
@@ -218,7 +218,7 @@ class Remediator:
             await asyncio.sleep(REMEMBER_PERIOD)
 
     async def _plan_batch(self, batch: Sequence[Item]) -> dict[Item, tuple[Patch, str]]:
-        """Plan the writes of a batch; the queue learns of the items that need none, or cannot be planned now."""
+        """Plan the writes of a batch; remove items from the queue that need none, or cannot be planned now."""
         filling = self._filling
         slow: set[Item] = set()
         began = time.perf_counter()
@@ -244,7 +244,7 @@ class Remediator:
         return planned
 
     def _may_plan(self, item: Item) -> bool:
-        """Whether a status now would be that of the object as OPA has it, and could be written."""
+        """Return whether a status now would match the object as in OPA, and could be written."""
         return self._writers.has_room_for(item) and not self._changes.concern(item[1])
 
     def _may_write(self) -> bool:
@@ -252,20 +252,20 @@ class Remediator:
 
     def _note_idle(self) -> None:
         if self._whole == self._filling and not self._busy and not self._changes and not len(self._queue):
-            if self._computing.former:  # nothing of theirs is shown any more
+            if self._computing.former:  # none of their marks are left
                 self._computing.former.clear()
                 self._sink.remember(self._computing.names())
             self._idle.set()
 
     async def _plan(self, batch: Sequence[Item], slow: set[Item]) -> dict[Item, tuple[Patch, str]]:
-        """What differs, by item: the patch of the object, and the version that it was computed from.
+        """Return the differences, by item: the patch of the object, and the version that it was computed from.
 
-        Items that take too long to compute are put into `slow`.
+        Items that take too long to compute are added to `slow`.
         """
         reports = await self._reports(batch, slow)
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         planned: dict[Item, tuple[Patch, str]] = {}
-        again: set[Item] = set()  # which were reported before it was known for which policies they have to speak
+        again: set[Item] = set()  # items that were reported before all their policies were known
         for what, key in batch:
             if what == "policy" and (what, key) not in slow:
                 report = reports.get((what, key))
@@ -284,9 +284,9 @@ class Remediator:
         return planned
 
     async def _reports(self, batch: Sequence[Item], slow: set[Item]) -> dict[Item, Report]:
-        """What each item should show and does show, as far as it was not reported with the change already."""
+        """Return the desired and current status of each item without a report from the change."""
         reports = {item: self._reported.pop(item) for item in batch if item in self._reported}
-        # That query knows nothing of places that a policy has no room for.
+        # That query does not include places that a policy's full status omits.
         missing = [item for item in batch if item not in reports or self._ledger.unreported(item[1])]
         if not missing:
             return reports
@@ -302,7 +302,7 @@ class Remediator:
         return reports
 
     def _add(self, items: Iterable[Item], reports: Mapping[Item, Report] = MappingProxyType({})) -> None:
-        """Have these items written as they should be now. What was reported of them before does not count any more."""
+        """Queue these items for a write. Their earlier reports do not count anymore."""
         for item in items:
             if item in reports:
                 self._reported[item] = reports[item]
@@ -313,7 +313,7 @@ class Remediator:
     async def _write_one(self, item: Item, patch: Patch, resource_version: str) -> None:
         async with self._writers.writing(item):
             await self._budget.spend()
-            if not self._may_write():  # the wait may have been longer than the right to write lasted
+            if not self._may_write():  # the wait may have exceeded the right to write
                 self._queue.add([item])
             else:
                 await self._patch(item, patch, resource_version)
@@ -330,5 +330,5 @@ class Remediator:
 
 
 def _mappings(shown: Mapping[str, Any]) -> dict[str, Any]:
-    """What an object shows, where somebody wrote something else into its status as nothing."""
+    """Return status and annotations of an object; values that are not mappings count as empty."""
     return {name: shown[name] if isinstance(shown[name], Mapping) else {} for name in ("status", "annotations")}

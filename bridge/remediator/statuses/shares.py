@@ -1,4 +1,4 @@
-"""Changes that wait to be computed: each namespace has its turn, so that one with many delays its own alone."""
+"""Waiting changes: namespaces take turns, so one with many changes delays only its own."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Shares:
         return bool(self._shares) or self._all is not None
 
     def note(self, notice: Notice) -> None:
-        """Take in a change."""
+        """Add a change."""
         self._noted += 1
         self._waiting.update(dict.fromkeys(map(str, notice.keys), self._noted))
         if self._all is None and not notice.refilled and not notice.kinds and (notice.keys or notice.reported):
@@ -88,11 +88,11 @@ class Shares:
         self._all.notices.append(notice)
 
     def concern(self, key: str) -> bool:
-        """Return whether an object has changed and what became of that is not settled: half of it may be computed."""
+        """Return whether an object's change is not complete: its result may be computed in part."""
         return key in self._waiting
 
     def clear(self) -> None:
-        """Forget all changes: everything is about to be computed."""
+        """Drop all changes, because everything is about to be computed."""
         self._waiting.clear()
         self._shares.clear()
         self._all = None
@@ -100,7 +100,7 @@ class Shares:
         self._generation += 1
 
     async def step(self) -> SettledShare | None:
-        """Compute until OPA's next answer; gives a change that is settled. Raises OpaError, and keeps the change."""
+        """Compute until OPA's next response; return a completed change. Raises OpaError, and keeps the change."""
         namespace, share = self._turn()
         generation = self._generation
         if share.current is None or share.running is None:
@@ -130,7 +130,7 @@ class Shares:
                 share.current = share.running = None
                 share.dirty.update(current.dirty)
                 if await self._is_slow(error, current.notice):
-                    # What is dirty already is reported as far as it is known.
+                    # Dirty items are reported as far as they are known.
                     dirty, share.dirty = share.dirty, Dirty()
                     share.notices[:0] = self._parted(current.notice, error)
                     self._end_turn(namespace, share)
@@ -151,7 +151,7 @@ class Shares:
                 return self._with_others(namespace, share)
         everything = self._all = self._all or _Share()
         if self._shares:
-            # All that waits is computed together with it: it may be described otherwise now.
+            # All waiting changes are computed with it: the kind's description may have changed.
             for share in self._shares.values():
                 if share.current:
                     everything.notices.append(share.current.notice)
@@ -162,7 +162,7 @@ class Shares:
         return "", everything
 
     def _with_others(self, namespace: str, share: _Share) -> tuple[str, _Share]:
-        """The share whose turn it is, with small changes of namespaces behind it that were computed quickly so far."""
+        """Return the next share, with small changes of namespaces behind it that were quick so far."""
         quick: list[str] = []
         keys = 0
         for name, other in self._shares.items():
@@ -186,7 +186,7 @@ class Shares:
         return _TOGETHER, together
 
     def _learn(self, namespace: str, share: _Share) -> None:
-        """Note whether a namespace is to have turns of its own."""
+        """Note whether a namespace needs turns of its own."""
         for name in share.members or {namespace}:
             if share.spent > LONG:
                 self._long.add(name)
@@ -204,17 +204,17 @@ class Shares:
             self._shares.pop(namespace, None)
 
     async def _is_slow(self, error: OpaError, notice: Notice) -> bool:
-        """Whether this very change takes too long, while OPA answers others."""
+        """Return whether this change takes too long, while OPA responds to others."""
         return isinstance(error, OpaTimeout) and bool(notice.keys) and not notice.refilled and await self._opa.ready()
 
     def _parted(self, notice: Notice, error: OpaError) -> list[Notice]:
-        """The halves of a change that takes too long; a change of one object waits, longer each time."""
+        """Return the halves of a change that takes too long; a change of one object waits, with growing delays."""
         if len(notice.keys) > 1:
             half = len(notice.keys) // 2
             return [_part(notice, keys, ()) for keys in (notice.keys[:half], notice.keys[half:])]
         (key,) = notice.keys
         self._timeouts[key] += 1
-        self._forget_waiting(notice, self._noted)  # its status shows what is known
+        self._forget_waiting(notice, self._noted)  # its status shows the known state
         delay = delay_after(self._timeouts[key], FIRST_DELAY, LONGEST_DELAY)
         log.warning("change takes too long to compute", key=str(key), again_in=delay, why=str(error))
         asyncio.get_running_loop().call_later(delay, self._again, notice, self._generation)
@@ -226,7 +226,7 @@ class Shares:
             self._wake()
 
     def _forget_waiting(self, notice: Notice, noted: int) -> None:
-        # A fill takes in what has come with it, and names nothing.
+        # A full sync covers the changes before it, and names none.
         for key in list(self._waiting) if notice.refilled else map(str, notice.keys):
             if self._waiting.get(key, noted + 1) <= noted:
                 del self._waiting[key]
@@ -237,7 +237,7 @@ class Shares:
 
 
 def _first(notices: list[Notice], *, together: bool) -> tuple[list[Notice], list[Notice]]:
-    """The notices to compute next, and the others. Halves of one that took too long stay apart from each other."""
+    """Return the notices to compute next, and the others. Halves of one that took too long stay separate."""
     count, keys = 0, 0
     for notice in notices:
         keys += len(notice.keys)
