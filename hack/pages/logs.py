@@ -10,15 +10,15 @@ from typing import NamedTuple
 BRIDGE = Path(__file__).resolve().parents[2] / "bridge"
 LEVELS = ("debug", "info", "warning", "error")
 _AREAS = {
-    "runtime": "Start, settings, listening, end",
-    "replicator": "Replication: from the source to OPA",
-    "opa": "Questions to OPA",
-    "modules": "Rego of admins",
-    "remediator": "Statuses, audit, placement",
-    "admission": "Admission",
-    "kube": "Kubernetes Events",
-    "web": "The page",
-}
+    "Start, settings, listeners, stop": ("app", "http", "settings", "telemetry"),
+    "Replication: from the source to OPA": ("replicator",),
+    "Queries to OPA": ("opa",),
+    "Admins' Rego": ("policy_loader",),
+    "Statuses, audit, placement": ("remediator",),
+    "Admission": ("admission",),
+    "Kubernetes Events": ("kube",),
+    "The page": ("web",),
+}  # the title of each section, and the packages that log its events
 
 
 class Line(NamedTuple):
@@ -34,11 +34,11 @@ def logs_page(page: str) -> str:
     """The page with its tables, which are all that stands below headings, made anew."""
     parts = [page.partition("\n## ")[0].rstrip() + "\n"]
     found = sorted(set(logged()))
-    for area, title in _AREAS.items():
+    for title, areas in _AREAS.items():
         rows = [
             f"| `{line.event}` | {' or '.join(line.levels)} | {', '.join(f'`{key}`' for key in line.keys)} |"
             for line in found
-            if line.area == area
+            if line.area in areas
         ]
         if rows:
             parts.append("\n".join([f"## {title}", "", "| event | level | keys |", "|---|---|---|", *rows]) + "\n")
