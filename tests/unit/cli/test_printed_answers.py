@@ -12,7 +12,7 @@ from bridge.cli.printers.effective import compact, effective_tables
 from bridge.cli.printers.explain import explanation
 from bridge.cli.printers.status import status_tables
 from bridge.cli.printers.table import render
-from bridge.queries.statuses import MODE_ANNOTATION, Statuses, objects_with_status
+from bridge.queries.statuses import DIFFERS_ANNOTATION, MODE_ANNOTATION, Statuses, objects_with_status
 
 G = "gateway.networking.k8s.io"
 RULE = f"{G}/HTTPRoute/shop/cart#view"
@@ -160,6 +160,27 @@ def test_an_observed_policy_is_marked_by_an_annotation_beside_its_own() -> None:
     held = _policy(BRAND, annotations={"a": "b"})
     (shown,) = objects_with_status(Statuses([wanted], [], {BRAND: held}))
     assert shown["metadata"]["annotations"] == {"a": "b", MODE_ANNOTATION: "Observe"}
+
+
+WHY = "v.example/c says Accepted, the bridge says TargetNotFound (gone)"
+
+
+def _reported(**more: Any) -> dict[str, Any]:
+    return {"controllerName": "v.example/c", "conditions": [], "says": "Accepted", "outdated": False, **more}
+
+
+def test_what_controllers_report_is_beside_the_verdict_and_differences_have_a_table() -> None:
+    reports = [_reported(difference=WHY), _reported(outdated=True)]
+    wanted = {**_status(BRAND, conditions=REFUSED), "mode": "Observe", "reported": reports}
+    policies, _, differing = status_tables(Statuses([wanted], []))
+    assert "Accepted (differs), Accepted (outdated)" in render(policies)
+    assert WHY in render(differing)
+
+
+def test_a_difference_is_an_annotation_of_the_object() -> None:
+    wanted = {**_status(BRAND, conditions=REFUSED), "mode": "Observe", "reported": [_reported(difference=WHY)]}
+    (shown,) = objects_with_status(Statuses([wanted], [], {BRAND: _policy(BRAND)}))
+    assert shown["metadata"]["annotations"] == {MODE_ANNOTATION: "Observe", DIFFERS_ANNOTATION: WHY}
 
 
 def test_an_object_that_nothing_affects_is_left_out() -> None:
