@@ -20,7 +20,6 @@ from bridge.client.answers import (
     Update,
 )
 from bridge.client.client import Client
-from bridge.opa.address import TlsFiles
 from bridge.opa.errors import OpaError, OpaUnavailable, QueryError
 
 __all__ = [
@@ -36,6 +35,5 @@ __all__ = [
     "RejectedAttachment",
     "RejectedLink",
     "Step",
-    "TlsFiles",
     "Update",
 ]

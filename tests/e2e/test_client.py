@@ -7,11 +7,14 @@ import shutil
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 import yaml
+from opa_client.opa_async import AsyncOpaClient
 
-from bridge.client import Client, OpaUnavailable, QueryError, Update
+from bridge.client import Client, OpaError, OpaUnavailable, QueryError, Update
+from bridge.opa.process import ManagedOpa
 from tests.e2e.conftest import SHOP
 from tests.e2e.serving import bridge_runs
 
@@ -83,6 +86,30 @@ async def test_a_refused_query_has_its_code(served: Served) -> None:
         with pytest.raises(QueryError) as error:
             await anext(client.stream("httproute/shop/cort"))
         assert (error.value.code, "did you mean" in str(error.value)) == ("NotFound", True)
+
+
+async def test_other_failures_of_opa_are_errors_of_the_client(served: Served, opa_path: Path) -> None:
+    async with Client("http://127.0.0.1:9") as client:
+        with pytest.raises(OpaUnavailable, match="cannot query OPA"):
+            await client.effective(CATALOG)
+    async with Client(served.opa) as client:
+        with pytest.raises(OpaError, match="bridge/v1/nothing"):
+            await client.query("nothing", {})
+    async with Client(bridge=served.bridge) as client:
+        with pytest.raises(OpaError, match="no OPA to query"):
+            await client.effective(CATALOG)
+    for address in ("unix:///run/opa.sock", "127.0.0.1:8181", "http://"):
+        with pytest.raises(ValueError, match="is not the address of an OPA"):
+            Client(address)
+    async with ManagedOpa(opa_path, {"default_decision": "/a"}, bundle=None) as bare, Client(bare.url) as client:
+        with pytest.raises(OpaError):
+            await client.effective(CATALOG)
+
+
+async def test_a_client_of_the_library_is_used_as_it_is(served: Served) -> None:
+    address = urlsplit(served.opa)
+    async with Client(AsyncOpaClient(host=address.hostname, port=address.port, timeout=30.0)) as client:
+        assert await client.effective(CATALOG, policy_kind=TIMEOUTS)
 
 
 async def test_a_stream_gives_what_is_and_then_what_changes(served: Served) -> None:
