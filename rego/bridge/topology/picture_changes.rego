@@ -33,6 +33,9 @@ _objects_of_path(_, ["children", parent]) := {trim_suffix(parent, "@frontend")} 
 	keys.is_frontend(parent)
 }
 
+# A Gateway that becomes a default Gateway, or stops being one, concerns the routes that use default Gateways.
+_objects_of_path(_, ["parents", child]) := index.declared_children(child) if child == index.default_gateways_key
+
 _objects_of_path(_, ["targeted", target]) := {target}
 
 _objects_of_path(_, ["claims", gateway, port, slot]) := _with_links_below(hierarchy.rivals_at(["claims", gateway, port, slot]))
