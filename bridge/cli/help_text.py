@@ -33,14 +33,6 @@ class ExampleCommand(click.Command):
         """Parse the arguments; `--manifests a.yaml b.yaml`, as a shell expands `*.yaml`, means both files."""
         return super().parse_args(ctx, _each_its_own_option("--manifests", args))
 
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; Ctrl-C ends it with exit code 130, without output."""
-        try:
-            return super().invoke(ctx)
-        except KeyboardInterrupt:
-            # click would print an empty line first.
-            raise click.exceptions.Exit(130) from None
-
 
 class ExampleGroup(ExampleCommand, click.Group):
     """A group of commands, whose help shows `examples` too."""
