@@ -61,7 +61,7 @@ bench: setup-test ## Measure; one JSON line a figure
 soak: setup-test ## Random changes and kills, then a hostile tenant, for SOAK_MINUTES each (SOAK_ONLY: faults or tenants)
 	@exec $(PY) -m hack.soak --minutes $(SOAK_MINUTES) $(if $(SOAK_ONLY),--only $(SOAK_ONLY))
 
-lint: $(STAMP) ## ruff, mypy, import-linter, deptry
+lint: $(STAMP) ## ruff, mypy, import-linter, deptry, language
 	@echo "lint: ruff"
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --quiet --check . || { echo "lint: not formatted; 'make fmt' mends it" >&2; exit 1; }
@@ -71,6 +71,8 @@ lint: $(STAMP) ## ruff, mypy, import-linter, deptry
 	@report=$$($(BIN)/lint-imports --no-cache 2>&1) || { echo "$$report" >&2; exit 1; }
 	@echo "lint: dependencies"
 	@report=$$($(BIN)/deptry bridge 2>&1) || { echo "$$report" >&2; exit 1; }
+	@echo "lint: language"
+	@$(PY) -m hack.language
 
 rego-lint:
 	@echo "rego: check"

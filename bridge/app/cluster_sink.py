@@ -52,7 +52,7 @@ class ClusterSink:
         except errors.KubeError as error:
             raise WriteRefused(str(error)) from error
 
-    def overlay(self, key: Key, shown: Mapping[str, Any]) -> Mapping[str, Any]:  # noqa: ARG002 - it is told by the cluster
+    def overlay(self, key: Key, shown: Mapping[str, Any]) -> Mapping[str, Any]:  # noqa: ARG002 - the cluster reports it
         """Return the object unchanged: a written status comes back as a change."""
         return shown
 

@@ -26,8 +26,8 @@ from bridge.sources.base import Source, Tapped
 class PolicyLoading:
     """The loader and its authors. `executable` is an `opa` that checks modules before OPA gets them.
 
-    `source` is the store's, to be read instead of it: where authors' objects are among the others, they are told here
-    too. `run` does the work until it is cancelled.
+    `source` replaces the store's source: if authors' objects are among the others, it delivers them here too. `run`
+    does the work until it is cancelled.
     """
 
     def __init__(self, store: Store, opa: Opa, endpoint: BundleEndpoint, executable: Path, settings: Settings) -> None:

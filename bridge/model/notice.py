@@ -11,14 +11,13 @@ from bridge.model.keys import Key
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """OPA holds these changes now.
+    """OPA has these changes now.
 
-    `keys` are the objects that declare something else than before; of those in `reported` only the status differs.
-    `was` holds, by key, the index paths that an object had before. With `refilled` OPA was filled anew, so everything
-    that was derived from it is to be derived again, and `keys` is empty. `refilling` comes before that, when OPA holds
-    something else than was told: until it is refilled, nothing may be concluded from what it answers. With `kinds`
-    the stored policy kinds may differ from before. One that is `alone` is computed without others. `traces` are the
-    spans that wrote the changes (`bridge.tracing`).
+    `keys` are the objects with changed declarations; those in `reported` differ only in status. `was` has, by key, the
+    previous index paths of an object. `refilled` means that OPA was synced again: everything derived from it must be
+    computed again, and `keys` is empty. `refilling` comes before that, when OPA has other data than the bridge wrote:
+    until the sync ends, its results do not count. `kinds` means that the stored policy kinds may differ. An `alone`
+    notice is computed separately. `traces` are the spans that wrote the changes (`bridge.tracing`).
     """
 
     keys: tuple[Key, ...] = ()

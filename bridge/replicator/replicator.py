@@ -74,13 +74,13 @@ _LONGEST_WAIT = 10.0
 class Replicator:
     """Keeps OPA's documents equal to a source. `run` does the work until it is cancelled.
 
-    `types` are the kinds (`<group>/<Kind>`) that are always replicated; policy kinds in force join them. Listeners are
-    told after OPA holds a change. `filled` is set while OPA holds everything that the source has told, and answers.
-    `owner` names this bridge to others that would fill the same OPA; after a restart it is the same. `content` names
-    what the documents are made from (which cluster, by which Rego): what OPA has of the same content is gone on with.
-    `rules` names what links are made by besides, None while OPA does not have the modules that it is to have.
-    `asked` are types that somebody has named: that one of them is not served is a warning. `prune` takes off what OPA
-    shall not have. `record` gets a warning for each object that OPA must not hold.
+    `types` are the kinds (`<group>/<Kind>`) that are always replicated, in addition to active policy kinds. Listeners
+    are called after OPA has a change. `filled` is set while OPA responds and has everything that the source has
+    delivered. `owner` identifies this bridge to others on the same OPA, also after a restart. `content` identifies the
+    origin of the documents (the cluster and the Rego): OPA's data of the same content is reused. `rules` returns the
+    other inputs of links, None while OPA does not have the expected modules. `asked` are types that a setting names: a
+    missing one causes a warning. `prune` removes fields that OPA must not have. `record` gets a warning for each
+    rejected object.
     """
 
     def __init__(  # noqa: PLR0913 - each says another thing of what is replicated

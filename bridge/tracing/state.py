@@ -82,7 +82,7 @@ def span(
 
 
 def child(name: str, *, kind: Kind = "client", attributes: Attributes = _NO_ATTRIBUTES) -> AbstractContextManager[None]:
-    """A span around a block, if there is one around it already: nobody follows a trace of a health check alone."""
+    """A span around a block, if there is one around it already: a trace of only a health check is useless."""
     return _OFF if _traces is None or not _traces.in_span() else _traces.span(name, kind, (), None, attributes)
 
 

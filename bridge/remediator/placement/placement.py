@@ -240,7 +240,7 @@ class Placement:
 
     async def _may_begin(self) -> None:
         """Wait until OPA is synced and this bridge writes. Another one reports and writes until then."""
-        while not self._may_write():  # noqa: ASYNC110 (the Lease tells nobody here)
+        while not self._may_write():  # noqa: ASYNC110 (the Lease has no event here)
             await asyncio.sleep(AWAY_DELAY)
 
     @contextlib.contextmanager

@@ -111,7 +111,7 @@ class Computing:
         return {name: kind for name, kind in kinds.items() if kind["mode"] == "Manage" or self.observes}
 
     def _retire(self, kinds: Mapping[str, Any]) -> None:
-        """Remember the names under which kinds told of themselves that are no longer active."""
+        """Remember the names of kinds that are no longer active."""
         present = [_names(kind) for kind in kinds.values() if kind["mode"] == "Manage"]
         self.former += [names for names in self.names() if names not in (*present, *self.former)]
 

@@ -35,7 +35,7 @@ _ancestor_ref(shown) := {"ancestorRef": object.filter(shown.ancestorRef, ["group
 	is_string(shown.ancestorRef.name)
 } else := {}
 
-# A folder holds what somebody wrote: conditions that could not be in a cluster are left out.
+# A folder may have any content: conditions that could not be in a cluster are omitted.
 _readable_conditions(conditions) := [object.union(_no_texts, object.filter(condition, _condition_fields)) |
 	is_array(conditions)
 	some condition in conditions

@@ -32,7 +32,7 @@ effective := queries.input_problem if {
 ]
 
 # METADATA
-# description: Whether a kind has to be looked at for a node. Where one kind is asked for, the check would cost more than it saves.
+# description: A kind may have policies at a node. If the query names one kind, the check would cost more than it saves.
 may_have_policies(_, _) if input.policyKind
 
 may_have_policies(kind, node) if {

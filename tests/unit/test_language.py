@@ -1,0 +1,47 @@
+"""The word list for docs, docstrings, comments, help and descriptions."""
+
+from __future__ import annotations
+
+import pytest
+
+from hack.language import WORDS, findings, main, read_words
+
+LIST = read_words('# a comment\nwhoever -> "clients"\nis no (?:text|object) -> "is not a ..."\n')
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("page.md", "Whoever reads this is lost.\n"),
+        ("code.py", '"""Serve whoever asks."""\n'),
+        ("code.py", "x = 1  # for whoever asks\n"),
+        ("code.py", 'option(help="Whoever asks.")\n'),
+        ("rule.rego", "# description: Whoever asks.\n"),
+        ("page.md", "A value that is no text fails.\n"),
+    ],
+)
+def test_an_expression_of_the_list_is_found_in_prose(path: str, text: str) -> None:
+    assert len(list(findings(path, text, LIST))) == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("page.md", "```console\n$ bridge whoever\n```\n"),
+        ("page.md", "The key `whoever` is reserved.\n"),
+        ("code.py", 'whoever = "whoever"\n'),
+        ("rule.rego", "whoever := 1\n"),
+    ],
+)
+def test_code_and_recorded_output_are_not_checked(path: str, text: str) -> None:
+    assert list(findings(path, text, LIST)) == []
+
+
+def test_a_finding_names_the_place_and_the_replacement() -> None:
+    (line,) = findings("page.md", "first\nsecond, whoever\n", LIST)
+    assert line == "page.md:2: 'whoever': write \"clients\""
+
+
+def test_the_project_avoids_the_expressions_of_its_list(capsys: pytest.CaptureFixture[str]) -> None:
+    assert read_words(WORDS.read_text(encoding="utf-8"))
+    assert main() == 0, capsys.readouterr().err
