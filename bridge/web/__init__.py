@@ -1,1 +1,1 @@
-"""HTTP for people and programs: the page, its JSON, and streams of effective policies, without rules of its own."""
+"""HTTP for people and programs: the page, its JSON, and streams of effective policies, without any rules."""

@@ -101,7 +101,7 @@ class _Writer:
 
 
 class _More:
-    """Return the number of omitted children, and the reason."""
+    """The number of omitted children, and the reason."""
 
     def __init__(self, kind: str, count: int, why: str) -> None:
         self._text = f"… {count:,} more {kind}{'s' if count > 1 else ''} ({why})"
