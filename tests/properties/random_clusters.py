@@ -31,7 +31,7 @@ FEATURES = frozenset(
             "Selectors",
             "Target",
         ),
-        *("Additive", "Both", "Controllers", "ParentLevels"),
+        *("Additive", "Both", "Controllers", "FieldSelectors", "ParentLevels"),
     }
 )
 

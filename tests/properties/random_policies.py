@@ -33,6 +33,12 @@ SECTIONS = {
 }
 ABOVE_ALL = {"Namespace", "GatewayClass", "Thing"}  # or at a level that only an extension knows
 CLUSTER_SCOPED = ("Namespace", "GatewayClass")
+LABELS: tuple[Object, ...] = (
+    {"matchLabels": {"tier": "front"}},
+    {"matchLabels": {"tier": "back"}},
+    {"matchExpressions": [{"key": "tier", "operator": "Exists"}]},
+    {},
+)
 BARE = {"path": "/spec", "strategyPath": "/spec/strategy"}
 WRAPPED = [
     {"path": "/spec/overrides", "strategy": "AtomicOverrides", "strategyPath": "/spec/overrides/strategy"},
@@ -82,7 +88,14 @@ def _policy_kind(draw: Drawing, name: str) -> Object:
         spec["targets"] = spec["targets"] or [{"group": "", "kind": "Service"}]
     if draw.has("Additive", 0.15):
         level = {} if spec["class"] == "Direct" else {"effectiveTarget": draw.pick(LEVELS)}
-        spec |= {"defaultStrategy": "Additive", "specPaths": [{"path": "/spec"}], **level, **_order(draw)}
+        spec |= {
+            "defaultStrategy": "Additive",
+            "specPaths": [{"path": "/spec", "without": ["select"]}],
+            **level,
+            **_order(draw),
+        }
+        if draw.has("FieldSelectors", 0.5):
+            spec |= _field_selectors(draw, spec)
     elif spec["class"] == "Direct":
         spec["specPaths"] = [{"path": "/spec"}]
         if draw.has("ConflictOnOverlap"):
@@ -93,6 +106,16 @@ def _policy_kind(draw: Drawing, name: str) -> Object:
         spec["targets"].append({"group": "", "kind": "Namespace"})  # a kind that cannot reach its level is refused
     draw.add("policybridge.io/v1alpha1", "PolicyKind", f"{name.lower()}s.{GROUP}", spec=spec)
     return spec
+
+
+def _field_selectors(draw: Drawing, spec: Object) -> Object:
+    """How policies without target refs select what they act on."""
+    listed = {entry["kind"] for entry in spec.get("targets", ())} or {kind for _, kind, _ in TARGETS}
+    targets = [{"group": group, "kind": kind} for group, kind, _ in TARGETS if kind in listed - {"Thing"}]
+    if not targets:
+        return {}
+    selector = {"path": "/spec/select", "targets": draw.some(tuple(targets), 1, 2)}
+    return {"selectors": [selector], **draw.maybe("rootNamespace", "infra", 0.6)}
 
 
 def _order(draw: Drawing) -> Object:
@@ -165,6 +188,10 @@ def _policy(draw: Drawing, kind: Object, name: str, namespace: str) -> None:
     if draw.has("Selectors", 0.2):
         spec["targetSelectors"] = [_selector(draw, namespace) for _ in range(draw.pick((1, 2)))]
         spec.pop(draw.pick(("targetRefs", "targetRef", "kept")), None)
+    if "selectors" in kind and draw.chance(0.6):
+        spec.pop("targetRefs", None)
+        spec.pop("targetRef", None)
+        spec |= draw.maybe("select", draw.pick(LABELS), 0.7)
     if kind.get("defaultStrategy") == "Additive":
         spec |= _proper(draw) | draw.maybe("rank", draw.pick((1, 2, 3)), 0.7)
     else:
@@ -234,13 +261,7 @@ def _target_ref(draw: Drawing, namespace: str) -> Object:
 
 def _selector(draw: Drawing, namespace: str) -> Object:
     group, kind, _ = draw.pick(TARGETS if namespace else TARGETS[:-1])  # whether Things are namespaced is not known
-    labels: tuple[Object, ...] = (
-        {"matchLabels": {"tier": "front"}},
-        {"matchLabels": {"tier": "back"}},
-        {"matchExpressions": [{"key": "tier", "operator": "Exists"}]},
-        {},
-    )
-    return {"group": group, "kind": kind, **draw.pick(labels)}
+    return {"group": group, "kind": kind, **draw.pick(LABELS)}
 
 
 def _section(draw: Drawing, target: Object) -> str:

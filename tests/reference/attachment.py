@@ -8,7 +8,7 @@ from tests.reference.gateway_api import is_granted, selects
 from tests.reference.kinds import PolicyKind, age
 from tests.reference.merging import leaves
 from tests.reference.objects import CLUSTER_SCOPED, Cluster, Node, Spec, group_of
-from tests.reference.policies import Policy
+from tests.reference.policies import Policy, selecting_fields
 
 ACCEPTED, INVALID, NOT_FOUND, CONFLICTED = "Accepted", "Invalid", "TargetNotFound", "Conflicted"
 
@@ -37,7 +37,7 @@ def attachments_of(cluster: Cluster, kind: PolicyKind, policies: list[Policy]) -
     """Every ref of every policy of a kind, oldest policies first."""
     found: list[Attachment] = []
     for policy in sorted(policies, key=lambda policy: age(policy.obj)):
-        for ref in policy.refs + _selected(cluster, kind, policy):
+        for ref in policy.refs + _selected(cluster, kind, policy) + _selected_by_fields(cluster, kind, policy):
             if "reason" in ref:
                 found.append(Attachment(policy, policy.node, ref["reason"]))
                 continue
@@ -73,6 +73,30 @@ def _selected(cluster: Cluster, kind: PolicyKind, policy: Policy) -> list[Spec]:
     return found
 
 
+def _selected_by_fields(cluster: Cluster, kind: PolicyKind, policy: Policy) -> list[Spec]:
+    """T8: what a policy selects by fields of its kind, as refs; else the `reason` of having none."""
+    fields = selecting_fields(kind, policy.obj)
+    everywhere = policy.node.namespace in {"-", kind.spec.get("rootNamespace")}
+    found: list[Spec] = []
+    for entry, value in fields:
+        for target in entry["targets"]:
+            group, object_kind = group_of(target.get("group", "")), target["kind"]
+            if (group, object_kind) in CLUSTER_SCOPED and not everywhere:
+                found.append({"reason": INVALID})  # T3
+                continue
+            found += [
+                {"group": group, "kind": object_kind, "namespace": node.namespace, "name": node.name, "selected": True}
+                for node, obj in sorted(cluster.objects.items())
+                if (node.group, node.kind) == (group, object_kind)
+                and (everywhere or node.namespace == policy.node.namespace)
+                and selects(value, obj["metadata"].get("labels", {}))
+            ]
+    named = bool(policy.obj.get("spec", {}).get("targetSelectors"))
+    if fields and not found and not named:
+        found.append({"reason": INVALID if policy.problem else ACCEPTED})
+    return found
+
+
 def _target(cluster: Cluster, policy: Policy, ref: Spec) -> Node:
     group, kind = group_of(ref.get("group", "")), ref["kind"]
     namespace = "-" if (group, kind) in CLUSTER_SCOPED else ref.get("namespace") or policy.node.namespace
@@ -90,7 +114,8 @@ def _judge(cluster: Cluster, kind: PolicyKind, policy: Policy, ref: Spec, target
     if not _scope_fits(kind, policy, ref, target):
         return INVALID
     crosses = target.namespace not in {"-", policy.node.namespace}
-    needs_grant = crosses and policy.node.namespace != "-" and kind.crosses == "ReferenceGrant"
+    everywhere = policy.node.namespace in {"-", kind.spec.get("rootNamespace")}
+    needs_grant = crosses and not everywhere and kind.crosses == "ReferenceGrant"
     if needs_grant and not is_granted(cluster, policy.node, target):
         return NOT_FOUND
     if target.whole not in cluster.objects or (target.section and not cluster.find_section(target)):
@@ -101,8 +126,14 @@ def _judge(cluster: Cluster, kind: PolicyKind, policy: Policy, ref: Spec, target
 def _scope_fits(kind: PolicyKind, policy: Policy, ref: Spec, target: Node) -> bool:
     if policy.node.namespace == "-":  # T3: it must name the namespace
         return target.namespace != "-" or (target.group, target.kind) in CLUSTER_SCOPED
+    if ref.get("selected"):  # T8
+        return True
     if target.namespace == "-":  # T3: none but its own Namespace
-        return (target.group, target.kind, target.name) == ("core", "Namespace", policy.node.namespace)
+        return policy.node.namespace == kind.spec.get("rootNamespace") or (target.group, target.kind, target.name) == (
+            "core",
+            "Namespace",
+            policy.node.namespace,
+        )
     return target.namespace == policy.node.namespace or kind.crosses != "Forbidden"
 
 

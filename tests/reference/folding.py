@@ -76,8 +76,8 @@ class Fold:
 
 
 def ordered(places: list[Place]) -> list[Place]:
-    """F1: the established one first."""
-    return sorted(places, key=lambda place: (place[0], age(place[1].obj)))
+    """F1: the established one first; at one level the wider one (T8)."""
+    return sorted(places, key=lambda place: (place[0], place[1].breadth, age(place[1].obj)))
 
 
 def fold(kind: PolicyKind, places: list[Place], levels: list[str]) -> Fold:

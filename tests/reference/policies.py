@@ -28,6 +28,7 @@ class Policy:
     parts: tuple[Part, ...]
     rules: Spec
     problem: str = ""
+    breadth: int = 0  # T8: of a kind with `selectors`, 0 is the widest
 
     def tree(self, owner: Owner, part: int = 0) -> Tree:
         """One of its specs, merged as its kind says (F8), with itself as the origin of all leaves."""
@@ -95,9 +96,27 @@ def read_policy(kind: PolicyKind, obj: Spec) -> Policy:
     problems.append(_two_at_once(kind, obj, there))
     if not parts:
         parts = [Part({}, kind.default_strategy)]
-    return Policy(
-        obj, node, tuple(parts), kind.spec.get("merge", {}), next((problem for problem in problems if problem), "")
-    )
+    problem = next((problem for problem in problems if problem), "")
+    return Policy(obj, node, tuple(parts), kind.spec.get("merge", {}), problem, _breadth(kind, obj))
+
+
+def selecting_fields(kind: PolicyKind, obj: Spec) -> list[tuple[Spec, Any]]:
+    """T8: the kind's `selectors` by which a policy selects, each with its value; none of one that names targets."""
+    spec, entries = obj.get("spec", {}), kind.spec.get("selectors", [])
+    if not entries or spec.get("targetRefs") or spec.get("targetRef"):
+        return []
+    found = [(entry, value) for entry in entries if (value := at(obj, entry["path"])) is not ABSENT]
+    return found or ([] if spec.get("targetSelectors") else [(entries[0], {})])
+
+
+def _breadth(kind: PolicyKind, obj: Spec) -> int:
+    """T8: all namespaces before one, everything there before what has labels or is named."""
+    if "selectors" not in kind.spec:
+        return 0
+    fields = selecting_fields(kind, obj)
+    chosen = not fields or any(value.get("matchLabels") or value.get("matchExpressions") for _, value in fields)
+    in_one = obj["metadata"].get("namespace") != kind.spec.get("rootNamespace", "-")
+    return 2 * in_one + chosen
 
 
 def _part(kind: PolicyKind, obj: Spec, entry: Spec) -> tuple[Part, str]:

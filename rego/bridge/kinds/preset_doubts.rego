@@ -18,8 +18,9 @@ preset_doubts[crds[type].key] := messages if {
 }
 
 _paths_read(preset) := sort({path |
-	some place in array.concat(object.get(preset, "specPaths", []), object.get(preset, "order", []))
-	some field in ["path", "strategyPath"]
+	some list in ["specPaths", "order", "selectors"]
+	some place in preset[list]
+	some field in ["path", "strategyPath", "namespaces"]
 	path := place[field]
 })
 

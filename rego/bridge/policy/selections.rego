@@ -20,7 +20,7 @@ selectors(type, obj) := index.target_selectors(obj) if {
 
 # METADATA
 # description: |
-#   Those by fields alone. A policy that names targets is not selected by its fields, and one that has neither selects all that the
+#   Those by fields alone. A policy that names targets is not selected by its fields, and one that has neither, nor targetSelectors, selects all that the
 #   first of its kind's `selectors` could (semantics T8).
 field_selectors(type, obj) := [] if {
 	not kinds.has_selectors(type)
@@ -33,6 +33,8 @@ field_selectors(type, obj) := [] if {
 	object.get(obj, entry.segments, null) != null
 ]) if {
 	_has_field(type, obj)
+} else := [] if {
+	obj.spec.targetSelectors[0]
 } else := _by_field(type, obj, kinds.get(type).selectors[0], {})
 
 _has_field(type, obj) if {
@@ -89,7 +91,8 @@ may_select(policy_kind) if {
 policies_selecting(namespace, type) := index.policies_selecting(namespace, type) | {[policy, text] |
 	some by_policy in _changed_selections
 	some policy, selections in by_policy
-	some [namespace, type, text] in selections
+	some [selected_namespace, selected_type, text] in selections
+	[selected_namespace, selected_type] == [namespace, type]
 }
 
 # What the policies that the query changes select by fields of their kinds: the index layer knows no kinds.
@@ -143,6 +146,9 @@ _by_labels(type, obj) := 1 if {
 } else := 1 if {
 	_has_field(type, obj)
 	not _selects_everything(type, obj)
+} else := 1 if {
+	not _has_field(type, obj)
+	obj.spec.targetSelectors[0]
 } else := 0
 
 _selects_everything(type, obj) if {

@@ -152,3 +152,22 @@ test_policykind_selects_only_what_policies_may_target if {
 	kinds.problems(_limit_kind) == []
 	count(kinds.problems(object.union(_limit_kind, {"selectors": [{"path": "spec"}]}))) == 1
 }
+
+# T8
+test_changed_policy_selects_objects_of_its_own_namespace_and_kinds_alone if {
+	found := {target: attached |
+		some target in [_till, _bank, _public, "core/Namespace/-/shop"]
+		attached := attachment.attached_policies("acme.io/LimitPolicy", target) with input as testing.changed(array.concat(
+			[testing.policykind(_limit_kind), _limit("shop", {})],
+			_services,
+		))
+	}
+	found == {_till: {"acme.io/LimitPolicy/shop/limit"}, _bank: set(), _public: set(), "core/Namespace/-/shop": set()}
+}
+
+# T8
+test_policy_with_target_selectors_alone_selects_nothing_else if {
+	selector := {"group": "", "kind": "Service", "matchLabels": {"a": "b"}}
+	_selected("shop", {"targetSelectors": [selector]}, []) == set()
+	_selected("shop", {"targetSelectors": [selector], "selector": {"app": "till"}}, []) == set()
+}

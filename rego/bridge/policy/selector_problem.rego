@@ -13,6 +13,7 @@ selector_problem(policy_key, selector) := sprintf("%s cannot target a %s%s", [
 ]) if {
 	not kinds.may_target(keys.parse(policy_key).type, selector.type)
 } else := sprintf("A policy in a namespace selects there; a %s is cluster-scoped", [split(selector.type, "/")[1]]) if {
+	selector.namespace != any_namespace
 	keys.parse(policy_key).namespace != "-"
 	kinds.cluster_scoped(selector.type)
 } else := sprintf("A cluster-scoped policy selects cluster-scoped objects; a %s is in a namespace", [split(selector.type, "/")[1]]) if {
