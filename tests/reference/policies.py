@@ -115,7 +115,7 @@ def _breadth(kind: PolicyKind, obj: Spec) -> int:
         return 0
     fields = selecting_fields(kind, obj)
     chosen = not fields or any(value.get("matchLabels") or value.get("matchExpressions") for _, value in fields)
-    in_one = obj["metadata"].get("namespace") != kind.spec.get("rootNamespace", "-")
+    in_one: bool = obj["metadata"].get("namespace") != kind.spec.get("rootNamespace", "-")
     return 2 * in_one + chosen
 
 
