@@ -80,7 +80,7 @@ def rbac(
     of objects that they affect. Without --manifests or a cluster only the shipped presets are known.
     """
     from bridge.app.rbac import role_objects
-    from bridge.cli.needs import read_needs
+    from bridge.cli.needs import AskedRights, read_needs
     from bridge.cli.reading import INPUT_ERROR
 
     if where["manifests"] and (where["kubeconfig"] or where["kube_context"] or where["cluster"]):
