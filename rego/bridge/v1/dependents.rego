@@ -26,14 +26,18 @@ dependents := queries.keys_problem("keys") if {
 	"policies": sort(queries.dependent_policies),
 }
 
+# The others, such as shipped presets of vendors that a cluster does not have, have no scopes. The former scopes of a
+# deleted policy follow from its old paths.
+_kinds_with_policies := {kind | some kind in kinds.names; count(lookup.namespaces_of(kind)) > 0}
+
 _concerned_scopes[kind] contains scope if {
-	some kind in kinds.names
+	some kind in _kinds_with_policies
 	some object_key in queries.dependent_objects
 	some scope in scopes.scopes_at_or_below(kind, object_key)
 }
 
 _concerned_scopes[kind] contains scope if {
-	some kind in kinds.names
+	some kind in _kinds_with_policies
 	some frontend in _concerned_frontends
 	some scope in scopes.scopes_at_or_below(kind, frontend)
 }
@@ -61,9 +65,8 @@ _concerned_scopes[kind] contains scope if {
 # A Direct kind that reports statuses for objects above its targets (semantics S3), or that has no effect below Gateways
 # of other controllers (P8).
 _concerned_scopes[kind] contains scope if {
-	some kind in kinds.names
+	some kind in _kinds_with_policies
 	_depends_above(kind)
-	count(lookup.namespaces_of(kind)) > 0
 	some object_key in queries.dependent_objects
 	some below in hierarchy.objects_below(object_key)
 	some policy in attachment.policies_targeting(below)
