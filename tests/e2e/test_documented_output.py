@@ -116,7 +116,7 @@ def _fits(shown: list[str], said: list[str], *, cut: bool) -> bool:
 def test_a_command_says_what_the_page_shows(
     command: Command, served: str, bridge_path: Path, opa_path: Path, environment: dict[str, str], tmp_path: Path
 ) -> None:
-    for name in ("examples", "deploy", "rego"):
+    for name in ("examples", "deploy", "rego", "tests"):
         (tmp_path / name).symlink_to(ROOT / name)
     for name, text in FILE.findall(command.page.read_text()):
         (tmp_path / name).write_text(text)
