@@ -109,7 +109,7 @@ async def test_nobody_gets_in_before_the_tokens_are_there_but_its_health(guarded
     for token in (None, BRIDGE, READER):
         assert (await guarded.ask("GET", "v1/data", token))[0] == 401
         assert (await guarded.ask("PUT", "v1/data/objects", token, {}))[0] == 401
-    assert "has not told its tokens yet" in (await guarded.ask("GET", "v1/data", BRIDGE))[1]
+    assert "has not provided tokens yet" in (await guarded.ask("GET", "v1/data", BRIDGE))[1]
     assert (await guarded.ask("GET", "health", None))[0] == 200
 
 
