@@ -29,6 +29,7 @@ async def test_change_is_drawn_without_moving_the_picture(serve: Serve, page: Op
     await page.page.click("#zoom-in")
     await page.page.focus("#graph")
     await page.page.keyboard.press("ArrowLeft")
+    await page.until(f"policyBridge.graph.position('{ADMIN}')")
     before, view = await page.position(ADMIN), await page.view()
     (bridge.folder / "late.yaml").write_text(POLICY)
     await page.until(f"policyBridge.graph.position('example.com/ColorPolicy/shop/late\\n@{ADMIN}')")

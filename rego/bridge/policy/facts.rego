@@ -13,7 +13,7 @@ import data.bridge.lookup
 facts(key) := stored if {
 	stored := lookup.stored_facts(key)
 	stored.by == kinds.stamp(keys.type_of(key))
-} else := _facts_above_bound(lookup.get(key), message) if {
+} else := _facts_unread(lookup.get(key), message) if {
 	message := excess(key)
 } else := _facts_within_bounds(lookup.get(key))
 
@@ -37,11 +37,21 @@ _are_current(key) if lookup.stored_fact(key, "by") == kinds.stamp(keys.type_of(k
 #   policy with a valid spec also has the result of `spec_proper`, `leaves`, their number, `tombstones` if its spec has
 #   a null, `custom`, the inputs of its Custom strategy, and `rank`, see `kinds.rank`. A policy above a bound is not
 #   read any further (T6).
-facts_of(obj) := _facts_above_bound(obj, message) if {
+facts_of(obj) := _facts_unread(obj, stanza_problem(obj)) if {
+	_is_without_targets(obj)
+} else := _facts_unread(obj, message) if {
 	message := index.excess(obj)
 } else := _facts_within_bounds(obj)
 
-_facts_above_bound(obj, message) := object.union(
+# Of such a policy `links` gets only the fields that every object has (`link_fields`), so its facts depend on no others.
+_is_without_targets(obj) if {
+	not kinds.has_selectors(keys.type(obj.apiVersion, obj.kind))
+	every field in index.target_fields {
+		object.get(obj, ["spec", field], null) == null
+	}
+}
+
+_facts_unread(obj, message) := object.union(
 	{"by": kinds.stamp(type), "order": _order(obj), "refs": [], "invalid": message},
 	{"deleting": true | obj.metadata.deletionTimestamp},
 ) if {

@@ -33,10 +33,17 @@ test_a_policy_that_is_gone_concerns_what_it_named if {
 test_a_route_that_is_gone_concerns_what_it_stood_above if {
 	pool := testing.policykind({"group": "example.com", "kind": "PoolPolicy", "effectiveTarget": "Backend"})
 	paths := [["parents", "core/Service/shop/cart"]]
-	_concerned([pool], "gateway.networking.k8s.io/HTTPRoute/shop/gone", paths) == [
+	policy := testing.resource("example.com/v1", "PoolPolicy", "shop", "elsewhere")
+	_concerned([pool, policy, _slow], "gateway.networking.k8s.io/HTTPRoute/shop/gone", paths) == [
 		{"example.com/PoolPolicy": ["core/Service/shop/cart"], "example.com/TimeoutPolicy": _services},
-		[],
+		[_slow_key],
 	]
+}
+
+test_kinds_without_policies_are_left_out if {
+	pool := testing.policykind({"group": "example.com", "kind": "PoolPolicy", "effectiveTarget": "Backend"})
+	paths := [["parents", "core/Service/shop/cart"]]
+	_concerned([pool], "gateway.networking.k8s.io/HTTPRoute/shop/gone", paths) == [{}, []]
 }
 
 test_a_grant_concerns_those_that_refer_into_its_namespace if {
