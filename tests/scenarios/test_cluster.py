@@ -33,7 +33,7 @@ from tests.scenarios.requests import command_of, name_of, requests_of
 
 BRIDGE = Path(sys.executable).parent / "bridge"
 CRDS = Path(__file__).parents[2] / "deploy" / "crds"
-PATIENCE = 120.0  # seconds for the statuses of all scenarios
+PATIENCE = 300.0  # seconds for the statuses of all scenarios
 LOOK_AGAIN = 5.0  # seconds: to look costs OPA seconds, which the statuses that a test waits for would need
 FINALIZER = "scenarios.example.com/leaving"  # keeps what is being deleted
 
