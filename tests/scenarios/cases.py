@@ -1,4 +1,4 @@
-"""Scenarios as data: what is in `objects.yaml`, and what `expected.yaml` says of it."""
+"""Scenarios as data: the objects in `objects.yaml`, and the outcomes in `expected.yaml`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PRESETS = {
 
 @dataclass(frozen=True)
 class Case:
-    """One scenario. Its namespaces, class and policy group are its own, so that all can stand in one cluster."""
+    """One scenario. No other scenario uses its namespaces, class and policy group, so one cluster can have them all."""
 
     name: str
     folder: Path
@@ -42,7 +42,7 @@ class Case:
 
     @cached_property
     def modules(self) -> list[Path]:
-        """An admin's Rego that it needs, beside its objects."""
+        """The Rego modules of an admin that the scenario needs."""
         return sorted(self.folder.glob("*.rego"))
 
     @cached_property
@@ -61,55 +61,55 @@ class Case:
         return ManifestSource([self.manifest], follow=False).load()
 
     def raw(self) -> list[Object]:
-        """Its objects as written, for the caller to keep."""
+        """Return a copy of its objects as written."""
         return copy.deepcopy(self._raw)
 
     @cached_property
     def outcomes(self) -> list[dict[str, Any]]:
-        """What is expected, one sentence and one check each."""
+        """The expected outcomes, each a sentence and a check."""
         found: list[dict[str, Any]] = self._expected["outcomes"]
         return found
 
     @property
     def title(self) -> str:
-        """What it shows, in a sentence."""
+        """The rule that it shows, in a sentence."""
         return str(self._expected["title"])
 
     @cached_property
     def sources(self) -> set[str]:
-        """The namespaces for whose requests something is expected."""
+        """The namespaces whose requests have expected outcomes."""
         told = [outcome.get("effective") or outcome.get("unreached") for outcome in self.outcomes]
         return {one["sourceNamespace"] for one in told if isinstance(one, dict) and "sourceNamespace" in one}
 
     @cached_property
     def explained(self) -> set[str]:
-        """The keys of the targets of which it is expected what does not count."""
+        """The keys of the targets with expected rejections (`uncounted`)."""
         return {self.key(outcome["uncounted"]["target"]) for outcome in self.outcomes if "uncounted" in outcome}
 
     @cached_property
     def trees(self) -> set[str]:
-        """The keys of the roots below which the hierarchy is expected to be shown in some way."""
+        """The keys of the roots with an expected `tree`."""
         return {self.key(outcome["tree"]["root"]) for outcome in self.outcomes if "tree" in outcome}
 
     @cached_property
     def reported(self) -> set[str]:
-        """The keys of the policies of whose problems something is expected."""
+        """The keys of the policies with expected problems."""
         return {self.policies[outcome["problem"]["policy"]] for outcome in self.outcomes if "problem" in outcome}
 
     @cached_property
     def refused(self) -> set[str]:
-        """The names of its PolicyKinds that are not to come into force."""
+        """The names of its PolicyKinds that must not become active."""
         return {outcome["refused"]["policyKind"] for outcome in self.outcomes if "refused" in outcome}
 
     @cached_property
     def senseless(self) -> set[str]:
-        """The names of its Constraints that make no sense: an API server takes none of them."""
+        """The names of its invalid Constraints, which an API server rejects."""
         told = [outcome["constraint"] for outcome in self.outcomes if "constraint" in outcome]
         return {one["name"] for one in told if one["Accepted"] == "False/Invalid"}
 
     @cached_property
     def requests(self) -> list[str]:
-        """The keys of its objects whose creation is asked about."""
+        """The keys of the objects whose creation `admission` decides on."""
         return sorted({self.key(outcome["admission"]["object"]) for outcome in self.outcomes if "admission" in outcome})
 
     @cached_property
@@ -132,7 +132,7 @@ class Case:
         }
 
     def owns(self, entry: dict[str, Any]) -> bool:
-        """An effective policy is of its kinds and on its objects: presets are shared by scenarios."""
+        """Whether an effective policy is of its kinds and on its objects. Scenarios share presets."""
         held = {str(key) for key in self.keys}
         mine = entry["policyKind"] in self.policy_kinds
         return mine and (entry["policyKind"] not in PRESETS or entry["target"].partition("#")[0] in held)
@@ -149,7 +149,7 @@ class Case:
         return tuple(key_of(obj) for obj in self.objects)
 
     def key(self, text: str) -> str:
-        """The key that is meant by `<Kind>/<name>` or `<Kind>/<namespace>/<name>`, with a section or role or without.
+        """Return the key for `<Kind>/<name>` or `<Kind>/<namespace>/<name>`, with or without a section or role.
 
         A full key means itself.
         """
@@ -166,7 +166,7 @@ class Case:
         return named.pop() + text.removeprefix(whole)
 
     def kind(self, text: str = "") -> str:
-        """The policy kind that is meant by its name alone; the only one where there is none."""
+        """Return the policy kind with this name; without a name, the only policy kind."""
         named = {kind for kind in self.policy_kinds if text in {"", kind, kind.partition("/")[2]}}
         assert len(named) == 1, f"{self.name}: {text or 'the policy kind'} is one of {sorted(self.policy_kinds)}"
         return named.pop()
@@ -185,12 +185,12 @@ class Case:
 
 @cache
 def all_cases() -> list[Case]:
-    """Every scenario, by name."""
+    """Return every scenario, sorted by name."""
     return [Case(folder.parent.name, folder.parent) for folder in sorted(HERE.glob("*/objects.yaml"))]
 
 
 def policy_maps(cases: Iterable[Case]) -> list[Object]:
-    """The Rego of admins that scenarios need, a ConfigMap each, as a cluster or a folder has it."""
+    """Return the Rego that scenarios need, in one ConfigMap for each scenario."""
     labels = {"openpolicyagent.org/policy": "rego"}
     return [
         {

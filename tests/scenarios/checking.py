@@ -1,4 +1,4 @@
-"""What a world says of a scenario against what is expected, the same for all worlds.
+"""Compare the answers of OPA, of the command line or of a cluster with the expected outcomes of a scenario.
 
 An outcome of `expected.yaml` has `says`, its sentence, and one of the checks below. Objects and paths may be written
 short there, `<Kind>/<name>#<section>`; policies are named by their names (`<Kind>/<name>` where two kinds share one).
@@ -63,12 +63,12 @@ class Answers:
     problems: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
 
     def for_source(self, namespace: str) -> list[dict[str, Any]]:
-        """What is effective for requests from a namespace; without one what is the same for all."""
+        """Return the effective policies for requests from a namespace; without a namespace, those for all requests."""
         return self.by_source[namespace] if namespace else self.effective
 
 
 def check_requests(case: Case, answers: Answers) -> None:
-    """Every request gets where it is expected to get."""
+    """Check that each request reaches the expected rule."""
     for outcome in case.outcomes:
         if "request" in outcome:
             answer = answers.requests[name_of(asked(case, outcome["request"]))]
@@ -76,12 +76,12 @@ def check_requests(case: Case, answers: Answers) -> None:
 
 
 def refusal(conditions: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """The condition of a PolicyKind that says why it is not active."""
+    """Return the condition with the reason why a PolicyKind is not active."""
     return next((c for c in conditions if c["type"] == "Accepted" and c["status"] == "False"), None)
 
 
 def check(case: Case, answers: Answers) -> None:
-    """Every expected outcome holds, and no effective policy is there that nobody expects."""
+    """Check that every outcome is as expected, and that no other effective policy exists."""
     check_requests(case, answers)
     _check_trees(case, answers)
     _check_problems(case, answers)
@@ -249,7 +249,7 @@ def _conditions_at(shown: dict[str, Any], expected: dict[str, Any]) -> list[dict
 
 
 def _named(message: str) -> list[str]:
-    """The policies at the end of `Affected by <Kind> a/b, c/d`."""
+    """Return the policies in `Affected by <Kind> a/b, c/d`."""
     return [part.strip() for part in re.sub(r"^.*? by \S+ ", "", message).split(",")]
 
 

@@ -12,7 +12,7 @@ _OF_GATEWAY_API = ("gateway.networking.k8s.io", "gateway.networking.x-k8s.io")
 
 
 def custom_resources(case: Case) -> list[Object]:
-    """A CRD for each policy kind that the scenario has policies of and defines none for, except Gateway API's own.
+    """Return a CRD for each policy kind that the scenario uses without defining it, except Gateway API's own.
 
     Also for the kinds that its extension modules tell of, and for those that its PolicyKinds name as targets.
     """
@@ -39,7 +39,7 @@ def custom_resources(case: Case) -> list[Object]:
 
 
 def plural_of(kind: str) -> str:
-    """How an API server calls objects of a kind, by English's rules."""
+    """Return the plural of a kind, by the rules of English."""
     name = kind.lower()
     if name.endswith(("s", "x")):
         return f"{name}es"

@@ -1,4 +1,4 @@
-"""What a world says of Constraints against what is expected, the same for all worlds.
+"""Compare the results of Constraints in OPA, the command line or a cluster with the expected outcomes.
 
 These outcomes of `expected.yaml` are about Constraints:
 
@@ -31,7 +31,7 @@ class Judged:
 
 
 def check_judged(case: Case, judged: Judged) -> None:
-    """Every expected outcome about Constraints holds."""
+    """Check every expected outcome about Constraints."""
     for outcome in case.outcomes:
         says = f"{case.name}: {outcome['says']}"
         if "violations" in outcome:
@@ -43,7 +43,7 @@ def check_judged(case: Case, judged: Judged) -> None:
 
 
 def creation(case: Case, key: str) -> dict[str, Any]:
-    """The request to create one of the scenario's objects, as an API server puts it."""
+    """Return the admission request for the creation of one of the scenario's objects."""
     [obj] = [obj for obj in case.objects if str(key_of(obj)) == key]
     group, _, version = obj["apiVersion"].rpartition("/")
     return {

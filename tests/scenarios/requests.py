@@ -1,4 +1,4 @@
-"""Requests of scenarios: what the query `request` and the command are asked, and what is expected of the answer."""
+"""Requests of scenarios: the input of the query `request`, the command line for it, and the expected answer."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ _OPTIONS = {
 
 
 def requests_of(case: Case) -> list[dict[str, Any]]:
-    """The query's input for each request of a scenario, at its only Gateway where it names none."""
+    """Return the query's input for each request; the default is the scenario's only Gateway."""
     return [asked(case, outcome["request"]) for outcome in case.outcomes if "request" in outcome]
 
 
 def asked(case: Case, told: dict[str, Any]) -> dict[str, Any]:
-    """The query's input for what `expected.yaml` has."""
+    """Return the query's input for a request in `expected.yaml`."""
     gateways = [key.name for key in case.keys if key.kind == "Gateway"]
     gateway = case.key(told["gateway"] if "gateway" in told else f"Gateway/{gateways[0]}")
     return {name: value for name, value in told.items() if name not in _EXPECTED} | {"gateway": gateway}
 
 
 def name_of(asked: dict[str, Any]) -> str:
-    """By what its answer is found."""
+    """Return the name under which the answer is stored."""
     return json.dumps(asked, sort_keys=True)
 
 
 def command_of(asked: dict[str, Any]) -> list[str]:
-    """The command that asks for it."""
+    """Return the command line for a query's input."""
     command = ["request"]
     for name, value in asked.items():
         if name == "grpc":
@@ -54,7 +54,7 @@ def command_of(asked: dict[str, Any]) -> list[str]:
 
 
 def check_request(case: Case, says: str, told: dict[str, Any], answer: dict[str, Any]) -> None:
-    """What is expected of a request holds; `rule` is null where none serves it."""
+    """Check the answer to a request; `rule` is null if no rule serves it."""
     assert answer["rule"] == (told["rule"] and case.key(told["rule"])), f"{says}: {answer}"
     assert (answer["nearest"] is None) == (told["rule"] is not None), f"{says}: {answer}"
     if told.get("listener"):

@@ -228,7 +228,7 @@ def _opa_url(log: Path, process: subprocess.Popen[bytes]) -> str:
     while time.monotonic() < deadline:
         events = [json.loads(line) for line in log.read_text().splitlines() if line.startswith("{")]
         running = [event for event in events if event["event"] == "running"]
-        if running and any(event["event"] == "OPA is filled" for event in events):
+        if running and any(event["event"] == "OPA synced" for event in events):
             return str(running[0]["opa"])
         assert process.poll() is None, log.read_text()
         time.sleep(0.1)

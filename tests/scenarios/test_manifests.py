@@ -9,7 +9,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,14 +33,14 @@ REFUSED = re.compile(r"error: (?P<file>.+?):\d+: PolicyKind (?P<name>\S+) is not
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """What a command printed as JSON, and what it told of PolicyKinds that are not active: file, name, message."""
+    """The JSON output of a command, and file, name and message of each PolicyKind that it reported as not active."""
 
     answer: Any
     refused: list[tuple[str, str, str]]
 
 
 def bridge(opa_path: Path, *command: str, cases: Sequence[Case] | None = None, code: int = 0) -> Printed:
-    """Run a read command on the manifests of some scenarios, or of all. It ends with `code` or 0, or reports faults."""
+    """Run a read command on the manifests of some scenarios, or of all; the expected exit code is `code` or 0."""
     chosen = all_cases() if cases is None else cases
     files = [option for case in chosen for option in ("--manifests", str(case.manifest))]
     environ = {**os.environ, "BRIDGE_OPA": str(opa_path)}
@@ -62,55 +62,67 @@ def effective(opa_path: Path) -> Printed:
 
 @pytest.fixture(scope="module")
 def statuses(opa_path: Path) -> dict[str, dict[str, Any]]:
-    """What each object shows: its metadata, and over it its status."""
+    """The metadata of each object, merged with its status."""
     return {str(key_of(obj)): obj["metadata"] | obj.get("status", {}) for obj in bridge(opa_path, "status").answer}
 
 
+@dataclass(frozen=True, slots=True)
+class Shell:
+    """The command on an OPA that holds the manifests of several scenarios.
+
+    It runs within this process: to start it, and an OPA, for each question would take longer than all the rest.
+    """
+
+    opa_url: str
+
+    def bridge(self, *command: str) -> Any:
+        """Run the command and return its JSON output."""
+        with contextlib.redirect_stdout(io.StringIO()) as said, contextlib.redirect_stderr(io.StringIO()) as errors:
+            code = run_command([*command, "--opa", self.opa_url, "-o", "json"])
+        assert code == 0, errors.getvalue()
+        return json.loads(said.getvalue())
+
+    def effective(self, case: Case, source: str) -> list[dict[str, Any]]:
+        """Return the effective policies of a scenario's kinds for requests from the namespace `source`."""
+        kinds = [("--kind", kind) for kind in sorted(case.policy_kinds)]
+        return [entry for kind in kinds for entry in self.bridge("effective", *kind, "--source-namespace", source)]
+
+    def request(self, asked: dict[str, Any]) -> Any:
+        """Return the result of a request, and check that the exit code is 1 if no rule serves it."""
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            code = run_command([*command_of(asked), "--opa", self.opa_url, "-o", "json"])
+        answer = json.loads(said.getvalue())
+        assert code == (0 if answer["rule"] else 1)
+        return answer
+
+
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def requests_asked() -> AsyncIterator[Callable[[Case], dict[str, Any]]]:
-    """Asks by the command for a scenario's requests: an OPA is filled from its manifests, and from those of all."""
-    manifests = [str(case.manifest) for case in all_cases() if requests_of(case)]
-    async with open_engine(manifests=manifests) as engine:
-
-        def ask(case: Case) -> dict[str, Any]:
-            return {name_of(asked): _asked(engine.opa.url, asked) for asked in requests_of(case)}
-
-        yield ask
-
-
-def _asked(opa_url: str, asked: dict[str, Any]) -> Any:
-    # The command within this process: to start one for each request would take longer than all the rest.
-    with contextlib.redirect_stdout(io.StringIO()) as said:
-        code = run_command([*command_of(asked), "--opa", opa_url, "-o", "json"])
-    answer = json.loads(said.getvalue())
-    assert code == (0 if answer["rule"] else 1)
-    return answer
+async def shell(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Shell]:
+    """The command on the manifests of the scenarios that need more than effective policies and statuses."""
+    cases = [case for case in all_cases() if case.sources or case.explained or case.trees or requests_of(case)]
+    rego = tmp_path_factory.mktemp("rego") / "policies.json"
+    rego.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": policy_maps(cases)}))
+    async with open_engine(manifests=[*(str(case.manifest) for case in cases), str(rego)]) as engine:
+        yield Shell(engine.opa.url)
 
 
 @pytest.mark.parametrize("case", all_cases(), ids=lambda case: case.name)
 def test_a_scenario_holds_on_a_folder_of_manifests(
-    case: Case,
-    effective: Printed,
-    statuses: dict[str, dict[str, Any]],
-    requests_asked: Callable[[Case], dict[str, Any]],
-    opa_path: Path,
+    case: Case, effective: Printed, statuses: dict[str, dict[str, Any]], shell: Shell, opa_path: Path
 ) -> None:
     mine = [entry for entry in effective.answer if case.owns(entry)]
     refused = {name: {"message": message} for file, name, message in effective.refused if file == str(case.manifest)}
-    by_source = {
-        namespace: bridge(opa_path, "effective", "--source-namespace", namespace, cases=[case]).answer
-        for namespace in case.sources
-    }
-    explained = {target: bridge(opa_path, "explain", target, cases=[case]).answer for target in case.explained}
-    requests = requests_asked(case)
-    trees = {root: bridge(opa_path, "tree", root, cases=[case]).answer for root in case.trees}
+    by_source = {source: [e for e in shell.effective(case, source) if case.owns(e)] for source in case.sources}
+    explained = {target: shell.bridge("explain", target) for target in case.explained}
+    requests = {name_of(asked): shell.request(asked) for asked in requests_of(case)}
+    trees = {root: shell.bridge("tree", root) for root in case.trees}
     problems = {key: bridge(opa_path, "problems", key, cases=[case], code=1).answer for key in case.reported}
     check(case, Answers(mine, statuses, statuses, refused, by_source, explained, requests, trees, problems))
 
 
 @pytest.fixture(scope="module")
 def violations(opa_path: Path) -> list[dict[str, Any]]:
-    """What all Constraints say of all scenarios; and of which it is told that they are not accepted."""
+    """The violations of all Constraints. The command reports the invalid Constraints."""
     cases = [case for case in all_cases() if case.constrained]
     files = [option for case in cases for option in ("--manifests", str(case.manifest))]
     policies = json.dumps({"apiVersion": "v1", "kind": "List", "items": policy_maps(cases)}).encode()

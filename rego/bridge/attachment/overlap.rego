@@ -37,7 +37,7 @@ contender_bound := recursion.item_bound
 
 # METADATA
 # description: |
-#   Those of the policies, ordered from the oldest, that do not overlap with an older one of the result. A policy that
+#   The policies, from the oldest, that do not overlap with an older policy of the result. A policy that
 #   loses takes no part in later comparisons (semantics F5). A fold as in `bridge.lib.recursion`.
 disjoint_policies(policies) := _taken_512(_nothing_taken, policies).policies
 

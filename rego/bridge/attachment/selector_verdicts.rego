@@ -1,5 +1,6 @@
 package bridge.attachment
 
+import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.policy
 
@@ -17,6 +18,23 @@ selector_verdicts(policy_key) := found if {
 	]
 	_suffices(all_selectors, found)
 } else := [{"ref": policy.object_ref(policy_key), "reason": "Accepted", "message": "Policy has been accepted"}]
+
+# METADATA
+# description: |
+#   A policy selects its targets by fields of its kind only, and each that it selects is accepted. Costs nothing of what it
+#   selects: a policy for a whole mesh has as many targets as the cluster has workloads (semantics T8).
+accepts_all(policy_key) if {
+	policy.selects_by_fields(policy_key)
+	not policy_problem(policy_key)
+	policy_kind := keys.type_of(policy_key)
+	not kinds.get(policy_kind).sameLevel in {"Conflict", "ConflictOnOverlap"}
+	every selector in policy.selectors_of(policy_key) {
+		selector.byField
+		not selector.flaw
+		not policy.selector_problem(policy_key, selector)
+		not kinds.target_protocols(policy_kind, selector.type)
+	}
+} else := false
 
 _suffices(_, found) if count(found) > 0
 

@@ -35,6 +35,6 @@ policies_targeting(object_key) := index.policies_targeting(object_key) | policie
 
 # METADATA
 # description: |
-#   Those of them that may target the object. Policies of other namespaces without permission are omitted: their authors
+#   The policies that name the object and may target it. Policies of other namespaces without permission are omitted: their authors
 #   can name any object any number of times, and must not make its changes expensive.
 permitted_policies_targeting(object_key) := {policy | some policy in policies_targeting(object_key); is_permitted(policy, object_key)}

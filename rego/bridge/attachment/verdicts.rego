@@ -100,7 +100,7 @@ is_permitted(policy_key, object_key) if {
 	# A policy that counts only for its own namespace needs no permission (semantics P6).
 	kinds.is_consumer_kind(keys.type_of(policy_key))
 } else if {
-	# Whether a policy of the root namespace may name the object says `ref_problem` (semantics T8).
+	# `ref_problem` decides whether a policy of the root namespace may name the object (semantics T8).
 	kinds.is_root_namespace(keys.type_of(policy_key), keys.namespace(policy_key))
 } else if {
 	hierarchy.is_granted(policy_key, object_key)

@@ -8,8 +8,8 @@ import data.bridge.policy as policies
 
 # METADATA
 # description: |
-#   No policy of a kind names an object on the paths to a node, so nothing of the kind counts there. A query about all kinds asks
-#   this first, because a cluster may have the kinds of several vendors. False where it takes more than a look into the index.
+#   True if no policy of a kind names an object on the paths to a node, so no policy of the kind applies there. A query for all
+#   kinds evaluates this first, because a cluster may have the kinds of several vendors. False if the index cannot decide it.
 is_untouched(policy_kind, node) if {
 	not policies.may_select(policy_kind)
 	is_same_for_all(policy_kind, node)
@@ -18,7 +18,7 @@ is_untouched(policy_kind, node) if {
 	not policy_kind in _kinds_on_paths(object_key, kinds.traits(policy_kind).namespaces)
 } else := false
 
-# The kinds of the policies that name an object or what stands above it: the same for all kinds, so that OPA makes it once.
+# The kinds of the policies that name an object or a node above it: the same for all kinds, so OPA computes it once.
 _kinds_on_paths(object_key, with_namespaces) := {keys.type_of(policy) |
 	some above in _objects_on_paths(object_key, with_namespaces)
 	some policy in (index.policies_targeting(above) | index.oversized_policies(above))

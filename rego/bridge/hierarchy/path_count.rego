@@ -21,7 +21,9 @@ is_crowded(node) if {
 # description: |
 #   The number of paths to an object or frontend by Gateway API's own links: to a backend through each rule that names
 #   it, from each listener and frontend above the route. The cost is that of the routes, not of the paths.
-path_count(node) := sum([number |
+path_count(node) := count(parents(node)) if {
+	index.facts(node).endings
+} else := sum([number |
 	some route_key in index.declared_parents(node)
 	rules := count([backends | some backends in rule_backends(route_key); backends[node]])
 	number := rules * max([1, count(parents(route_key))])

@@ -9,14 +9,14 @@ parents_of_level("Route", route_key) := listeners_above(route_key) | frontends_a
 # description: The listeners that accept a route.
 listeners_above(route_key) := {node |
 	some ref in known.parents
-	some nodes in object.filter(_admitting_nodes(ref.object, known.type, known.namespace, ref.section, ref.port), known.endings)
+	some nodes in object.filter(_admitting_nodes(ref, known.type, known.namespace), known.endings)
 	some node in nodes
 } if {
 	known := index.facts(route_key)
 	not known.wild
 } else := {node |
 	some ref in known.parents
-	some ending, nodes in _admitting_nodes(ref.object, known.type, known.namespace, ref.section, ref.port)
+	some ending, nodes in _admitting_nodes(ref, known.type, known.namespace)
 	_in_common(ending, known)
 	some node in nodes
 } if {
@@ -29,9 +29,9 @@ _in_common(ending, known) if ending in known.endings
 _in_common(ending, known) if strings.any_suffix_match(ending, known.wild)
 
 # The listener nodes that accept such routes, by the ending of their hostnames.
-_admitting_nodes(object_key, type, namespace, section_name, port) := _admitted_by_default(type, namespace) if {
-	object_key == index.default_gateways_key
-} else := _admitting_listeners(object_key, type, namespace, section_name, port)
+_admitting_nodes(ref, type, namespace) := _admitted_by_default(type, namespace) if {
+	ref.object == index.default_gateways_key
+} else := _admitting_listeners(ref.object, type, namespace, ref.section, ref.port)
 
 _admitting_listeners(object_key, type, namespace, section_name, port) := {ending: nodes |
 	own := split(object_key, "/")[2]

@@ -24,7 +24,7 @@ link_fields := null if {
 			some part in ["group", "kind", "name", "namespace"]
 		])
 	],
-	[{"with": field} | some field in _fields_of_policies],
+	[{"with": sprintf("/spec/%s", [field])} | some field in sort(target_fields)],
 ])
 
 _fields_read := [
@@ -44,5 +44,3 @@ _fields_read := [
 	"/spec/rules/*/name",
 	"/spec/useDefaultGateways",
 ]
-
-_fields_of_policies := ["/spec/targetRef", "/spec/targetRefs", "/spec/targetSelectors"]

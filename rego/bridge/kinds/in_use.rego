@@ -6,19 +6,15 @@ import data.bridge.lookup
 # description: |
 #   The policy kinds that queries evaluate: without kinds of shipped presets that have no policies, because most
 #   clusters lack most vendors.
-in_use := {type | some type in names; _is_in_use(type)}
+in_use := names - (_of_presets - lookup.types)
 
-_is_in_use(type) if not "Preset" in get(type).layers
-
-_is_in_use(type) if "PolicyKind" in get(type).layers
-
-_is_in_use(type) if {
-	[group, kind] := split(type, "/")
-	data.objects[group][kind]
+# Kinds that no PolicyKind describes, only a preset.
+_of_presets := {type |
+	some type, description in _descriptions
+	"Preset" in description.layers
+	not "PolicyKind" in description.layers
 }
 
-_is_in_use(type) if {
-	not lookup.unchanged
-	some key, _ in lookup.upserts
-	startswith(key, concat("", [type, "/"]))
-}
+_descriptions := data.kinds if not has_changes
+
+_descriptions := active_kinds if has_changes

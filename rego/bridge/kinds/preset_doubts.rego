@@ -2,9 +2,9 @@ package bridge.kinds
 
 # METADATA
 # description: |
-#   What presets read and the schemas of the installed CRDs do not have, by the CRD's key, each as a message: the release of the
-#   vendor is another one than the preset's. A schema that allows any field, or that has no fields of spec, has all. A PolicyKind with
-#   `specPaths` says itself what is read.
+#   Fields that presets read but that the schemas of the installed CRDs lack, as messages by the CRD's key: the installed release
+#   differs from the release of the preset. A schema that allows any field, or without fields of spec, has all fields. A PolicyKind
+#   with `specPaths` replaces the fields of the preset.
 preset_doubts[crds[type].key] := messages if {
 	some type, preset in presets
 	crds[type]
@@ -32,5 +32,5 @@ _has_field(schema, path) if {
 	object.get(schema, array.concat(_in_schema(array.slice(segments, 0, end)), ["x-kubernetes-preserve-unknown-fields"]), false) == true
 }
 
-# Where a schema has the field of some segments.
+# A schema has the field at these segments.
 _in_schema(segments) := array.flatten([["properties", segment] | some segment in segments])

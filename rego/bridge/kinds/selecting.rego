@@ -4,8 +4,8 @@ import data.bridge.lib.leaves
 
 # METADATA
 # description: |
-#   The `selectors` of a kind in the form in which policies are read: `{place, segments, by, types, gateways, namespaces?}`, where
-#   `place` is how messages name the field and `gateways` says which Gateways count.
+#   The `selectors` of a kind, prepared for reading policies: `{place, segments, by, types, gateways, namespaces?}`. `place` is the
+#   name of the field in messages, and `gateways` selects Gateways.
 selector_entries(entries) := [object.union_n([
 	{"segments": leaves.segments(entry.path), "place": _field_name(entry.path), "by": object.get(entry, "by", "Objects")},
 	{"types": [type_of_target(target) | some target in entry.targets]},
@@ -19,25 +19,25 @@ _field_name(pointer) := concat(".", leaves.segments(pointer))
 
 # METADATA
 # description: |
-#   Policies of a kind may select their targets by a field of their own (`selectors`; semantics T8). Says false in so many words,
-#   because OPA keeps no result of a function that has none.
+#   Policies of a kind may select their targets by a field (`selectors`; semantics T8). Returns an explicit false, because OPA does
+#   not cache an undefined result of a function.
 has_selectors(policy_kind) if {
 	get(policy_kind).selectors
 } else := false
 
 # METADATA
 # description: |
-#   Policies of a kind in a namespace concern all namespaces (`rootNamespace`; semantics T8).
+#   Policies of a kind in this namespace affect all namespaces (`rootNamespace`; semantics T8).
 is_root_namespace(policy_kind, namespace) if {
 	get(policy_kind).rootNamespace == namespace
 } else := false
 
 # METADATA
-# description: The types of the kinds whose policies may select their targets by a field of their own.
+# description: The types of the kinds whose policies may select their targets by a field.
 selecting_kinds := {type | some type in names; has_selectors(type)}
 
 # METADATA
-# description: Kinds that a description selects and does not list as targets, each as a message with its place.
+# description: Kinds that a PolicyKind selects but does not list as targets, each as a message with its place.
 unlisted_targets(spec) := [sprintf("selectors[%d].targets[%d]: targets does not list %s", [place, number, target.kind]) |
 	listed := {type_of_target(target) | some target in spec.targets}
 	some place, entry in spec.selectors
@@ -46,3 +46,19 @@ unlisted_targets(spec) := [sprintf("selectors[%d].targets[%d]: targets does not 
 ] if {
 	spec.targets
 } else := []
+
+# METADATA
+# description: |
+#   The kinds whose policies select by other fields, or in other namespaces, after the query's changes than they did when the
+#   index was written.
+with_other_selectors := {type |
+	has_changes
+	some type in (names | {name | some name, _ in data.kinds})
+	_selecting_fields(object.get(active_kinds, type, {})) != _selecting_fields(_stored_kind(type))
+}
+
+_selecting_fields(kind) := object.filter(kind, ["selectors", "rootNamespace"])
+
+_stored_kind(type) := data.kinds[type] if {
+	true
+} else := {}

@@ -24,7 +24,7 @@ undescribed[type] := object.union_n([
 
 # METADATA
 # description: |
-#   Those of them with a CRD: the message by the CRD's key.
+#   The undescribed types with a CRD: the message by the CRD's key.
 undescribed_crds[about.crd] := about.message if some about in undescribed
 
 # METADATA

@@ -5,9 +5,9 @@ import data.bridge.lookup
 
 # METADATA
 # description: |
-#   By served version of the CRD of a type how objects written in it are read (semantics K7). `Read` is the version that the bridge
-#   reads. `Like` is a version of which every field and every enumerated value is one of that version too, `Unlike` any other.
-#   Undefined where no CRD has a served version.
+#   How the bridge reads objects in each served version of a CRD (semantics K7). `Read` is the version that the bridge reads. The
+#   fields and enumerated values of a `Like` version are all in that version too, those of an `Unlike` version are not. Undefined
+#   without a served version.
 versions_of(type) := {version.name: _reading(type, version) |
 	some version in lookup.get(crds[type].key).spec.versions
 	is_served(version)
@@ -45,8 +45,8 @@ _values_of_fields(schema) := {path: {value | some value in values} |
 
 # METADATA
 # description: |
-#   What is wrong with the version that a policy of a kind is written in, `{reason, message}` (semantics K7). An API server refuses a
-#   version that is not served, and converts others to the one that the bridge reads; in a folder no program converts them.
+#   The problem with the version of a policy, `{reason, message}` (semantics K7). An API server rejects versions that it does not
+#   serve, and converts others to the version that the bridge reads. In a folder no program converts them.
 version_problem(type, api_version) := {"reason": "VersionNotServed", "message": message} if {
 	versions := get(type).versions
 	not versions[keys.version(api_version)]

@@ -12,7 +12,7 @@ import data.bridge.lookup
 #   path is its target only (C2), so its ancestors are the nodes above that by links that count. A path through another
 #   controller's Gateway has none, "", if `gatewayControllers` limits the Gateways.
 ancestors(policy_kind, path, targets) := {""} if {
-	not _has_ancestors(policy_kind)
+	not has_ancestors(policy_kind)
 } else := found if {
 	found := {node | some node in path; _is_ancestor(policy_kind, node)}
 	count(found) > 0
@@ -30,7 +30,9 @@ ancestors(policy_kind, path, targets) := {""} if {
 	][0]
 } else := {target | some target in targets}
 
-_has_ancestors(policy_kind) if {
+# METADATA
+# description: The statuses of a kind have an entry for each ancestor.
+has_ancestors(policy_kind) if {
 	kinds.get(policy_kind).statusShape == "Ancestors"
 } else := false
 

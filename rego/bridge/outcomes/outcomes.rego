@@ -9,14 +9,20 @@ import data.bridge.effective
 import data.bridge.hierarchy
 import data.bridge.index
 import data.bridge.kinds
+import data.bridge.policy as policies
 
 # METADATA
 # description: |
 #   The outcomes at one effective target, one entry for each path, policy and ancestor: `{policy, targets, ancestor,
-#   outcome, by, scope, marks}`. `targets` are the policy's declared targets on the path, `by` names the policies that
-#   override it with the strategy, `scope` names the path and its source unless that is any, `marks` are the places that
-#   report the policy's effect.
-outcomes_at(policy_kind, node) := [object.union(fate, {"ancestor": ancestor, "scope": scope, "marks": marks(fanout, above, marks_of_target, fate)}) |
+#   outcome, by, scope, marks}`. `targets` are the policy's declared targets on the path, except those that it selects by
+#   fields of its kind (semantics T8), `by` names the policies that override it with the strategy, `scope` names the path
+#   and its source unless that is any, `marks` are the places that report the policy's effect.
+outcomes_at(policy_kind, node) := [object.union(fate, {
+	"targets": _counted_targets(policy_kind, fate.policy, fate.targets),
+	"ancestor": ancestor,
+	"scope": scope,
+	"marks": marks(fanout, above, marks_of_target, fate),
+}) |
 	fanout := kinds.get(policy_kind).fanout
 	some source in effective.sources(policy_kind, node)
 	some [path, attached] in effective.distinct_stacks(policy_kind, node, source)
@@ -26,6 +32,14 @@ outcomes_at(policy_kind, node) := [object.union(fate, {"ancestor": ancestor, "sc
 	some fate in _outcomes_of_stack(attached, path[0])
 	some ancestor in ancestors(policy_kind, path, fate.targets)
 ]
+
+# The targets by which a policy's status counts: none of those that it selects by fields of its kind, unless they are its
+# ancestors. Otherwise the counts of a policy for a whole mesh, which each of its statuses needs, are as many as the
+# cluster has workloads (semantics T8).
+_counted_targets(policy_kind, policy, targets) := [] if {
+	policies.selects_by_fields(policy)
+	not has_ancestors(policy_kind)
+} else := targets
 
 # The text for a path that was cut (semantics P7).
 _cut_text(path) := sprintf(" (cut: links of an extension lead back to %s)", [node]) if {

@@ -5,8 +5,8 @@ import data.bridge.lib.levels
 
 # METADATA
 # description: |
-#   What a message adds about a target whose group is the mistake: the group that it has, and the one in which the policy kind's
-#   targets or, where it lists none, the hierarchy has that kind. Empty where the group is right, or no group has the kind.
+#   The hint of a message about a target with a wrong group: the group of the ref, and the group of that kind among the policy
+#   kind's targets, or in the hierarchy if it lists none. Empty if the group is right, or if no group has the kind.
 group_hint(policy_kind, type) := sprintf(" (its group is %q; did you mean %q?)", [_written(group), _written(known[0])]) if {
 	[group, kind] := split(type, "/")
 	known := _groups_of(policy_kind, kind)
@@ -18,7 +18,7 @@ _groups_of(policy_kind, kind) := sort({entry.group | some entry in targets; entr
 	targets := kinds.get(policy_kind).targets
 } else := sort({split(type, "/")[0] | some type, _ in levels.by_type; split(type, "/")[1] == kind})
 
-# As a ref writes it: the core group is empty.
+# As in a ref: the core group is empty.
 _written("core") := ""
 
 _written(group) := group if group != "core"

@@ -6,22 +6,22 @@ import data.bridge.lib.keys
 import data.bridge.lookup
 
 # METADATA
-# description: In place of a namespace, the namespaces of all objects that a selector may select.
+# description: Replaces a namespace if a selector may select objects of all namespaces.
 any_namespace := "*"
 
 # METADATA
 # description: |
-#   What selects the targets of a policy object of a type, `{place, namespace, type, text}`: spec.targetSelectors, and the fields
-#   that the `selectors` of its kind name (semantics T1, T8). `namespace` is where the objects are, or `any_namespace`; one with a
-#   flaw has `{place, flaw}`.
+#   The selectors of a policy object of a type, `{place, namespace, type, text}`: spec.targetSelectors, and the fields that the
+#   `selectors` of its kind name (semantics T1, T8). `namespace` is the namespace of the objects, or `any_namespace`. An invalid
+#   selector has `{place, flaw}`.
 selectors(type, obj) := index.target_selectors(obj) if {
 	not kinds.has_selectors(type)
 } else := array.concat(index.target_selectors(obj), field_selectors(type, obj))
 
 # METADATA
 # description: |
-#   Those by fields alone. A policy that names targets is not selected by its fields, and one that has neither, nor targetSelectors, selects all that the
-#   first of its kind's `selectors` could (semantics T8).
+#   The selectors in fields only. The fields of a policy that names targets do not select. A policy without targets, fields and
+#   targetSelectors selects everything that the first of its kind's `selectors` can select (semantics T8).
 field_selectors(type, obj) := [] if {
 	not kinds.has_selectors(type)
 } else := [] if {
@@ -51,7 +51,7 @@ _by_field(type, obj, entry, value) := [object.union(about, {"type": selected}) |
 	message := sprintf("%s must be labels, or a selector of labels (matchLabels, matchExpressions)", [entry.place])
 }
 
-# What a policy selects by, one text for one meaning; undefined where a field has another shape.
+# The selector of a policy, as one text for one meaning; undefined if a field has another type.
 _text_of(obj, entry, value) := json.marshal(object.union_n([
 	index.label_selector(value),
 	{"by": entry.by, "namespaces": _namespaces_of(obj, entry)},
@@ -62,7 +62,7 @@ _namespaces_of(_, entry) := {} if not entry.namespaces
 
 _namespaces_of(obj, entry) := index.label_selector(object.get(obj, entry.namespaces, {}))
 
-# A policy selects in its own namespace; one of the root namespace, or without a namespace, in all.
+# A policy selects in its own namespace; a policy of the root namespace, or without a namespace, in all namespaces.
 _namespace_of(type, obj) := any_namespace if {
 	object.get(obj.metadata, "namespace", "") == ""
 } else := any_namespace if {
@@ -70,56 +70,35 @@ _namespace_of(type, obj) := any_namespace if {
 } else := obj.metadata.namespace
 
 # METADATA
-# description: What selects the targets of a replicated policy, see `selectors`.
+# description: The selectors of a replicated policy, see `selectors`.
 selectors_of(policy_key) := [] if {
 	excess(policy_key)
 } else := selectors(keys.type_of(policy_key), lookup.get(policy_key))
 
 # METADATA
 # description: |
-#   Some policy of a kind may select its targets by labels.
-may_select(policy_kind) if {
-	index.has_selecting_policies(policy_kind)
-} else if {
-	_changed_selections[policy_kind]
+#   A policy selects its targets by fields of its kind, and names none. Costs nothing of what it selects.
+selects_by_fields(policy_key) if {
+	kinds.has_selectors(keys.type_of(policy_key))
+	count(named_refs(policy_key)) == 0
 } else := false
 
 # METADATA
-# description: |
-#   The policies that select objects of a type in a namespace (`-` for cluster-scoped ones, or `any_namespace`), as [policy, what it
-#   selects by], whatever they select.
-policies_selecting(namespace, type) := index.policies_selecting(namespace, type) | {[policy, text] |
-	some by_policy in _changed_selections
-	some policy, selections in by_policy
-	some [selected_namespace, selected_type, text] in selections
-	[selected_namespace, selected_type] == [namespace, type]
-}
-
-# What the policies that the query changes select by fields of their kinds: the index layer knows no kinds.
-_changed_selections[policy_kind][policy] := selections if {
-	not lookup.has_no_changes
-	some policy, obj in lookup.upserts
-	policy_kind := keys.type_of(policy)
-	selections := selections_by_field(policy_kind, obj)
-	count(selections) > 0
-}
-
-# METADATA
-# description: What a policy object of a kind selects by fields, each as `[namespace, type, text]`, as the index has it.
+# description: The selectors in fields of a policy object of a kind, as `[namespace, type, text]`, as in the index.
 selections_by_field(type, obj) := {[selector.namespace, selector.type, selector.text] |
 	some selector in field_selectors(type, obj)
 	not selector.flaw
 }
 
 # METADATA
-# description: The entries in the index of a policy object, with those that follow from its kind.
+# description: The index entries of a policy object, with those that follow from its kind.
 entries(obj) := index.entries(obj) | index.selection_entries(type, selections_by_field(type, obj)) if {
 	type := keys.type(obj.apiVersion, obj.kind)
 }
 
 # METADATA
 # description: |
-#   What a policy object of a kind declares, as `index.links_of_type` has it, with what it selects by fields and its facts.
+#   The links of a policy object of a kind, as in `index.links_of_type`, with its selectors in fields and its facts.
 declared_by(type, obj) := object.union(declared, {"facts": facts_of_policy | facts_of_policy := facts_of(obj)}) if {
 	not kinds.has_selectors(type)
 	declared := index.links_of_type(type, obj)
@@ -133,8 +112,8 @@ declared_by(type, obj) := object.union(declared, {"facts": facts_of_policy | fac
 
 # METADATA
 # description: |
-#   How wide a policy object of a kind selects, from the widest: all namespaces or one, everything there or what has labels; the
-#   last for one that names its targets (semantics T8).
+#   The width of a policy object's selector, from the widest: all namespaces or one, all objects or objects with labels. A policy
+#   that names its targets comes last (semantics T8).
 breadth(type, obj) := (2 * _in_one_namespace(type, obj)) + _by_labels(type, obj)
 
 _in_one_namespace(type, obj) := 0 if {

@@ -142,6 +142,42 @@ test_stored_and_changed_policies_select_workloads_alike if {
 	moved == [set(), {_limit_key}]
 }
 
+# T8, K1: a what-if of the kind alone.
+test_stored_policies_select_by_the_fields_of_a_changed_kind if {
+	limit := _limit("root", {"selector": {"app": "cart"}, "other": {"app": "bank"}})
+	stored := {"selecting": {"acme.io/LimitPolicy": {_limit_key: true}}, "selectors": {"*": {"core/Service": {_text: {_limit_key: true}}}}}
+	moved := object.union(_limit_kind, {"selectors": [object.union(_limit_kind.selectors[0], {"path": "/spec/other"})]})
+	every row in [
+		[_limit_kind, {_till}],
+		[moved, {_bank}],
+		[object.remove(_limit_kind, ["rootNamespace"]), set()],
+		[object.remove(_limit_kind, ["selectors"]), set()],
+	] {
+		found := {target |
+			some target in [_till, _bank]
+			_limit_key in attachment.attached_policies("acme.io/LimitPolicy", target)
+		} with data.objects as testing.stored(array.concat(_services, [limit]))
+			with data.index as stored
+			with data.kinds as _limit_kinds
+			with input as {"changes": {"upsert": [testing.policykind(row[0])]}}
+		found == row[1]
+	}
+}
+
+# T8, K1
+test_stored_policies_select_nothing_until_their_kind_has_selectors if {
+	limit := _limit("root", {"selector": {"app": "cart"}})
+	plain := {"acme.io/LimitPolicy": kinds.normal_form("acme.io/LimitPolicy", object.remove(_limit_kind, ["selectors"]))}
+	attached := [found |
+		some changes in [{}, {"upsert": [testing.policykind(_limit_kind)]}]
+		found := attachment.attached_policies("acme.io/LimitPolicy", _till) with data.objects as testing.stored(array.concat(_services, [limit]))
+			with data.index as {}
+			with data.kinds as plain
+			with input as {"changes": changes}
+	]
+	attached == [set(), {_limit_key}]
+}
+
 _limit_key := "acme.io/LimitPolicy/root/limit"
 
 _text := `{"by":"Workloads","controllers":["example.com/ours"],"exceptClasses":["waypoint"],"matchExpressions":[],"matchLabels":{"app":"cart"},"namespaces":{}}`

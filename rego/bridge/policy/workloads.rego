@@ -6,16 +6,35 @@ import data.bridge.lookup
 
 # METADATA
 # description: |
-#   A selector, as its text, selects an object by its labels or by those of its workloads.
+#   A selector, as text, matches the labels of an object or of its workloads.
 selects_object(text, object_key) if {
+	selects_by_labels(text, object_key)
 	selector := _selector_of(text)
-	selects(text, _labels_for(object.get(selector, "by", "Objects"), object_key))
 	_admits_namespace(selector, keys.parse(object_key).namespace)
 	not _is_left_out(selector, object_key)
 }
 
-# A Gateway of a class, or of a class of another controller, for which the kind's policies do not count. A class that does not exist
-# has no other controller (semantics P8).
+# METADATA
+# description: The labels of an object, or of its workloads, are those of a selector, whatever its Namespace and class.
+selects_by_labels(text, object_key) if {
+	selects(text, _labels_for(object.get(_selector_of(text), "by", "Objects"), object_key))
+}
+
+# METADATA
+# description: The labels of Namespaces decide what a selector selects.
+reads_namespaces(text) if {
+	some field in ["matchLabels", "matchExpressions"]
+	count(object.get(_selector_of(text), ["namespaces", field], [])) > 0
+} else := false
+
+# METADATA
+# description: The controllers of GatewayClasses decide what a selector selects.
+reads_controllers(text) if {
+	_selector_of(text).controllers
+} else := false
+
+# A Gateway of an excluded class, or of another controller's class. A class that does not exist has no other controller
+# (semantics P8).
 _is_left_out(selector, object_key) if lookup.get(object_key).spec.gatewayClassName in selector.exceptClasses
 
 _is_left_out(selector, object_key) if {
@@ -40,8 +59,9 @@ _admits_namespace(selector, namespace) if {
 
 # METADATA
 # description: |
-#   The labels that every workload of an object has, as far as the object itself says: those by which a Service selects its Pods, and
-#   those that Gateway API gives the Pods of a Gateway (GEP-1762, GEP-1867). Undefined where it says none: Pods are not replicated.
+#   The labels that every workload of an object has, according to the object: the labels by which a Service selects its Pods, and
+#   the labels that Gateway API defines for the Pods of a Gateway (GEP-1762, GEP-1867). Undefined without such labels, because Pods
+#   are not replicated.
 workload_labels("core/Service", service) := service.spec.selector if {
 	is_object(service.spec.selector)
 	count(service.spec.selector) > 0
@@ -58,13 +78,13 @@ _infrastructure_labels(gateway) := gateway.spec.infrastructure.labels if {
 
 # METADATA
 # description: |
-#   A selector, as its text, selects objects with these labels. Many objects share their labels, so that OPA decides once for them.
+#   A selector, as text, matches these labels. Many objects share their labels, so OPA evaluates them once.
 selects(text, labels_of_object) if labels.selects(_selector_of(text), labels_of_object)
 
 _selector_of(text) := json.unmarshal(text)
 
 # METADATA
-# description: The labels of an object of a type, with those that the API server gives.
+# description: The labels of an object of a type, with the labels that the API server adds.
 labels_of(type, name, labels_in_metadata) := lookup.namespace_labels(name) if {
 	type == "core/Namespace"
 } else := labels_in_metadata if {

@@ -42,6 +42,11 @@ dependent_policies contains policy if {
 }
 
 dependent_policies contains policy if {
+	some [policy, _] in reselections
+	kinds.of_policy(policy)
+}
+
+dependent_policies contains policy if {
 	some ["targeted", target] in old_paths
 	some policy in attachment.permitted_policies_targeting(target)
 	kinds.of_policy(policy)

@@ -1,5 +1,6 @@
 package bridge.queries
 
+import data.bridge.attachment
 import data.bridge.hierarchy
 import data.bridge.index
 import data.bridge.kinds
@@ -15,6 +16,10 @@ former_selections contains [policy, ref.object] if {
 	some ["selectors", namespace, type, text] in input.was[policy]
 	some ref in policies.selected_refs(namespace, type, text)
 }
+
+# METADATA
+# description: The objects that policies may select, or no longer select, because of the changed objects, as `[policy, objects]`.
+reselections := {reselection | some key in input.keys; some reselection in attachment.reselections(key)}
 
 # METADATA
 # description: The index paths that the changed objects had before.

@@ -12,7 +12,7 @@ value_misses(part, conditions, values) := {[part, message] |
 # METADATA
 # description: |
 #   The patterns among the conditions of a match on headers or query parameters of the request, each as `{part, pattern,
-#   text, says}`: `says` is the text of a message before the pattern.
+#   text, says}`: `says` is the text before the pattern in a message.
 value_patterns(part, conditions, values) := {{
 	"part": part,
 	"pattern": one.value,

@@ -9,7 +9,9 @@ import data.bridge.attachment
 # description: |
 #   The Accepted condition of a policy from the verdicts on its refs. False only if no ref is accepted, with the reason
 #   of the first; otherwise the message names the rejected refs (semantics T4).
-accepted_condition(policy_key) := {"type": "Accepted", "status": "True", "reason": "Accepted", "message": message} if {
+accepted_condition(policy_key) := {"type": "Accepted", "status": "True", "reason": "Accepted", "message": _accepted_message([])} if {
+	attachment.accepts_all(policy_key)
+} else := {"type": "Accepted", "status": "True", "reason": "Accepted", "message": message} if {
 	verdicts := attachment.verdicts(policy_key)
 	refused := [verdict | some verdict in verdicts; verdict.reason != "Accepted"]
 	count(refused) < count(verdicts)

@@ -11,7 +11,7 @@ import data.bridge.scopes
 # METADATA
 # description: |
 #   The policies that affect an object, by policy kind and place; the input of `affected_status`. It covers the
-#   effective targets in the object, and those of all policies that name it as a target.
+#   effective targets in the object, and those at and below it if policies target it.
 affecting_policies(object_key) := {name: places |
 	some name in marking_kinds
 	marks := {[mark[1], outcome.policy] |
@@ -33,11 +33,12 @@ _outcomes_in(policy_kind, object_key) := {outcome |
 }
 
 _outcomes_of_targeting(policy_kind, object_key) := {outcome |
-	some policy in _targeting(policy_kind, object_key)
-	attachment.is_permitted(policy, object_key)
-	some scope in scopes.reachable_scopes(policy)
+	targeting := {policy | some policy in _targeting(policy_kind, object_key); attachment.is_permitted(policy, object_key)}
+	count(targeting) > 0
+	some node in ({object_key} | {place | place := attachment.place(policy_kind, object_key)})
+	some scope in scopes.scopes_at_or_below(policy_kind, node)
 	some outcome in outcomes.outcomes_at(policy_kind, scope)
-	outcome.policy == policy
+	outcome.policy in targeting
 }
 
 _targeting(policy_kind, object_key) := {policy |

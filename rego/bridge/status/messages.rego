@@ -4,6 +4,7 @@ import data.bridge.attachment
 import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.outcomes
+import data.bridge.policy as policies
 
 # METADATA
 # description: |
@@ -44,18 +45,24 @@ _message(_, _, by_target, groups) := join_sentences(array.concat(by_target, grou
 group_bound := 8
 
 # The outcome of each accepted target: its paths are those that name it (semantics O4). The report of an ancestor does
-# not cover targets without a path through it, which have their own entries (semantics S3).
-_by_target(policy_key, set, tallies) := [sprintf("Of its targets %s", [concat(", ", parts)])] if {
-	nodes := sort({node | some node in attachment.targets(policy_key); _is_reported_on(policy_key, node, tallies)})
+# not cover targets without a path through it, which have their own entries (semantics S3). Targets that a policy selects
+# by fields of its kind are not listed: they may be all workloads of a cluster (T8).
+_by_target(policy_key, set, tallies) := [] if {
+	policies.selects_by_fields(policy_key)
+} else := [sprintf("Of its targets %s", [concat(", ", parts)])] if {
+	by_node := object.union_n([{node: {tally.outcome: true}} | some tally in tallies; some node in tally.targets])
+	nodes := sort({node | some node in attachment.targets(policy_key); _is_reported_on(policy_key, node, by_node)})
 	count(nodes) > 1
-	by_node := {node: overall([tally | some tally in tallies; node in tally.targets]) | some node in nodes}
-	texts := [sprintf("%s is %s", [outcomes.node_name(node), _outcome_names[set][by_node[node]]]) | some node in nodes]
-	parts := array.concat(array.slice(texts, 0, 10), and_more(count(texts) - 10))
+	texts := [sprintf("%s is %s", [outcomes.node_name(node), _outcome_names[set][outcome]]) |
+		some node in array.slice(nodes, 0, 10)
+		outcome := overall_of(object.keys(object.get(by_node, node, {})))
+	]
+	parts := array.concat(texts, and_more(count(nodes) - 10))
 } else := []
 
 _is_reported_on(policy_key, _, _) if kinds.of_policy(policy_key).statusShape != "Ancestors"
 
-_is_reported_on(_, node, tallies) if node in tallies[_].targets
+_is_reported_on(_, node, by_node) if by_node[node]
 
 _outcome_names := {
 	"Programmed": {

@@ -40,21 +40,23 @@ _sets := {
 #   The outcome of a policy over all its paths: Programmed if it is Programmed on all, Overridden if Overridden on all,
 #   otherwise PartiallyProgrammed; NoScope without an effective target, a reason beyond GEP-713's (semantics O4). If it
 #   is Programmed on none, and not Overridden on all, some could not be computed: Reconciling.
-overall(tallies) := _overall({tally.outcome | some tally in tallies})
+overall(tallies) := overall_of({tally.outcome | some tally in tallies})
 
-_overall(outcomes) := "NoScope" if count(outcomes) == 0
+# METADATA
+# description: The same for the set of its outcomes.
+overall_of(outcomes) := "NoScope" if count(outcomes) == 0
 
-_overall(outcomes) := outcome if {
+overall_of(outcomes) := outcome if {
 	count(outcomes) == 1
 	some outcome in (outcomes - {"Failed"})
 }
 
-_overall(outcomes) := "Reconciling" if {
+overall_of(outcomes) := "Reconciling" if {
 	"Failed" in outcomes
 	count(outcomes - {"Failed", "Overridden"}) == 0
 }
 
-_overall(outcomes) := "PartiallyProgrammed" if {
+overall_of(outcomes) := "PartiallyProgrammed" if {
 	count(outcomes) > 1
 	count(outcomes & {"Programmed", "PartiallyProgrammed"}) > 0
 }

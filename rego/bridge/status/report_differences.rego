@@ -2,8 +2,8 @@ package bridge.status
 
 # METADATA
 # description: |
-#   Where a controller's report contradicts the bridge: what each of them says, and why the bridge says so. Undefined where one of
-#   the bridge's `verdicts` (lists of conditions) agrees with the report (semantics S5).
+#   The difference between a controller's report and the bridge's result: both results, and the bridge's reason. Undefined if one
+#   of the bridge's `verdicts` (lists of conditions) agrees with the report (semantics S5).
 difference(report, verdicts) := fit(sprintf("%s says %s, the bridge says %s", [
 	object.get(report, "controllerName", "the status"),
 	_explained(report.conditions),
@@ -19,7 +19,7 @@ _contradicts(theirs, own) if {
 	{_accepted(theirs).status, _accepted(own).status} == {"True", "False"}
 }
 
-# Of reasons that GEP-713 does not name the bridge knows nothing.
+# The bridge cannot interpret reasons that GEP-713 does not define.
 _contradicts(theirs, own) if {
 	reasons := {_accepted(theirs).reason, _accepted(own).reason}
 	_accepted(theirs).status == "False"
@@ -34,7 +34,7 @@ _contradicts(theirs, own) if {
 	[_effect(theirs), _effect(own)] in _contradictions
 }
 
-# What vendors report as Overridden may be so in a part of the scopes, so that it never contradicts a partial outcome.
+# Vendors report Overridden also for a part of the scopes, so it never contradicts a partial outcome.
 _contradictions := {["Overridden", "Full"], ["Full", "Overridden"], ["None", "Full"], ["Full", "None"]}
 
 _accepted(conditions) := [condition | some condition in conditions; condition.type == "Accepted"][0] if {
@@ -82,13 +82,13 @@ _is_effect(condition, status) if {
 }
 
 # METADATA
-# description: What conditions say of a policy, as the reason of the one that says most.
+# description: The result of a policy, which is the reason of its most significant condition.
 word(conditions) := reason if {
 	reason := _deciding(conditions).reason
 	reason != ""
 } else := sprintf("%s=%s", [_deciding(conditions).type, _deciding(conditions).status])
 
-# The word, and why the policy has no effect where it has none.
+# The result, with the reason if the policy has no effect.
 _explained(conditions) := sprintf("%s (%s)", [word(conditions), message]) if {
 	not _has_effect(_deciding(conditions))
 	message := _deciding(conditions).message
@@ -100,7 +100,7 @@ _has_effect(condition) if {
 	condition.type != "Overridden"
 }
 
-# The condition that says most of a policy.
+# The most significant condition of a policy.
 _deciding(conditions) := [condition |
 	some decides in ["refused", "overridden", "effect", "accepted", "any"]
 	some condition in conditions

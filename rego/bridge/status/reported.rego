@@ -5,10 +5,10 @@ import data.bridge.lookup
 
 # METADATA
 # description: |
-#   What the controllers of an observed kind report of a policy, beside the bridge's own `entry` of its status:
+#   The reports of controllers about a policy of an observed kind, besides the bridge's own `entry` of its status:
 #   `{controllerName?, ancestorRef?, conditions, says, outdated, difference?}` for each entry of status.ancestors, and one for
-#   status.conditions. `says` is the report in a word, `difference` explains where it contradicts the bridge's verdict. A report
-#   of an older generation of the policy is `outdated`, and not compared (semantics S5).
+#   status.conditions. `says` is the report in one word, `difference` explains a contradiction to the bridge's verdict. A report
+#   about an older generation of the policy is `outdated` and not compared (semantics S5).
 reported(policy_key, entry) := [object.union_n([report, {"says": word(report.conditions), "outdated": outdated}, differing]) |
 	some report in _reports(policy_key)
 	outdated := _is_outdated(policy_key, report.conditions)
@@ -35,7 +35,7 @@ _ancestor_ref(shown) := {"ancestorRef": object.filter(shown.ancestorRef, ["group
 	is_string(shown.ancestorRef.name)
 } else := {}
 
-# A folder may have any content: conditions that could not be in a cluster are omitted.
+# A folder may have any content: conditions that a cluster would reject are omitted.
 _readable_conditions(conditions) := [object.union(_no_texts, object.filter(condition, _condition_fields)) |
 	is_array(conditions)
 	some condition in conditions

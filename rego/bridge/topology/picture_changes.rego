@@ -1,5 +1,6 @@
 package bridge.topology
 
+import data.bridge.attachment
 import data.bridge.hierarchy
 import data.bridge.index
 import data.bridge.kinds
@@ -16,6 +17,7 @@ changed_entries(changed, was, appeared) := union({
 	{key | some object_key in changed; some key in _entries_led_to(object_key, was)},
 	{key | some object_key in appeared; some key in _declared_parents(object_key)},
 	{key | some object_key in changed; some key in _dependent_objects(object_key)},
+	{key | some object_key in changed; some [_, keys_there] in attachment.reselections(object_key); some key in keys_there},
 })
 
 # The entries of other objects that depend on the object's declarations, current or previous: its children by extension

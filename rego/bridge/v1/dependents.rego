@@ -28,7 +28,7 @@ dependents := queries.keys_problem("keys") if {
 
 # The others, such as shipped presets of vendors that a cluster does not have, have no scopes. The former scopes of a
 # deleted policy follow from its old paths.
-_kinds_with_policies := {kind | some kind in kinds.names; count(lookup.namespaces_of(kind)) > 0}
+_kinds_with_policies := kinds.names & lookup.types
 
 _concerned_scopes[kind] contains scope if {
 	some kind in _kinds_with_policies
@@ -59,6 +59,14 @@ _concerned_scopes[kind] contains scope if {
 	some [policy, object_key] in queries.former_selections
 	kind := keys.parse(policy).type
 	kinds.get(kind)
+	some scope in scopes.scopes_at_or_below(kind, _node(kind, object_key))
+}
+
+_concerned_scopes[kind] contains scope if {
+	some [policy, object_keys] in queries.reselections
+	kind := keys.type_of(policy)
+	kinds.get(kind)
+	some object_key in object_keys
 	some scope in scopes.scopes_at_or_below(kind, _node(kind, object_key))
 }
 

@@ -134,3 +134,44 @@ test_policy_that_may_not_name_an_object_does_not_depend_on_it if {
 	_concerned([far, _warm], _warm_key, [["targeted", testing.cart_route]])[1] == [_warm_key]
 	_concerned([far, _warm, grant], testing.cart_route, [])[1] == ["example.com/ColorPolicy/blog/far", _warm_key]
 }
+
+_net_kind := testing.policykind({
+	"group": "acme.io",
+	"kind": "NetPolicy",
+	"class": "Direct",
+	"targets": [{"group": "", "kind": "Service"}, {"group": testing.gateway_group, "kind": "Gateway"}],
+	"selectors": [
+		{"path": "/spec/pods", "namespaces": "/spec/in", "targets": [{"group": "", "kind": "Service"}]},
+		{"path": "/spec/gateways", "controllers": ["example.com/gw"], "targets": [{"group": testing.gateway_group, "kind": "Gateway"}]},
+	],
+	"defaultStrategy": "Additive",
+})
+
+_net(name, spec) := testing.with_spec(testing.resource("acme.io/v1", "NetPolicy", "", name), spec)
+
+_net_key(name) := concat("", ["acme.io/NetPolicy/-/", name])
+
+_carts := [object.union(testing.service(name, []), {"metadata": {"labels": {"app": name}}}) | some name in ["till", "bank"]]
+
+# T8
+test_namespace_concerns_objects_that_policies_select_by_its_labels_and_their_own if {
+	policies := [
+		_net("red", {"pods": {"matchLabels": {"app": "till"}}, "in": {"matchLabels": {"team": "red"}}}),
+		_net("other", {"pods": {"matchLabels": {"app": "none"}}, "in": {"matchLabels": {"team": "red"}}}),
+		_net("everywhere", {"pods": {"matchLabels": {"app": "bank"}}}),
+	]
+	objects := array.concat([_net_kind], array.concat(_carts, policies))
+	_concerned(objects, "core/Namespace/-/shop", []) == [{"acme.io/NetPolicy": ["core/Service/shop/till"]}, [_net_key("red")]]
+	_concerned(objects, "core/Namespace/-/infra", []) == [{}, []]
+}
+
+# T8, P8
+test_gatewayclass_concerns_its_gateways_that_policies_select_by_controller if {
+	policies := [_net("edge", {"gateways": {}}), _net("named", {"gateways": {"matchLabels": {"team": "red"}}}), _net("pods", {"pods": {}})]
+	objects := array.concat([_net_kind], policies)
+	_concerned(objects, "gateway.networking.k8s.io/GatewayClass/-/example", []) == [
+		{"acme.io/NetPolicy": ["gateway.networking.k8s.io/Gateway/infra/public"]},
+		[_net_key("edge")],
+	]
+	_concerned(objects, "gateway.networking.k8s.io/GatewayClass/-/other", []) == [{}, []]
+}

@@ -36,7 +36,7 @@ paths_to(policy_kind, targets) := count(targets) if {
 # description: The rows of a policy kind at each of these targets that is an effective target of it now.
 outcomes_at(policy_kind, targets) := {target: entries |
 	some target in targets
-	hierarchy.canonical_key(target) == target
 	scopes.acts_at(policy_kind, target)
+	hierarchy.canonical_key(target) == target
 	entries := outcomes.outcomes_at(policy_kind, target)
 }

@@ -3,6 +3,7 @@ package bridge.v1
 import data.bridge.attachment
 import data.bridge.hierarchy
 import data.bridge.kinds
+import data.bridge.lib.keys
 import data.bridge.lookup
 import data.bridge.outcomes
 import data.bridge.policy as policies
@@ -58,8 +59,14 @@ _all_outcomes contains entry if {
 
 _reports_of_policies := [item_report |
 	some policy in sort({policy | some policy in dependents.policies} | object.keys(_kept))
+	_may_be_written(policy)
 	item_report := report(["policy", policy], status_to_write(status_of(policy, _tallies_of(policy))))
 ]
+
+# Nothing is counted for other policies: one of them may reach all of a cluster.
+_may_be_written(policy) if kinds.of_policy(policy).mode == "Manage"
+
+_may_be_written(key) if keys.type_of(key) == kinds.policykind_type
 
 _kept := object.get(input, "kept", {})
 
@@ -80,7 +87,12 @@ _tallies_of(policy) := outcomes.tallies(policy) if {
 	_is_covered(policy)
 }
 
+_is_covered(policy) if policy in _changed_policies
+
+# The targets that a policy selects by fields of its kind are not listed: they may be all workloads of a cluster.
 _is_covered(policy) if {
+	not policy in _changed_policies
+	not policies.selects_by_fields(policy)
 	every ref in policies.declared_refs(policy) {
 		_is_covered_ref(ref)
 	}
@@ -99,11 +111,16 @@ _changed_policies := {key | some key in input.keys; kinds.of_policy(key)}
 # Omitted ancestors are not listed here: the caller knows them.
 _reports_of_objects := [item_report |
 	some key in sort(_marked_objects)
-	every policy in attachment.permitted_policies_targeting(key) {
+	every policy in _marking_policies(key) {
 		_is_covered(policy)
 	}
 	item_report := report(["object", key], affected_status_of(key, reporting.affecting_policies(key), {}))
 ]
+
+_marking_policies(key) := {policy |
+	some policy in attachment.permitted_policies_targeting(key)
+	keys.type_of(policy) in reporting.marking_kinds
+}
 
 _marked_objects contains key if some key in input.keys
 
