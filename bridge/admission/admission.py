@@ -95,7 +95,7 @@ async def insist(ask: Callable[[], Awaitable[T]], budget: float) -> T:
             async with asyncio.timeout(left / 2 if left > 2 * _SHORTEST_ATTEMPT else left):
                 return await ask()
         except TimeoutError:
-            why = Undecided(f"OPA gave no answer in time (asked {attempts} times)", passing=True)
+            why = Undecided(f"OPA did not respond in time (attempts: {attempts})", passing=True)
             after = 0.0
         except (OpaError, Undecided) as error:
             why, after = _explained(error)
@@ -151,7 +151,7 @@ def read_rules(result: Any) -> Decision:
             return read_decision({"errors": denied, "warnings": warnings})
         case {"error": {"message": message}}:
             raise DecisionError(str(message))
-    raise DecisionError("the answer has neither denied nor warnings")
+    raise DecisionError("the decision has neither `denied` nor `warnings`")
 
 
 @dataclass(slots=True)
@@ -218,7 +218,8 @@ class Admission:
         }
         write = log.warning if failures else log.info
         ms = round(took * 1e3, 1)
-        write("admission", **about, **{key.replace("-", "_"): value for key, value in audit.items()}, ms=ms)
+        noted = {key.replace("-", "_"): value for key, value in audit.items()}
+        write("admission request reviewed", **about, **noted, ms=ms)
         return answer(asked.uid, patch=patch, denied=judged.denied, warnings=judged.warnings, audit=audit)
 
     async def _hear(self, asked: ReviewRequest, budget: float) -> dict[str, _Heard]:
@@ -249,8 +250,8 @@ class Admission:
 
     def _open_because(self, asked: ReviewRequest) -> str:
         if asked.group == OURS:
-            return "as what policies are mended by"
-        return "" if self.policies_exist() else "as no policy exists"
+            return "because the request can repair policies"
+        return "" if self.policies_exist() else "because no policy exists"
 
     def _tell(self, asked: ReviewRequest, judged: AdmissionVerdict, failures: tuple[str, ...]) -> None:
         done = "was denied" if judged.denied else f"was admitted without a decision, {self._open_because(asked)}"

@@ -109,7 +109,7 @@ class Certificates:
         told = False
         while (found := await self._look()) is None:
             if not told:
-                log.info("the webhook waits for its certificate", origin=self._origin)
+                log.info("waiting for webhook certificate", origin=self._origin)
                 told = True
             await asyncio.sleep(LOOK / 4)
         self._take(found)
@@ -123,9 +123,9 @@ class Certificates:
                 if found is None or found in (self._taken, self._refused):
                     continue
                 self._take(found)
-                log.info("the webhook has another certificate", origin=self._origin)
+                log.info("webhook certificate reloaded", origin=self._origin)
             except CertificateError as error:
-                log.warning("the webhook's new certificate cannot be used, the last one stays", why=str(error))
+                log.warning("webhook certificate reload failed", why=str(error))
 
     async def _look(self) -> _Found | None:
         pair = await self._read()
@@ -158,7 +158,7 @@ class Certificates:
             try:
                 context.load_cert_chain(certificate, key, lambda: "")
             except (ssl.SSLError, ValueError) as error:
-                raise CertificateError(f"{self._origin}: no certificate and key that fit: {error}") from error
+                raise CertificateError(f"{self._origin}: no matching certificate and key: {error}") from error
         if self._clients.authority is not None:
             try:
                 context.load_verify_locations(cadata=found.authority.decode("ascii"))
@@ -206,7 +206,7 @@ def new_server(authority: Pair, names: Iterable[str], now: dt.datetime) -> Pair:
     signer = x509.load_pem_x509_certificate(authority.certificate)
     signer_key = serialization.load_pem_private_key(authority.key, None)
     if not isinstance(signer_key, ec.EllipticCurvePrivateKey):
-        raise ValueError("the authority's key is not one that we have made")  # noqa: TRY004 - it comes from a Secret
+        raise ValueError("the bridge did not create the key of the authority")  # noqa: TRY004 - it comes from a Secret
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "policy-bridge webhook")])
     built = (

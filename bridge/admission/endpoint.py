@@ -123,9 +123,9 @@ class _Bodies:
                 async with asyncio.timeout_at(until):
                     part = await request.content.readany()
             except TimeoutError as error:
-                raise ReviewError(408, f"the review did not come within {patience:g} s") from error
+                raise ReviewError(408, f"the review did not arrive within {patience:g} s") from error
             except web.RequestPayloadError as error:
-                raise ReviewError(400, "a part of the review is missing, or not encoded as its headers say") from error
+                raise ReviewError(400, "the review is incomplete, or its encoding differs from its headers") from error
             if not part:
                 return
             yield part
@@ -137,7 +137,7 @@ def seconds(text: str) -> float:
         raise ReviewError(400, f"the timeout has {len(text)} characters: {_LONGEST_DURATION} is the most")
     found = _DURATION.findall(text)
     if not found or "".join(number + unit for number, unit in found) != text:
-        raise ReviewError(400, f"timeout={text} is no duration such as 10s")
+        raise ReviewError(400, f"timeout={text} is not a duration such as 10s")
     return sum(float(number) * _UNITS[unit] for number, unit in found)
 
 

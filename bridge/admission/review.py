@@ -157,11 +157,11 @@ def read_review(body: bytes) -> ReviewRequest:
         review = decode(body, _reviews)
         if review.kind != KIND or not review.api_version:
             found = f"apiVersion {shown(review.api_version)!r}, kind {shown(review.kind)!r}"
-            raise ReviewError(400, f"this is no {KIND}: {found}")
+            raise ReviewError(400, f"this is not an {KIND}: {found}")
         if review.api_version != API_VERSION:
             raise ReviewError(
                 400,
-                f"{shown(review.api_version)} is not spoken here: set admissionReviewVersions: [v1] in the webhook's "
+                f"{shown(review.api_version)} is not supported: set admissionReviewVersions: [v1] in the webhook's "
                 f"configuration, for {API_VERSION}",
             )
         if bytes(review.request) == _NULL:
@@ -173,14 +173,14 @@ def read_review(body: bytes) -> ReviewRequest:
             )
         flaw = _flaw_of(review.request) if deep else ""
     except msgspec.DecodeError as error:
-        raise ReviewError(400, f"this is no {KIND}, or only a part of one: {error}") from error
+        raise ReviewError(400, f"this is not a complete {KIND}: {error}") from error
     subject = about.old_object if bytes(about.object) == _NULL else about.object
     if bytes(subject) == _NULL:
         return ReviewRequest(review.request, about, subject, _Subject(), flaw)
     try:
         return ReviewRequest(review.request, about, subject, decode(subject, _subjects), flaw)
     except msgspec.DecodeError as error:
-        raise ReviewError(400, f"the object of the request is no Kubernetes object: {error}") from error
+        raise ReviewError(400, f"the object of the request is not a Kubernetes object: {error}") from error
 
 
 def _refuse_other_text(body: bytes) -> None:

@@ -92,7 +92,7 @@ class SharedCertificate:
                 await self._client.put(f"{self._path}/{self._name}", kept)
         except Conflict:
             return None
-        log.info("made a certificate for the webhook", secret=self.origin, names=self._names)
+        log.info("webhook certificate created", secret=self.origin, names=self._names)
         return made
 
     def _tell(self, error: KubeError) -> None:
@@ -101,7 +101,7 @@ class SharedCertificate:
             why = f"grant the bridge's role get, create and update on secrets ({error.message})"
         if why != self._trouble:
             self._trouble = why
-            log.warning("the webhook's certificate cannot be read or made", secret=self.origin, why=why)
+            log.warning("webhook certificate unavailable", secret=self.origin, why=why)
 
 
 def _parts(secret: dict[str, Any] | None) -> dict[str, bytes]:

@@ -73,7 +73,7 @@ class Silence:
                 said = ""
             except (OpaError, msgspec.ValidationError) as error:
                 if str(error) != said:
-                    log.debug("the rules are asked of every object", why=str(error))
+                    log.debug("admission rules unknown, reviewing every object", why=str(error))
                     said = str(error)
             if self._answer is None:
                 await asyncio.sleep(_WAIT)

@@ -257,7 +257,7 @@ class Keeper:
                 version = found["metadata"]["resourceVersion"]
                 guard = {"op": "replace", "path": "/metadata/resourceVersion", "value": version}
                 await self._client.patch(path, [guard, *patch], JSON_PATCH)
-                log.info("wrote the webhook configuration", kind=which.kind, name=self._name, policies_exist=exist)
+                log.info("webhook configuration written", kind=which.kind, name=self._name, policies_exist=exist)
         except Conflict:
             return False
         except KubeError as error:
@@ -274,12 +274,12 @@ class Keeper:
             case Forbidden():
                 why = f"{what}: grant the bridge's role get and patch on {which.plural}.{GROUP} ({error.message})"
             case Invalid():
-                why = f"{what}: the API server does not accept it as it should be: {error}"
+                why = f"{what}: the API server rejected the update: {error}"
             case _:
                 why = f"{what}: {error}"
         if why != self._trouble.get(which):
             self._trouble[which] = why
-            log.warning("the webhook configuration is not kept", why=why)
+            log.warning("webhook configuration update failed", why=why)
 
 
 def differences(found: dict[str, Any], exist: bool | None, authority: bytes) -> list[dict[str, Any]]:

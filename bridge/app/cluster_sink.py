@@ -7,9 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from bridge.kube import errors
-from bridge.kube.client import KubeClient
+from bridge.kube.client import KubeClient, patch_object
 from bridge.kube.lease import Lease
-from bridge.kube.patches import patch_object
 from bridge.model.keys import Key
 from bridge.model.types import ResourceType
 from bridge.remediator.sink import Gone, Names, Patch, WriteConflict, WriteRefused

@@ -10,8 +10,6 @@ from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
-import msgspec
-
 from bridge.app.store import plural_by_rule
 from bridge.model.changes import Change, Listed, Listing, Object, Rejected, Trouble, Upserted
 from bridge.model.keys import CLUSTER, Key, group_of, key_of
@@ -24,16 +22,15 @@ from bridge.opa.process import ManagedOpa
 from bridge.policy_loader import reports
 from bridge.policy_loader.authors import MARKS
 from bridge.policy_loader.compile_check import Checker
-from bridge.policy_loader.kubernetes_view import kubernetes_view
-from bridge.policy_loader.objects import CONFIG_MAP, config_maps_in
 from bridge.policy_loader.ownership import packages
 from bridge.policy_loader.settlement import Gathering, SettledModules
-from bridge.policy_loader.shipped import shipped
+from bridge.policy_loader.shipped import kubernetes_view, shipped
+from bridge.policy_loader.submissions import CONFIG_MAP, config_maps_in
 from bridge.replicator.initial_sync import without_collector
 from bridge.replicator.replicator import Replicator
 from bridge.resources import rego_root
-from bridge.settings.files import Mistake, SettingsError
-from bridge.settings.model import POLICY_BOUNDS, POLICY_NAMESPACES, PREFIX, Settings
+from bridge.settings.loading import load_settings
+from bridge.settings.model import SETTINGS, Settings
 from bridge.sources.base import Source
 from bridge.sources.manifests import ManifestSource
 
@@ -43,7 +40,7 @@ if TYPE_CHECKING:
 
 async def settle_manifests(objects: Iterable[Object]) -> SettledModules:
     """Return the bundle for a folder's objects. Raises ToolError without an `opa`, CheckError for a broken one."""
-    gathering = Gathering(_namespaces())
+    gathering = Gathering(_policy_settings().policy_namespaces)
     for type_id in gathering.authors.types:
         gathering.note(Listing(type_id))
     for obj in objects:
@@ -57,8 +54,8 @@ async def settle_cluster(client: KubeClient) -> SettledModules:
     """Return the bundle for a cluster. Types that may not be read are among its problems, by the type's key."""
     from bridge.sources.cluster import ClusterSource
 
-    gathering = Gathering(_namespaces())
-    source = ClusterSource(client, {CONFIG_MAP: config_maps_in(_namespaces())})
+    gathering = Gathering(_policy_settings().policy_namespaces)
+    source = ClusterSource(client, {CONFIG_MAP: config_maps_in(_policy_settings().policy_namespaces)})
     source.want(gathering.authors.types)
     try:
         told = cast("AsyncGenerator[Change, None]", source.changes())
@@ -104,25 +101,16 @@ def module_states(found: SettledModules) -> list[dict[str, Any]]:
 
 
 async def _settle(gathering: Gathering) -> SettledModules:
-    found = shipped(rego_root(), _bounds())
+    found = shipped(rego_root(), _policy_settings().policy_bounds)
     executable = await asyncio.to_thread(ensure_opa)
     view = kubernetes_view((type_id, plural_by_rule(type_id)) for type_id in ALWAYS)
     return await gathering.settle(Checker(executable.path, found.modules), found, view)
 
 
-def _bounds() -> dict[str, int]:
-    """Return the settings `policy_max_…`, also from the environment."""
-    given = {name: os.environ[PREFIX + name.upper()] for name in POLICY_BOUNDS if PREFIX + name.upper() in os.environ}
-    try:
-        return msgspec.convert(given, Settings, strict=False).policy_bounds
-    except msgspec.ValidationError as error:
-        raise SettingsError(Mistake("environment", f"{PREFIX}POLICY_MAX_…: {error}")) from error
-
-
-def _namespaces() -> tuple[str, ...]:
-    """Return the setting for a command without a settings file: from the environment."""
-    given = os.environ.get(f"{PREFIX}POLICY_NAMESPACES")
-    return POLICY_NAMESPACES if given is None else tuple(filter(None, given.split(",")))
+def _policy_settings() -> Settings:
+    """Return the settings of policies for a command without a settings file: from the environment."""
+    variables = [one.variable for one in SETTINGS.values() if one.name.startswith("policy_")]
+    return load_settings(environ={name: os.environ[name] for name in variables if name in os.environ})
 
 
 POLL = 1.0  # seconds between two checks of an OPA that another bridge syncs
@@ -165,7 +153,7 @@ async def _no_events() -> list[dict[str, Any]]:
 
 
 @asynccontextmanager
-async def open_engine(  # noqa: PLR0913 - each says another thing of what is read
+async def open_engine(  # noqa: PLR0913 - independent options of one source
     *,
     opa_url: str | None = None,
     token: str | Callable[[], str] | None = None,
@@ -322,7 +310,7 @@ class _SourceWithProblems:
         self._source.relist()
 
     async def changes(self) -> AsyncIterator[Change]:
-        """The source's changes."""
+        """Yield the source's changes."""
         async for change in self._source.changes():
             if isinstance(change, Trouble) and not change.absent:
                 self._troubles[change.subject] = change

@@ -20,7 +20,6 @@ from bridge.opa.request_counts import Requests
 from bridge.pacing import Backoff
 from bridge.resources import authorization_policy
 from bridge.settings.model import Settings
-from bridge.settings.validation import guarded
 
 log = structlog.get_logger(__name__)
 
@@ -86,7 +85,7 @@ class OwnOpa:
         while True:
             began = asyncio.get_running_loop().time()
             status = await self._opa.exited()
-            log.warning("OPA ended, starting it again", status=status, said="; ".join(self._opa.last_words[-3:]))
+            log.warning("OPA exited, restarting", status=status, output="; ".join(self._opa.last_words[-3:]))
             if asyncio.get_running_loop().time() - began > HEALTHY:
                 backoff.reset()
             while True:
@@ -98,12 +97,12 @@ class OwnOpa:
                     ended()
                     break
                 except OpaStartError as error:
-                    log.error("OPA does not start", why=str(error))
+                    log.error("OPA failed to start", why=str(error))
 
     async def stop(self) -> None:
         """Stop it, gracefully first."""
         await self._opa.stop()
-        log.info("OPA has ended")
+        log.info("OPA stopped")
 
 
 @contextlib.asynccontextmanager
@@ -129,7 +128,9 @@ async def reach_opa(
 
 
 def _own(settings: Settings, bridge_url: str, tokens: Tokens, trust: BundleTrust, executable: Path) -> OwnOpa:
-    guard = TokenGuard(authorization_policy(), tokens.own, settings.opa_listen) if guarded(settings) else None
+    guard = (
+        TokenGuard(authorization_policy(), tokens.own, settings.opa_listen) if settings.opa_requires_tokens else None
+    )
     decision_ids = settings.webhook_listen is not None
     config = opa_config(bridge_url, trust, decision_ids=decision_ids, authorization=guard is not None)
 

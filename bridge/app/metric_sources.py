@@ -8,13 +8,13 @@ from collections.abc import Callable, Mapping
 
 from bridge import __version__
 from bridge.app.managed_opa import OwnOpa
-from bridge.app.policies import PolicyLoading
+from bridge.app.policy_loading import PolicyLoading
 from bridge.app.reload import Reloading
 from bridge.app.store import Store
 from bridge.app.webhook import Webhook
 from bridge.http.request_guard import WrongTokens
 from bridge.opa.request_counts import Requests
-from bridge.remediator.audit.audit import Audit
+from bridge.remediator.audit import Audit
 from bridge.remediator.placement.placement import Placement
 from bridge.remediator.statuses.remediator import Remediator
 from bridge.remediator.writer import RESULTS
@@ -70,12 +70,12 @@ def _measure_replicator(metrics: Metrics, replicator: Replicator) -> None:
     counted = replicator.counted
     metrics.read("replicated_objects", lambda: replicator.objects)
     metrics.read("rejected_objects", lambda: replicator.rejected)
-    metrics.read("types_without_delivery", lambda: len(replicator.troubles.serious))
+    metrics.read("unavailable_types", lambda: len(replicator.troubles.serious))
     metrics.read("replication_lag_seconds", lambda: counted.lag)
     metrics.read("replication_batch_objects", lambda: counted.batch_objects)
     metrics.read("replication_batch_bytes", lambda: counted.batch_bytes)
-    metrics.read("opa_fills", lambda: counted.fills)
-    metrics.read("opa_fill_duration_seconds", lambda: counted.fill_seconds)
+    metrics.read("opa_syncs", lambda: counted.fills)
+    metrics.read("opa_sync_duration_seconds", lambda: counted.fill_seconds)
     metrics.read("opa_audits", lambda: counted.audits)
 
 
@@ -110,7 +110,7 @@ def _depths(store: Store, replicator: Replicator, writers: Writers) -> dict[str,
         "status": remediator.waiting,
         "constraint": audit.waiting,
         "audit": audit.audited.waiting,
-        "placement-judge": placement.waiting["judge"],
-        "placement-patch": placement.waiting["patch"],
+        "placement-judge": placement.to_judge,
+        "placement-patch": placement.waiting,
         "events": store.events.waiting if store.events else 0,
     }

@@ -14,7 +14,7 @@ from bridge.app.store import plural_by_rule
 from bridge.model.access import Access
 from bridge.model.keys import CORE
 from bridge.model.types import ALWAYS, regular_plural
-from bridge.policy_loader.objects import CONFIG_MAP, REGO_POLICY
+from bridge.policy_loader.submissions import CONFIG_MAP, REGO_POLICY
 from bridge.settings.model import Settings
 
 READ = ("get", "list", "watch")

@@ -3,32 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import signal
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-import msgspec
 import structlog
 
 from bridge.settings.files import SettingsError
-from bridge.settings.model import Settings
+from bridge.settings.model import RELOADED, SETTINGS, Settings
 from bridge.telemetry.logs import configure_logs
 
 log = structlog.get_logger(__name__)
 
 Take = Callable[[Settings], None]
-
-RELOADED = (
-    "status_writes_per_second",
-    "placement_writes_per_second",
-    "placement_most_patches",
-    "webhook_decision",
-    "webhook_token_file",
-    "webhook_deadline",
-    "log_level",
-    "log_format",
-)
 
 
 class Reloading:
@@ -57,18 +46,18 @@ class Reloading:
         except SettingsError as error:
             self.results["refused"] += 1
             self.current = False
-            log.error("settings are refused, those before hold", mistakes=[str(one) for one in error.mistakes])
+            log.error("settings reload failed", mistakes=[str(one) for one in error.mistakes])
             return
         self.results["applied"] += 1
         self.current = True
-        differing = [name for name in Settings.__struct_fields__ if _differs(name, fresh, self.settings)]
+        differing = [name for name in SETTINGS if _differs(name, fresh, self.settings)]
         changed = [name for name in differing if name in RELOADED]
-        self.settings = msgspec.structs.replace(self.settings, **{name: getattr(fresh, name) for name in changed})
+        self.settings = dataclasses.replace(self.settings, **{name: getattr(fresh, name) for name in changed})
         for apply in self._takers:
             apply(self.settings)
-        log.info("settings are read anew", changed=changed)
+        log.info("settings reloaded", changed=changed)
         if others := [name for name in differing if name not in RELOADED]:
-            log.warning("settings wait for a restart of the bridge", settings=others)
+            log.warning("settings require a restart", settings=others)
 
     @contextmanager
     def on_signal(self) -> Iterator[None]:

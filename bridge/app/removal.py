@@ -16,16 +16,15 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from bridge.app.cluster_sink import MARKED
-from bridge.kube.client import JSON, JSON_PATCH, KubeClient
+from bridge.kube.client import FIELD_MANAGER, JSON, JSON_PATCH, KubeClient, patch_object, read_object
 from bridge.kube.discovery import Discovery
 from bridge.kube.errors import Conflict, Invalid, KubeError, NotFound
 from bridge.kube.lease import Lease
-from bridge.kube.patches import FIELD_MANAGER, patch_object, read_object
 from bridge.model.changes import Object
 from bridge.model.keys import Key, key_of
 from bridge.model.types import POLICY_KIND, ResourceType
 from bridge.opa.client import Opa
-from bridge.remediator.traces import Traces, plan_removal, without_nulls
+from bridge.remediator.statuses.plan import Traces, plan_removal, without_nulls
 
 PAGE = "500"  # objects
 ATTEMPTS = 5  # for an object that other writers change meanwhile
@@ -62,7 +61,7 @@ class Removal:
         """Return everything that a bridge has written, webhook configurations first. Raises KubeError, OpaError."""
         discovery = Discovery(self.client)
         await discovery.refresh()
-        self.unseen = {f"{group}/*": "its API server does not answer" for group in discovery.unknown_groups}
+        self.unseen = {f"{group}/*": "its API server does not respond" for group in discovery.unknown_groups}
         types = discovery.types
         self._former = [*self._remembered(), *await self._described(types.get(POLICY_KIND))]
         found: list[TracedObject] = []
@@ -222,7 +221,7 @@ async def insist_on_none(client: KubeClient, namespace: str, name: str, tell: Ca
     if not holder or lease is None:
         return
     renewed, duration = lease["spec"].get("renewTime"), float(lease["spec"].get("leaseDurationSeconds") or 15)
-    tell(f"looks for {duration:g} seconds at most whether {holder} still renews the Lease {namespace}/{name}")
+    tell(f"checks for at most {duration:g} seconds whether {holder} still renews the Lease {namespace}/{name}")
     until = time.monotonic() + duration
     while time.monotonic() < until:
         await asyncio.sleep(LOOK)
@@ -248,8 +247,8 @@ async def held(client: KubeClient, namespace: str, name: str) -> AsyncIterator[N
         try:
             await asyncio.wait_for(lease.taken.wait(), TAKING)
         except TimeoutError:
-            why = lease.trouble or f"{lease.holder} was faster"
-            raise StillWritingError(f"the Lease {namespace}/{name} cannot be taken: {why}") from None
+            why = lease.trouble or f"{lease.holder} took it first"
+            raise StillWritingError(f"the Lease {namespace}/{name} cannot be acquired: {why}") from None
         yield
     finally:
         running.cancel()

@@ -25,7 +25,7 @@ from bridge.app.metric_sources import (
     measure_start,
     measure_work,
 )
-from bridge.app.policies import PolicyLoading, policies_of
+from bridge.app.policy_loading import PolicyLoading, policies_of
 from bridge.app.reload import Reloading
 from bridge.app.shutdown import Shutdown
 from bridge.app.site import Backing, NoSite, Site
@@ -39,7 +39,7 @@ from bridge.opa.client import Opa
 from bridge.opa.executable import ensure_opa
 from bridge.pacing import Budget
 from bridge.policy_loader.shipped import shipped_bundle
-from bridge.remediator.audit.audit import Audit
+from bridge.remediator.audit import Audit
 from bridge.remediator.placement.placement import Placement
 from bridge.remediator.sink import StatusSink
 from bridge.remediator.statuses.remediator import Remediator
@@ -231,7 +231,7 @@ async def _make_parts(
 
 
 def _connect(parts: Parts, bundles: Bundles) -> None:
-    """Have parts hear of each other's changes."""
+    """Let parts listen to each other's changes."""
     replicator = parts.replicator
     bundles.modules.on_fresh_start(replicator.doubt)
     parts.loading.loader.before_rules_change(replicator.rules_change)

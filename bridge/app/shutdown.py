@@ -67,7 +67,7 @@ class Shutdown:
         serving.cancel()
         await asyncio.wait({serving}, timeout=max(0.1, began + self._grace - clock()))
         if not serving.done():
-            log.error("has not ended within shutdown_grace: ends at once", seconds=self._grace)
+            log.error("shutdown_grace exceeded, exiting immediately", seconds=self._grace)
             os._exit(1)
         log.info("stopped", seconds=round(clock() - began, 1))
 
@@ -77,9 +77,9 @@ class Shutdown:
                 async with asyncio.timeout_at(until - SHARE * (len(self._steps) - number)):
                     await step()
             except TimeoutError:
-                log.warning("stopping takes too long: goes on with what comes next", step=name, grace=self._grace)
+                log.warning("shutdown step timed out", step=name, grace=self._grace)
             except Exception as error:  # noqa: BLE001 - whatever it is, the rest must end too
-                log.warning("a step of stopping has failed", step=name, why=str(error))
+                log.warning("shutdown step failed", step=name, why=str(error))
 
     @contextmanager
     def _signals(self) -> Iterator[None]:
@@ -93,7 +93,7 @@ class Shutdown:
 
         def ask() -> None:
             if not self._asked.is_set():
-                log.info("stopping: not ready any more; a second signal ends at once", grace=self._grace)
+                log.info("shutdown started, a second signal exits immediately", grace=self._grace)
                 self._asked.set()
                 timers.append(loop.call_later(SAME, default))
 

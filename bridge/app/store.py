@@ -19,8 +19,8 @@ from bridge.model.notice import Notice
 from bridge.model.recording import EventType
 from bridge.model.types import CRD, regular_plural
 from bridge.policy_loader.authors import Authors
-from bridge.policy_loader.objects import CONFIG_MAP, config_maps_in
 from bridge.policy_loader.reports import Announcer
+from bridge.policy_loader.submissions import CONFIG_MAP, config_maps_in
 from bridge.remediator.sink import MemorySink, StatusSink
 from bridge.settings.model import Settings
 from bridge.sources.base import Source
@@ -163,8 +163,7 @@ class ClusterStore:
 
     def __init__(self, client: KubeClient, settings: Settings) -> None:
         from bridge.app.cluster_sink import ClusterSink
-        from bridge.kube.fencing import FencedClient
-        from bridge.kube.lease import Lease
+        from bridge.kube.lease import FencedClient, Lease
         from bridge.kube.recording import Recorder
         from bridge.sources.cluster import ClusterSource
 
@@ -246,14 +245,14 @@ class LeaseNews:
         if lease.held != self._held:
             self._held = lease.held
             if lease.held:
-                log.info("writes statuses", lease=f"{lease.namespace}/{lease.name}")
+                log.info("status writes started", lease=f"{lease.namespace}/{lease.name}")
             else:
-                log.info("does not write statuses any more", holder=lease.holder or "nobody")
+                log.info("status writes stopped", holder=lease.holder or "nobody")
         elif not lease.held and lease.holder not in {"", lease.identity, self._other}:
             which = f"{lease.namespace}/{lease.name}"
-            log.info("another bridge writes statuses, until it stops", lease=which, holder=lease.holder)
+            log.info("Lease held by another bridge", lease=which, holder=lease.holder)
         self._other = "" if lease.held else lease.holder
         if lease.trouble != self._trouble:
             self._trouble = lease.trouble
             if lease.trouble:
-                log.warning("the Lease cannot be taken", why=lease.trouble)
+                log.warning("Lease acquisition failed", why=lease.trouble)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
@@ -27,15 +28,14 @@ from bridge.model.recording import Record
 from bridge.opa.client import Answer, Opa
 from bridge.opa.errors import OpaError
 from bridge.policy_loader.assembly import JOINT_DECISION
-from bridge.settings.model import Settings
-from bridge.settings.validation import decision_of, names_of
+from bridge.settings.model import RELOADED, Settings
 
 log = structlog.get_logger(__name__)
 
 Work = Callable[[], Coroutine[None, None, None]]
 _RULES = "bridge/v1/admission"
 TLS_VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
-_RELOADED = ("webhook_decision", "webhook_token_file", "webhook_deadline")
+_RELOADED = tuple(name for name in RELOADED if name.startswith("webhook_"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class Webhook:
         """Continue to respond for this number of seconds, and close each connection after its response."""
         self._draining = True
         if self._runner:
-            log.info("admission is answered on while callers go elsewhere", seconds=seconds)
+            log.info("admission webhook draining", seconds=seconds)
             await asyncio.sleep(seconds)
 
     async def stop(self) -> None:
@@ -93,7 +93,7 @@ class Webhook:
         self._trouble = "the webhook has stopped"
         if runner:
             await runner.cleanup()
-            log.info("admission has ended")
+            log.info("admission webhook stopped")
 
     async def run(self) -> None:
         """Serve. Raises ServeError if it cannot listen, or its certificate files cannot be used."""
@@ -108,7 +108,7 @@ class Webhook:
                 try:
                     following = await self._judge_by(self.settings, tasks)
                 except ServeError as error:
-                    log.error("the webhook asks as before", why=str(error))
+                    log.error("webhook decision reload failed", why=str(error))
                 else:
                     over.set()
                     over = following
@@ -117,7 +117,7 @@ class Webhook:
         """Apply other settings from now on: `webhook_decision`, `webhook_token_file`, `webhook_deadline`."""
         fresh = {name: getattr(settings, name) for name in _RELOADED}
         if fresh != {name: getattr(self.settings, name) for name in _RELOADED}:
-            self.settings = msgspec.structs.replace(self.settings, **fresh)
+            self.settings = dataclasses.replace(self.settings, **fresh)
             self._settings_changed.set()
 
     async def _judge_by(self, settings: Settings, tasks: asyncio.TaskGroup) -> asyncio.Event:
@@ -161,9 +161,9 @@ class Webhook:
         try:
             address = self.settings.webhook_listen or ""
             host, port = await listen(runner, address, "--webhook-listen", certificates)
-            url, path = decision_of(self.settings)
+            url, path = self.settings.admission_decision
             decision = f"{url}/v1/data/{path}" if url else path
-            log.info("admission is served", at=f"https://{host}:{port}", decision=decision or "none")
+            log.info("admission webhook started", at=f"https://{host}:{port}", decision=decision or "none")
             self._trouble = ""
             await certificates.follow()
         finally:
@@ -179,7 +179,7 @@ class Webhook:
     @contextlib.asynccontextmanager
     async def _asking(self, settings: Settings) -> AsyncIterator[tuple[Admission, Silence | None]]:
         deadline = settings.webhook_deadline
-        url, path = decision_of(settings)
+        url, path = settings.admission_decision
         silence = joint = None
         async with contextlib.AsyncExitStack() as stack:
             own = await stack.enter_async_context(self.access.open(timeout=deadline))
@@ -200,7 +200,7 @@ class Webhook:
                 )
                 silence = Silence(lambda: own.answer(SPOKEN_OF, None), distrust)
                 joint = Joint(_asking(own, JOINT_DECISION), path, distrust)
-            rules = Question("rules", _asking(own, _RULES), distrust, lambda: "OPA has no such rules", read_rules)
+            rules = Question("rules", _asking(own, _RULES), distrust, lambda: "OPA lacks these rules", read_rules)
             silent = silence.revision if silence else _unknown
             yield (
                 Admission(placement, rules, self._policies_exist, self.record, silent, joint, self.counted),
@@ -231,7 +231,7 @@ class Webhook:
         from bridge.admission.secret import SharedCertificate
 
         shared = SharedCertificate(
-            cluster.client, settings.lease_namespace, settings.webhook_secret, names_of(settings), cluster.held
+            cluster.client, settings.lease_namespace, settings.webhook_secret, settings.webhook_host_names, cluster.held
         )
         keep = _keeping(cluster, settings, self.policies, lambda: shared.authority)
         return self._verifying(shared.read, shared.origin), keep

@@ -1,13 +1,164 @@
-"""`bridge completion`: print a shell completion script."""
+"""Shell completion: the script that `bridge completion` prints, and names from the user's source."""
 
 from __future__ import annotations
 
+import contextlib
+import io
+import re
 import sys
+import threading
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.shell_completion import ShellComplete, get_completion_class
 
 from bridge.cli.help_text import ExampleCommand, debug_option
+
+if TYPE_CHECKING:
+    from bridge.model.keys import Key
+    from bridge.queries.stock import Stock
+
+Complete = Callable[[click.Context, click.Parameter, str], list[str]]
+
+PATIENCE = 2.5  # seconds; the longest wait after pressing tab
+_MOST = 400  # words that are offered
+_SAFE = re.compile(r"[A-Za-z0-9._/#\[\]-]+")  # characters without a special meaning for shells
+# Kinds without attached policies.
+_NO_TARGETS = {
+    "apiextensions.k8s.io/CustomResourceDefinition",
+    "gateway.networking.k8s.io/ReferenceGrant",
+    "policybridge.io/Constraint",
+    "policybridge.io/PolicyKind",
+    "policybridge.io/RegoPolicy",
+    "core/ConfigMap",
+}
+
+
+def _completing(offer: Callable[[Stock, str | None, str], Awaitable[Iterable[str]]]) -> Complete:
+    """Complete a value from the source that the command line names."""
+
+    def complete(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+        import asyncio  # only completion needs it
+
+        found: list[str] = []
+
+        def look() -> None:
+            # Completion must not print any error.
+            with contextlib.suppress(BaseException), contextlib.redirect_stderr(io.StringIO()):
+                words = asyncio.run(_offered(ctx.params, incomplete, offer))
+                found.extend(word for word in words if word.startswith(incomplete) and _SAFE.fullmatch(word))
+
+        # A daemon thread, so a slow folder does not block the shell.
+        thread = threading.Thread(target=look, daemon=True)
+        thread.start()
+        thread.join(PATIENCE)
+        return list(dict.fromkeys(found))[:_MOST]
+
+    return complete
+
+
+async def _offered(
+    params: dict[str, Any], incomplete: str, offer: Callable[[Stock, str | None, str], Awaitable[Iterable[str]]]
+) -> list[str]:
+    from bridge.cli.options import read_input
+    from bridge.queries.stock import stock_of_cluster, stock_of_manifests, stock_of_opa
+    from bridge.telemetry.logs import configure_logs
+
+    configure_logs("error", "console")
+    manifests = tuple(path for path in params.get("manifests") or () if path != "-")
+    source = read_input(
+        params.get("opa_url"),
+        params.get("opa_token_file"),
+        manifests,
+        params.get("kubeconfig"),
+        params.get("kube_context"),
+    )
+    if source.manifests:
+        reading = stock_of_manifests(source.manifests)
+    elif source.opa_url:
+        reading = stock_of_opa(source.opa_url, source.token)
+    else:
+        reading = stock_of_cluster(source.kubeconfig, source.kube_context)
+    async with reading as stock:
+        return list(await offer(stock, params.get("namespace"), incomplete))
+
+
+async def _targets(stock: Stock, namespace: str | None, incomplete: str) -> Iterable[str]:
+    types = [name for name in stock.types if name not in stock.policies and name not in _NO_TARGETS]
+    return await _objects(stock, types, namespace, incomplete)
+
+
+async def _policies(stock: Stock, namespace: str | None, incomplete: str) -> Iterable[str]:
+    return await _objects(stock, sorted(stock.policies), namespace, incomplete)
+
+
+async def _any_objects(stock: Stock, namespace: str | None, incomplete: str) -> Iterable[str]:
+    return await _objects(stock, list(stock.types), namespace, incomplete)
+
+
+async def _kinds(stock: Stock, _: str | None, incomplete: str) -> Iterable[str]:
+    return sorted(_spelled(name, incomplete) for name in stock.policies)
+
+
+async def _namespaces(stock: Stock, _: str | None, __: str) -> Iterable[str]:
+    return sorted({key.name for key in await stock.keys(["core/Namespace"])})
+
+
+async def _gateways(stock: Stock, namespace: str | None, _: str) -> Iterable[str]:
+    keys = await stock.keys(["gateway.networking.k8s.io/Gateway"])
+    return [form for key in keys for form in (key.name, *_forms("", key, namespace))]
+
+
+async def _constraints(stock: Stock, _: str | None, __: str) -> Iterable[str]:
+    return [key.name for key in await stock.keys(["policybridge.io/Constraint"])]
+
+
+async def _objects(stock: Stock, types: list[str], namespace: str | None, incomplete: str) -> Iterable[str]:
+    """Offer `KIND/` while several kinds match, then names, then sections of the named object."""
+    from bridge.queries.names import match_kinds
+
+    kind, slash, rest = incomplete.partition("/")
+    if not slash:
+        begun = sorted(word for word in (_spelled(name, incomplete) for name in types) if word.startswith(incomplete))
+        if len(begun) != 1:
+            return [f"{word}/" for word in begun]
+        kind = begun[0]
+    matched = [name for name in match_kinds(kind, {name: stock.types[name] for name in types}) if name in types]
+    keys = await stock.keys(matched)
+    body, hash_mark, _ = rest.partition("#")
+    by_form = {form: key for key in keys for form in _forms(f"{kind}/", key, namespace)}
+    named = by_form.get(f"{kind}/{body}")
+    if named is not None:
+        sections = [f"{kind}/{body}#{section.section}" for section in await stock.sections(named)]
+        return sections if hash_mark else [f"{kind}/{body}", *sections, *by_form]
+    return by_form
+
+
+def _forms(prefix: str, key: Key, namespace: str | None) -> Iterator[str]:
+    """Return the forms of an object: with its namespace, and without it if -n gives the namespace."""
+    from bridge.model.keys import CLUSTER
+
+    if key.namespace in {CLUSTER, namespace}:
+        yield f"{prefix}{key.name}"
+    if key.namespace != CLUSTER and namespace in {None, key.namespace}:
+        yield f"{prefix}{key.namespace}/{key.name}"
+
+
+def _spelled(type_id: str, incomplete: str) -> str:
+    """Return a kind in the spelling that the user began."""
+    kind = type_id.partition("/")[2]
+    return kind if not incomplete or incomplete[0].isupper() else kind.lower()
+
+
+TARGETS = _completing(_targets)
+POLICIES = _completing(_policies)
+OBJECTS = _completing(_any_objects)
+KINDS = _completing(_kinds)
+NAMESPACES = _completing(_namespaces)
+GATEWAYS = _completing(_gateways)
+CONSTRAINTS = _completing(_constraints)
+
 
 SHELLS = ("bash", "zsh", "fish")
 VARIABLE = "_BRIDGE_COMPLETE"  # variable by which the script calls the command

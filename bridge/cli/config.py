@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bridge.cli.help_text import ExampleCommand, ExampleGroup, debug_option
-from bridge.cli.plain import tell
+from bridge.cli.terminal import print_error
 
 if TYPE_CHECKING:
     from bridge.cli.printers.table import Table
@@ -48,7 +48,7 @@ def check(ctx: click.Context, files: tuple[Path, ...], named: tuple[Path, ...]) 
 
     if not files and not named:
         raise click.UsageError("give a settings file: `bridge config check FILE`")
-    _tell_variables()
+    _warn_of_unknown_variables()
     wrong = False
     for file in (*files, *named):
         try:
@@ -85,7 +85,7 @@ def show(file: Path | None, output: str | None, *, origin: bool) -> None:
     if origin and output:
         raise click.UsageError("--origin prints a table: use it without -o")
     loaded = load(file)
-    _tell_variables()
+    _warn_of_unknown_variables()
     if origin:
         print_tables([_table(loaded)])
     else:
@@ -96,21 +96,19 @@ def show(file: Path | None, output: str | None, *, origin: bool) -> None:
 @debug_option
 def schema() -> None:
     """Print the JSON Schema of a settings file."""
-    import msgspec
-
     from bridge.cli.printers.documents import to_json
-    from bridge.settings.model import Settings
+    from bridge.settings.model import settings_schema
 
-    found = msgspec.json.schema(Settings)
+    found = {"$ref": "#/$defs/Settings", "$defs": settings_schema()}
     sys.stdout.write(to_json({"$schema": "https://json-schema.org/draft/2020-12/schema", **found}))
 
 
-def _tell_variables() -> None:
+def _warn_of_unknown_variables() -> None:
     """Warn about variables that resemble settings but are unknown."""
-    from bridge.settings.environment import unknown_variables
+    from bridge.settings.loading import unknown_variables
 
     for one in unknown_variables():
-        tell(f"warning: {one}")
+        print_error(f"warning: {one}")
 
 
 def _document(loaded: Loaded) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bridge.cli.completing import OBJECTS
+from bridge.cli.completion import OBJECTS
 from bridge.cli.help_text import ExampleCommand, debug_option
 from bridge.cli.options import View, namespace_options, view_options
 

@@ -1,4 +1,4 @@
-"""`bridge effective`: the effective policies at targets, or at all targets that have one."""
+"""`bridge effective` and `bridge explain`: the effective policies of targets, and why they are effective."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bridge.cli.completing import TARGETS
+from bridge.cli.completion import OBJECTS, TARGETS
 from bridge.cli.help_text import ExampleCommand, debug_option
 from bridge.cli.options import (
+    EVERY_SOURCE,
     SAME_FOR_ALL,
     View,
     kind_option,
@@ -20,9 +21,11 @@ from bridge.cli.options import (
 
 if TYPE_CHECKING:
     from bridge.app.engine import Engine
+    from bridge.cli.printers.table import Table
     from bridge.queries.asking import Entry, Selects
+    from bridge.queries.description import Description
 
-_EXAMPLES = (
+_EFFECTIVE_EXAMPLES = (
     ("All effective policies of a folder of manifests", "bridge effective --manifests examples/shop"),
     (
         "One rule of a route, from a running OPA",
@@ -37,7 +40,9 @@ _EXAMPLES = (
 )
 
 
-@click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="Show effective policies at targets, or everywhere")
+@click.command(
+    cls=ExampleCommand, examples=_EFFECTIVE_EXAMPLES, short_help="Show effective policies at targets, or everywhere"
+)
 @click.argument("targets", metavar="[TARGET]...", nargs=-1, shell_complete=TARGETS)
 @kind_option("Only this policy kind: ColorPolicy, colorpolicies.example.com, …")
 @namespace_options(only="The namespace of TARGETs without one; without TARGET, show only this namespace.")
@@ -77,3 +82,77 @@ def effective(
 
     _, code = show(view, ask, Form(effective_tables, "No effective policies found."))
     ctx.exit(code)
+
+
+_EXPLAIN_EXAMPLES = (
+    (
+        "Explain the effective policies of a rule",
+        "bridge explain httproute/cart#checkout -n shop --manifests examples/shop",
+    ),
+    (
+        "Explain one policy kind, with the result of each step",
+        "bridge explain svc/catalog --kind tp -o wide --manifests examples/shop",
+    ),
+    ("Explain from kubectl's cluster", "bridge explain HTTPRoute/shop/cart --kind ColorPolicy"),
+)
+
+
+@click.command(cls=ExampleCommand, examples=_EXPLAIN_EXAMPLES, short_help="Explain the effective policies at a target")
+@click.argument("targets", metavar="TARGET...", nargs=-1, required=True, shell_complete=OBJECTS)
+@kind_option("Only this policy kind: ColorPolicy, colorpolicies.example.com, …")
+@namespace_options(only="The namespace of a TARGET without one.")
+@source_namespace_option(EVERY_SOURCE)
+@view_options
+@debug_option
+@click.pass_context
+def explain(
+    ctx: click.Context,
+    targets: tuple[str, ...],
+    kind: str | None,
+    namespace: str | None,
+    source_namespace: str | None,
+    view: View,
+) -> None:
+    """Explain the effective policies at a target.
+
+    For each path to the target, the output has the policies from the top down, the steps of their merge, and the spec
+    with the origin of each field. Then it lists policies and links of the hierarchy that do not count, with the reason.
+
+    TARGET is an object or a section of an object: KIND NAME, KIND/NAME, KIND/NAMESPACE/NAME, KIND/NAME#SECTION or a
+    full key. A target above the level at which a policy kind acts means all effective targets below it. For a policy:
+    its status, its effective targets, and the changes if it were deleted.
+    """
+    from bridge.cli.reading import Form, show
+
+    async def ask(engine: Engine) -> list[Entry | Description]:
+        from bridge.queries.asking import explained_at, policy_kind, target_keys
+        from bridge.queries.description import describe as described
+
+        chosen = await policy_kind(engine.opa, kind) if kind else None
+        keys = await target_keys(engine.opa, targets, namespace)
+        kinds = await engine.opa.query("kinds_in_force", {})
+        policies = [key for key in keys if key.type_id in kinds]
+        if policies:
+            return [await described(engine.opa, key, await engine.events(key)) for key in policies]
+        return [entry for key in keys for entry in await explained_at(engine.opa, key, chosen, source_namespace)]
+
+    form = Form(
+        _blocks,
+        f"No policy applies at {' '.join(targets)}, and none is rejected there.",
+        document=lambda found: [one if isinstance(one, dict) else one.document() for one in found],
+        names=lambda found: [one["target"] if isinstance(one, dict) else str(one.key) for one in found],
+        whole=True,
+    )
+    _, code = show(view, ask, form)
+    ctx.exit(code)
+
+
+def _blocks(found: list[Entry | Description], wide: bool) -> list[Table | str]:
+    from bridge.cli.printers.description import description
+    from bridge.cli.printers.explain import explanation
+
+    blocks = explanation([one for one in found if isinstance(one, dict)], wide)
+    for one in found:
+        if not isinstance(one, dict):
+            blocks += description(one, wide)
+    return blocks

@@ -1,21 +1,240 @@
-"""`bridge get`: list policies, policy kinds, effective targets, admins' modules, and objects of any kind."""
+"""`bridge get`: lists of policies, policy kinds, targets and policy authors' Rego."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridge.cli.completing import OBJECTS
-from bridge.cli.getting import LIST_OF, nothing_to_list
+from bridge.cli.completion import OBJECTS
 from bridge.cli.help_text import ExampleCommand, debug_option
 from bridge.cli.options import View, kind_option, namespace_options, selector_option, view_options
 from bridge.queries.names import CommandError
 
 if TYPE_CHECKING:
     from bridge.app.engine import Engine
-    from bridge.cli.getting import ListedObjects
-    from bridge.queries.asking import Selects
+    from bridge.opa.client import Opa
+    from bridge.queries.asking import Entry, Selects
+
+LAYERS = {"Preset": "preset", "CustomResourceDefinition": "discovered", "PolicyKind": "PolicyKind"}
+
+# Lists that are not kinds; in the plural, in the singular and short, as in kubectl.
+_LISTS = {
+    "policies": ("policies", "policy", "pol"),
+    "policykinds": ("policykinds", "policykind", "pk"),
+    "targets": ("targets", "target"),
+    "modules": ("modules", "module"),
+}
+_TITLES = {"policies": "policies", "policykinds": "policy kinds", "targets": "targets", "modules": "modules of admins"}
+LIST_OF = {name: form for form, names in _LISTS.items() for name in names}
+
+
+def nothing_to_list(words: Sequence[str]) -> str:
+    """Return the message for an empty list, as in kubectl."""
+    name = words[0].partition("/")[0]
+    return f"No {_TITLES.get(LIST_OF.get(name.lower(), ''), name)} found."
+
+
+@dataclass(frozen=True, slots=True)
+class ListedObjects:
+    """The result of `bridge get`: entries of one `form`, a key of `bridge.cli.printers.get.LISTS`."""
+
+    form: str
+    entries: list[Entry]
+
+
+async def listing(
+    engine: Engine, words: Sequence[str], kind: str | None, namespace: str | None, selects: Selects | None
+) -> ListedObjects:
+    """Return the list that the words of a command line name.
+
+    Raises CommandError for words of another form, and for a kind or object that does not exist.
+    """
+    from bridge.queries.asking import policy_kind, target_keys
+    from bridge.queries.description import listed_objects
+    from bridge.queries.names import CommandError
+
+    form = LIST_OF.get(words[0].lower(), "objects")
+    names = frozenset(words[1:])
+    chosen = await policy_kind(engine.opa, kind) if kind else None
+    if form == "policykinds":
+        return ListedObjects(form, _named(await listed_kinds(engine.opa, chosen), "policyKind", names))
+    if form == "modules":
+        return ListedObjects(form, _named(await engine.modules(), "name", names))
+    if form == "targets":
+        return ListedObjects(form, await listed_targets(engine.opa, chosen, namespace, selects))
+    if form == "policies":
+        return ListedObjects(
+            form, _named(await listed_policies(engine.opa, chosen, namespace, selects), "policy", names)
+        )
+    keys = await target_keys(engine.opa, words, namespace)
+    of_policies = set(await engine.opa.query("kinds_in_force", {})) & {key.type_id for key in keys}
+    if of_policies:
+        if len({key.type_id for key in keys}) > 1:
+            raise CommandError(f"{' '.join(words)} names policies and other objects: list them separately")
+        found = await listed_policies(engine.opa, of_policies.pop(), namespace, selects)
+        wanted = {str(key) for key in keys}
+        return ListedObjects("policies", [entry for entry in found if entry["policy"] in wanted])
+    entries = await listed_objects(engine.opa, keys)
+    return ListedObjects("objects", [entry for entry in entries if selects is None or selects(entry["labels"])])
+
+
+def _named(entries: list[Entry], field: str, names: frozenset[str]) -> list[Entry]:
+    """Return the entries with these names, or all. Raises NameNotFoundError for a name without an entry."""
+    from bridge.queries.names import NameNotFoundError
+
+    if not names:
+        return entries
+    found = [entry for entry in entries if entry[field] in names or entry[field].rpartition("/")[2] in names]
+    missing = names - {entry[field] for entry in found} - {entry[field].rpartition("/")[2] for entry in found}
+    if missing:
+        raise NameNotFoundError(f"not found: {', '.join(sorted(missing))}")
+    return found
+
+
+async def listed_policies(opa: Opa, kind: str | None, namespace: str | None, selects: Selects | None) -> list[Entry]:
+    """Return policies: `{policy, policyKind, class, mode, targets, accepted, programmed, message, scopes, created}`.
+
+    `scopes` is `{affected, all}`: the number of its paths on which it has an effect, and of all its paths.
+    """
+    from bridge.model.keys import parse_key
+    from bridge.queries.asking import objects
+    from bridge.queries.statuses import statuses
+
+    kinds = await opa.query("kinds_in_force", {})
+    told = await statuses(opa, with_objects=False, kind=kind, with_affected=False)
+    chosen = [entry for entry in told.policies if namespace in {None, parse_key(entry["policy"]).namespace}]
+    held = {str(key): obj for key, obj in (await objects(opa, (parse_key(one["policy"]) for one in chosen))).items()}
+    return [
+        {
+            "policy": entry["policy"],
+            "policyKind": entry["policyKind"],
+            "class": kinds[entry["policyKind"]]["class"],
+            "mode": entry["mode"],
+            "targets": _targets(obj),
+            **_conditions(entry),
+            "scopes": told.scopes[entry["policy"]],
+            "created": obj["metadata"].get("creationTimestamp"),
+        }
+        for entry in chosen
+        if (obj := held.get(entry["policy"])) is not None and _selected(obj, selects)
+    ]
+
+
+async def listed_kinds(opa: Opa, kind: str | None) -> list[Entry]:
+    """Return every policy kind: `{policyKind, class, mode, effectiveTarget, strategies, source, accepted, message}`.
+
+    Types of policies that no policy kind describes have `not described` in `accepted`.
+    """
+    from bridge.queries.asking import refused_policy_kinds, undescribed
+
+    in_force = await opa.query("kinds_in_force", {})
+    listed = [
+        {
+            "policyKind": name,
+            "class": about["class"],
+            "mode": about["mode"],
+            "effectiveTarget": about["effectiveTarget"],
+            "strategies": _strategies(about),
+            "source": [LAYERS.get(layer, layer) for layer in about["layers"]],
+            "accepted": "True",
+            "message": "",
+        }
+        for name, about in sorted(in_force.items())
+        if kind in {None, name}
+    ]
+    if kind is None:
+        for key, message in await refused_policy_kinds(opa):
+            refused = {"policyKind": key.name, "class": "", "mode": "", "effectiveTarget": "", "strategies": []}
+            listed.append({**refused, "source": ["PolicyKind"], "accepted": "False", "message": message})
+    for name, about in (await undescribed(opa)).items():
+        if kind in {None, name}:
+            unknown = {"policyKind": name, "class": "", "mode": "", "effectiveTarget": "", "strategies": []}
+            source = ["CRD"] if "crd" in about else []
+            listed.append({**unknown, "source": source, "accepted": "not described", "message": about["message"]})
+    return listed
+
+
+async def listed_targets(opa: Opa, kind: str | None, namespace: str | None, selects: Selects | None) -> list[Entry]:
+    """Return every effective target that has a policy: `{target, policyKind, paths, policies: [{policy, outcome}]}`."""
+    from bridge.queries.asking import effective_everywhere, selected
+
+    entries = await selected(opa, await effective_everywhere(opa, kind, namespace), "target", selects)
+    return [
+        {
+            "target": entry["target"],
+            "policyKind": entry["policyKind"],
+            "paths": len(entry["paths"]),
+            "policies": _outcomes(entry["paths"]),
+        }
+        for entry in entries
+    ]
+
+
+def _selected(obj: Mapping[str, Any], selects: Selects | None) -> bool:
+    labels = obj.get("metadata", {}).get("labels")
+    return selects is None or selects(labels if isinstance(labels, dict) else {})
+
+
+def _targets(policy: Mapping[str, Any]) -> list[str]:
+    """Return the targets in the form of a policy: `HTTPRoute/cart#checkout`, `Service app=web`."""
+    spec = policy.get("spec")
+    spec = spec if isinstance(spec, dict) else {}
+    refs = spec.get("targetRefs") if isinstance(spec.get("targetRefs"), list) else [spec.get("targetRef")]
+    selectors = spec.get("targetSelectors")
+    shown = [_ref(ref) for ref in refs or () if isinstance(ref, dict)]
+    for ref in selectors if isinstance(selectors, list) else ():
+        if isinstance(ref, dict):
+            labels = ref.get("matchLabels")
+            pairs = ",".join(f"{key}={value}" for key, value in labels.items()) if isinstance(labels, dict) else ""
+            shown.append(f"{ref.get('kind', '')} {pairs}".strip())
+    return shown
+
+
+def _ref(ref: Mapping[str, Any]) -> str:
+    section = f"#{ref['sectionName']}" if ref.get("sectionName") else ""
+    space = f"{ref['namespace']}/" if ref.get("namespace") else ""
+    return f"{ref.get('kind', '')}/{space}{ref.get('name', '')}{section}"
+
+
+def _conditions(entry: Mapping[str, Any]) -> dict[str, str]:
+    """Return Accepted and the reason of the outcome; for several ancestors each value once."""
+    from bridge.queries.statuses import condition_groups
+
+    groups = condition_groups(entry)
+    accepted = [one for group in groups for one in group if one["type"] == "Accepted"]
+    others = [one for group in groups for one in group if one["type"] != "Accepted"]
+    return {
+        "accepted": _each_once(accepted, lambda one: str(one["status"])),
+        "programmed": _each_once(others, lambda one: str(one["reason"])),
+        "message": _each_once(others or accepted, lambda one: str(one["message"])),
+    }
+
+
+def _each_once(conditions: list[Mapping[str, Any]], text: Callable[[Mapping[str, Any]], str]) -> str:
+    return ", ".join(dict.fromkeys(text(one) for one in conditions))
+
+
+def _strategies(about: Mapping[str, Any]) -> list[str]:
+    """Return the possible strategies of a kind's policies: the default, then those of its paths, then its own names."""
+    by_place = [path["strategy"] for path in about["specPaths"] if path.get("strategy")]
+    by_word = [one if isinstance(one, str) else one["strategy"] for one in about["strategies"].values()]
+    return list(dict.fromkeys([about["defaultStrategy"], *by_place, *by_word]))
+
+
+def _outcomes(paths: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the outcomes of each policy over all paths; a policy may be overridden on some of them."""
+    outcomes: dict[str, set[str]] = {}
+    for path in paths:
+        for policy in path["policies"]:
+            outcomes.setdefault(policy["policy"], set()).add(policy.get("outcome", "Failed"))
+    return [
+        {"policy": key, "outcome": found.pop() if len(found) == 1 else "PartiallyProgrammed"}
+        for key, found in sorted(outcomes.items())
+    ]
+
 
 _EXAMPLES = (
     ("All policies and their outcomes", "bridge get policies --manifests examples/shop"),
@@ -54,7 +273,6 @@ def get(
     Write kinds as for kubectl: gateways, gtw, httproutes, svc, routes (all kinds of routes), KIND NAME or KIND/NAME.
     SCOPES is the number of paths on which a policy has an effect, and of all its paths.
     """
-    from bridge.cli.getting import listing
     from bridge.cli.printers.get import LISTS
     from bridge.cli.reading import Form, show
 

@@ -91,7 +91,7 @@ async def _guesses(engine: Engine, type_id: str) -> list[Guess]:
 
 
 def _written(type_id: str, plural: str, guesses: list[Guess]) -> str:
-    """The PolicyKind as YAML with comments."""
+    """Return the PolicyKind as YAML with comments."""
     import yaml
 
     group, _, kind = type_id.partition("/")

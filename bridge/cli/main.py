@@ -14,33 +14,25 @@ from typing import Any
 
 import click
 
-from bridge.cli.analyze import analyze
+from bridge.cli.analysis import analyze, impact
 from bridge.cli.completion import completion
 from bridge.cli.config import config
-from bridge.cli.crds import crds
 from bridge.cli.describe import describe
-from bridge.cli.doctor import doctor
-from bridge.cli.effective import effective
-from bridge.cli.explain import explain
+from bridge.cli.doctor import doctor, show_version, version
+from bridge.cli.effective import effective, explain
 from bridge.cli.get import get
-from bridge.cli.graph import graph
 from bridge.cli.help_text import debug_option
-from bridge.cli.impact import impact
 from bridge.cli.init import init
-from bridge.cli.opa_config import opa_config
+from bridge.cli.installation import crds, credentials, opa_config, token, webhook_config
 from bridge.cli.placement import placement
-from bridge.cli.plain import tell
-from bridge.cli.problems import problems
 from bridge.cli.rbac import rbac
 from bridge.cli.request import request
 from bridge.cli.run import run
-from bridge.cli.status import status
-from bridge.cli.token import credentials, token
-from bridge.cli.tree import tree
+from bridge.cli.status import problems, status
+from bridge.cli.terminal import print_error
+from bridge.cli.topology import graph, tree
 from bridge.cli.uninstall_status import uninstall_status
-from bridge.cli.version import show_version, version
 from bridge.cli.violations import violations
-from bridge.cli.webhook_config import webhook_config
 
 _INTERRUPTED = 130  # the shell's exit code for a program that SIGINT ended
 _BROKEN_PIPE = 141  # the shell's exit code for a program that SIGPIPE ended
@@ -135,7 +127,7 @@ def run_command(arguments: Sequence[str], called_by: str = "bridge") -> int:
     except Exception as error:  # noqa: BLE001 - whatever it is, a person gets one line
         if debug:
             traceback.print_exc()
-        tell(f"error: {one_line(error)}")
+        print_error(f"error: {one_line(error)}")
         return 2
     return code if isinstance(code, int) else 0
 

@@ -1,18 +1,22 @@
-"""Options that several commands share."""
+"""Options that several commands share, and label selectors in kubectl's syntax (`app=web,tier!=db,env in (a,b)`)."""
 
 from __future__ import annotations
 
 import functools
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
-from bridge.cli.completing import KINDS, NAMESPACES
+from bridge.cli.completion import KINDS, NAMESPACES
 from bridge.queries.names import CommandError
+
+if TYPE_CHECKING:
+    from bridge.queries.asking import Selects
 
 _Decorated = TypeVar("_Decorated", bound=Callable[..., Any])
 
@@ -152,7 +156,6 @@ def selector_option(command: _Decorated) -> _Decorated:
     """Add `-l`, `--selector`; the command gets `selects`, a predicate for an object's labels, or None."""
 
     def parse(_: click.Context, __: click.Parameter, text: str | None) -> Any:
-        from bridge.cli.label_selectors import parse_selector
 
         return None if text is None else parse_selector(text)
 
@@ -263,3 +266,37 @@ def _token(file: str) -> str:
         raise CommandError(f"--opa-token-file {file}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise CommandError(f"--opa-token-file {file}: not a text file") from error
+
+
+_KEY = r"[A-Za-z0-9][A-Za-z0-9_./-]*"
+_VALUE = r"[A-Za-z0-9_.-]*"
+_EQUALS = re.compile(rf"({_KEY})\s*(==|=|!=)\s*({_VALUE})")
+_IN = re.compile(rf"({_KEY})\s+(in|notin)\s+\(([^()]*)\)")
+_EXISTS = re.compile(rf"(!?)\s*({_KEY})")
+_COMMA = re.compile(r",(?![^(]*\))")  # a comma outside parentheses
+
+
+def parse_selector(text: str) -> Selects:
+    """Return a predicate for labels, which requires all conditions. Raises CommandError for another form."""
+    requirements = [_requirement(part.strip(), text) for part in _COMMA.split(text)] if text.strip() else []
+    return lambda labels: all(holds(labels) for holds in requirements)
+
+
+def _requirement(part: str, text: str) -> Selects:
+    if found := _EQUALS.fullmatch(part):
+        key, mark, value = found.groups()
+        if mark == "!=":
+            return lambda labels: labels.get(key) != value  # true also without the label, as in kubectl
+        return lambda labels: labels.get(key) == value
+    if found := _IN.fullmatch(part):
+        key, mark, listed = found.groups()
+        values = {value.strip() for value in listed.split(",")}
+        if mark == "notin":
+            return lambda labels: labels.get(key) not in values
+        return lambda labels: labels.get(key) in values
+    if found := _EXISTS.fullmatch(part):
+        absent, key = found.groups()
+        return lambda labels: (key in labels) != bool(absent)
+    raise CommandError(
+        f"-l {text}: {part!r} is not a valid requirement: write key=value, key!=value, key in (a,b), key or !key"
+    )

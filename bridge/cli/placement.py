@@ -9,7 +9,7 @@ import click
 
 from bridge.cli.help_text import ExampleCommand, debug_option
 from bridge.cli.options import View, namespace_options, view_options
-from bridge.cli.plain import tell
+from bridge.cli.terminal import print_error
 from bridge.queries.names import CommandError
 
 if TYPE_CHECKING:
@@ -53,14 +53,14 @@ def placement(
     setting `types` counts too, because decisions may read these objects. -o wide, json and yaml also show objects
     without differences.
     """
-    from bridge.cli.printers.placement import placement_tables
+    from bridge.cli.printers.status import placement_tables
     from bridge.cli.reading import Form, show
     from bridge.remediator.placement.decisions import findings
 
     settings = _settings(config, kinds, decision)
     if not settings.selected_types and not view.source.opa_url:
         known = "only the kinds to place and Gateway API's are read"
-        tell(f"warning: {known}: a decision that reads other kinds needs --config FILE with types")
+        print_error(f"warning: {known}: a decision that reads other kinds needs --config FILE with types")
     types = [*(one.type for one in settings.selected_types), *(one.type_id for one in settings.placed_types)]
 
     async def ask(engine: Engine) -> list[PlacementFinding]:

@@ -1,8 +1,11 @@
-"""`bridge rbac`: the permissions that a bridge needs, as RBAC objects, and missing ones."""
+"""`bridge rbac`: the permissions that a bridge needs, as roles or as a table, and the missing ones."""
 
 from __future__ import annotations
 
+import asyncio
 import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +16,124 @@ from bridge.cli.options import output_option
 from bridge.queries.names import CommandError
 
 if TYPE_CHECKING:
-    from bridge.cli.needs import AskedRights
+    from bridge.app.engine import Engine
+    from bridge.app.rbac import Facts
+    from bridge.cli.printers.table import Table
+    from bridge.kube.discovery import Discovery
     from bridge.model.access import Access
+    from bridge.model.types import ResourceType
+    from bridge.settings.model import Settings
+
+_CRDS = "/objects/apiextensions.k8s.io/CustomResourceDefinition/-"
+
+
+@dataclass(frozen=True, slots=True)
+class KindSource:
+    """The source of policy kinds: `manifests`, a cluster, or, without both, only the shipped presets.
+
+    `cluster` means kubectl's cluster; `kubeconfig` or `kube_context` name another one.
+    """
+
+    manifests: tuple[str, ...] = ()
+    kubeconfig: str | None = None
+    kube_context: str | None = None
+    cluster: bool = False
+
+
+def read_needs(config: Path | None, asked: KindSource, *, check: bool = False) -> tuple[list[Access], bool]:
+    """Return the permissions that a bridge with these settings needs, and whether some policy kinds were unreadable.
+
+    With `check` the cluster is read in any case.
+
+    Raises SettingsError, and the errors of opening an engine.
+    """
+    from bridge.cli.reading import take_standard_input
+    from bridge.settings.loading import load_settings
+    from bridge.telemetry.logs import configure_logs
+
+    settings = load_settings(config)
+    configure_logs("error", "console")
+    take_standard_input(asked.manifests)
+    in_cluster = check or asked.cluster or bool(asked.kubeconfig or asked.kube_context)
+    return asyncio.run(_read(settings, asked, in_cluster=in_cluster and not asked.manifests))
+
+
+def find_lacking(asked: KindSource, needs: list[Access], user: str) -> list[Access]:
+    """Return the needed permissions that the cluster does not grant `user`, or this user if it is empty.
+
+    Raises KubeError.
+    """
+
+    async def ask() -> list[Access]:
+        from bridge.kube.client import KubeClient
+        from bridge.kube.discovery import lacking
+
+        async with await KubeClient.connect(asked.kubeconfig, asked.kube_context) as client:
+            return await lacking(client, needs, user)
+
+    return asyncio.run(ask())
+
+
+async def _read(settings: Settings, asked: KindSource, *, in_cluster: bool) -> tuple[list[Access], bool]:
+    from bridge.app.engine import open_engine
+    from bridge.app.rbac import needed_access
+    from bridge.cli.reading import report_problems
+
+    async with open_engine(
+        manifests=asked.manifests,
+        kubeconfig=asked.kubeconfig,
+        kube_context=asked.kube_context,
+        empty=not in_cluster,
+    ) as engine:
+        if in_cluster:  # invalid policies do not affect permissions, unlike unreadable types
+            engine.problems = [one for one in engine.problems if one.subject.count("/") == 1]
+        in_part = await report_problems(engine)
+        facts = await _facts(engine, settings, asked if in_cluster else None)
+    return needed_access(settings, facts), in_part
+
+
+async def _facts(engine: Engine, settings: Settings, cluster: KindSource | None) -> Facts:
+    from bridge.app.rbac import Facts, explained_kinds, replicated_types
+    from bridge.app.store import plural_by_rule
+    from bridge.queries.asking import undescribed
+
+    kinds = explained_kinds(await engine.opa.query("kinds_in_force", {}), served=cluster is not None)
+    kinds += [name for name, about in (await undescribed(engine.opa)).items() if "crd" in about]
+    replicated = [*replicated_types(settings), *kinds]
+    written = await engine.opa.query("writable_types", {"replicated": replicated})
+    if cluster is not None:
+        served = (await _discover(cluster)).types
+    else:
+        served = {crd.id: crd for crd in map(_defined, (await engine.opa.get(_CRDS) or {}).values())}
+
+    def plural(type_id: str) -> str:
+        return served[type_id].plural if type_id in served else plural_by_rule(type_id)
+
+    def namespaced(type_id: str) -> bool:
+        return type_id not in served or served[type_id].namespaced
+
+    return Facts(kinds, written, plural, namespaced)
+
+
+def _defined(crd: Mapping[str, Any]) -> ResourceType:
+    """Return the types that a CRD defines; permissions do not name versions."""
+    from bridge.model.types import ResourceType
+
+    spec = crd["spec"]
+    return ResourceType(
+        spec["group"], "", spec["names"]["kind"], spec["names"]["plural"], spec.get("scope") == "Namespaced"
+    )
+
+
+async def _discover(asked: KindSource) -> Discovery:
+    from bridge.kube.client import KubeClient
+    from bridge.kube.discovery import Discovery
+
+    async with await KubeClient.connect(asked.kubeconfig, asked.kube_context) as client:
+        found = Discovery(client)
+        await found.refresh()
+        return found
+
 
 _EXAMPLES = (
     ("Permissions for the settings only", "bridge rbac --config bridge.yaml | kubectl apply -f -"),
@@ -80,12 +199,11 @@ def rbac(
     of objects that they affect. Without --manifests or a cluster only the shipped presets are known.
     """
     from bridge.app.rbac import role_objects
-    from bridge.cli.needs import AskedRights, read_needs
     from bridge.cli.reading import INPUT_ERROR
 
     if where["manifests"] and (where["kubeconfig"] or where["kube_context"] or where["cluster"]):
         raise CommandError("--manifests and a cluster exclude each other: give the one with the policy kinds")
-    asked = AskedRights(**where)
+    asked = KindSource(**where)
     if user and not check:
         raise CommandError("--as needs --check")
     namespace, slash, account = service_account.partition("/")
@@ -99,9 +217,8 @@ def rbac(
     ctx.exit(INPUT_ERROR if in_part else 0)
 
 
-def _check(asked: AskedRights, needs: list[Access], user: str, output: str) -> int:
+def _check(asked: KindSource, needs: list[Access], user: str, output: str) -> int:
     from bridge.app.rbac import role_objects
-    from bridge.cli.needs import find_lacking
 
     found = find_lacking(asked, needs, user)
     if not found:
@@ -114,7 +231,6 @@ def _check(asked: AskedRights, needs: list[Access], user: str, output: str) -> i
 def _print(output: str, access: list[Access], objects: list[dict[str, object]]) -> None:
     from bridge.app.rbac import rules
     from bridge.cli.printers.documents import print_document, print_objects
-    from bridge.cli.printers.rbac import access_table
     from bridge.cli.printers.table import print_tables
 
     if output == "table":
@@ -124,3 +240,20 @@ def _print(output: str, access: list[Access], objects: list[dict[str, object]]) 
         print_document("yaml", {"rbac": {"clusterRules": by_place.pop("", []), "rules": by_place}})
     else:
         print_objects(output, objects)
+
+
+def access_table(access: Iterable[Access]) -> Table:
+    """Return a row for each resource and its purpose; several resource names are listed separately."""
+    from bridge.cli.printers.table import Column, Table
+
+    columns = [
+        Column("NAMESPACE"),
+        Column("RESOURCE"),
+        Column("VERBS"),
+        Column("NAMES", long=True),
+        Column("FOR", long=True),
+    ]
+    rows: list[Sequence[str]] = [
+        [one.namespace or "*", one.what, ", ".join(one.verbs), ", ".join(one.names) or "*", one.why] for one in access
+    ]
+    return Table(columns, rows)

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from bridge.cli import watching
 from bridge.cli.options import Input, View, check_watch
-from bridge.cli.plain import tell
 from bridge.cli.printers import print_answer
 from bridge.cli.printers.table import Table
+from bridge.cli.terminal import print_error
 from bridge.queries.names import CommandError, NameNotFoundError, first_of, short_key
 
 if TYPE_CHECKING:
@@ -101,10 +101,10 @@ async def _read(
         if engine.empty and paths and not allow_empty and not engine.problems:
             raise CommandError(f"no objects in {', '.join(paths)}")
         try:
-            return await ask(engine), INPUT_ERROR if await tell_problems(engine) else 0
+            return await ask(engine), INPUT_ERROR if await report_problems(engine) else 0
         except NameNotFoundError:
             # The kind may be missing because its file is broken, or because its PolicyKind is rejected.
-            await tell_problems(engine)
+            await report_problems(engine)
             raise
         except OpaRejected as error:
             if source.opa_url and error.code == NOT_OPA:
@@ -114,12 +114,12 @@ async def _read(
                 ) from error
             raise
         except Exception:
-            tell_faults(engine)
+            report_faults(engine)
             raise
 
 
 def opened(source: Input, types: Sequence[str] = (), *, follow: bool = False) -> AbstractAsyncContextManager[Engine]:
-    """The engine of a command; with `follow` it reads changes."""
+    """Open the engine of a command; with `follow` it reads changes."""
     # Imported here, so help and usage errors appear immediately.
     from bridge.app.engine import open_engine
     from bridge.opa.address import TlsFiles
@@ -138,29 +138,31 @@ def opened(source: Input, types: Sequence[str] = (), *, follow: bool = False) ->
     )
 
 
-async def tell_problems(engine: Engine) -> bool:
+async def report_problems(engine: Engine) -> bool:
     """Print errors of manifests and of PolicyKinds, one line each; return whether the input has errors."""
     from bridge.model.keys import parse_key
     from bridge.queries.asking import policy_kind_doubts, refused_policy_kinds, undescribed, version_problems
 
-    at_fault = tell_faults(engine)
+    at_fault = report_faults(engine)
     for key, message in await refused_policy_kinds(engine.opa):
         position = engine.position(key)
         at_fault = at_fault or position is not None
         level = "error" if position else "warning"
-        tell(f"{level}: {_place(engine, key)}PolicyKind {key.name} is not active: {message}")
+        print_error(f"{level}: {_place(engine, key)}PolicyKind {key.name} is not active: {message}")
     for key, message in await policy_kind_doubts(engine.opa):
         # The kinds that it names may be installed later, and the rest is active: the input has no error.
-        tell(f"warning: {_place(engine, key)}{key.kind} {key.name}: {message}")
+        print_error(f"warning: {_place(engine, key)}{key.kind} {key.name}: {message}")
     for type_id, about in (await undescribed(engine.opa)).items():
         # Another author may own the CRD: this is not an error of the input.
         where = _place(engine, parse_key(about["crd"])) if "crd" in about else ""
-        tell(f"warning: {where}{type_id}: {about['message']}")
+        print_error(f"warning: {where}{type_id}: {about['message']}")
     if engine.states is not None:  # an OPA of a running bridge holds what an API server converted
         for key, problem in await version_problems(engine.opa):
             unserved = problem["reason"] == "VersionNotServed"  # no API server takes such a manifest
             at_fault = at_fault or unserved
-            tell(f"{'error' if unserved else 'warning'}: {_place(engine, key)}{short_key(key)}: {problem['message']}")
+            print_error(
+                f"{'error' if unserved else 'warning'}: {_place(engine, key)}{short_key(key)}: {problem['message']}"
+            )
     return at_fault
 
 
@@ -169,16 +171,16 @@ def _place(engine: Engine, key: Key) -> str:
     return f"{position[0]}:{position[1]}: " if position else ""
 
 
-def tell_faults(engine: Engine) -> bool:
+def report_faults(engine: Engine) -> bool:
     """Print errors of the input, one line each; return whether there were any.
 
     Rejected Rego of other authors is one warning, because the result is correct without it.
     """
     for problem in engine.problems:
-        tell(f"error: {problem.subject}: {problem.message}")
+        print_error(f"error: {problem.subject}: {problem.message}")
     if engine.warnings:
         objects = list(dict.fromkeys(problem.subject for problem in engine.warnings))
-        tell(
+        print_error(
             f"warning: Rego of {first_of(objects, _NAMED)} is rejected and not part of this result "
             "(`bridge get modules` shows why)"
         )

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from bridge.cli.completing import GATEWAYS, NAMESPACES
+from bridge.cli.completion import GATEWAYS, NAMESPACES
 from bridge.cli.help_text import ExampleCommand, debug_option
 from bridge.cli.options import View, view_options
 from bridge.queries.names import CommandError

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 import click
 
 from bridge import tracing
 from bridge.cli.help_text import ExampleCommand, debug_option
-from bridge.cli.plain import tell
+from bridge.cli.terminal import print_error
 from bridge.queries.names import CommandError
 
 if TYPE_CHECKING:
     from bridge.app.run import Running
     from bridge.cli.printers.table import Table
-    from bridge.settings.model import Settings
+    from bridge.settings.model import Setting, Settings
 
 _EXAMPLES = (
     ("Serve a folder of manifests and follow its changes", "bridge run --manifests examples/shop"),
@@ -29,52 +30,39 @@ _EXAMPLES = (
 _SHOWN_ROWS = 100  # of a table at the start; other commands show the rest
 
 
-@click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="Run the sidecar: sync OPA, serve, write statuses")
-@click.option(
-    "--manifests",
-    metavar="PATH",
-    multiple=True,
-    help="Serve manifests instead of a cluster: a file, a folder with all its files, or - for standard input. "
-    "may follow.",
-)
-@click.option(
-    "--kubeconfig",
-    metavar="FILE",
-    help="The kubeconfig of the cluster. Default: as kubectl, otherwise the pod's service account.",
-)
-@click.option("--context", metavar="NAME", help="The context in the kubeconfig.")
-@click.option(
-    "--opa", "opa_url", metavar="URL", help="Use this OPA (http, https, unix:///PATH) instead of starting one."
-)
-@click.option("--opa-token-file", metavar="FILE", help="Bearer token for that OPA; read again for each request.")
-@click.option(
-    "--bundle-credentials",
-    metavar="FOLDER",
-    help="The token and the keys with which that OPA fetches and verifies bundles, as for `opa-config`.",
-)
-@click.option(
-    "--opa-port", type=click.IntRange(1, 65535), help="The port of the bridge's own OPA. Default: a free one."
-)
-@click.option(
-    "--opa-socket", metavar="PATH", help="The bridge's own OPA listens on this Unix socket instead of a port."
-)
-@click.option("--listen", metavar="HOST:PORT", help="Address of modules and probes. Default: 127.0.0.1:8282.")
-@click.option(
-    "--web-token-file", metavar="FILE", help="Bearer token for the page; required unless --listen is loopback."
-)
-@click.option(
-    "--probe-listen",
-    metavar="HOST:PORT",
-    help="Separate address of probes and metrics. Default: as --listen.",
-)
-@click.option(
-    "--webhook-listen", metavar="HOST:PORT", help="Address of the admission webhook, over TLS. Default: no webhook."
-)
+class _RunCommand(ExampleCommand):
+    """Has an option for each setting that names one, made when they are needed: other commands do not wait for it."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the options of settings, then the others."""
+        return [*_setting_options(), *super().get_params(ctx)]
+
+
+@functools.cache
+def _setting_options() -> tuple[click.Option, ...]:
+    from bridge.settings.model import SETTINGS
+
+    return tuple(_option(one) for one in SETTINGS.values() if one.option)
+
+
+def _option(setting: Setting) -> click.Option:
+    flag, metavar = setting.option.split()
+    several = get_origin(setting.type) is tuple
+    choices = get_args(setting.type) if get_origin(setting.type) is Literal else None
+    default = "" if several or setting.default is None else f" Default: {setting.default}."
+    return click.Option(
+        [flag, setting.name],
+        metavar=None if choices else metavar,
+        multiple=several,
+        type=click.Choice(choices) if choices else click.INT if int in get_args(setting.type) else click.STRING,
+        help=f"{setting.text}{default}",
+    )
+
+
+@click.command(cls=_RunCommand, examples=_EXAMPLES, short_help="Run the sidecar: sync OPA, serve, write statuses")
 @click.option(
     "--config", metavar="FILE", type=click.Path(path_type=Path), help="Settings file (YAML); options take precedence."
 )
-@click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), help="Default: info.")
-@click.option("--log-format", type=click.Choice(["console", "json"]), help="Default: console.")
 @debug_option
 def run(config: Path | None, **flags: Any) -> None:
     """Sync the objects of a cluster or a folder to OPA, and write policies' statuses, until Ctrl-C.
@@ -84,8 +72,7 @@ def run(config: Path | None, **flags: Any) -> None:
     """
     from bridge.app.run import serve
     from bridge.cli.reading import take_standard_input
-    from bridge.settings.environment import warn_of_variables
-    from bridge.settings.loading import load_settings
+    from bridge.settings.loading import load_settings, warn_of_variables
     from bridge.telemetry.logs import configure_logs
     from bridge.web.site import site_of
 
@@ -117,11 +104,11 @@ async def report(settings: Settings, running: Running) -> None:
             print_tables(tables)
         except OpaError as error:
             # The bridge continues: the next sync repairs OPA.
-            tell(f"error: {error}")
+            print_error(f"error: {error}")
             example = None
     else:
         example = None
-    socket, at = _asked_at(running.opa_url)
+    socket, at = _curl_address(running.opa_url)
     print(f"\nQueries:  {at}/v1/data/bridge/v1/effective   (scopes, status, …: OPA's data API)")
     if example:
         asked = f'{{"input": {{"targets": ["{example}"]}}}}'
@@ -130,7 +117,7 @@ async def report(settings: Settings, running: Running) -> None:
     print("Ctrl-C stops it.", flush=True)
 
 
-def _asked_at(url: str) -> tuple[str, str]:
+def _curl_address(url: str) -> tuple[str, str]:
     """Return curl's option for a Unix socket, empty for a port, and the URL."""
     path = url.removeprefix("unix://")
     return (f"--unix-socket {path} ", "http://localhost") if path != url else ("", url)
@@ -138,14 +125,13 @@ def _asked_at(url: str) -> tuple[str, str]:
 
 async def _overview(settings: Settings, running: Running) -> tuple[list[Table], str | None]:
     from bridge.cli.printers.effective import effective_tables
-    from bridge.cli.printers.placement import placement_tables
-    from bridge.cli.printers.status import status_tables
-    from bridge.cli.reading import tell_problems
+    from bridge.cli.printers.status import placement_tables, status_tables
+    from bridge.cli.reading import report_problems
     from bridge.queries.asking import effective_everywhere
     from bridge.queries.statuses import statuses
     from bridge.remediator.placement.decisions import findings
 
-    await tell_problems(running.engine)
+    await report_problems(running.engine)
     entries = await effective_everywhere(running.engine.opa)
     tables = [*effective_tables(entries), *status_tables(await statuses(running.engine.opa, with_objects=False))]
     tables += placement_tables(await findings(running.engine.opa, settings.placed_types))

@@ -1,9 +1,10 @@
-"""`bridge uninstall-status`: remove everything that bridges have written into a cluster."""
+"""`bridge uninstall-status`: remove everything that a bridge has written into objects."""
 
 from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,8 @@ from bridge.cli.options import output_option
 from bridge.queries.names import CommandError
 
 if TYPE_CHECKING:
-    from bridge.cli.removing import RemovalOutcome
+    from bridge.cli.printers.table import Table
+    from bridge.cli.removal import RemovalOutcome
 
 _EXAMPLES = (
     ("Show what the command would remove", "bridge uninstall-status --dry-run"),
@@ -53,8 +55,7 @@ def uninstall_status(
     exit code is 1 if something remains, or could not be checked.
     """
     from bridge.cli.printers import print_answer
-    from bridge.cli.printers.removing import outcome_documents, outcome_tables
-    from bridge.cli.removing import look, remove
+    from bridge.cli.removal import look, remove
     from bridge.settings.loading import load_settings
 
     def show(outcomes: list[RemovalOutcome]) -> None:
@@ -77,3 +78,31 @@ def uninstall_status(
     done = asyncio.run(remove(settings))
     show(done)
     ctx.exit(_LEFT if any(one.left or one.unseen for one in done) else 0)
+
+
+def outcome_tables(outcomes: Sequence[RemovalOutcome], _wide: bool = False) -> list[Table]:
+    """Return a row for each object; below, objects that could not be checked."""
+    from bridge.cli.printers.table import Column, Table
+
+    found = Table(
+        [Column("OBJECT"), Column("WRITTEN BY A BRIDGE", long=True), Column("RESULT", long=True)],
+        [[one.name, "; ".join(one.what), _result(one)] for one in outcomes if one.what],
+    )
+    unseen = Table(
+        [Column("NOT CHECKED"), Column("WHY", long=True)], [[one.name, one.unseen] for one in outcomes if one.unseen]
+    )
+    return [found.without_empty("RESULT"), unseen]
+
+
+def outcome_documents(outcomes: Sequence[RemovalOutcome]) -> list[dict[str, Any]]:
+    """Return each object with its entries and the result."""
+    return [
+        {"object": one.name, "written": list(one.what), "result": _result(one)}
+        if one.what
+        else {"notLookedAt": one.name, "why": one.unseen}
+        for one in outcomes
+    ]
+
+
+def _result(one: RemovalOutcome) -> str:
+    return "removed" if one.done else f"left: {one.left}" if one.left else ""

@@ -54,12 +54,12 @@ async def _watch(
     *,
     whole: bool,
 ) -> None:
-    from bridge.cli.reading import opened, tell_problems
+    from bridge.cli.reading import opened, report_problems
     from bridge.opa.errors import OpaError
 
     async with opened(source, types, follow=True) as engine:
         shown = list(tables(await ask(engine)))
-        await tell_problems(engine)
+        await report_problems(engine)
         watched: Watched | Repeated = Repeated(shown, nothing) if whole else Watched(_only_tables(shown))
         if not _print_blocks(shown):
             nothing_found(nothing)

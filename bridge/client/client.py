@@ -1,7 +1,8 @@
-"""The client: single queries go to an OPA by opa-python-client, changes come from a bridge."""
+"""The client: single queries go to an OPA by opa-python-client, changes come from a bridge as a stream."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from types import TracebackType
@@ -13,7 +14,6 @@ import msgspec
 from opa_client.opa_async import AsyncOpaClient
 
 from bridge.client.answers import Effective, Explanation, Update
-from bridge.client.streaming import Stream
 from bridge.opa.errors import OpaError, OpaUnavailable, OpaUndefined, QueryError
 
 _Answer = TypeVar("_Answer")
@@ -116,13 +116,13 @@ class Client:
         try:
             return msgspec.convert(result, kind)
         except msgspec.ValidationError as error:
-            raise OpaError(f"the answer of OPA to {name} has another form: {error}") from error
+            raise OpaError(f"the response of OPA to {name} has an unexpected form: {error}") from error
 
 
 def _library(url: str, token: str | None, timeout: float) -> AsyncOpaClient:
     address = urlsplit(url)
     if address.scheme not in ("http", "https") or not address.hostname:
-        raise ValueError(f"{url!r} is not the address of an OPA: http://HOST:PORT or https://HOST:PORT")
+        raise ValueError(f"{url!r} is not an address of OPA: http://HOST:PORT or https://HOST:PORT")
     host = f"[{address.hostname}]" if ":" in address.hostname else address.hostname
     secure = address.scheme == "https"
     return AsyncOpaClient(host=host, port=address.port or _PORT, ssl=secure, token=token, timeout=timeout)
@@ -142,3 +142,145 @@ def _input(
     if upsert or delete:
         asked["changes"] = {"upsert": upsert, "delete": delete}
     return asked
+
+
+_SILENCE = 45.0  # seconds; the bridge sends data at least every 15
+_FIRST_WAIT, _LONGEST_WAIT = 0.5, 10.0  # seconds between two attempts
+_ATTEMPTS = 8  # consecutive failures, about 45 s
+_BLOCK = b"\n\n"  # ends an event
+_NOT_FOUND = ("NotFound", "TargetNotFound")
+
+_Place = tuple[str, str]  # a target and a policy kind
+
+
+class _Reason(msgspec.Struct, frozen=True):
+    code: str = "Failed"
+    message: str = ""
+
+
+class _Refusal(msgspec.Struct, frozen=True):
+    error: _Reason = _Reason()
+
+
+class Stream:
+    """Follows effective policies at the bridge `url`, as an async context manager; `token` is its bearer token."""
+
+    def __init__(self, url: str, token: str | None) -> None:
+        self._url = f"{url.rstrip('/')}/v1/effective"
+        self._headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self._session: aiohttp.ClientSession | None = None
+
+    async def __aenter__(self) -> Self:
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=_LONGEST_WAIT, sock_read=_SILENCE)
+        self._session = aiohttp.ClientSession(timeout=timeout, headers=self._headers)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._session:
+            await self._session.close()
+
+    async def updates(
+        self, targets: Sequence[str], policy_kind: str | None, source_namespace: str | None
+    ) -> AsyncIterator[Update]:
+        """Yield the updates of `Client.stream`."""
+        parameters = [("target", target) for target in targets] + [("watch", "true")]
+        parameters += [("policyKind", policy_kind)] if policy_kind else []
+        parameters += [("sourceNamespace", source_namespace)] if source_namespace else []
+        known: dict[_Place, Update] = {}
+        failed = 0
+        while True:
+            try:
+                async for update in self._connection(parameters, known):
+                    failed = 0
+                    yield update
+                why = "the bridge ended the stream"
+            except (aiohttp.ClientError, TimeoutError) as error:
+                why = str(error) or type(error).__name__
+            except OpaUnavailable as error:
+                why = str(error)
+            except QueryError as error:
+                if not known or error.code not in _NOT_FOUND:
+                    raise
+                why = str(error)  # a starting bridge does not know its objects yet
+            failed += 1
+            if failed > _ATTEMPTS:
+                raise OpaUnavailable(f"{self._url} cannot be followed: {why}")
+            await asyncio.sleep(min(_FIRST_WAIT * 2 ** (failed - 1), _LONGEST_WAIT))
+
+    async def _connection(
+        self, parameters: list[tuple[str, str]], known: dict[_Place, Update]
+    ) -> AsyncIterator[Update]:
+        """Yield the updates of one connection that differ from `known`, and update that."""
+        if self._session is None:
+            raise RuntimeError("use the client as an async context manager")
+        told = _Told()
+        async with self._session.get(self._url, params=parameters) as response:
+            if response.status != 200:
+                raise _refused(response.status, await response.read())
+            async for event, data in _events(response.content.iter_any()):
+                told.take(event, data)
+                for update in told.differing(known):
+                    known[update.target, update.policy_kind] = update
+                    yield update
+
+
+class _Told:
+    """The events of one connection that were not compared with the known state yet."""
+
+    def __init__(self) -> None:
+        self._updates: dict[_Place, Update] = {}
+        self._ready = False  # events of a bridge that is not ready may be incomplete
+        self._synced = ""  # the revision of the complete state; "" before
+        self._whole = False  # everything was compared
+
+    def take(self, event: str, data: bytes) -> None:
+        """Process an event."""
+        if event == "effective":
+            update = msgspec.json.decode(data, type=Update)
+            self._updates[update.target, update.policy_kind] = update
+        elif event == "synced":
+            self._synced = msgspec.json.decode(data)["revision"]
+        elif event == "state":
+            self._ready = msgspec.json.decode(data)["ready"]
+
+    def differing(self, known: Mapping[_Place, Update]) -> list[Update]:
+        """Return the updates that differ from the known state; none while the events may be incomplete."""
+        if not self._ready or not self._synced:
+            return []
+        updates, self._updates = self._updates, {}
+        if not self._whole:
+            self._whole = True
+            for place in known.keys() - updates.keys():  # its last policy was removed while the client was disconnected
+                updates[place] = msgspec.structs.replace(known[place], paths=(), revision=self._synced)
+        return [
+            update
+            for place, update in sorted(updates.items())
+            if place not in known or known[place].paths != update.paths
+        ]
+
+
+async def _events(chunks: AsyncIterator[bytes]) -> AsyncIterator[tuple[str, bytes]]:
+    """Yield each event's name and data; the bridge writes the data of an event on one line."""
+    waiting = bytearray()
+    async for chunk in chunks:
+        searched = max(0, len(waiting) - len(_BLOCK) + 1)
+        waiting += chunk
+        while (end := waiting.find(_BLOCK, searched)) >= 0:
+            fields = dict(line.split(b": ", 1) for line in bytes(waiting[:end]).split(b"\n") if b": " in line)
+            del waiting[: end + len(_BLOCK)]
+            searched = 0
+            if b"event" in fields:
+                yield fields[b"event"].decode(), fields.get(b"data", b"null")
+
+
+def _refused(status: int, body: bytes) -> QueryError | OpaUnavailable:
+    """Return the error of a response other than 200: a permanent or a temporary one."""
+    try:
+        told = msgspec.json.decode(body, type=_Refusal).error
+    except msgspec.DecodeError:
+        told = _Reason(message=body[:200].decode(errors="replace"))
+    if status >= 500 or status in {408, 429}:
+        return OpaUnavailable(f"the bridge answered {status} {told.code}: {told.message}")
+    return QueryError(told.code, told.message)

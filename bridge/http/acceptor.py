@@ -104,7 +104,7 @@ class Acceptor:
             connection = self._gate.admit(address[0])
             if connection is None:
                 if self._limit.passes("full"):
-                    log.warning("connection closed: too many are open", peer=address[0], open=self._gate.open)
+                    log.warning("connection closed, too many open connections", peer=address[0], open=self._gate.open)
                 sock.close()
                 continue
             sock.setblocking(False)
@@ -122,7 +122,7 @@ class Acceptor:
 
     def _pause(self, listening: socket.socket, error: OSError) -> None:
         if self._limit.passes("exhausted"):
-            log.warning("connections are not accepted for a second", why=str(error))
+            log.warning("accepting connections paused", why=str(error))
         self._loop.remove_reader(listening)
         self._loop.call_later(1.0, self._resume, listening)
 

@@ -28,9 +28,8 @@ from bridge.opa.credentials import (
     kept_credentials,
     new_credentials,
 )
-from bridge.policy_loader.endpoint import BundleEndpoint
+from bridge.policy_loader.activation import BundleEndpoint
 from bridge.settings.model import Settings
-from bridge.settings.validation import guarded
 
 
 class Bundles:
@@ -44,7 +43,7 @@ class Bundles:
             settings.opa_token_file,
             settings.opa_readers,
             functools.partial(credentials.signed, scope=TOKENS_NAME),
-            made=guarded(settings) and settings.opa_url is None,
+            made=settings.opa_requires_tokens and settings.opa_url is None,
         )
         self.guard = BundleGuard(credentials.token, local=is_loopback(settings.listen_address[0]))
 
@@ -86,7 +85,7 @@ class BundleGuard:
             return
         if given is not None:
             self.wrong_tokens.note(request)
-        raise unauthorized("bundles are for the OPA that is configured by `bridge opa-config`")
+        raise unauthorized("bundles are only for an OPA configured with `bridge opa-config`")
 
 
 def _credentials(settings: Settings) -> BundleCredentials:

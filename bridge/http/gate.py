@@ -190,17 +190,17 @@ class Connection(asyncio.Protocol):
         return self.protocol.eof_received() if self.protocol else None
 
     def pause_writing(self) -> None:
-        """Pass on that the client reads slowly."""
+        """Pass on a pause: the client reads slowly."""
         if self.protocol:
             self.protocol.pause_writing()
 
     def resume_writing(self) -> None:
-        """Pass on that the client reads again."""
+        """Pass on a resume: the client reads again."""
         if self.protocol:
             self.protocol.resume_writing()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Pass on that the connection is closed."""
+        """Pass on the end of the connection."""
         self._stop_waiting()
         self._gate.leave(self)
         if self.protocol:

@@ -14,7 +14,7 @@ from aiohttp.http import HttpProcessingError
 from bridge.http.acceptor import GatedSite, Tls
 from bridge.http.gate import LONGEST_IDLE, Gate, Limits
 from bridge.opa.credentials import TokenError, checked_token
-from bridge.settings.validation import split_address
+from bridge.settings.model import split_address
 
 log = structlog.get_logger(__name__)
 
@@ -23,11 +23,11 @@ class _ToOurLog(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         error = record.exc_info[1] if record.exc_info else None
         if isinstance(error, HttpProcessingError | web.RequestPayloadError):
-            log.debug("a request is no HTTP", why=" ".join(str(error).split())[:200])
+            log.debug("malformed HTTP request", why=" ".join(str(error).split())[:200])
         elif isinstance(error, ConnectionError):
-            log.debug("whoever asked has gone", why=str(error))
+            log.debug("client disconnected", why=str(error))
         elif error is not None:
-            log.error("a request failed unexpectedly", message=record.getMessage(), exc_info=error)
+            log.error("request failed unexpectedly", message=record.getMessage(), exc_info=error)
         else:
             log.warning(record.getMessage())
 
@@ -95,7 +95,7 @@ def web_token_of(file: str | None) -> Callable[[], str] | None:
         try:
             checked_web_token(read())
         except TokenError as error:
-            raise ServeError(f"the token file {file}: {error}; `bridge token` prints a good one") from error
+            raise ServeError(f"the token file {file}: {error}; `bridge token` prints a suitable one") from error
         except (OSError, UnicodeDecodeError) as error:
             raise ServeError(f"the token file {file} cannot be read: {error}") from error
     return read
@@ -110,6 +110,6 @@ def token_of(file: str | None) -> Callable[[], str] | None:
         return None
     path = Path(file)
     if not path.is_file():
-        raise ServeError(f"the token file {file} is not there")
+        raise ServeError(f"the token file {file} does not exist")
     # Read again for each request, so a rotated token takes effect.
     return lambda: path.read_text().strip()

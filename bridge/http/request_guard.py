@@ -68,7 +68,7 @@ def check_origin(request: web.Request) -> None:
     site = request.headers.get("Sec-Fetch-Site", "none")
     navigates = request.method in _READING and request.headers.get("Sec-Fetch-Mode") == "navigate"
     if site not in {"none", "same-origin"} and not navigates:
-        raise Refused(403, "WrongOrigin", "requests from pages of other sites are not answered")
+        raise Refused(403, "WrongOrigin", "requests from other sites are rejected")
 
 
 def bearer_of(request: web.Request) -> str | None:
@@ -98,7 +98,7 @@ class WrongTokens:
         excess = self._debt(_peer(request)) - (BURST - 1)
         if excess > 0:
             self.note(request, counts=False)
-            message = "too many wrong tokens: wait, then try again"
+            message = "too many wrong tokens: wait and try again"
             raise Refused(429, "TooManyRequests", message, {"Retry-After": str(max(1, round(excess * EVERY)))})
 
     def note(self, request: web.Request, *, counts: bool = True) -> None:

@@ -22,7 +22,7 @@ from bridge.http.listeners import ServeError
 from bridge.opa.bundle import Bundle
 from bridge.opa.config import TOKENS_PATH
 from bridge.opa.credentials import TokenError, checked_token, tokens_bundle
-from bridge.policy_loader.endpoint import BundleEndpoint
+from bridge.policy_loader.activation import BundleEndpoint
 
 log = structlog.get_logger(__name__)
 
@@ -80,7 +80,7 @@ class Tokens:
                 own, readers = await asyncio.to_thread(lambda: (self._read_own(), self._read_readers()))
                 self._refuse_the_same(own, readers)
             except (OSError, TokenError) as error:
-                self._tell(f"{_why(error)}; what was read before counts")
+                self._tell(f"{_why(error)}; the previous token stays active")
                 continue
             self._trouble = ""
             if own != self._own:
@@ -98,7 +98,7 @@ class Tokens:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self.endpoint.taken(self.endpoint.revision), _LONGEST_WAIT)
         self._own = own
-        log.info("another token is shown to OPA")
+        log.info("OPA token changed")
 
     async def _serve(self, *more: str) -> None:
         now = time.monotonic()
@@ -113,7 +113,7 @@ class Tokens:
             return self._made
         found = _in_file(Path(self._own_file))
         if len(found) != 1:
-            raise TokenError(f"{self._own_file}: it holds {len(found) or 'no'} tokens, where one is wanted")
+            raise TokenError(f"{self._own_file}: it holds {len(found) or 'no'} tokens: exactly one is expected")
         return found[0]
 
     def _read_readers(self) -> frozenset[str]:
@@ -127,12 +127,12 @@ class Tokens:
 
     def _refuse_the_same(self, own: str, readers: frozenset[str]) -> None:
         if own and own in readers:
-            raise TokenError(f"{self._readers_at}: a reader has the bridge's own token, by which it could write")
+            raise TokenError(f"{self._readers_at}: a reader has the bridge's own token, which permits writes")
 
     def _tell(self, trouble: str) -> None:
         if trouble != self._trouble:
             self._trouble = trouble
-            log.warning("tokens are not taken up", why=trouble)
+            log.warning("token reload failed", why=trouble)
 
 
 def _in_file(file: Path) -> list[str]:

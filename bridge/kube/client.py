@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import msgspec
 
 from bridge import tracing
 from bridge.kube.configuration import KubeAccess, load_access
 from bridge.kube.errors import ConfigurationError, Garbled, Unauthorized, api_error, one_line, translated
+from bridge.model.changes import Object
+from bridge.model.keys import Key
 from bridge.model.nesting import decode
+from bridge.model.types import ResourceType
 
 if TYPE_CHECKING:
     import aiohttp
@@ -270,4 +273,50 @@ def parse(data: bytes) -> Any:
     try:
         return decode(data)
     except msgspec.DecodeError as error:
-        raise Garbled(f"the API server's answer is no JSON: {one_line(error)}") from error
+        raise Garbled(f"the API server's response is not JSON: {one_line(error)}") from error
+
+
+FIELD_MANAGER = "policy-bridge"
+
+Patch = Mapping[str, Any] | Sequence[Mapping[str, Any]]
+
+
+async def read_object(client: KubeClient, resource: ResourceType, key: Key) -> Object:
+    """Return the current object. Raises NotFound, or another KubeError."""
+    answer: Object = await client.get(resource.object_path(key.namespace, key.name))
+    return answer
+
+
+async def patch_object(
+    client: KubeClient,
+    resource: ResourceType,
+    key: Key,
+    patch: Patch,
+    *,
+    subresource: Literal["status"] | None = None,
+    resource_version: str | None = None,
+) -> Object:
+    """Change an object and return the result.
+
+    `patch` is a JSON Merge Patch (a mapping, RFC 7386) or a JSON Patch (a list of operations, RFC 6902). With
+    `resource_version` the API server rejects it if the object has changed since. A patch without changes keeps the
+    resourceVersion.
+
+    Raises Conflict if the object has changed, NotFound if it was deleted or has no such subresource, Invalid if the API
+    server rejects the result, or another KubeError.
+    """
+    path = resource.object_path(key.namespace, key.name)
+    if subresource:
+        path = f"{path}/{subresource}"
+    params = {"fieldManager": FIELD_MANAGER}
+    merge = isinstance(patch, Mapping)
+    body = _at_version(patch, resource_version) if resource_version else patch
+    answer: Object = await client.patch(path, body, MERGE_PATCH if merge else JSON_PATCH, params)
+    return answer
+
+
+def _at_version(patch: Patch, resource_version: str) -> Patch:
+    if isinstance(patch, Mapping):
+        return {**patch, "metadata": {**(patch.get("metadata") or {}), "resourceVersion": resource_version}}
+    # Not "test", whose failure is a 422 that looks like a wrong patch: a stale version in the result is a 409.
+    return [{"op": "replace", "path": "/metadata/resourceVersion", "value": resource_version}, *patch]

@@ -37,7 +37,7 @@ class KubeAccess:
         try:
             settings = await self.configuration.auth_settings()
         except Exception as error:  # the loaders raise any error of their sources (files, plugins, YAML)
-            raise ConfigurationError(f"{self.origin} gives no credentials any more: {one_line(error)}") from error
+            raise ConfigurationError(f"{self.origin} no longer provides credentials: {one_line(error)}") from error
         value = settings.get("BearerToken", {}).get("value")
         return value.strip() if value else None  # token files end with a line break, a header must not
 
@@ -122,7 +122,7 @@ async def _from_kubeconfig(configuration: Any, paths: str, context: str | None) 
     if not configuration.verify_ssl:
         raise ConfigurationError(f"kubeconfig {paths} has insecure-skip-tls-verify: name certificate-authority instead")
     if plugin and not configuration.api_key and not configuration.cert_file:  # the library only logs the failure
-        raise ConfigurationError(f"{plugin}, which kubeconfig {paths} names, gave no credentials: run it by hand")
+        raise ConfigurationError(f"{plugin}, which kubeconfig {paths} names, provided no credentials: run it manually")
     return KubeAccess(configuration, f"kubeconfig {paths}", loader, plugin)
 
 

@@ -157,7 +157,7 @@ def api_error(http_status: int, body: bytes, retry_after: str | None = None) -> 
     wait = float(retry_after) if retry_after and retry_after.isdigit() else None
     if isinstance(status, dict) and status.get("kind") == "Status":
         return status_error(status, http_status, wait)
-    text = one_line(body.decode("utf-8", "replace")) or "no text in the answer"
+    text = one_line(body.decode("utf-8", "replace")) or "the response is empty"
     return _kind_of(http_status)(http_status, "", text, wait)
 
 
@@ -189,7 +189,7 @@ def translated(server: str) -> Iterator[None]:
     except (aiohttp.ClientSSLError, ssl.SSLError) as error:
         raise Untrusted(f"no trusted TLS connection to {server}: {one_line(error)}") from error
     except TimeoutError as error:
-        raise TimedOut(f"{server} did not answer in time") from error
+        raise TimedOut(f"{server} did not respond in time") from error
     except aiohttp.ClientConnectorError as error:
         if error.os_error.errno == errno.ECONNREFUSED:
             raise Unreachable(f"{server} refuses connections") from error
@@ -222,13 +222,13 @@ def explain(error: KubeError, resource: ResourceType, origin: str) -> str:
         case Untrusted():
             return f"{error}: check certificate-authority and client-certificate of {origin}"
         case Unreachable():
-            return f"{error}: is the API server running, and its address in {origin} right?"
+            return f"{error}: check that the API server runs, and its address in {origin}"
         case Throttled() if is_starting(error):
-            return f"the API server does not serve it yet ({error.message}): it is asked again shortly"
+            return f"the API server does not serve it yet ({error.message}): the bridge retries shortly"
         case Throttled():
-            return f"the API server is asked too much ({error.message}): it is asked again later"
+            return f"the API server limits requests ({error.message}): the bridge retries later"
         case ServerError():
-            return f"the API server fails ({error}): its log, and etcd's, say why"
+            return f"the API server failed ({error}): check its log and the log of etcd"
         case ConfigurationError():
             return str(error)
         case _:

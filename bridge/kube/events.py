@@ -49,7 +49,7 @@ class WatchEvent(msgspec.Struct):
         try:
             return {name: decode(value) for name, value in self.object.items()}
         except msgspec.DecodeError as error:
-            raise Garbled(f"the error of a watch is not a Status: {one_line(error)}") from error
+            raise Garbled(f"watch error is not a Status: {one_line(error)}") from error
 
 
 class _ObjectMetadata(msgspec.Struct, omit_defaults=True):
@@ -102,7 +102,7 @@ def read_event(line: bytes) -> WatchEvent:
     try:
         return _decoded(line, _EVENT)
     except msgspec.DecodeError as error:
-        raise Garbled(f"a line of a watch is not an event: {one_line(error)}") from error
+        raise Garbled(f"invalid watch event: {one_line(error)}") from error
 
 
 def read_page(body: bytes, path: str) -> Page:

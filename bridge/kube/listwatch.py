@@ -250,7 +250,7 @@ async def _watch(target: _Target, position: _Position) -> AsyncGenerator[Change 
                 return  # the next attempt shows whether the server is unavailable
             if not piece:
                 if not position.version:
-                    raise Unreachable(f"{target.client.server} ended the list of {target.path} before its end")
+                    raise Unreachable(f"{target.client.server} ended the list of {target.path} before it was complete")
                 return
             for change in _changes(map(read_event, splitter.feed(piece)), target.resource, position, target.namespace):
                 yield change

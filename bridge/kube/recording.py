@@ -101,7 +101,7 @@ class Recorder:
         try:
             self._note(regarding, event_type, reason, message)
         except Exception as error:  # noqa: BLE001 (telling of a thing must never break the thing)
-            log.warning("an event cannot be recorded", why=str(error), reason=reason, message=message)
+            log.warning("Event not recorded", why=str(error), reason=reason, message=message)
 
     async def run(self) -> None:
         """Write recorded Events, until cancelled."""
@@ -150,7 +150,7 @@ class Recorder:
             self.results["dropped"] += 1
             if not self._dropping:
                 self._dropping = True
-                log.warning("events are dropped: more are told than are written", a_second=RATE, waiting=ROOM)
+                log.warning("Events dropped, rate limit exceeded", per_second=RATE, waiting=ROOM)
 
     def _waits(self, identity: _Identity, told: _RecordedEvent) -> bool:
         return identity in self._waiting.get(told.group, ())
@@ -194,12 +194,12 @@ class Recorder:
             self._explain(error)
         except (Invalid, NotFound) as error:  # a deleted namespace, or an object with an invalid name
             self.results["refused"] += 1
-            log.info("an event is not written", of=_named(told.regarding), reason=told.reason, why=str(error))
+            log.info("Event write failed", object=_named(told.regarding), reason=told.reason, why=str(error))
         except KubeError:
             if time.monotonic() - told.waiting_since < PATIENCE:
                 return False
             self.results["dropped"] += 1
-            log.info("an event is dropped: the API server was away too long", reason=told.reason, note=told.note)
+            log.info("Event dropped, API server unavailable too long", reason=told.reason, note=told.note)
         else:
             self.results["written"] += 1
             self._forbidden = self._dropping = False
@@ -249,11 +249,11 @@ class Recorder:
             return  # its namespace is being deleted, with all its Events
         if not self._forbidden:
             self._forbidden = True
-            log.warning("events are not written: grant the bridge create and patch on events", why=error.message)
+            log.warning("cannot write Events, create and patch permissions missing", why=error.message)
 
 
 def _reference(obj: Mapping[str, Any]) -> dict[str, Any]:
-    """An ObjectReference. Raises KeyError for what is not an object."""
+    """Return an ObjectReference. Raises KeyError if the value is not an object."""
     metadata = obj["metadata"]
     name = metadata.get("name") or metadata.get("generateName")
     found = {"apiVersion": obj["apiVersion"], "kind": obj["kind"], "name": name or "-"}

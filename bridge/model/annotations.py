@@ -33,10 +33,10 @@ def read_decision(result: Any) -> Decision:
     one message. A missing or null field counts as empty. Raises DecisionError for anything else.
     """
     if not isinstance(result, Mapping):
-        raise DecisionError(f"the decision is {_named(result)}, no object with annotations, errors or warnings")
+        raise DecisionError(f"the decision is {_named(result)}, not an object with annotations, errors or warnings")
     annotations = result.get("annotations")
     if not isinstance(annotations, Mapping | None):
-        raise DecisionError(f"`annotations` of the decision is {_named(annotations)}, no object of names and values")
+        raise DecisionError(f"`annotations` of the decision is {_named(annotations)}, not a map of strings")
     return Decision(
         {name: annotation_text(value) for name, value in (annotations or {}).items()},
         _messages(result, "errors"),
@@ -69,7 +69,7 @@ def _messages(result: Mapping[str, Any], name: str) -> tuple[str, ...]:
             return tuple(annotation_text(message) for message in messages)
         case other:
             # `errors[message] if …` from before OPA 1.0 is an object today.
-            wrong = f"`{name}` of the decision is {_named(other)}, no list of messages"
+            wrong = f"`{name}` of the decision is {_named(other)}, not a list of messages"
             raise DecisionError(f"{wrong}: write `{name} contains message if …`")
 
 

@@ -31,5 +31,5 @@ def decision_path(text: str) -> Path:
     parts = tuple(body.split("/" if "/" in body else "."))
     parts = parts[1:] if parts[0] == "data" and len(parts) > 1 else parts
     if not all(parts) or any(character in body for character in ' \t\n"?#'):
-        raise ValueError(f"{text!r} is no decision: write the path of a document, such as {DEFAULT_DECISION}")
+        raise ValueError(f"{text!r} is not a decision: write the path of a document, such as {DEFAULT_DECISION}")
     return parts

@@ -18,4 +18,4 @@ class Record(Protocol):
 
 
 def record_nothing(regarding: Mapping[str, Any], event_type: EventType, reason: str, message: str) -> None:
-    """A Record that reports nothing."""
+    """Report nothing: a Record for places without Events."""

@@ -1,12 +1,13 @@
-"""The address of an OPA, and its TLS trust: http, https with certificate files, or a Unix socket."""
+"""The address of an OPA with its TLS trust (http, https, or a Unix socket), and the paths of documents in it."""
 
 from __future__ import annotations
 
 import ssl
 import time
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import aiohttp
 import structlog
@@ -53,13 +54,13 @@ def read_address(url: str) -> Address:
     if url.startswith("unix:"):
         path = url.removeprefix("unix://")
         if not path.startswith("/") or len(path) < 2:
-            raise OpaError(f"{url!r} is no URL of a Unix socket: write unix:///run/opa.sock, with a whole path")
+            raise OpaError(f"{url!r} is not a URL of a Unix socket: write unix:///run/opa.sock")
         if len(path.encode()) > _LONGEST_SOCKET:
             raise OpaError(f"{url!r}: the path of a Unix socket has at most {_LONGEST_SOCKET} bytes")
         return Address(url, "http://localhost", path)
     parts = urlsplit(url if "://" in url else f"http://{url}")
     if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise OpaError(f"{url!r} is no URL of an OPA: write http://HOST:PORT, https://HOST:PORT or unix:///PATH")
+        raise OpaError(f"{url!r} is not a URL of OPA: write http://HOST:PORT, https://HOST:PORT or unix:///PATH")
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     port = parts.port or (443 if parts.scheme == "https" else 80)
     base = f"{parts.scheme}://{host}:{port}{parts.path.rstrip('/')}"
@@ -77,7 +78,7 @@ class Trust:
         self._seen = self._stamps()
         self._next_look = time.monotonic() + _LOOK_AGAIN
         if files.key_file and not files.cert_file:
-            raise OpaError("a key for TLS to OPA is of no use without its certificate: give both")
+            raise OpaError("a key for TLS to OPA needs its certificate: set both")
         self.context = self._made()
 
     def look(self) -> None:
@@ -93,7 +94,7 @@ class Trust:
             # A new context: this one would only get a new authority in addition to the removed one.
             self.context = self._made()
         except OpaError as error:
-            log.warning("new certificates are not taken up, the ones before stay", why=str(error))
+            log.warning("OPA client certificate reload failed", why=str(error))
 
     def _made(self) -> ssl.SSLContext:
         context = ssl.create_default_context()
@@ -125,3 +126,20 @@ def connector(address: Address, at_once: int) -> aiohttp.BaseConnector:
     if address.socket:
         return aiohttp.UnixConnector(address.socket, limit=at_once)
     return aiohttp.TCPConnector(limit=at_once)
+
+
+def pointer(*segments: str) -> str:
+    """Return the JSON Pointer of a document under `data`, as in JSON Patch: `pointer("x", "a/b")` is `/x/a~1b`."""
+    return "".join("/" + segment.replace("~", "~0").replace("/", "~1") for segment in segments)
+
+
+def segments_of(path: str) -> list[str]:
+    """Return the segments of a JSON Pointer; its leading slash is optional, and `` is the whole of `data`."""
+    stripped = path.removeprefix("/")
+    return [part.replace("~1", "/").replace("~0", "~") for part in stripped.split("/")] if stripped else []
+
+
+@lru_cache(maxsize=256)  # most are used repeatedly
+def url_path(path: str) -> str:
+    """Return the path of the same document in OPA's data API, without a leading slash: segments are percent-encoded."""
+    return "/".join(quote(segment, safe="") for segment in segments_of(path))

@@ -82,11 +82,11 @@ async def parts(
                 half = len(part) // 2
                 waiting[:0] = [part[:half], part[half:]]
             elif not slow:
-                log.error("cannot be computed", query=query, key=told(part[0]), why=str(error))
+                log.error("query failed", query=query, key=told(part[0]), why=str(error))
             elif too_slow is None:
                 raise
             else:
-                log.warning("takes too long to compute", query=query, key=told(part[0]), why=str(error))
+                log.warning("query timed out", query=query, key=told(part[0]), why=str(error))
                 too_slow(part[0])
         else:
             yield part, answer

@@ -49,7 +49,7 @@ def build_bundle(
     """
     for path in modules:
         if not path.endswith(".rego") or path.startswith("/") or ".." in path.split("/"):
-            raise ValueError(f"{path!r} is no path of a module in a bundle: write folder/name.rego")
+            raise ValueError(f"{path!r} is not a path of a module in a bundle: write folder/name.rego")
     owned = tuple(sorted({root.strip("/") for root in roots}))
     files = {path: text.encode() for path, text in sorted(modules.items())}
     files["data.json"] = msgspec.json.encode(data, order="deterministic")

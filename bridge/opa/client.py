@@ -14,10 +14,9 @@ from yarl import URL
 from bridge import tracing
 from bridge.model.keys import Key, parse_key
 from bridge.model.nesting import Decoded, NestingError, decode
-from bridge.opa.address import TlsFiles, Trust, connector, read_address
+from bridge.opa.address import TlsFiles, Trust, connector, read_address, url_path
 from bridge.opa.config import BUNDLE_NAME
 from bridge.opa.errors import OpaError, OpaRejected, OpaTimeout, OpaUnavailable, OpaUndefined, QueryError
-from bridge.opa.paths import url_path
 from bridge.opa.request_counts import Requests
 
 if TYPE_CHECKING:
@@ -78,7 +77,7 @@ class Opa:
     returns the current one for each request. `timeout` is in seconds, for a whole request: an initial sync is large.
     `mend` returns whether a query that failed in evaluation can be repeated. `requests` counts requests. At most
     `at_once` requests are in progress; others wait for them within their own time. Paths of documents are JSON Pointers
-    (`bridge.opa.paths.pointer`), with or without the leading slash. Every method raises OpaUnavailable without a
+    (`bridge.opa.address.pointer`), with or without the leading slash. Every method raises OpaUnavailable without a
     response and OpaRejected for an error response.
     """
 
@@ -178,7 +177,7 @@ class Opa:
     async def bundle_revision(self) -> str | None:
         """Return the revision of the bridge's bundle that answers queries now, None before the first is activated.
 
-        An OPA that was started with a single bundle file names it by its path: then that one counts.
+        An OPA that was started with a single bundle file names the bundle by its path; then its revision is returned.
         """
         # A path without a document: only the provenance is needed.
         return _revision(_decode(await self._send_read("GET", "/v1/data/system/provenance?provenance=true"))) or None
@@ -236,7 +235,7 @@ class Opa:
 
     async def _exchange(self, method: str, path: str, body: Any, content_type: str) -> bytes:
         if self._session is None:
-            raise RuntimeError("this client of OPA is not open: use it as an async context manager")
+            raise RuntimeError("the OPA client is not open: use it as an async context manager")
         headers = dict(tracing.headers())
         if self._trust is not None:
             self._trust.look()
@@ -277,9 +276,9 @@ def _decode_as(decoder: msgspec.json.Decoder[Decoded], body: bytes) -> Decoded:
     try:
         return decode(body, decoder)
     except NestingError as error:
-        raise OpaError(f"OPA's answer cannot be used: {error}") from error
+        raise OpaError(f"invalid response from OPA: {error}") from error
     except msgspec.DecodeError as error:
-        raise OpaError(f"the server at this address does not answer as an OPA does: {error}") from error
+        raise OpaError(f"the server at this address does not respond like OPA: {error}") from error
 
 
 def _revision(answer: dict[str, Any]) -> str:
@@ -309,11 +308,11 @@ def _one_line(error: BaseException) -> str:
 def _in_words(error: Exception) -> str:
     """Return the message without the library's additions."""
     if isinstance(error, aiohttp.ClientConnectorDNSError):
-        return "its host name is not known"
+        return "unknown host name"
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
-        return f"{_one_line(error.certificate_error)}; name the authority that signed it with opa_ca_file"
+        return f"{_one_line(error.certificate_error)}; set opa_ca_file to the authority that signed it"
     if isinstance(error, aiohttp.ClientConnectorError) and isinstance(error.os_error, ConnectionRefusedError):
-        return "it refuses connections"
+        return "connection refused"
     if isinstance(error, aiohttp.ClientConnectorError):
         return _one_line(error.os_error)
     return str(error)

@@ -45,7 +45,7 @@ def checked_token(text: str, shortest: int = SHORTEST) -> str:
     if len(token) < shortest:
         raise TokenError(f"a token has at least {shortest} characters, and this one has {len(token)}")
     if not token.isascii() or not token.isprintable() or " " in token:
-        raise TokenError("a token is one word of printable ASCII")
+        raise TokenError("a token consists of printable ASCII characters without spaces")
     return token
 
 
@@ -105,7 +105,7 @@ def default_folder() -> Path:
     try:
         return Path.home() / ".local" / "state" / "policy-bridge" / "bundle"
     except RuntimeError as error:
-        raise CredentialsError("there is no home folder for credentials: set bundle_credentials to a folder") from error
+        raise CredentialsError("no home folder for credentials: set bundle_credentials to a folder") from error
 
 
 def kept_credentials(folder: Path) -> BundleCredentials:

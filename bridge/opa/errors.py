@@ -66,7 +66,7 @@ class OpaUndefined(OpaError):
     """OPA has no document or rule at `path`, or the rule is undefined for this input."""
 
     def __init__(self, path: str) -> None:
-        super().__init__(f"OPA has nothing at /v1/data/{path}: are the bridge's modules loaded there?")
+        super().__init__(f"OPA has nothing at /v1/data/{path}: check that the bridge's modules are loaded")
         self.path = path
 
 
@@ -87,7 +87,7 @@ class PortTaken(OpaStartError):
     """Another process uses OPA's port."""
 
     def __init__(self, port: int) -> None:
-        super().__init__(f"port {port} on 127.0.0.1 is taken: stop what listens there, or name another port for OPA")
+        super().__init__(f"port {port} on 127.0.0.1 is in use: stop its process, or choose another port for OPA")
         self.port = port
 
 

@@ -1,4 +1,4 @@
-"""The bridge's own OPA: a child process on loopback or a Unix socket that ends with the bridge in any case."""
+"""The bridge's own OPA: a child process on loopback or a Unix socket that always ends with the bridge."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ class ManagedOpa:
         Raises PortTaken if the given port is in use, and OpaStartError, with OPA's last output, if it does not start.
         """
         if self._process is not None and self._process.returncode is None:
-            raise OpaStartError("this OPA runs already")
+            raise OpaStartError("this OPA is already running")
         if self._socket:
             await self._start_at(f"unix://{self._socket}")
             return self.url
@@ -263,11 +263,11 @@ class ManagedOpa:
         if not answers.cancelled():
             answers.result()
         elif exited.cancelled():
-            raise OpaStartError(f"OPA did not answer within {self._start_timeout:g} s of its start{self._said()}")
+            raise OpaStartError(f"OPA did not respond within {self._start_timeout:g} s after its start{self._said()}")
         elif not self._socket and any("address already in use" in line for line in self._last_words):
             raise PortTaken(int(self.url.rpartition(":")[2]))
         else:
-            raise OpaStartError(f"OPA ended at its start with exit status {exited.result()}{self._said()}")
+            raise OpaStartError(f"OPA exited during startup with status {exited.result()}{self._said()}")
 
     async def _until_answers(self, mark: str) -> None:
         async with Opa(self.url, token=self._guard.token if self._guard else None, timeout=5.0) as opa:
@@ -285,7 +285,7 @@ class ManagedOpa:
                 probe.connect(self._socket or "/")
             except OSError:
                 return
-        raise OpaStartError(f"{self._socket} is in use: stop what listens there, or name another socket for OPA")
+        raise OpaStartError(f"{self._socket} is in use: stop its process, or choose another socket for OPA")
 
     def _said(self) -> str:
         # OPA's last line is the reason of its end, except for a broken bundle, whose errors are in several lines.

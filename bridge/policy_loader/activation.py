@@ -1,21 +1,114 @@
-"""The state of a served bundle in OPA: active, rejected, or unknown; and conflicts with OPA's documents."""
+"""Bundles on their way to OPA: the endpoint, their state in OPA, and conflicts with documents of others."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
 
+from aiohttp import web
+
+from bridge.opa.address import pointer
 from bridge.opa.bundle import Bundle
 from bridge.opa.client import BundleStatus, Opa
-from bridge.opa.config import BUNDLE_NAME
+from bridge.opa.config import BUNDLE_CONTENT_TYPE, BUNDLE_NAME
 from bridge.opa.errors import OpaRejected
-from bridge.opa.paths import pointer
-from bridge.policy_loader.endpoint import BundleEndpoint
 from bridge.policy_loader.ownership import overlap
 from bridge.policy_loader.submissions import DataPath
+
+LONGEST_WAIT = 60.0  # seconds; clients that request more get a response by then
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class BundleEndpoint:
+    """Serves one bundle at a time at `path`; before the first one, requests wait.
+
+    `archive` makes the served bytes of a bundle. `handed` is the last served revision. The endpoint trusts requests:
+    `add_to` gets the guard that allows only OPA.
+    """
+
+    def __init__(self, path: str, archive: Callable[[Bundle], bytes], bundle: Bundle | None = None) -> None:
+        self.handed = ""
+        self._confirmed = ""
+        self._path = path
+        self._archive = archive
+        self._bundle = bundle
+        self._content = archive(bundle) if bundle else b""
+        self._fresh_start: Callable[[], None] = lambda: None
+        self._changed = asyncio.Condition()
+        self._ended = False
+
+    @property
+    def revision(self) -> str:
+        """Return the served revision; "" before the first."""
+        return self._bundle.revision if self._bundle else ""
+
+    def on_fresh_start(self, call: Callable[[], None]) -> None:
+        """Call this when a client without a bundle sends a request: its OPA has just started."""
+        self._fresh_start = call
+
+    def add_to(self, app: web.Application, guard: Callable[[Handler], Handler]) -> None:
+        """Add the endpoint to an application, behind a guard."""
+        app.router.add_get(self._path, guard(self._get))
+        app.on_shutdown.append(self._end)
+
+    async def serve_next(self, bundle: Bundle) -> None:
+        """Serve another bundle from now on; waiting clients get it immediately."""
+        async with self._changed:
+            self._bundle, self._content = bundle, self._archive(bundle)
+            self._changed.notify_all()
+
+    async def _end(self, _: web.Application) -> None:
+        """Answer waiting clients: there is no other bundle."""
+        async with self._changed:
+            self._ended = True
+            self._changed.notify_all()
+
+    async def taken(self, revision: str) -> None:
+        """Wait until an OPA has activated this revision, which it confirms by polling with it."""
+        async with self._changed:
+            await self._changed.wait_for(lambda: self._confirmed == revision)
+
+    async def _get(self, request: web.Request) -> web.StreamResponse:
+        has = request.headers.get("If-None-Match", "").strip('"')
+        if not has:
+            self._fresh_start()
+        if has != self._confirmed:
+            async with self._changed:
+                self._confirmed = has
+                self._changed.notify_all()
+        wait = _wanted_wait(request.headers.getall("Prefer", []))
+        if wait > 0 and not self._has_news(has):
+            try:
+                async with asyncio.timeout(wait), self._changed:
+                    await self._changed.wait_for(lambda: self._has_news(has))
+            except TimeoutError:
+                pass
+        bundle = self._bundle
+        if bundle is None:
+            # Clients with an earlier one keep it until the next bundle is known.
+            return web.Response(status=304 if has else 503, headers={"Content-Type": BUNDLE_CONTENT_TYPE})
+        headers = {"ETag": f'"{bundle.revision}"', "Content-Type": BUNDLE_CONTENT_TYPE}
+        if has == bundle.revision:
+            return web.Response(status=304, headers=headers)
+        self.handed = bundle.revision
+        return web.Response(body=self._content, headers=headers)
+
+    def _has_news(self, has: str) -> bool:
+        return self._ended or (self._bundle is not None and self._bundle.revision != has)
+
+
+def _wanted_wait(preferences: list[str]) -> float:
+    """Return the seconds that a client accepts to wait, from `Prefer: …;wait=N` (RFC 7240)."""
+    for part in ";".join(preferences).replace(",", ";").split(";"):
+        name, _, value = part.strip().partition("=")
+        if name == "wait" and value.isdigit():
+            return min(float(value), LONGEST_WAIT)
+    return 0.0
+
 
 _AT_ONCE = 16  # queries to OPA
 
@@ -46,14 +139,14 @@ class Activation:
         self._endpoint = endpoint
         self._before = ""  # the time of OPA's last request before this bundle was served
         self._doubtful = False  # OPA had rejected another bundle by then, and may still report that
-        self._hopeless = False
+        self._given_up = ""  # the revision that OPA rejects, and that stays
 
     async def serve(self, bundle: Bundle) -> None:
         """Serve a bundle from now on. Raises OpaError, and serves nothing, if OPA does not respond."""
         status = await self._status()
         self._before, self._doubtful = (status.last_request, bool(status.code)) if status else ("", False)
         self.revision = bundle.revision
-        self._hopeless = False
+        self._given_up = ""
         await self._endpoint.serve_next(bundle)
 
     async def look(self) -> Looked:
@@ -64,7 +157,7 @@ class Activation:
         if status.active_revision == self.revision:
             return Looked(State.ACTIVE)
         if (
-            self._hopeless
+            self._given_up == self.revision
             or not status.code
             or self._endpoint.handed != self.revision
             or status.last_request == self._before
@@ -77,7 +170,7 @@ class Activation:
 
     def give_up(self) -> None:
         """Stop reporting why OPA rejects this bundle: there is no other to serve."""
-        self._hopeless = True
+        self._given_up = self.revision
 
     async def has_nothing(self) -> bool:
         """Return whether OPA has no bundle of the bridge at all."""

@@ -17,9 +17,8 @@ import msgspec
 import structlog
 
 from bridge.opa.bundle import Bundle, build_bundle
-from bridge.policy_loader import kubernetes_view
 from bridge.policy_loader.ownership import package_of, packages, roots
-from bridge.policy_loader.shipped import Shipped
+from bridge.policy_loader.shipped import VIEW, VIEW_FILE, Shipped
 from bridge.policy_loader.submissions import DataPath, Places, Submission
 
 log = structlog.get_logger(__name__)
@@ -104,8 +103,8 @@ class Generating:
     async def look(self) -> bool:
         """Update the view and the decision; return whether either has changed."""
         text = self._kubernetes()
-        if text and await self._in_the_way([kubernetes_view.PACKAGE]):
-            log.warning("OPA holds documents of somebody else at data.kubernetes: the view of that name stays away")
+        if text and await self._in_the_way([VIEW]):
+            log.warning("data.kubernetes is in use, view disabled")
             self._kubernetes, text = no_view, ""
         before = self._view, self._path
         self._view, self._path = text, self._decision()
@@ -134,7 +133,7 @@ def generated(submissions: Sequence[Submission], kubernetes: str = "", decision:
     ]
     made = {DISPATCH_FILE: dispatcher(found)}
     if kubernetes:
-        made[kubernetes_view.FILE] = kubernetes
+        made[VIEW_FILE] = kubernetes
     if any(package == decision[: len(package)] for package, _ in found):
         made[JOINT_FILE] = joint_decision(decision)
     return made

@@ -11,8 +11,17 @@ import structlog
 
 from bridge.model.changes import Change, Deleted, Listed, Listing, Object, Rejected, Trouble, Upserted
 from bridge.model.keys import Key, key_of
-from bridge.policy_loader.objects import CONFIG_MAP, REGO_POLICY, Reading, field_of, read_config_map, read_rego_policy
-from bridge.policy_loader.submissions import ModuleProblem, Submission, Verdict
+from bridge.policy_loader.submissions import (
+    CONFIG_MAP,
+    REGO_POLICY,
+    ModuleProblem,
+    Reading,
+    Submission,
+    Verdict,
+    field_of,
+    read_config_map,
+    read_rego_policy,
+)
 from bridge.sources.base import Source
 
 log = structlog.get_logger(__name__)
@@ -20,7 +29,7 @@ log = structlog.get_logger(__name__)
 
 # The state of an object with Rego or data in OPA: its current version, an earlier version because the current one is
 # rejected, none because of that, or unknown.
-STATES = ("in-force", "last-good-version", "refused", "pending")
+STATES = ("active", "last-good-version", "refused", "pending")
 
 
 # Texts of which an author's manifest contains one, unless it is written with escapes.
@@ -66,7 +75,7 @@ class Author:
         if found is None or (found.accepted and not found.programmed):
             return "pending"
         if found.accepted:
-            return "in-force"
+            return "active"
         return "last-good-version" if found.in_force else "refused"
 
     @property
@@ -90,7 +99,7 @@ class Authors:
         self._namespaces = namespaces
         self._listeners: list[Callable[[Key, Object | None], None]] = []
         self._unseen: dict[tuple[str, str], set[Key]] = {}  # objects of a current listing that were not delivered yet
-        self._troubles: dict[str, str] = dict.fromkeys(self.types, "they are not listed yet")  # of the initial lists
+        self._troubles: dict[str, str] = dict.fromkeys(self.types, "the initial list is incomplete")
         self._unsettled = True
         loader.listen(self._judge)
 
@@ -108,7 +117,7 @@ class Authors:
             waiting = [str(key) for key, author in self.known.items() if not author.settled]
             if waiting:
                 more = f" and {len(waiting) - 1} more" if len(waiting) > 1 else ""
-                return f"{min(waiting)}{more}: neither in force nor refused yet"
+                return f"{min(waiting)}{more}: neither active nor rejected yet"
             self._unsettled = False
         return ""
 
@@ -203,7 +212,7 @@ class Authors:
             return
         if type_id in self._troubles:
             self._troubles[type_id] = trouble.message
-        log.warning("policies cannot be read", what=type_id, why=trouble.message)
+        log.warning("policy submissions unavailable", type=type_id, why=trouble.message)
 
     def _judge(self, verdict: Verdict) -> None:
         author = self.known.get(verdict.author)

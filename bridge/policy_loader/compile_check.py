@@ -114,7 +114,7 @@ class Checker:
         name = finding.message.removeprefix("undefined function ")
         if name == finding.message or name not in self._refused:
             return finding
-        return finding._replace(message=f"{finding.message}: not without the bridge's setting allowed_builtins")
+        return finding._replace(message=f"{finding.message}: not allowed: see the bridge's setting allowed_builtins")
 
     async def _allowed(self, folder: Path) -> bytes:
         """Return the capabilities of the executable without the removed functions."""
@@ -122,7 +122,7 @@ class Checker:
             _, output, errors = await self._run(folder, "capabilities", "--current")
             found = _decoded(output)
             if not isinstance(found, dict):
-                raise CheckError(f"{self._executable} does not tell what it can: {errors.decode(errors='replace')}")
+                raise CheckError(f"{self._executable} printed no capabilities: {errors.decode(errors='replace')}")
             kept = [builtin for builtin in found["builtins"] if builtin["name"] not in self._refused]
             self._capabilities = msgspec.json.encode({**found, "builtins": kept})
         return self._capabilities
@@ -198,7 +198,7 @@ def _findings(output: bytes, errors: bytes, names: Mapping[str, str]) -> list[Fi
     if isinstance(told, dict) and told.get("errors"):
         return [_finding(error, names) for error in told["errors"]]
     text = (errors or output).decode(errors="replace").strip()
-    return [Finding("", 0, 0, _FAILED, text or "opa failed without a word")]
+    return [Finding("", 0, 0, _FAILED, text or "opa failed without output")]
 
 
 def _finding(error: dict[str, Any], names: Mapping[str, str]) -> Finding:

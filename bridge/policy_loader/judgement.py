@@ -96,9 +96,7 @@ def _faults(found: Sequence[Finding], places: Places) -> list[Fault]:
 
 
 def _obstacle(submission: Submission, path: DataPath) -> list[ModuleProblem]:
-    text = (
-        f"OPA holds data of somebody else at {'.'.join(path)}, which these modules would erase: choose another package"
-    )
+    text = f"OPA has data of another client at {'.'.join(path)}, which these modules overwrite: choose another package"
     claims = [*packages(submission).items(), *(("", at) for at in submission.data)]
     return [
         ModuleProblem(name, 1 if name else 0, 1 if name else 0, "data_in_the_way", text)
@@ -124,7 +122,7 @@ class Culprits:
         if entry is None or entry.chosen is None:
             return False
         culprit = self._youngest(entry, fault.problem) if told.get("code") == _CONFLICT else entry
-        log.warning("a module fails", author=str(culprit.submitted.author), why=fault.problem.message)
+        log.warning("module failed", submission=str(culprit.submitted.author), why=fault.problem.message)
         self._refuse(culprit, (_of(fault, culprit),))
         return True
 
@@ -137,7 +135,7 @@ class Culprits:
         for entry in culprits:
             self._refuse(entry, tuple(_of(fault, entry) for fault in faults))
         if not culprits:
-            log.error("OPA refuses the modules", why=looked.message, errors=looked.errors)
+            log.error("modules rejected by OPA", why=looked.message, errors=looked.errors)
         return bool(culprits)
 
     def _refuse(self, entry: Entry, problems: tuple[ModuleProblem, ...]) -> None:

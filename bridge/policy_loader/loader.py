@@ -13,18 +13,19 @@ from collections.abc import Callable, Collection, Mapping
 
 import structlog
 
+from bridge.machine import Machine
 from bridge.model.keys import Key
 from bridge.opa.bundle import Bundle
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaRejected
-from bridge.policy_loader.activation import Activation, State
+from bridge.policy_loader.activation import Activation, BundleEndpoint, State
 from bridge.policy_loader.assembly import Dependents, Generating, assemble, no_decision, no_view
 from bridge.policy_loader.compile_check import Checker, CheckError
-from bridge.policy_loader.endpoint import BundleEndpoint
 from bridge.policy_loader.judgement import Culprits, Judge, names_somebody
 from bridge.policy_loader.ownership import flaws
 from bridge.policy_loader.selection import Entry, Listener, SelectedSet, Verdicts, choose
 from bridge.policy_loader.shipped import Shipped
+from bridge.policy_loader.states import LOADER, LoaderEvent, LoaderState
 from bridge.policy_loader.submissions import DataPath, ModuleProblem, Places, Submission
 
 log = structlog.get_logger(__name__)
@@ -64,19 +65,19 @@ class Loader:
         self._culprits = Culprits(self._entries)
         self._verdicts = Verdicts()
         self._dependents = Dependents()
-        self._listed = False
-        self._changed = False  # since a set was selected
-        self._again = False  # rejected modules must be checked again
+        self._machine = Machine(LOADER, LoaderState.LISTING)
+        self._settled = self._machine.during(LoaderState.LOADED, LoaderState.RETRYING)
         self._wake = asyncio.Event()
         self._number = 0  # of selected sets
         self._served: list[Submission] = []
+        self._retried = self._served  # the set with which left-out submissions were checked again
+        self._retry_at = 0.0  # the time of the next such check with the same set
         self._former = Places(())  # of the previously served set
-        self._next: Bundle | None = None  # selected, and not served yet
+        self._next: Bundle | None = None  # the bundle to serve, in SELECTED and SELECTED_STALE
         self._unasked: list[OpaError] = []  # why conflicts with OPA's documents are unknown
         self._confirmed = ""  # the revision in OPA
         self._serving_since = 0.0
-        self._settled = asyncio.Condition()
-        self._why = ""
+        self._why = ""  # the last failure, "" after a success
         self.bundles: Counter[str] = Counter()  # bundles for OPA, by their result: BUNDLES
 
     @property
@@ -87,7 +88,12 @@ class Loader:
     @property
     def policies_exist(self) -> bool:
         """Return whether any module was submitted, valid or not. Until the initial list is complete: True."""
-        return not self._listed or any(entry.submitted.modules for entry in self._entries.values())
+        return self.state is LoaderState.LISTING or any(entry.submitted.modules for entry in self._entries.values())
+
+    @property
+    def state(self) -> LoaderState:
+        """Return how far the newest set of modules is."""
+        return self._machine.state
 
     @property
     def revision(self) -> str:
@@ -128,17 +134,16 @@ class Loader:
 
     def listed(self) -> None:
         """Note that all existing authors have submitted: from here on the set is served."""
-        if not self._listed:
-            self._listed = True
-            self._note_change()
+        if self.state is LoaderState.LISTING:
+            self._machine.on(LoaderEvent.LISTED)
+            self._wake.set()
 
     async def in_force(self) -> str:
         """Wait until OPA has the set that is being served; return its revision."""
         while True:
-            async with self._settled:
-                await self._settled.wait_for(self._is_settled)
+            await self._settled.wait()
             with contextlib.suppress(OpaError):
-                if (await self._activation.look()).state is State.ACTIVE and self._is_settled():
+                if (await self._activation.look()).state is State.ACTIVE and self._settled.is_set():
                     return self._confirmed
             await asyncio.sleep(_LONGEST_LOOK)
 
@@ -164,35 +169,39 @@ class Loader:
         look = _LOOK
         while True:
             try:
-                # The selected set is served first, unless that has failed: an author with constant changes must not
-                # delay others.
-                if self._next and not (self._changed and self._why):
-                    await self._serve(self._next)
-                    look = _LOOK
-                elif self._changed:
-                    await asyncio.sleep(COALESCE)
-                    await self._choose(again=False)
-                elif self._confirmed != self.revision:
-                    await self._look()
-                    look = min(2 * look, _LONGEST_LOOK)
-                elif self._again:
-                    await self._choose(again=True)
+                look = await self._step(look)
                 self._why = ""
             except (OpaError, CheckError) as error:
+                self._machine.on(LoaderEvent.FAILED)
                 if str(error) != self._why:
                     self._why = str(error)
-                    log.warning("modules wait", why=self._why)
+                    log.warning("module activation delayed", why=self._why)
                 look = _LONGEST_LOOK
             late = bool(self._why) or asyncio.get_running_loop().time() - self._serving_since > _SLOW
-            self._verdicts.tell(self._entries.values(), moving=self._changed, late=late)
-            async with self._settled:
-                self._settled.notify_all()
+            moving = self.state in {LoaderState.STALE, LoaderState.SELECTED_STALE}
+            self._verdicts.tell(self._entries.values(), moving=moving, late=late)
             await self._rest(look)
+
+    async def _step(self, look: float) -> float:
+        """Do the next work of the state; return the seconds until the next check of OPA, after `look`."""
+        match self.state:
+            case LoaderState.SELECTED | LoaderState.SELECTED_STALE:
+                await self._serve()
+                return _LOOK
+            case LoaderState.STALE:
+                await asyncio.sleep(COALESCE)
+                await self._select(LoaderEvent.SELECT)
+            case LoaderState.LOADING:
+                await self._look()
+                return min(2 * look, _LONGEST_LOOK)
+            case LoaderState.LOADED if self._retry_after() == 0:
+                await self._select(LoaderEvent.RETRY)
+        return look
 
     async def _until_listed(self) -> None:
         """Before the initial list is complete an OPA with modules keeps them; one without gets the shipped ones."""
         patience = PATIENCE
-        while not self._listed:
+        while self.state is LoaderState.LISTING:
             self._wake.clear()
             try:
                 async with asyncio.timeout(patience):
@@ -204,23 +213,25 @@ class Loader:
                 patience = 1.0
 
     async def _rest(self, look: float) -> None:
-        waiting = self._confirmed != self.revision
-        if not self._why and (self._changed or self._next or (self._again and not waiting)):
+        """Wait for a change, or for the next check of OPA or of left-out submissions."""
+        if not self._why and self.state in {LoaderState.STALE, LoaderState.SELECTED, LoaderState.SELECTED_STALE}:
             return
-        behind = any(entry.left_behind for entry in self._entries.values())
         self._wake.clear()
-        try:
-            async with asyncio.timeout(look if waiting or self._why else _MENDED if behind else None):
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._retry_after() if self.state is LoaderState.LOADED else look):
                 await self._wake.wait()
-        except TimeoutError:
-            self._again = self._again or not (waiting or self._why)
+
+    def _retry_after(self) -> float | None:
+        """Return the seconds until left-out submissions are checked again; None if there are none."""
+        if not any(entry.left_behind for entry in self._entries.values()):
+            return None
+        if self._served is not self._retried:
+            return 0.0  # they may compile with a new set
+        return max(0.0, self._retry_at - asyncio.get_running_loop().time())
 
     def _note_change(self) -> None:
-        self._changed = True
+        self._machine.on(LoaderEvent.CHANGE)
         self._wake.set()
-
-    def _is_settled(self) -> bool:
-        return bool(self._confirmed) and self._confirmed == self.revision and not self._changed and not self._next
 
     async def _in_the_way(self, claimed: Collection[DataPath]) -> Collection[DataPath]:
         try:
@@ -229,38 +240,38 @@ class Loader:
             self._unasked.append(error)
             return ()
 
-    async def _choose(self, *, again: bool) -> None:
-        self._changed, self._again = False, False
+    async def _select(self, event: LoaderEvent) -> None:
+        again = self._machine.on(event) is LoaderState.RETRYING
+        self._retry_at = asyncio.get_running_loop().time() + _MENDED
         self._unasked.clear()
         asked = {author: entry.submitted for author, entry in self._entries.items()}
         for entry in self._entries.values():
             entry.reconsider({id(submission) for submission in asked.values()})
-        before = self._served
-        try:
-            if await self._generating.look():
-                self._judge.forget()
-            outcome = await self._chosen(again=again)
-        except BaseException:
-            self._changed = True
-            raise
-        self._adopt(outcome, asked)
+        if again:
+            self._retried = self._served
+        if await self._generating.look():
+            self._judge.forget()
+        self._adopt(await self._chosen(again=again), asked)
+        if again:
+            self._retried = self._served
         if self._unasked:
             # Nothing is served before OPA has reported the documents that it would erase.
-            self._changed = True
             raise self._unasked[0]
         bundle = assemble(self._shipped, self._served, self._generating.modules(self._served))
-        self._next = bundle if bundle.revision != self.revision else None
-        if self._next is None:
-            self._dependents.take_back()  # another bundle may have been next
-        # Rejected modules may compile with new ones; they do not delay them.
-        behind = any(entry.left_behind for entry in self._entries.values())
-        self._again = not again and behind and self._served is not before
+        if bundle.revision != self.revision:
+            self._next = bundle
+            self._machine.on(LoaderEvent.SELECTED)
+            return
+        self._dependents.take_back()  # another bundle may have been next
+        if self._machine.on(LoaderEvent.UNCHANGED) is LoaderState.LOADING and self._confirmed == self.revision:
+            self._note_loaded()
 
-    async def _serve(self, bundle: Bundle) -> None:
+    async def _serve(self) -> None:
+        assert self._next is not None  # noqa: S101 (in these states there is one)
         self._dependents.announce(self._served)
-        await self._activation.serve(bundle)
+        await self._activation.serve(self._next)
         self._dependents.serve()
-        self._next = None
+        self._machine.on(LoaderEvent.SERVED)
         self._serving_since = asyncio.get_running_loop().time()
 
     async def _chosen(self, *, again: bool) -> SelectedSet:
@@ -300,12 +311,16 @@ class Loader:
         if looked.state is State.REFUSED:
             self.bundles["refused"] += 1
             if self._culprits.of_refusal(looked, Places(self._served)):
-                self._note_change()
+                self._machine.on(LoaderEvent.REJECTED)
             else:
                 self._activation.give_up()
         elif looked.state is State.ACTIVE:
-            self._confirmed = self.revision
             self.bundles["taken"] += 1
-            for entry in self._entries.values():
-                entry.confirm(self.revision)
-            log.info("modules in force", revision=self.revision, submissions=len(self._served))
+            log.info("modules activated", revision=self.revision, submissions=len(self._served))
+            self._note_loaded()
+
+    def _note_loaded(self) -> None:
+        self._confirmed = self.revision
+        for entry in self._entries.values():
+            entry.confirm(self.revision)
+        self._machine.on(LoaderEvent.LOADED)

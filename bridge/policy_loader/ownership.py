@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from bridge.policy_loader import kubernetes_view
+from bridge.policy_loader.shipped import VIEW
 from bridge.policy_loader.submissions import DataPath, Fault, ModuleProblem, Submission
 
 WRITTEN = ("bridge_state", "facts", "index", "kinds", "objects")  # documents that the replicator writes
@@ -48,7 +48,7 @@ def flaws(submission: Submission) -> list[ModuleProblem]:
     for name, text in submission.modules.items():
         package = package_of(text)
         if package is None:
-            message = "its package is not plain: begin with a line `package <name>.<name>`"
+            message = "its package cannot be read: begin with a line `package <name>.<name>`"
         else:
             message = _refused(package)
         if message:
@@ -111,17 +111,16 @@ def _refused(path: DataPath, *, data: bool = False) -> str:
     if not path or not all(path):
         return "a part of it is empty"
     if any("/" in part for part in path):
-        return "a part of it holds a slash, which OPA's bundles cannot own"
+        return "a part of it contains a slash, which OPA's bundles do not support"
     if path[0] == "system":
-        return "system belongs to OPA: choose another package"
+        return "system is reserved for OPA: choose another package"
     if path[0] in WRITTEN:
         return f"{path[0]} is a document that the bridge writes: choose another package"
-    if path == kubernetes_view.PACKAGE:
+    if path == VIEW:
         return "kubernetes is the view of replicated objects: choose a package below it, such as kubernetes.admission"
     if path[0] == "bridge" and (data or not _point(path)):
         return (
-            "bridge belongs to the bridge, but for modules in bridge.extensions.hierarchy.<name> and "
-            "bridge.strategies.<name>"
+            "bridge is reserved for the bridge, except bridge.extensions.hierarchy.<name> and bridge.strategies.<name>"
         )
     return ""
 

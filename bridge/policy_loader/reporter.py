@@ -9,17 +9,15 @@ from typing import Any, Literal
 
 import structlog
 
-from bridge.kube.client import KubeClient
+from bridge.kube.client import KubeClient, patch_object
 from bridge.kube.errors import Conflict, Forbidden, KubeError, NotFound
-from bridge.kube.patches import patch_object
 from bridge.model.changes import Object
 from bridge.model.keys import Key
 from bridge.model.recording import Record
 from bridge.model.types import ResourceType
 from bridge.policy_loader import reports
 from bridge.policy_loader.authors import Author, Authors
-from bridge.policy_loader.objects import CONFIG_MAP
-from bridge.policy_loader.submissions import ModuleProblem
+from bridge.policy_loader.submissions import CONFIG_MAP, ModuleProblem
 
 log = structlog.get_logger(__name__)
 
@@ -161,7 +159,7 @@ class Reporter:
             if not self._forbidden:
                 self._forbidden = True
                 what = resource.plural if resource.group == "core" else f"{resource.plural}.{resource.group}/status"
-                log.warning("authors are not told what is wrong: grant the bridge patch", on=what, why=error.message)
+                log.warning("cannot report module status, patch permission missing", resource=what, why=error.message)
             wait = self._waits[key] = _LONGEST_WAIT
         self._put(key, wait)
 

@@ -65,14 +65,14 @@ def event(verdict: Verdict, *, mended: bool) -> Told | None:
     """Return the Event for a new verdict; `mended` means that the previous one was a rejection."""
     if not verdict.accepted:
         return Told("Warning", "PolicyRefused", summary(verdict))
-    return Told("Normal", "PolicyInForce", "it is in force") if mended and verdict.programmed else None
+    return Told("Normal", "PolicyInForce", "The new version is active") if mended and verdict.programmed else None
 
 
 def summary(verdict: Verdict) -> str:
     """Return a rejection in one line: the first problem, the number of others, and the active version."""
     first, *others = verdict.problems
     more = f" (and {len(others)} more)" if others else ""
-    instead = "the last good version stays in force" if verdict.in_force else "nothing of it is in force"
+    instead = "the last good version stays active" if verdict.in_force else "no version is active"
     return f"{place(first)}{_cut(first.message)}{more}; {instead}"
 
 
@@ -94,18 +94,18 @@ def _problem(problem: ModuleProblem) -> dict[str, Any]:
 
 def _accepted(verdict: Verdict) -> dict[str, str]:
     if verdict.accepted:
-        return _condition("Accepted", "True", "Accepted", "the modules compile with all others, and their tests pass")
+        return _condition("Accepted", "True", "Accepted", "The modules compile with all others, and their tests pass")
     return _condition("Accepted", "False", _reason(verdict.problems[0].code), summary(verdict))
 
 
 def _programmed(verdict: Verdict) -> dict[str, str]:
     if verdict.programmed:
-        return _condition("Programmed", "True", "Programmed", "OPA answers from this version")
+        return _condition("Programmed", "True", "Programmed", "OPA uses this version")
     if verdict.accepted:
-        return _condition("Programmed", "False", "Pending", "OPA has not taken this version yet")
+        return _condition("Programmed", "False", "Pending", "OPA has not activated this version yet")
     if verdict.in_force:
-        return _condition("Programmed", "False", "LastGoodVersion", "OPA answers from the last good version")
-    return _condition("Programmed", "False", "NotAccepted", "OPA has no version of it")
+        return _condition("Programmed", "False", "LastGoodVersion", "OPA uses the last good version")
+    return _condition("Programmed", "False", "NotAccepted", "OPA has no version of this object")
 
 
 def _condition(type_: str, status_: str, reason: str, message: str) -> dict[str, str]:

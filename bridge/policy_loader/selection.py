@@ -61,7 +61,7 @@ class _Search:
             chosen = await self._grown(base, self._behind(base))
         chosen = await self._grown(chosen, self._behind(chosen))
         left = [author for author, newest in self._newest.items() if chosen.get(author) is not newest]
-        unknown = (ModuleProblem("", 0, 0, "left_out", "does not go with the other modules"),)
+        unknown = (ModuleProblem("", 0, 0, "left_out", "conflicts with the other modules"),)
         return SelectedSet(self._ordered(chosen), {author: self._problems.get(author, unknown) for author in left})
 
     async def _without_culprits(self) -> Chosen | None:

@@ -9,10 +9,10 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from bridge.model.keys import CLUSTER, FRONTEND, Key, parse_key
+from bridge.opa.address import pointer
 from bridge.opa.batches import batches
 from bridge.opa.client import Opa
 from bridge.opa.errors import QueryError
-from bridge.opa.paths import pointer
 from bridge.queries.names import (
     AmbiguousNameError,
     NameNotFoundError,
@@ -205,7 +205,7 @@ def _labels(obj: Mapping[str, Any]) -> Mapping[str, str]:
 
 
 async def refused_policy_kinds(opa: Opa) -> list[tuple[Key, str]]:
-    """The PolicyKinds that are not active, each with the reason: their policies would be missing without a word."""
+    """Return the PolicyKinds that are not active, with the reasons, because results lack their policies."""
     keys = await opa.query("policykinds", {})
     return [
         (parse_key(entry["policy"]), condition["message"])

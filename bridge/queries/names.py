@@ -84,7 +84,7 @@ def suggest_kinds(text: str, types: Mapping[str, Sequence[str]]) -> str:
     if kinds:
         return f"; did you mean {either(_shortest(kinds, types))}?"
     if not types:
-        return "; there are none at all"
+        return "; none exist"
     return f"; there are {', '.join(_shortest(sorted(types), types))}" if len(types) <= 6 else ""
 
 
@@ -160,7 +160,7 @@ def join_words(words: Sequence[str]) -> list[str]:
     for name in names:
         if "/" in name and "/" in name.partition("#")[0]:
             raise CommandError(
-                f"{name!r} stands after the kind {kind!r}: write KIND/NAMESPACE/NAME, or KIND NAME -n NAMESPACE"
+                f"{name!r} follows the kind {kind!r}: write KIND/NAMESPACE/NAME, or KIND NAME -n NAMESPACE"
             )
     return [f"{kind}/{name}" for name in names] or [kind]
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from bridge.remediator.statuses.ledger import Ledger
 
 MODE_ANNOTATION = "policybridge.io/mode"  # marks a policy whose status is only computed, never written
-DIFFERS_ANNOTATION = "policybridge.io/differs"  # where its controller reports otherwise than the bridge
+DIFFERS_ANNOTATION = "policybridge.io/differs"  # if the controller reports another result than the bridge
 
 
 @dataclass(slots=True)
@@ -145,7 +145,7 @@ def told(wanted: Entry) -> list[tuple[str, Entry]]:
     for parent in wanted.get("parents", ()):
         found += [(f" at {_parent(parent['parentRef'])}", condition) for condition in parent["conditions"]]
     for name in sorted(wanted.get("annotations", {})):
-        found.append(("", {"type": name, "message": "an annotation, for there is no status.conditions"}))
+        found.append(("", {"type": name, "message": "an annotation, because the kind has no status.conditions"}))
     return found
 
 

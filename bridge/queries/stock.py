@@ -1,6 +1,6 @@
 """Names for shell completion: kinds, namespaces, objects and their sections.
 
-They come from the source of the command, without rules and an own OPA, which would take longer than users wait for
+They come from the source of the command, without rules and without an OPA, which would take longer than users wait for
 completion.
 """
 

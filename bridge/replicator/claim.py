@@ -20,9 +20,9 @@ from typing import Any, NamedTuple, TypeVar
 
 import structlog
 
+from bridge.opa.address import pointer
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaRejected, OpaUnavailable, OpaUndefined
-from bridge.opa.paths import pointer
 from bridge.pacing import Backoff
 from bridge.replicator.index_layout import Operation
 
@@ -82,7 +82,7 @@ class Claim:
         self._owner = owner or uuid.uuid4().hex
         self._content = content
         self._rules = ""
-        self._doubtful = False  # whether written links have those rules
+        self.rules_doubtful = False  # since `take`, links may be made by other rules
         self._waiting = waiting
         self._stalled = False
         self._epoch = ""
@@ -96,7 +96,8 @@ class Claim:
         If OPA has documents of the same `content`, only differences must be written; `rules` identifies the inputs of
         links that `content` does not include.
         """
-        self._rules, self._doubtful = rules, False
+        doubtful, self.rules_doubtful = self.rules_doubtful, False
+        self._rules = rules
         seen, looks = "", 0
         while True:
             marker = _read(await self.ask(lambda: self._opa.get(MARKER)))
@@ -104,16 +105,16 @@ class Claim:
             if not marker.at or marker.owner in {"", self._owner} or looks >= STANDSTILL:
                 break
             if not seen:
-                log.warning("another bridge fills this OPA: waits until it has gone", owner=marker.owner)
+                log.warning("waiting for another bridge to release OPA", owner=marker.owner)
             seen = marker.at
             await asyncio.sleep(LOOK)
         self._epoch, self._number, self._at, self._beginning = uuid.uuid4().hex, 0, marker.at, True
         usable = bool(marker.at and self._content and marker.content == self._content)
-        return FoundMarker(usable, marker.rules == rules)
+        return FoundMarker(usable, marker.rules == rules and not doubtful)
 
     def doubt_rules(self) -> None:
         """Let the marker name no rules from the next write on: links may be made by old or new ones."""
-        self._doubtful = True
+        self.rules_doubtful = True
 
     async def write(self, operations: Sequence[Operation], *, filled: bool) -> None:
         """Apply a JSON Patch exactly once. `filled` means that OPA then has everything."""
@@ -123,13 +124,13 @@ class Claim:
             steps.append({"op": "remove", "path": pointer(MARKER, "at", self._at)})
         if self._beginning:
             whose = {"epoch": self._epoch, "owner": self._owner, "content": self._content}
-            rules = DOUBTFUL if self._doubtful else self._rules
+            rules = DOUBTFUL if self.rules_doubtful else self._rules
             marker = {**whose, "rules": rules, "filled": filled, "at": {following: True}}
             steps.append({"op": "add", "path": pointer(MARKER), "value": marker})
         else:
             steps.append({"op": "add", "path": pointer(MARKER, "at", following), "value": True})
             steps.append({"op": "replace", "path": pointer(MARKER, "filled"), "value": filled})
-            if self._doubtful:
+            if self.rules_doubtful:
                 steps.append({"op": "replace", "path": pointer(MARKER, "rules"), "value": DOUBTFUL})
         await self._deliver([*steps, *operations], following)
         self._number += 1
@@ -171,7 +172,7 @@ class Claim:
                 if await self._has_arrived(following):
                     break
                 if refused:
-                    raise Lost("OPA lacks what was written: somebody else has removed it") from error
+                    raise Lost("OPA lacks written data: another client has removed it") from error
             finally:
                 telling.cancel()
         self._tell(None)
@@ -190,8 +191,8 @@ class Claim:
                 return True
             if marker.at == self._at:
                 return False
-            who = f"{marker.owner} fills it now" if marker.at and marker.owner != self._owner else "it was restarted"
-            raise Lost(f"OPA does not hold what was written: {who}", empty=not marker.at)
+            who = f"{marker.owner} maintains it" if marker.at and marker.owner != self._owner else "it was restarted"
+            raise Lost(f"data in OPA differs from the written data: {who}", empty=not marker.at)
 
     @contextlib.contextmanager
     def _looked_at_meanwhile(self) -> Iterator[None]:
@@ -216,12 +217,12 @@ class Claim:
 
     def _tell_slow(self) -> None:
         with contextlib.suppress(OpaError):  # the caller gives up after a response, or without any
-            self._tell(OpaError(f"OPA has not answered for {SLOW:g} s"))
+            self._tell(OpaError(f"OPA has not responded for {SLOW:g} s"))
 
     def _tell(self, error: OpaError | None) -> None:
         if error is not None or self._stalled:
-            self._stalled = error is not None
             self._waiting(error)
+            self._stalled = error is not None
 
 
 def _passing(error: OpaError) -> bool:

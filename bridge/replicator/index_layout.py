@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from bridge.opa.paths import pointer
+from bridge.opa.address import pointer
 
 Path = tuple[str, ...]  # from the root of OPA's data
 Operation = dict[str, Any]  # of a JSON Patch (RFC 6902)

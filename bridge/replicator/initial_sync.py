@@ -1,4 +1,4 @@
-"""The initial sync: all objects of the source's first listings, in few operations with large values."""
+"""The initial sync: all objects of the source's first listings in few operations, then the active policy kinds."""
 
 from __future__ import annotations
 
@@ -13,10 +13,40 @@ import structlog
 
 from bridge.replicator.intake import Intake
 from bridge.replicator.links import AT_ONCE
-from bridge.replicator.policy_kinds import Describing
 from bridge.replicator.writer import Writer
 
 log = structlog.get_logger(__name__)
+
+
+class Describing:
+    """Updates `data.kinds`, and requests their policies. `types` are always requested."""
+
+    def __init__(self, writer: Writer, intake: Intake, types: frozenset[str]) -> None:
+        self._writer = writer
+        self._intake = intake
+        self._types = types
+        self._logged: dict[str, str] = {}  # by undescribed type of policies, the last logged message
+
+    async def describe(self) -> None:
+        """Store the active policy kinds, and request their objects.
+
+        A cluster without a CRD or PolicyKind for a shipped preset's kind does not serve it. Waits and raises like the
+        methods of `Writer`.
+        """
+        kinds = await self._writer.ask("kinds_in_force")
+        await self._writer.put_kinds(kinds)
+        undescribed: dict[str, dict[str, str]] = await self._writer.ask("undescribed")
+        served = {kind for kind, about in kinds.items() if about["layers"] != ["Preset"]}
+        # Policies without a description have no effect, and commands show where they are attached.
+        self._intake.want(self._types | served | {kind for kind, about in undescribed.items() if "crd" in about})
+        self._log_undescribed(undescribed)
+
+    def _log_undescribed(self, found: dict[str, dict[str, str]]) -> None:
+        for kind, about in found.items():
+            if self._logged.get(kind) != about["message"]:
+                log.warning("policy kind not discovered", kind=kind, why=about["message"], crd=about.get("crd", ""))
+        self._logged = {kind: about["message"] for kind, about in found.items()}
+
 
 EVERY = 60.0  # seconds between two collections of a long sync: a usual one ends before
 _SHARE = 50  # a collection is followed by at least this multiple of its own duration
@@ -93,7 +123,7 @@ class Filling:
             error = next((error for error in ended if isinstance(error, Exception)), None)
             if error is not None:
                 # The write has queried these links: only time was lost.
-                log.error("asking for links ahead has failed unexpectedly", exc_info=error)
+                log.error("link prefetch failed unexpectedly", exc_info=error)
 
     async def _link_ahead(self) -> None:
         while True:
@@ -127,23 +157,27 @@ class Filling:
             if not self._intake.listings.held_up_by_silence:
                 answered = clock()
             elif clock() - answered > SILENCE:
-                log.warning("goes on without types that do not answer", types=sorted(missing))
+                log.warning("initial sync continued without unavailable types", types=sorted(missing))
                 self._intake.listings.expect_nothing()
                 continue
             if clock() > look:
                 await self._writer.probe()
                 look = clock() + PROBE
             if len(self._intake.pending) >= PIECE or self._intake.pending.size >= PIECE_BYTES:
-                await self._writer.write(self._intake.take_out(PIECE, PIECE_BYTES))
+                await self._write_piece()
                 continue
             try:
                 async with asyncio.timeout(PROBE):
                     await self._intake.wake.wait()
             except TimeoutError:
                 if missing != said:
-                    log.info("waiting for first listings", types=sorted(missing))
+                    log.info("waiting for initial lists", types=sorted(missing))
                     said = missing
 
     async def _write_all(self) -> None:
         while len(self._intake.pending):
-            await self._writer.write(self._intake.take_out(PIECE, PIECE_BYTES))
+            await self._write_piece()
+
+    async def _write_piece(self) -> None:
+        await self._writer.write(self._intake.take_out(PIECE, PIECE_BYTES))
+        self._intake.pending.written()

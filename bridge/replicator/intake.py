@@ -15,9 +15,8 @@ import structlog
 from bridge.model.changes import Change, Deleted, Listed, Listing, Mended, Object, Rejected, Trouble, Upserted
 from bridge.model.keys import Key, key_of
 from bridge.model.recording import Record, record_nothing
-from bridge.replicator.counts import ReplicationCounts
 from bridge.replicator.links import BATCH
-from bridge.replicator.pending import Pending
+from bridge.replicator.pending import Pending, ReplicationCounts
 from bridge.sources.base import Source
 
 log = structlog.get_logger(__name__)
@@ -128,9 +127,9 @@ class Troubles(dict[str, str]):
                 self._told[subject] = message
                 reasons.setdefault((_general(message, subject), warning), []).append(subject)
         for (message, warning), subjects in reasons.items():
-            (log.warning if warning else log.info)("delivers nothing", subjects=subjects, why=message)
+            (log.warning if warning else log.info)("resources unavailable", subjects=subjects, why=message)
         if ended:
-            log.info("delivers again", subjects=ended)
+            log.info("resources available again", subjects=ended)
 
     def _tell_later(self, subject: str, *, warning: bool) -> None:
         self._news[subject] = warning
@@ -211,7 +210,7 @@ class Rejections(dict[Key, str]):
             return
         self.counts[change.type_id] += change.key not in self
         self[change.key] = change.reason
-        message = f"OPA does not hold this object, and no policy sees it: {change.reason}."
+        message = f"Policies do not see this object: {change.reason}."
         self._record(change.identity, "Warning", "NotReplicated", message)
         self._report_later(change.key)
 

@@ -12,10 +12,10 @@ import msgspec
 from bridge.model.changes import Object
 from bridge.model.keys import Key, group_of, key_of, parse_key
 from bridge.model.nesting import decode
+from bridge.opa.address import segments_of
 from bridge.opa.batches import batches, in_parts
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, QueryError
-from bridge.opa.paths import segments_of
 from bridge.replicator.index_layout import NO_LINKS, Links, links_of
 
 EVERY = "*"  # in a pointer, each item of a list
@@ -189,7 +189,10 @@ class Linking:
         return True
 
     def begin(self) -> None:
-        """Query the fields of links again, because modules may have changed. Changed rules always cause this call."""
+        """Query the fields of links again, and links that were queried ahead.
+
+        Modules or policy kinds may have changed. Changed ones always cause this call.
+        """
         self._reading = None
         self.forget()
 

@@ -1,14 +1,17 @@
-"""Changes that wait for the next write, one entry for each object: the newest state counts."""
+"""Changes that wait for the next write, one entry for each object: the newest state counts. And counts of writes."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import msgspec
 
 from bridge.model.changes import Change, Deleted, Listed, Listing, Mended, Object, Rejected, Trouble, Upserted
+from bridge.model.histogram import BYTES, COUNTS, MINUTES, Histogram
 from bridge.model.keys import Key, key_of
 from bridge.model.turns import Turns
 from bridge.replicator.pruning import prune
@@ -79,6 +82,15 @@ class Pending:
     def _known(self, type_id: str, namespace: str) -> set[Key]:
         waiting = {key for key in (*self._objects, *self._taken) if key.type_id == type_id}
         return {key for key in self.held(type_id) | waiting if namespace in {"", key.namespace}}
+
+    @property
+    def writing(self) -> bool:
+        """Return whether the last batch is not `written` yet."""
+        return bool(self._taken)
+
+    def written(self) -> None:
+        """Note that OPA has the last batch."""
+        self._taken = frozenset()
 
     def objects(self) -> Mapping[Key, Object | None]:
         """Return the waiting objects; None means a deleted one."""
@@ -151,3 +163,41 @@ def size_of(obj: Object) -> int:
         elif name != "metadata":
             size += len(msgspec.json.encode(value))
     return size
+
+
+FILLS = ("start", "restarted", "changed", "modules", "rejected")
+AUDITS = ("same", "different")
+
+
+class ReplicationCounts:
+    """Batches by objects and bytes, seconds from a change's arrival to OPA, syncs by reason (FILLS), audits (AUDITS).
+
+    Writes of a full sync count among the batches, and not among the seconds, which are in `fill_seconds`.
+    """
+
+    def __init__(self) -> None:
+        self.batch_objects = Histogram(COUNTS)
+        self.batch_bytes = Histogram(BYTES)
+        self.lag = Histogram()
+        self.fills: Counter[str] = Counter()
+        self.fill_seconds = Histogram(MINUTES)
+        self.audits: Counter[str] = Counter()
+
+    def taken_out(self, objects: int, size: int) -> None:
+        """Count a batch."""
+        self.batch_objects.observe(objects)
+        self.batch_bytes.observe(size)
+
+    def in_opa(self, arrivals: Iterable[float]) -> None:
+        """Count changes that OPA has now, by their arrival (monotonic clock)."""
+        now = time.monotonic()
+        for arrived in arrivals:
+            self.lag.observe(now - arrived)
+
+    @contextmanager
+    def filling(self, reason: str) -> Iterator[None]:
+        """Count the sync that the block makes, if it succeeds."""
+        began = time.monotonic()
+        yield
+        self.fills[reason] += 1
+        self.fill_seconds.observe(time.monotonic() - began)

@@ -11,7 +11,7 @@ from bridge.model.changes import Object
 from bridge.model.keys import group_of
 from bridge.model.nesting import decode
 from bridge.model.selection import Fields
-from bridge.opa.paths import segments_of
+from bridge.opa.address import segments_of
 
 _CRD = "CustomResourceDefinition"
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"

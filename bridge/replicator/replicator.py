@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 import structlog
 
 from bridge import tracing
+from bridge.machine import Machine
 from bridge.model.changes import Object
 from bridge.model.keys import Key
 from bridge.model.notice import Listener, Notice
@@ -17,12 +18,11 @@ from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaUndefined
 from bridge.pacing import Backoff
 from bridge.replicator.claim import SLOW, Claim, Lost
-from bridge.replicator.counts import ReplicationCounts
-from bridge.replicator.initial_sync import PROBE, Filling, give_back, without_collector
+from bridge.replicator.initial_sync import PROBE, Describing, Filling, give_back, without_collector
 from bridge.replicator.intake import Intake, Troubles
-from bridge.replicator.pending import Pending
-from bridge.replicator.policy_kinds import Describing
+from bridge.replicator.pending import Pending, ReplicationCounts
 from bridge.replicator.pruning import prune
+from bridge.replicator.states import RESTART, SYNC, RestartEvent, RestartState, SyncEvent, SyncState
 from bridge.replicator.writer import Writer
 from bridge.sources.base import Source
 
@@ -47,7 +47,7 @@ async def modules_in_force(opa: Opa, rules: Callable[[], str | None]) -> None:
             await opa.query("links", {"objects": []})
             if rules() is not None:
                 return
-            why = "OPA has not taken the modules yet that are served"
+            why = "OPA has not activated the served modules yet"
         except OpaUndefined:
             why = (
                 "OPA has not loaded the bridge's modules yet; one that the bridge did not start is to be started "
@@ -75,15 +75,15 @@ class Replicator:
     """Keeps OPA's documents equal to a source. `run` does the work until it is cancelled.
 
     `types` are the kinds (`<group>/<Kind>`) that are always replicated, in addition to active policy kinds. Listeners
-    are called after OPA has a change. `filled` is set while OPA responds and has everything that the source has
-    delivered. `owner` identifies this bridge to others on the same OPA, also after a restart. `content` identifies the
-    origin of the documents (the cluster and the Rego): OPA's data of the same content is reused. `rules` returns the
-    other inputs of links, None while OPA does not have the expected modules. `asked` are types that a setting names: a
-    missing one causes a warning. `prune` removes fields that OPA must not have. `record` gets a warning for each
-    rejected object.
+    are called after OPA has a change. `filled` is set in the state SYNCED: while OPA responds and has everything that
+    the source has delivered. `owner` identifies this bridge to others on the same OPA, also after a restart. `content`
+    identifies the origin of the documents (the cluster and the Rego): OPA's data of the same content is reused. `rules`
+    returns the other inputs of links, None while OPA does not have the expected modules. `asked` are types that a
+    setting names: a missing one causes a warning. `prune` removes fields that OPA must not have. `record` gets a
+    warning for each rejected object.
     """
 
-    def __init__(  # noqa: PLR0913 - each says another thing of what is replicated
+    def __init__(  # noqa: PLR0913 - independent options of the replication
         self,
         source: Source,
         opa: Opa,
@@ -96,7 +96,9 @@ class Replicator:
         rules: Callable[[], str | None] = lambda: "",
         record: Record = record_nothing,
     ) -> None:
-        self.filled = asyncio.Event()
+        self._machine = Machine(SYNC, SyncState.CONNECTING)
+        self._restart = Machine(RESTART, RestartState.VERIFIED)
+        self.filled = self._machine.during(SyncState.SYNCED)
         self.counted = ReplicationCounts()
         self._opa = opa
         self._types = frozenset(types)
@@ -107,14 +109,8 @@ class Replicator:
         self._filling = Filling(self._writer, self._intake, self._describing)
         self._rules = rules
         self._linked_by = ""  # the rules that made the links
-        self._rules_change = False
-        self._relinks = False  # other rules were announced, whether they are active now or not
-        self._doubt = False  # whether OPA has the written data
-        self._looking = False  # the cause of a doubt
-        self._whole = False  # the initial sync is complete
         self._listeners: list[Listener] = []
         self._following: asyncio.Task[None] | None = None
-        self._writing = False
 
     def listen(self, listener: Listener) -> None:
         """Call `listener` after each write."""
@@ -144,15 +140,26 @@ class Replicator:
         return len(self._intake.pending)
 
     @property
+    def idle(self) -> bool:
+        """Return whether OPA has every change that has arrived, after the initial sync."""
+        return not self.waiting and not self._intake.pending.writing
+
+    @property
+    def state(self) -> SyncState:
+        """Return what OPA has of the source's objects."""
+        return self._machine.state
+
+    @property
     def unready(self) -> str:
         """Return why OPA may not have everything, including an unverified sign of a restart; empty if it has."""
-        if not self.filled.is_set():
-            return "OPA does not hold everything yet"
-        return "OPA may have been restarted, and is looked at" if self._doubt or self._looking else ""
+        if self.state is not SyncState.SYNCED:
+            return "the initial sync of OPA is incomplete"
+        verified = self._restart.state is RestartState.VERIFIED
+        return "" if verified else "OPA may have been restarted, check in progress"
 
     def doubt(self) -> None:
         """Check OPA immediately, because of a sign of a restart."""
-        self._doubt = True
+        self._restart.on(RestartEvent.SIGN)
         self._intake.wake.set()
 
     def rules_change(self, links: bool) -> None:
@@ -161,13 +168,10 @@ class Replicator:
         Until `rules` returns that OPA has them, its results do not count; then links are computed again if necessary,
         and so is everything derived.
         """
-        self._rules_change = True
         if links:
             # From now on links may be made by either; no bridge may reuse them.
-            self._relinks = True
             self._writer.doubt_links()
-        self.filled.clear()
-        if self._whole:
+        if self._machine.on(SyncEvent.MODULES_CHANGE) is SyncState.RELOADING:  # before, listeners have no results
             self._tell(Notice(refilling=True))
         self._intake.wake.set()
 
@@ -185,27 +189,26 @@ class Replicator:
         """
         if self._following:
             self._following.cancel()
-        while self.filled.is_set() and (len(self._intake.pending) or self._writing):  # noqa: ASYNC110 (once in its life)
+        while self.filled.is_set() and not self.idle:  # noqa: ASYNC110 (once in its life)
             await asyncio.sleep(0.01)
         if self.filled.is_set():
-            log.info("OPA holds all that has come", objects=len(self))
+            log.info("pending changes written to OPA", objects=len(self))
 
     async def _keep_filled(self) -> None:
         backoff = Backoff(_FIRST_WAIT, _LONGEST_WAIT)
-        again = emptied = False
-        reason = "start"
+        lost: OpaError | None = None
         while True:
+            emptied = isinstance(lost, Lost) and lost.empty
             if emptied:
                 self._start_over()  # immediately: the source delivers while OPA starts
             await modules_in_force(self._opa, self._rules)
+            self._linked_by = self._rules() or ""
+            self._machine.on(SyncEvent.MODULES_LOADED)
             try:
-                relinks, self._relinks = self._relinks, False
-                self._rules_change, self._linked_by = False, self._rules() or ""
-                if await self._writer.begin(self._linked_by, relink=relinks) or (again and not emptied):
+                if await self._writer.begin(self._linked_by) or (lost and not emptied):
                     # Deleted objects follow from OPA's data, which is known from here on.
                     self._start_over()
-                again = True
-                with without_collector(), self.counted.filling(reason):
+                with without_collector(), self.counted.filling(_reason(lost)):
                     await self._fill()
                 give_back()
                 backoff.reset()
@@ -213,25 +216,23 @@ class Replicator:
             except OpaError as error:
                 if self._intake.exhausted:
                     raise
-                reason = error.reason if isinstance(error, Lost) else "rejected"
-                log.warning("OPA must be filled again", reason=reason, why=str(error))
-                emptied = isinstance(error, Lost) and error.empty
-                self.filled.clear()
-                self._whole = False
+                lost = error
+                log.warning("OPA resync required", reason=_reason(lost), why=str(error))
+                self._machine.on(SyncEvent.LOST)
                 self._tell(Notice(refilling=True))
                 await backoff.wait()
 
     def _waits_for_opa(self, error: OpaError | None) -> None:
-        if error is None:
-            if self._whole and not self._rules_change:
-                log.info("OPA answers again")
-                self.filled.set()
-            return
-        if self._intake.exhausted:
+        if error is not None and self._intake.exhausted:
             raise error
-        if self.filled.is_set():
+        before = self.state
+        after = self._machine.on(SyncEvent.ANSWERED if error is None else SyncEvent.DELAYED)
+        if before is after:
+            return
+        if error is None:
+            log.info("OPA responding again")
+        else:
             log.warning("waiting for OPA", why=str(error))
-            self.filled.clear()
 
     def _start_over(self) -> None:
         self._writer.linking.forget()
@@ -239,10 +240,8 @@ class Replicator:
 
     async def _fill(self) -> None:
         await self._filling.fill()
-        self._whole = True
-        log.info("OPA is filled", objects=len(self))
-        if not self._rules_change:  # otherwise the previous rules may have made some links
-            self.filled.set()
+        log.info("OPA synced", objects=len(self))
+        if self._machine.on(SyncEvent.WRITTEN) is SyncState.SYNCED:
             self._tell(Notice(refilled=True))
 
     async def _follow_up(self) -> None:
@@ -251,24 +250,31 @@ class Replicator:
         look, audit = clock() + PROBE, clock() + AUDIT
         while True:
             self._intake.wake.clear()
-            if not len(self._intake.pending) and not self._doubt:
+            if not self.waiting and self._restart.state is not RestartState.DOUBTED:
+                reloading = self.state is SyncState.RELOADING
                 try:
-                    async with asyncio.timeout_at(min(look, clock() + _RULES_LOOK) if self._rules_change else look):
+                    async with asyncio.timeout_at(min(look, clock() + _RULES_LOOK) if reloading else look):
                         await self._intake.wake.wait()
                 except TimeoutError:
                     pass
             await self._follow_rules()
-            if clock() >= look or self._doubt:
-                self._doubt, self._looking = False, self._doubt
-                try:
-                    await self._writer.probe()
-                finally:
-                    self._looking = False
+            if self._restart.state is RestartState.DOUBTED:
+                await self._check()
+                look = clock() + PROBE
+            elif clock() >= look:
+                await self._writer.probe()
                 look = clock() + PROBE
             if (began := clock()) >= audit:
                 await self._audit()
                 audit = clock() + max(AUDIT, _AUDIT_SHARE * (clock() - began))
             await self._write_next()
+
+    async def _check(self) -> None:
+        self._restart.on(RestartEvent.CHECK)
+        try:
+            await self._writer.probe()
+        finally:
+            self._restart.on(RestartEvent.CHECKED)
 
     async def _audit(self) -> None:
         try:
@@ -280,26 +286,21 @@ class Replicator:
 
     async def _follow_rules(self) -> None:
         """Continue once OPA has the served modules. Raises Lost if links must be computed again."""
-        rules = self._rules() if self._rules_change else None
+        rules = self._rules() if self.state is SyncState.RELOADING else None
         if rules is None:
             return
-        if rules != self._linked_by or self._relinks:
-            raise Lost("its links were made by other modules than are in force now", reason="modules")
-        self._rules_change = False
+        if rules != self._linked_by or self._writer.links_doubtful:
+            raise Lost("the active modules compute different links", reason="modules")
+        self._machine.on(SyncEvent.MODULES_LOADED)
         await self._writer.renew_facts()  # modules define the levels and the bounds that facts depend on
-        if self._rules_change:
-            return  # they change again
-        self.filled.set()
-        self._tell(Notice(refilled=True))
+        if self.state is SyncState.RENEWING:  # otherwise they change again
+            self._machine.on(SyncEvent.RENEWED)
+            self._tell(Notice(refilled=True))
 
     async def _write_next(self) -> None:
-        if not len(self._intake.pending):
-            return
-        self._writing = True
-        try:
+        if self.waiting:
             await self._write_batch()
-        finally:
-            self._writing = False
+            self._intake.pending.written()
 
     async def _write_batch(self) -> None:
         batch = self._intake.take_out(BATCH, BATCH_BYTES, in_turn=True)
@@ -323,3 +324,10 @@ class Replicator:
     def _tell(self, notice: Notice) -> None:
         for listener in self._listeners:
             listener(notice)
+
+
+def _reason(lost: OpaError | None) -> str:
+    """Return why a sync is necessary, in one word (`bridge.replicator.pending.FILLS`)."""
+    if lost is None:
+        return "start"
+    return lost.reason if isinstance(lost, Lost) else "rejected"

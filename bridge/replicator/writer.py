@@ -49,11 +49,16 @@ class Writer:
         """Note in OPA's marker that links from now on may be made by other rules than earlier ones."""
         self._claim.doubt_rules()
 
-    async def begin(self, rules: str = "", *, relink: bool = False) -> bool:
+    @property
+    def links_doubtful(self) -> bool:
+        """Return whether links since `begin` may be made by other rules."""
+        return self._claim.rules_doubtful
+
+    async def begin(self, rules: str = "") -> bool:
         """Reuse OPA's data, if it has the same origin: then True. Otherwise the next write replaces all of it.
 
-        Waits for another bridge that writes to this OPA. If other `rules` made the links, or may have (`relink`), each
-        arriving object is written again.
+        Waits for another bridge that writes to this OPA. If other `rules` made the links, or may have, each arriving
+        object is written again.
         """
         found = await self._claim.take(rules)
         self.linking.begin()
@@ -64,9 +69,8 @@ class Writer:
         usable = index is not None and facts is not None  # otherwise another client has removed them
         if index is not None and facts is not None:
             held = await self.ask("resource_versions")
-            linked = found.linked and not relink
-            self.documents.adopt(held, index, facts, linked=linked)
-            log.info("goes on with what OPA holds", objects=len(self.documents), linked=linked)
+            self.documents.adopt(held, index, facts, linked=found.linked)
+            log.info("existing data in OPA reused", objects=len(self.documents), linked=found.linked)
         else:
             self.documents.begin()
         self._astray = False
@@ -91,14 +95,14 @@ class Writer:
         """
         different = self.documents.differences(await self.ask("resource_versions"))
         for type_id, missing, foreign, other in different:
-            log.error("OPA lacks what was written", type=type_id, missing=missing, foreign=foreign, other=other)
+            log.error("objects in OPA differ", type=type_id, missing=missing, foreign=foreign, other=other)
         linked, wanted = await self.ask("index_sizes"), self.documents.linked()
         astray_facts = await self._audit_facts()
         self._astray = any(linked.get(name, 0) != count for name, count in wanted.items())
         if self._astray:
-            log.error("OPA's index is not what was written", has=linked, written=wanted)
+            log.error("index in OPA differs", in_opa=linked, expected=wanted)
         if different or self._astray:
-            raise Lost("an audit found that OPA does not hold what was written: somebody else has changed it")
+            raise Lost("an audit found that data in OPA differs: another client has written to it")
         return not astray_facts
 
     async def _audit_facts(self) -> bool:
@@ -116,7 +120,7 @@ class Writer:
             different = await self._claim.ask(functools.partial(self._opa.query, "stale_facts", asked))
             if different:
                 astray = True
-                log.error("facts in OPA are not those that were written: repaired", objects=different)
+                log.error("stale facts in OPA repaired", objects=different)
                 made = await self._claim.ask(functools.partial(self.linking.of_stored, different))
                 for key in map(parse_key, different):
                     self.documents.repair_facts(key, made.get(key, NO_LINKS).facts)
@@ -131,6 +135,7 @@ class Writer:
         """Store the active policy kinds."""
         self.documents.put_kinds(kinds)
         await self._send()
+        self.linking.begin()  # a kind names fields by which its policies select, and links read these
 
     async def renew_facts(self) -> None:
         """Compute the facts again whose inputs, policy kinds and modules, have changed.
@@ -144,7 +149,7 @@ class Writer:
                 self.documents.put_links(key, made.get(key, NO_LINKS))
             await self._send()
         if keys:
-            log.info("facts renewed", objects=len(keys))
+            log.info("facts refreshed", objects=len(keys))
 
     async def link_ahead(self, waiting: Mapping[Key, Object | None]) -> bool:
         """Compute links of a batch of waiting objects; False if there is no complete batch, or no response."""

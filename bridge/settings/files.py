@@ -1,4 +1,4 @@
-"""A file of settings: YAML, with the line of each value."""
+"""A file of settings: YAML, with the line of each value; and mistakes with their origins."""
 
 from __future__ import annotations
 
@@ -51,32 +51,31 @@ def read_settings_file(file: Path) -> SettingsFile:
     name = str(file)
     try:
         text = file.read_text(encoding="utf-8")
+        node = yaml.compose(text, yaml.SafeLoader)
+        places = list(_places(node, ()))
+        values = yaml.safe_load(text)
     except OSError as error:
         raise SettingsError(Mistake(name, error.strerror or str(error))) from error
     except UnicodeDecodeError as error:
-        raise SettingsError(Mistake(name, f"no UTF-8 text: {error.reason}")) from error
-    try:
-        node = yaml.compose(text, yaml.SafeLoader)
-        values = yaml.safe_load(text)
+        raise SettingsError(Mistake(name, f"not UTF-8 text: {error.reason}")) from error
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = f"{name}:{mark.line + 1}" if mark else name
-        raise SettingsError(Mistake(where, f"no YAML: {error.problem or error.context}")) from error
+        raise SettingsError(Mistake(where, f"invalid YAML: {error.problem or error.context}")) from error
     except (yaml.YAMLError, RecursionError) as error:
-        raise SettingsError(Mistake(name, f"no YAML: {' '.join(str(error).split())}")) from error
-    if values is None:
-        return SettingsFile({}, {}, name)
-    if not isinstance(values, dict):
+        raise SettingsError(Mistake(name, f"invalid YAML: {' '.join(str(error).split())}")) from error
+    if values is not None and not isinstance(values, dict):
         raise SettingsError(Mistake(name, "settings are a mapping of names to values"))
     lines: dict[Place, int] = {}
     twice = []
-    for place, line in _places(node, ()):
+    for place, line in places:
         if place in lines:
-            twice.append(Mistake(f"{name}:{line}", f"{place[-1]} is there already, in line {lines[place]}"))
+            what = f"duplicate key {place[-1]!r} (first used on line {lines[place]})"
+            twice.append(Mistake(f"{name}:{line}", what))
         lines.setdefault(place, line)
     if twice:
         raise SettingsError(*twice)
-    return SettingsFile(values, lines, name)
+    return SettingsFile(values or {}, lines, name)
 
 
 def _places(node: yaml.Node | None, place: Place) -> Iterator[tuple[Place, int]]:

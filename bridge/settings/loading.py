@@ -1,4 +1,4 @@
-"""Settings from their sources: a file, the environment over it, options over both; with the origin of each."""
+"""Settings from a file, the environment over it, and options over both; with the origin of each."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NamedTuple, get_args, get_origin
 
 import msgspec
+import structlog
 
-from bridge.settings.environment import of_a_service
+from bridge.opa.executable.catalog import OPA
+from bridge.opa.executable.releases import DOWNLOADS, PREFER_GO
 from bridge.settings.files import Mistake, SettingsError, SettingsFile, read_settings_file
-from bridge.settings.model import PREFIX, Settings
-from bridge.settings.validation import Flawed
+from bridge.settings.model import PREFIX, SETTINGS, Settings
+from bridge.settings.validation import errors_of
+
+log = structlog.get_logger(__name__)
 
 DEFAULT = "default"
-_AT = re.compile(r" - at `([^`]*)`$")
-_STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
-_UNKNOWN = re.compile(r"unknown field `([^`]*)`")
-_ENUM = re.compile(r"^Invalid enum value ('.*?')(?: - at `[^`]*`)?$")
 _TYPE = re.compile(r"`([a-z |]+)`")
 _WORDS = {
     "array": "a list",
@@ -31,10 +31,16 @@ _WORDS = {
     "bool": "true or false",
     "null": "nothing",
 }
-_HINTS = get_type_hints(Settings)
-_OPTIONS = {"opa_url": "--opa", "placement": "--kind"}  # whose names differ from the setting's
+_COMMAND_OPTIONS = {"placement": "--kind"}  # options of other commands than `run` whose names differ from the setting's
+_TOOL_VARIABLES = {*OPA.variables, "BRIDGE_CACHE", "BRIDGE_PLUGIN_HOME", DOWNLOADS, PREFER_GO}
+_TEST_VARIABLES = {"BRIDGE_CHROMIUM", "BRIDGE_HELM", "BRIDGE_PROMTOOL"}
+# Variables that Kubernetes sets in a pod for Services called `bridge`, or `bridge-…`.
+_SERVICE = re.compile(
+    rf"{PREFIX}(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)"
+)
+_SERVICE_URL = re.compile(r"(tcp|udp|sctp)://")  # the value of its variable `…_PORT`
 
-Where = Callable[..., str]  # of a place within a setting
+Where = Callable[..., str]  # returns the origin of a place within a setting
 
 
 class Loaded(NamedTuple):
@@ -59,116 +65,140 @@ def load_settings(
 def load(
     file: Path | None = None, flags: Mapping[str, Any] | None = None, environ: Mapping[str, str] = os.environ
 ) -> Loaded:
-    """Do the same, with the origins."""
-    found = read_settings_file(file) if file else SettingsFile({}, {}, "")
-    mistakes = list(_unknown(found))
-    given = {name: _Given(value, _within(found, name)) for name, value in found.values.items() if name in _HINTS}
-    given.update(_from_environment(environ))
-    given.update(_from_flags(flags or {}))
-    good: dict[str, Any] = {}
+    """Read the settings with their origins, as `load_settings` does."""
+    contents = read_settings_file(file) if file else SettingsFile({}, {}, "")
+    given = {**_from_file(contents), **_from_environment(environ), **_from_flags(flags or {})}
+    mistakes = list(_unknown_keys(contents))
+    values: dict[str, Any] = {}
     for name, (value, where) in given.items():
-        wrong = list(_mistakes(name, value, where))
+        wrong = list(_type_mistakes(name, value, SETTINGS[name].type, where))
         mistakes += wrong
         if not wrong:
-            good[name] = value
-    try:
-        settings = msgspec.convert(good, Settings, strict=False)
-    except (msgspec.ValidationError, ValueError) as error:
-        mistakes += _flaws(error, given, good)
+            values[name] = value
+    settings = msgspec.convert(values, Settings, strict=False)
+    for name, error in errors_of(settings).items():
+        if name in values or name not in given:  # otherwise it may follow from the setting's wrong type
+            mistakes.append(Mistake(given[name].where() if name in given else "", error))
     if mistakes:
         raise SettingsError(*mistakes)
-    return Loaded(settings, {name: given[name].where() if name in given else DEFAULT for name in _HINTS})
+    return Loaded(settings, {name: given[name].where() if name in given else DEFAULT for name in SETTINGS})
 
 
-def _unknown(file: SettingsFile) -> Iterator[Mistake]:
+def _from_file(file: SettingsFile) -> dict[str, _Given]:
+    return {
+        name: _Given(value, lambda *place, name=name: file.where(name, *place))
+        for name, value in file.values.items()
+        if name in SETTINGS
+    }
+
+
+def _unknown_keys(file: SettingsFile) -> Iterator[Mistake]:
     for name in file.values:
-        if name not in _HINTS:
-            yield Mistake(file.where(str(name)), f"there is no setting {name!r}{_near(str(name), _HINTS)}")
+        if name not in SETTINGS:
+            yield Mistake(file.where(str(name)), f"there is no setting {name!r}{_suggestion(str(name), SETTINGS)}")
 
 
-def _near(name: str, names: Iterable[str]) -> str:
-    near = difflib.get_close_matches(name, list(names), n=1)
-    return f"; did you mean {near[0]}?" if near else f"; there are {', '.join(names)}"
+def _from_environment(environ: Mapping[str, str]) -> dict[str, _Given]:
+    given = {}
+    for name, setting in SETTINGS.items():
+        text = environ.get(setting.variable)
+        if text is not None and not of_a_service(setting.variable, text):
+            value = tuple(filter(None, text.split(","))) if get_origin(setting.type) is tuple else text
+            given[name] = _Given(value, lambda *_, variable=setting.variable: f"environment {variable}")
+    return given
 
 
-def _within(file: SettingsFile, name: str) -> Where:
-    return lambda *place: file.where(name, *place)
-
-
-def _from_environment(environ: Mapping[str, str]) -> Iterator[tuple[str, _Given]]:
-    for name, hint in _HINTS.items():
-        variable = PREFIX + name.upper()
-        text = environ.get(variable)
-        if text is not None and not of_a_service(variable, text):
-            value = tuple(filter(None, text.split(","))) if "tuple" in str(hint) else text
-            yield name, _Given(value, lambda *_, variable=variable: f"environment {variable}")
-
-
-def _from_flags(flags: Mapping[str, Any]) -> Iterator[tuple[str, _Given]]:
+def _from_flags(flags: Mapping[str, Any]) -> dict[str, _Given]:
+    given = {}
     for name, value in flags.items():
         if value not in (None, (), []):
-            option = f"option {_OPTIONS.get(name) or '--' + name.replace('_', '-')}"
-            yield name, _Given(value, lambda *_, option=option: option)
+            option = SETTINGS[name].option.partition(" ")[0] or _COMMAND_OPTIONS.get(name)
+            where = f"option {option or '--' + name.replace('_', '-')}"
+            given[name] = _Given(value, lambda *_, where=where: where)
+    return given
 
 
-def _mistakes(name: str, value: Any, where: Where) -> Iterator[Mistake]:
-    """Return the type errors of one value; each item of a list is checked."""
-    hint = _HINTS[name]
-    items = get_args(hint)[0] if "tuple" in str(hint) else None
+def of_a_service(variable: str, value: str) -> bool:
+    """Return whether Kubernetes has set this variable for a Service."""
+    return bool(_SERVICE.fullmatch(variable) or (variable.endswith("_PORT") and _SERVICE_URL.match(value)))
+
+
+class UnknownVariable(NamedTuple):
+    """An unknown variable of the environment, and a similar known one, or ""."""
+
+    variable: str
+    near: str
+
+    def __str__(self) -> str:
+        near = f"; did you mean {self.near}?" if self.near else ""
+        return f"environment {self.variable}: there is no such setting{near}"
+
+
+def unknown_variables(environ: Mapping[str, str] = os.environ) -> Iterator[UnknownVariable]:
+    """Return variables with the prefix of settings that are unknown, by name."""
+    # Compared without the common prefix, which would make everything similar.
+    known = {name.removeprefix(PREFIX) for name in _TOOL_VARIABLES} | {name.upper() for name in SETTINGS}
+    for variable, value in sorted(environ.items()):
+        name = variable.removeprefix(PREFIX)
+        if name == variable or name in known or variable in _TEST_VARIABLES or of_a_service(variable, value):
+            continue
+        near = _near_match(name, sorted(known))
+        yield UnknownVariable(variable, near and PREFIX + near)
+
+
+def warn_of_variables(environ: Mapping[str, str] = os.environ) -> None:
+    """Log them."""
+    for variable, near in unknown_variables(environ):
+        log.warning("unknown environment variable ignored", variable=variable, near=near)
+
+
+def _near_match(name: str, names: Iterable[str]) -> str:
+    return next(iter(difflib.get_close_matches(name, list(names), n=1)), "")
+
+
+def _suggestion(name: str, names: Iterable[str]) -> str:
+    near = _near_match(name, names)
+    return f"; did you mean {near}?" if near else f"; there are {', '.join(names)}"
+
+
+def _type_mistakes(name: str, value: Any, type_: Any, where: Where) -> Iterator[Mistake]:
+    """Return the errors of types within one value; each item of a list and each field of a mapping is checked."""
+    types = (type_, *get_args(type_))  # of a union, its members
+    items = next((get_args(one)[0] for one in types if get_origin(one) is tuple), None)
+    struct = next((one for one in types if isinstance(one, type) and issubclass(one, msgspec.Struct)), None)
     if items is not None and isinstance(value, list | tuple):
         for number, item in enumerate(value):
-            yield from _converted(name, item, items, lambda *place, number=number: where(number, *place))
-    else:
-        yield from _converted(name, value, hint, where)
-
-
-def _converted(name: str, value: Any, hint: Any, where: Where) -> Iterator[Mistake]:
-    structs = [one for one in get_args(hint) if isinstance(one, type) and issubclass(one, msgspec.Struct)]
-    if structs and isinstance(value, dict):
-        fields = structs[0].__struct_encode_fields__
-        unknown = [field for field in value if field not in fields]
-        yield from (
-            Mistake(where(field), f"{name}: there is no {field!r}{_near(str(field), fields)}") for field in unknown
-        )
-        value = {field: one for field, one in value.items() if field in fields}
-    try:
-        msgspec.convert(value, hint, strict=False)
-    except (msgspec.ValidationError, ValueError) as error:
-        text = str(error)
-        at = _AT.search(text)
-        place = [step[1] or int(step[2]) for step in _STEP.finditer(at[1])] if at else []
-        within = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in place)
-        said = _TYPE.sub(_in_words, text[: at.start()] if at else text)
-        said = said if said.startswith(name) else f"{name}{within}: {said[:1].lower()}{said[1:]}"
-        if (other := _ENUM.search(text)) and (allowed := _allowed(hint, place)):
-            said = f"{name}{within}: {other[1]} is none of {', '.join(allowed)}"
-        yield Mistake(where(*place), said)
-
-
-def _allowed(hint: Any, place: Iterable[str | int]) -> tuple[str, ...]:
-    """Return the allowed strings at a place within a value of this type, if they are limited."""
-    for step in place:
-        struct = next(
-            (one for one in get_args(hint) if isinstance(one, type) and issubclass(one, msgspec.Struct)), None
-        )
-        if struct is None or isinstance(step, int):
-            return ()
-        names = dict(zip(struct.__struct_encode_fields__, struct.__struct_fields__, strict=True))
-        hint = get_type_hints(struct)[names[step]]
-    literals = [one for one in (hint, *get_args(hint)) if get_origin(one) is Literal]
-    return tuple(str(value) for one in literals for value in get_args(one))
-
-
-def _in_words(types: re.Match[str]) -> str:
-    return " or ".join(_WORDS.get(one, one) for one in types[1].split(" | "))
-
-
-def _flaws(error: Exception, given: Mapping[str, _Given], good: Mapping[str, Any]) -> Iterator[Mistake]:
-    """Return the errors of the settings together, without those that may follow from a reported mistake."""
-    cause = error if isinstance(error, Flawed) else error.__cause__
-    if not isinstance(cause, Flawed):
-        yield Mistake("", str(error))
+            item_name = f"{name}[{number}]" if "." in name else name
+            yield from _type_mistakes(item_name, item, items, lambda *place, number=number: where(number, *place))
         return
-    for setting, message in cause.flaws:
-        if setting in good or setting not in given:
-            yield Mistake(given[setting].where() if setting in given else "", message)
+    if struct is not None and isinstance(value, dict):
+        fields = {field.encode_name: field.type for field in msgspec.structs.fields(struct)}
+        known = {field: one for field, one in value.items() if field in fields}
+        for field in (one for one in value if one not in fields):
+            yield Mistake(where(field), f"{name}: there is no {field!r}{_suggestion(str(field), fields)}")
+        wrong = [
+            mistake for field, one in known.items() for mistake in _field_mistakes(name, field, one, fields, where)
+        ]
+        if wrong:
+            yield from wrong
+            return
+        value = known
+    try:
+        msgspec.convert(value, type_, strict=False)
+    except (msgspec.ValidationError, ValueError) as error:
+        yield Mistake(where(), _explained(name, value, types, str(error)))
+
+
+def _field_mistakes(name: str, field: str, value: Any, fields: Mapping[str, Any], where: Where) -> Iterator[Mistake]:
+    return _type_mistakes(f"{name}.{field}", value, fields[field], lambda *place: where(field, *place))
+
+
+def _explained(name: str, value: Any, types: Iterable[Any], error: str) -> str:
+    """Return the library's error in the words of a settings file."""
+    allowed = [str(one) for type_ in types if get_origin(type_) is Literal for one in get_args(type_)]
+    if allowed and isinstance(value, str):
+        return f"{name}: {value!r} is none of {', '.join(allowed)}"
+    if error.startswith(name.partition(".")[0] + ":"):
+        return error  # of the struct itself
+    text = _TYPE.sub(lambda found: " or ".join(_WORDS.get(one, one) for one in found[1].split(" | ")), error)
+    return f"{name}: {text[:1].lower()}{text[1:]}"

@@ -1,21 +1,37 @@
-"""Settings: their names, types and meanings."""
+"""The settings of `bridge run`: name, type, default, meaning and option of each.
+
+Everything else follows from this model: options, variables of the environment, keys of the file, the schema, the
+reference page, and which settings a running bridge reloads.
+"""
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, NamedTuple, get_type_hints
+from urllib.parse import urlsplit
 
 import msgspec
 
 from bridge.model.placement import DEFAULT_DECISION, Mode, Placed, decision_path
 from bridge.model.selection import Fields, Selection
-from bridge.settings.validation import Flawed, flaws_of, split_address
 
 PREFIX = "BRIDGE_"  # of environment variables: BRIDGE_OPA_URL sets opa_url
-POLICY_BOUNDS = ("policy_max_leaves", "policy_max_depth", "policy_max_target_refs", "policy_max_size")
-POLICY_NAMESPACES = ("opa-policies",)
-LogLevel = Literal["debug", "info", "warning", "error"]
-LogFormat = Literal["console", "json"]
-TlsVersion = Literal["TLSv1.2", "TLSv1.3"]
+Builtin = Literal["http.send", "net.lookup_ip_addr", "opa.runtime"]
+_DATA = "/v1/data/"
+
+
+def setting(default: Any, text: str, option: str = "", *, reloaded: bool = False) -> Any:
+    """Describe a setting. `option` is that of `bridge run`, with its metavar; `reloaded`: SIGHUP applies a change."""
+    return field(default=default, metadata={"text": text, "option": option, "reloaded": reloaded})
+
+
+def split_address(text: str) -> tuple[str, int]:
+    """Return the parts of `HOST:PORT`; raises ValueError for another form."""
+    host, colon, port = text.rpartition(":")
+    if not colon or not host or not port.isdigit() or int(port) > 65535:
+        raise ValueError(f"{text!r} is not HOST:PORT")
+    return host.strip("[]"), int(port)
 
 
 class TypeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
@@ -35,12 +51,12 @@ class TypeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     def __post_init__(self) -> None:
         """Reject values that the types cannot exclude."""
         if self.type.count("/") != 1:
-            raise ValueError(f"types: {self.type!r} is no <group>/<Kind>")
+            raise ValueError(f"types: {self.type!r} is not <group>/<Kind>")
         if self.keep is not None and self.drop is not None:
-            raise ValueError(f"types: {self.type} has keep and drop; one of them says it all")
+            raise ValueError(f"types: {self.type} has keep and drop: use one of them")
         for path in (*(self.keep or ()), *(self.drop or ())):
             if not path.startswith("/") or path in {"/", "/apiVersion", "/kind", "/metadata", "/metadata/name"}:
-                raise ValueError(f"types: {self.type}: {path!r} is no field to keep or drop, such as /status")
+                raise ValueError(f"types: {self.type}: {path!r} is not a field to keep or drop, such as /status")
 
     @property
     def selection(self) -> Selection:
@@ -66,105 +82,128 @@ class PlacementSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
     def __post_init__(self) -> None:
         """Reject values that the types cannot exclude."""
         if self.type.count("/") != 1:
-            raise ValueError(f"placement: {self.type!r} is no <group>/<Kind>")
+            raise ValueError(f"placement: {self.type!r} is not <group>/<Kind>")
         if self.mode is True:
             raise ValueError(f"placement: {self.type}: the mode is one of Off, Report, Write")
         if self.decision:
             decision_path(self.decision)
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The settings of `bridge run`.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Settings:
+    """The settings; `bridge.settings.validation` has their valid values, `bridge.settings.loading` reads them."""
 
-    Sources: `manifests` (paths; then there is no cluster) or `kubeconfig` and `context` (default: as kubectl finds
-    them, otherwise the pod's own account). `opa_url` names a running OPA; without it the bridge runs its own, on
-    `opa_port` (default: a free one) or the Unix socket `opa_socket`, and at `opa_listen` for readers. `opa_token_file`
-    has the bridge's token for OPA, `opa_readers` (a file or a folder) the tokens of clients that may query it; over TLS
-    `opa_ca_file` verifies OPA's certificate, and `opa_cert_file` and `opa_key_file` are the client certificate.
-    `bundle_credentials` is a folder with the secrets with which the OPA at `opa_url` fetches and verifies bundles.
-    `listen` serves the bundle and the page, which needs the token in `web_token_file` except on a loopback address.
-    `types` are replicated in addition to Gateway API's and the policy kinds' (`<group>/<Kind>`, group `core` for the
-    core group). `status_writes_per_second` bounds status writes. Only the holder of the Lease
-    `lease_namespace/lease_name` writes. `decision` is the document of placement decisions, for the admission webhook
-    and for the types of `placement`. `placement_writes_per_second` bounds their patches, and `placement_most_patches`
-    those of one object per minute.
-
-    `webhook_listen` serves admission over TLS, with the certificate files or a generated certificate in the Secret
-    `lease_namespace/webhook_secret`. With `webhook_client_ca_file` it accepts only clients with a certificate of that
-    authority, and of these only the common names `webhook_client_names` if there are any. It has at most
-    `webhook_connections`, and `webhook_connections_per_peer` of one address without a client certificate (0: any
-    number). `webhook_decision` replaces `decision` for the webhook: another document, the URL of one in another OPA
-    (with `webhook_token_file`), or empty for none. `webhook_deadline` is in seconds. The API server reaches it by
-    `webhook_service` or `webhook_url`, according to the mutating and the validating configuration
-    `webhook_configuration`. Admins' Rego and data come from ConfigMaps of `policy_namespaces` (`*` for all), and from
-    RegoPolicies; it may use built-in functions with network access only if `allowed_builtins` names them, and also has
-    objects at `data.kubernetes` unless `kubernetes_view` is off. Checking and testing it may use `check_memory_mib`
-    MiB.
-
-    A query about changed objects has `opa_query_timeout` seconds; an object that takes longer alone is retried later. A
-    policy with more leaves, levels, target refs or characters of JSON than the settings `policy_max_…` is Invalid.
-
-    A stopping bridge has `shutdown_grace` seconds; its webhook continues to respond for `shutdown_drain` of them.
-    """
-
-    manifests: tuple[str, ...] = ()
-    kubeconfig: str | None = None
-    context: str | None = None
-    opa_url: str | None = None
-    opa_token_file: str | None = None
-    opa_ca_file: str | None = None
-    opa_cert_file: str | None = None
-    opa_key_file: str | None = None
-    opa_readers: str | None = None
-    bundle_credentials: str | None = None
-    opa_port: int | None = None
-    opa_socket: str | None = None
-    opa_listen: tuple[str, ...] = ()
-    listen: str = "127.0.0.1:8282"
-    probe_listen: str | None = None
-    web_token_file: str | None = None
-    types: tuple[str | TypeSettings, ...] = ()
-    policy_namespaces: tuple[str, ...] = POLICY_NAMESPACES
-    allowed_builtins: tuple[Literal["http.send", "net.lookup_ip_addr", "opa.runtime"], ...] = ()
-    check_memory_mib: int = 384
-    kubernetes_view: bool = True
-    opa_query_timeout: float = 5.0
-    policy_max_leaves: int = 3_000
-    policy_max_depth: int = 64
-    policy_max_target_refs: int = 256
-    policy_max_size: int = 256 << 10
-    status_writes_per_second: float = 50.0
-    decision: str = DEFAULT_DECISION
-    placement: tuple[str | PlacementSettings, ...] = ()
-    placement_writes_per_second: float = 10.0
-    placement_most_patches: int = 5
-    lease_namespace: str = "default"
-    lease_name: str = "policy-bridge"
-    webhook_listen: str | None = None
-    webhook_cert_file: str | None = None
-    webhook_key_file: str | None = None
-    webhook_client_ca_file: str | None = None
-    webhook_client_names: tuple[str, ...] = ()
-    webhook_tls_min_version: TlsVersion = "TLSv1.3"
-    webhook_connections: int = 512
-    webhook_connections_per_peer: int = 256
-    webhook_secret: str = "policy-bridge-webhook"  # noqa: S105 - the name of a Secret
-    webhook_decision: str | None = None
-    webhook_token_file: str | None = None
-    webhook_deadline: float = 10.0
-    webhook_configuration: str = "policy-bridge"
-    webhook_service: str = "policy-bridge/policy-bridge"
-    webhook_url: str | None = None
-    shutdown_grace: float = 25.0
-    shutdown_drain: float = 5.0
-    log_level: LogLevel = "info"
-    log_format: LogFormat = "console"
-
-    def __post_init__(self) -> None:
-        """Reject values that the types cannot exclude, with all errors (`bridge.settings.validation.Flawed`)."""
-        flaws = tuple(flaws_of(self))
-        if flaws:
-            raise Flawed(flaws)
+    manifests: tuple[str, ...] = setting(
+        (),
+        "Serve manifests instead of a cluster: a file, a folder, or - for standard input. Repeatable.",
+        "--manifests PATH",
+    )
+    kubeconfig: str | None = setting(
+        None,
+        "The kubeconfig of the cluster. Default: as kubectl, otherwise the pod's service account.",
+        "--kubeconfig FILE",
+    )
+    context: str | None = setting(None, "The context in the kubeconfig.", "--context NAME")
+    opa_url: str | None = setting(
+        None, "Use this OPA (http, https, unix:///PATH) instead of starting one.", "--opa URL"
+    )
+    opa_token_file: str | None = setting(
+        None, "Bearer token for that OPA; read again for each request.", "--opa-token-file FILE"
+    )
+    opa_ca_file: str | None = setting(None, "Authorities (PEM) of an https OPA's certificate, instead of the system's.")
+    opa_cert_file: str | None = setting(None, "The bridge's client certificate (PEM) for that OPA.")
+    opa_key_file: str | None = setting(None, "The key (PEM) of opa_cert_file.")
+    opa_readers: str | None = setting(
+        None,
+        "Tokens of clients that may query OPA: a file with one on each line, or a folder. Default: no tokens.",
+    )
+    bundle_credentials: str | None = setting(
+        None,
+        "The token and the keys with which that OPA fetches and verifies bundles, as for `opa-config`.",
+        "--bundle-credentials FOLDER",
+    )
+    opa_port: int | None = setting(None, "The port of the bridge's own OPA. Default: a free one.", "--opa-port PORT")
+    opa_socket: str | None = setting(
+        None, "The bridge's own OPA listens on this Unix socket instead of a port.", "--opa-socket PATH"
+    )
+    opa_listen: tuple[str, ...] = setting((), "Further addresses of the bridge's own OPA, for opa_readers.")
+    listen: str = setting(
+        "127.0.0.1:8282", "Address of the page, the bundle, probes and metrics.", "--listen HOST:PORT"
+    )
+    web_token_file: str | None = setting(
+        None, "Bearer token for the page; required unless --listen is loopback.", "--web-token-file FILE"
+    )
+    probe_listen: str | None = setting(
+        None, "Separate address of probes and metrics. Default: as --listen.", "--probe-listen HOST:PORT"
+    )
+    types: tuple[str | TypeSettings, ...] = setting(
+        (), "Types to replicate in addition to Gateway API's and the policy kinds': <group>/<Kind>, core group `core`."
+    )
+    policy_namespaces: tuple[str, ...] = setting(
+        ("opa-policies",), "Namespaces of the ConfigMaps with admins' Rego and data; * for all."
+    )
+    allowed_builtins: tuple[Builtin, ...] = setting((), "Built-ins with network access that admins' Rego may use.")
+    check_memory_mib: int = setting(384, "MiB of memory that one check or test of admins' Rego may use, on Linux.")
+    kubernetes_view: bool = setting(True, "Provide objects at data.kubernetes, too, in kube-mgmt's layout.")
+    opa_query_timeout: float = setting(
+        5.0, "Seconds for a query about changed objects. The bridge later retries an object that takes longer alone."
+    )
+    policy_max_leaves: int = setting(3_000, "Leaves of a policy; a policy with more is Invalid.")
+    policy_max_depth: int = setting(64, "Levels of a policy; a deeper policy is Invalid.")
+    policy_max_target_refs: int = setting(256, "Target refs of a policy; a policy with more is Invalid.")
+    policy_max_size: int = setting(256 << 10, "Characters of a policy as JSON; a larger policy is Invalid.")
+    status_writes_per_second: float = setting(50.0, "Status writes a second over time.", reloaded=True)
+    decision: str = setting(DEFAULT_DECISION, "The document of placement decisions, for `placement` and the webhook.")
+    placement: tuple[str | PlacementSettings, ...] = setting(
+        (), "Types whose objects get the annotations of a decision: <group>/<Kind>."
+    )
+    placement_writes_per_second: float = setting(10.0, "Patches of placement a second over time.", reloaded=True)
+    placement_most_patches: int = setting(5, "Patches of placement of one object per minute.", reloaded=True)
+    lease_namespace: str = setting("default", "Namespace of the Lease whose holder writes to the cluster.")
+    lease_name: str = setting("policy-bridge", "Name of this Lease.")
+    webhook_listen: str | None = setting(
+        None, "Address of the admission webhook, over TLS. Default: no webhook.", "--webhook-listen HOST:PORT"
+    )
+    webhook_cert_file: str | None = setting(
+        None, "Certificate (PEM) of the webhook. Default: a generated certificate in the Secret webhook_secret."
+    )
+    webhook_key_file: str | None = setting(None, "The key (PEM) of webhook_cert_file.")
+    webhook_client_ca_file: str | None = setting(
+        None, "Authority (PEM) of client certificates; the webhook rejects clients without one. Default: any client."
+    )
+    webhook_client_names: tuple[str, ...] = setting(
+        (), "Accepted common names of client certificates. Default: any certificate of that authority."
+    )
+    webhook_tls_min_version: Literal["TLSv1.2", "TLSv1.3"] = setting("TLSv1.3", "Lowest TLS version of the webhook.")
+    webhook_connections: int = setting(512, "Maximum number of connections of the webhook.")
+    webhook_connections_per_peer: int = setting(
+        256, "Connections of one address without a client certificate; 0: any number."
+    )
+    webhook_secret: str = setting("policy-bridge-webhook", "The Secret of a generated certificate, in lease_namespace.")
+    webhook_decision: str | None = setting(
+        None,
+        "For the webhook instead of `decision`: another document, the URL of one in another OPA, or empty for none.",
+        reloaded=True,
+    )
+    webhook_token_file: str | None = setting(
+        None, "Bearer token for that other OPA; read again for each request.", reloaded=True
+    )
+    webhook_deadline: float = setting(
+        10.0, "Seconds for a response of the webhook, unless the API server's timeout is shorter.", reloaded=True
+    )
+    webhook_configuration: str = setting(
+        "policy-bridge", "The mutating and the validating webhook configuration whose failurePolicy the bridge sets."
+    )
+    webhook_service: str = setting("policy-bridge/policy-bridge", "Namespace and name of the webhook's Service.")
+    webhook_url: str | None = setting(None, "URL of the webhook instead of a Service: https://HOST:PORT/admission.")
+    shutdown_grace: float = setting(25.0, "Seconds for all steps of stopping.")
+    shutdown_drain: float = setting(5.0, "Seconds of these in which the webhook continues to respond.")
+    log_level: Literal["debug", "info", "warning", "error"] = setting(
+        "info", "Lowest level of logged events.", "--log-level LEVEL", reloaded=True
+    )
+    log_format: Literal["console", "json"] = setting(
+        "console", "Form of the log on standard error.", "--log-format FORMAT", reloaded=True
+    )
 
     @property
     def selected_types(self) -> tuple[TypeSettings, ...]:
@@ -200,3 +239,70 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     def listen_address(self) -> tuple[str, int]:
         """Return host and port of `listen`."""
         return split_address(self.listen)
+
+    @property
+    def opa_requires_tokens(self) -> bool:
+        """Return whether the bridge's own OPA requires tokens."""
+        return self.opa_readers is not None
+
+    @property
+    def admission_decision(self) -> tuple[str, str]:
+        """Return the webhook's placement decision, as (URL of another OPA, path of the document); "" each if none.
+
+        Raises ValueError for a setting that is neither a document nor a URL of OPA's data API.
+        """
+        text = self.decision if self.webhook_decision is None else self.webhook_decision
+        if not text:
+            return "", ""
+        if "://" not in text:
+            return "", "/".join(decision_path(text))
+        parts = urlsplit(text)
+        before, data, path = parts.path.partition(_DATA)
+        if parts.scheme not in {"http", "https"} or not parts.hostname or not data or parts.query:
+            raise ValueError(
+                f"webhook_decision {text!r} is not a URL of a decision: write https://HOST:PORT/v1/data/PATH"
+            )
+        return f"{parts.scheme}://{parts.netloc}{before}", "/".join(decision_path(path))
+
+    @property
+    def webhook_host_names(self) -> tuple[str, ...]:
+        """Return the API server's names for the webhook, which its certificate must cover."""
+        if self.webhook_url:
+            return (urlsplit(self.webhook_url).hostname or "",)
+        namespace, _, name = self.webhook_service.partition("/")
+        return (f"{name}.{namespace}.svc", f"{name}.{namespace}.svc.cluster.local")
+
+
+class Setting(NamedTuple):
+    """One setting of the model; `option` has a metavar, or is empty."""
+
+    name: str
+    type: Any
+    default: Any
+    text: str
+    option: str
+    reloaded: bool
+
+    @property
+    def variable(self) -> str:
+        """Return its variable of the environment."""
+        return PREFIX + self.name.upper()
+
+
+def _described() -> Mapping[str, Setting]:
+    types = get_type_hints(Settings)
+    return {one.name: Setting(one.name, types[one.name], one.default, **one.metadata) for one in fields(Settings)}
+
+
+SETTINGS = _described()  # by name
+RELOADED = tuple(name for name, one in SETTINGS.items() if one.reloaded)
+
+
+def settings_schema(ref_template: str = "#/$defs/{name}") -> dict[str, Any]:
+    """Return the definitions of a JSON Schema, by name: `Settings` is the contents of a settings file."""
+    _, definitions = msgspec.json.schema_components([Settings], ref_template=ref_template)
+    schema = definitions["Settings"]
+    schema["additionalProperties"] = False
+    for name, part in schema["properties"].items():
+        part["description"] = SETTINGS[name].text
+    return definitions

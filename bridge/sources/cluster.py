@@ -30,7 +30,7 @@ _LONGEST_ESTABLISHING = 10.0  # seconds from a read of a CRD until the API serve
 _STANDARD_PACE = Pace()
 FIRST = "first"  # of a type
 AGAIN = "served-again"  # the type was missing, or is served in another version
-REFILL = "refill"  # OPA is synced again
+REFILL = "resync"  # OPA is synced again
 LISTINGS = (FIRST, AGAIN, REFILL, EXPIRED, INTERRUPTED)
 
 
@@ -168,7 +168,7 @@ class ClusterSource:
         except KubeError as error:
             why = explain_access(error, self._client.origin)
             for type_id in missing:
-                await self._tell(type_id, f"it is not known what the API server serves: {why}", unknown=True)
+                await self._tell(type_id, f"cannot discover what the API server serves: {why}", unknown=True)
             return False
         for type_id, resource in self._discovery.resolve(sorted(wanted)).items():
             running = self._running.get(type_id)
@@ -178,7 +178,7 @@ class ClusterSource:
             elif running is None and trusted:
                 await self._report_absent(type_id)
             elif running is None:
-                await self._tell(type_id, "the API server is not ready yet: it is asked again", unknown=True)
+                await self._tell(type_id, "the API server is not ready yet: the bridge retries", unknown=True)
         return trusted
 
     async def _start(self, type_id: str, resource: ResourceType) -> None:
@@ -211,7 +211,7 @@ class ClusterSource:
     async def _report_absent(self, type_id: str) -> None:
         group = type_id.rpartition("/")[0]
         if group in self._discovery.unknown_groups:
-            await self._tell(type_id, f"the API server cannot say now what group {group} has: see its APIService")
+            await self._tell(type_id, f"the API server cannot list the resources of group {group}: see its APIService")
             return
         await self._remove_all(type_id)
         version = self._selections.get(type_id, EVERYTHING).version

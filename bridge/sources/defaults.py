@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from bridge.model.keys import CLUSTER, Key, group_of
-from bridge.sources.gateway_api_defaults import load_defaults
-from bridge.sources.schema_defaults import drop_all_nulls, drop_nulls, set_defaults
+from bridge.sources.crd_defaults import drop_all_nulls, drop_nulls, load_defaults, set_defaults
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from bridge.model.changes import Object
-    from bridge.sources.gateway_api_defaults import KindDefaults
-    from bridge.sources.schema_defaults import Schema
+    from bridge.sources.crd_defaults import KindDefaults, Schema
 
 CLUSTER_SCOPED = frozenset(
     {

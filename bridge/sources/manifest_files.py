@@ -1,20 +1,26 @@
-"""Files of manifests: their paths, and the objects and errors in the text of one."""
+"""Files of manifests: their paths, the objects and errors in each, and their current contents after changes."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import msgspec
 
 from bridge.model.changes import Object, Trouble
+from bridge.model.keys import group_of
 from bridge.model.nesting import MAX_DEPTH, MAX_VALUES, NestingError, exceeds, has_more_values
+from bridge.model.types import CRD
+from bridge.sources.defaults import Defaulter
 from bridge.sources.yaml import BrokenDocument, read_documents
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from bridge.model.keys import Key
+
 
 STDIN = "-"
 _SUFFIXES = {".yaml", ".yml", ".json"}
@@ -71,7 +77,7 @@ def find_files(path: Path) -> list[Path]:
     Raises ManifestError if it does not exist or a folder cannot be read.
     """
     if not path.exists():
-        raise ManifestError(f"{path}: there is no such file or folder")
+        raise ManifestError(f"{path}: no such file or folder")
     if not path.is_dir():
         return [path]
     found = []
@@ -98,7 +104,7 @@ def read_content(content: bytes, file: str, *, retried: bool) -> FileContent:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        return FileContent((), (report(file, line, 1, "no text in UTF-8", retried=retried),))
+        return FileContent((), (report(file, line, 1, "not UTF-8 text", retried=retried),))
     manifests: list[Manifest] = []
     troubles: list[Trouble] = []
     for document in read_documents(text):
@@ -140,7 +146,7 @@ def _fault_of(value: Any) -> str | None:
     try:
         text = msgspec.json.encode(value)
     except UnicodeEncodeError:
-        return "a text in it is no valid Unicode"
+        return "a string in it is not valid Unicode"
     if has_more_values(text, MAX_VALUES):
         return f"it has more than {MAX_VALUES} fields and items"
     return str(NestingError()) if exceeds(text, MAX_DEPTH) else None
@@ -148,21 +154,21 @@ def _fault_of(value: Any) -> str | None:
 
 def _fault_of_metadata(metadata: Any) -> str | None:
     if metadata is not None and not isinstance(metadata, dict):
-        return "metadata is no mapping"
+        return "metadata is not a mapping"
     metadata = metadata or {}
     if "name" not in metadata and "generateName" in metadata:
-        return "metadata.name is missing: an object with a generated name has no place among manifests"
+        return "metadata.name is missing: manifests cannot have generated names"
     if fault := _fault_of_text(metadata.get("name"), "metadata.name"):
         return fault
     if metadata.get("namespace") is not None and (fault := _fault_of_text(metadata["namespace"], "metadata.namespace")):
         return fault
     for field in ("labels", "annotations"):
         if not isinstance(metadata.get(field), dict | None):
-            return f"metadata.{field} is no mapping"
+            return f"metadata.{field} is not a mapping"
     for field in ("metadata.name", "metadata.namespace"):
         name = metadata.get(field.removeprefix("metadata."))
         if name in {".", ".."} or any(sign in "/%" or sign.isspace() for sign in name or ""):
-            return f"{field} {name!r} is not a valid name that the Kubernetes API takes"
+            return f"{field} {name!r} is not a valid Kubernetes name"
     return None
 
 
@@ -170,3 +176,129 @@ def _fault_of_text(value: Any, field: str) -> str | None:
     if value is None or value == "":
         return f"{field} is missing"
     return None if isinstance(value, str) else f"{field} is not a string ({value!r}): quote it"
+
+
+_Signature = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    signature: _Signature
+    content: FileContent
+
+
+class ManifestState:
+    """The manifests of `paths` as of the last `refresh`.
+
+    `objects` are the completed objects by key, in the order of the files; `manifests` has the position of each;
+    `troubles` are the errors. All three are replaced by a refresh, never changed in place. `retried` means that there
+    will be further refreshes. `crds` describe kinds in addition to those that the manifests define themselves.
+    """
+
+    def __init__(self, paths: Sequence[Path | str], *, retried: bool, crds: Sequence[Object] = ()) -> None:
+        self._paths = paths
+        self._further = crds
+        self._retried = retried
+        self._files: dict[str, _File] = {}
+        self._completed: dict[Manifest, Object] = {}
+        self._crds: list[Manifest] | None = None
+        self._defaulter = Defaulter()
+        self._found: dict[Path, list[str]] = {}
+        self._lost: list[Trouble] = []
+        self.objects: dict[Key, Object] = {}
+        self.manifests: dict[Key, Manifest] = {}
+        self.troubles: list[Trouble] = []
+
+    def refresh(self, stdin: IO[bytes] | None = None) -> bool:
+        """Read changes; False if there are none. `stdin` is the source of `-`, read once.
+
+        A missing path at the first refresh raises ManifestError; later it is a trouble, and its objects stay. The same
+        applies to a broken file: its last objects stay until it is fixed.
+        """
+        first = self._crds is None
+        lost: list[Trouble] = []
+        files: dict[str, _File] = {}
+        for path in self._paths:
+            if isinstance(path, str):
+                files[STDIN] = self._read_stdin(stdin)
+                continue
+            try:
+                found = find_files(path)
+            except ManifestError as error:
+                if first:
+                    raise
+                lost.append(Trouble(str(path), f"{error}; its previous objects stay", retried=self._retried))
+                files |= {name: self._files[name] for name in self._found.get(path, ())}
+                continue
+            names = [name for file in found if (name := os.path.normpath(file)) not in files]
+            read = {name: file for name in names if (file := self._read(name, first=first)) is not None}
+            self._found[path] = list(read)
+            files |= read
+        if not first and files == self._files and lost == self._lost:
+            return False
+        self._files, self._lost = files, lost
+        self._assemble()
+        return True
+
+    def _read_stdin(self, stdin: IO[bytes] | None) -> _File:
+        if STDIN not in self._files:
+            content = stdin.read() if stdin is not None else b""
+            self._files[STDIN] = _File((), read_content(content, STDIN, retried=False))
+        return self._files[STDIN]
+
+    def _read(self, name: str, *, first: bool) -> _File | None:
+        before = self._files.get(name)
+        try:
+            with Path(name).open("rb") as opened:
+                status = os.fstat(opened.fileno())
+                # A file that is replaced within the clock's resolution has another inode or size.
+                signature: _Signature = (status.st_mtime_ns, status.st_size, status.st_ino, status.st_dev)
+                if before is not None and before.signature == signature:
+                    return before
+                content = read_content(opened.read(), name, retried=self._retried)
+        except OSError as error:
+            if isinstance(error, FileNotFoundError) and not Path(name).is_symlink():
+                return None  # it was deleted since the folder was read
+            if first and any(Path(name) == path for path in self._paths):
+                raise ManifestError(f"{name}: {error.strerror}") from error
+            trouble = Trouble(f"{name}:1", f"cannot read it: {error.strerror}", retried=self._retried)
+            signature = (error.errno or 0,)
+            if before is not None and before.signature == signature:
+                return before
+            content = FileContent((), (trouble,))
+        return _File(signature, _keep_last_good(content, before.content if before else None))
+
+    def _assemble(self) -> None:
+        manifests = [manifest for file in self._files.values() for manifest in file.content.manifests]
+        crds = [manifest for manifest in manifests if _is_crd(manifest.object)]
+        if crds != self._crds:
+            self._crds = crds
+            self._defaulter = Defaulter([*self._further, *(manifest.object for manifest in crds)])
+            self._completed = {}
+        troubles = self._lost + [trouble for file in self._files.values() for trouble in file.content.troubles]
+        completed: dict[Manifest, Object] = {}
+        objects: dict[Key, Object] = {}
+        places: dict[Key, Manifest] = {}
+        for manifest in manifests:
+            key = self._defaulter.key_of(manifest.object)
+            if key in places:
+                reason = f"{key} is already defined at {places[key].where}: the bridge ignores this one"
+                troubles.append(manifest.trouble(reason, retried=self._retried))
+                continue
+            completed[manifest] = self._completed.get(manifest) or self._defaulter.complete(manifest.object)
+            objects[key] = completed[manifest]
+            places[key] = manifest
+        self._completed, self.objects, self.manifests, self.troubles = completed, objects, places, troubles
+
+
+def _keep_last_good(content: FileContent, before: FileContent | None) -> FileContent:
+    """Keep objects that a file with errors no longer has: they may be deleted, or in a broken document."""
+    if before is None or not content.troubles:
+        return content
+    shown = {manifest.identity for manifest in content.manifests}
+    kept = tuple(manifest for manifest in before.manifests if manifest.identity not in shown)
+    return FileContent(content.manifests + kept, content.troubles)
+
+
+def _is_crd(obj: dict[str, Any]) -> bool:
+    return f"{group_of(obj['apiVersion'])}/{obj['kind']}" == CRD

@@ -12,8 +12,7 @@ import watchfiles
 
 from bridge.model.changes import Change, Deleted, Listed, Listing, Mended, Object, Trouble, Upserted
 from bridge.model.types import CRD, POLICY_KIND
-from bridge.sources.manifest_files import STDIN, find_files
-from bridge.sources.manifest_state import ManifestState
+from bridge.sources.manifest_files import STDIN, ManifestState, find_files
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence

@@ -57,7 +57,7 @@ def _number(node: yaml.ScalarNode) -> int | float:
         return number_of(node.value.replace("_", ""))
     except ValueError as error:
         raise ConstructorError(
-            None, None, f"{node.value!r} is no number that JSON can hold", node.start_mark
+            None, None, f"{node.value!r} is not a number that JSON supports", node.start_mark
         ) from error
 
 
@@ -131,7 +131,7 @@ class Construction:
         if depth > MAX_MESSAGE_DEPTH:
             raise NestingError
         if self._values > _MAX_VALUES:
-            raise ValueError(f"its aliases unfold to more than {_MAX_VALUES} values")
+            raise ValueError(f"its aliases expand to more than {_MAX_VALUES} values")
         if isinstance(node, yaml.ScalarNode):
             scalar = _SCALARS.get(node.tag)
             return scalar(node) if scalar else self._other(node)
@@ -170,7 +170,7 @@ class Construction:
         value = self._loader.construct_object(node, deep=True)
         if isinstance(value, bytes):
             return value.decode()
-        raise ValueError(f"a {node.tag.removeprefix(_TAG)} has no form in JSON")
+        raise ValueError(f"a {node.tag.removeprefix(_TAG)} has no equivalent in JSON")
 
 
 _SEPARATOR = re.compile(r"(?:---|\.\.\.)(?:\s|$)")
@@ -259,13 +259,14 @@ def _yaml_document(number: int, first_line: int, chunk: str) -> Document | Broke
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = first_line + mark.line if mark is not None else line
-        return BrokenDocument(number, where, f"no YAML: {error.problem or error.context}")
+        return BrokenDocument(number, where, f"invalid YAML: {error.problem or error.context}")
     except yaml.reader.ReaderError as error:
-        return BrokenDocument(number, first_line + chunk.count("\n", 0, error.position), f"no YAML: {error.reason}")
+        line = first_line + chunk.count("\n", 0, error.position)
+        return BrokenDocument(number, line, f"invalid YAML: {error.reason}")
     except (NestingError, RecursionError):  # the latter for merge keys, each of which refers to the next
-        return BrokenDocument(number, line, f"no YAML that JSON can hold: {NestingError()}, or contains itself")
+        return BrokenDocument(number, line, f"YAML that JSON cannot represent: {NestingError()}, or contains itself")
     except ValueError as error:
-        return BrokenDocument(number, line, f"no YAML that JSON can hold: {error}")
+        return BrokenDocument(number, line, f"YAML that JSON cannot represent: {error}")
     return None if value is None else Document(number, line, value, _item_lines(node, first_line))
 
 
@@ -298,10 +299,10 @@ def _json_documents(number: int, first_line: int, text: str) -> Iterator[Documen
         try:
             value, position = decoder.raw_decode(text, start)
         except json.JSONDecodeError as error:
-            yield BrokenDocument(number, first_line + error.lineno - 1, f"no JSON: {error.msg}")
+            yield BrokenDocument(number, first_line + error.lineno - 1, f"invalid JSON: {error.msg}")
             return
         except (ValueError, RecursionError) as error:
-            reason = str(NestingError()) if isinstance(error, RecursionError) else f"no JSON: {error}"
+            reason = str(NestingError()) if isinstance(error, RecursionError) else f"invalid JSON: {error}"
             yield BrokenDocument(number, line, reason)
             return
         if exceeds(text[start:position].encode(errors="surrogatepass"), MAX_MESSAGE_DEPTH):
@@ -326,4 +327,4 @@ def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is no number that JSON can hold")
+    raise ValueError(f"{name} is not a number that JSON supports")

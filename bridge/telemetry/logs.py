@@ -74,7 +74,8 @@ class _Passing(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         log = structlog.get_logger(record.name)
-        log.log(max(record.levelno, logging.WARNING), record.getMessage(), of=record.name, exc_info=record.exc_info)
+        level = max(record.levelno, logging.WARNING)
+        log.log(level, record.getMessage(), library=record.name, exc_info=record.exc_info)
 
 
 def _shorten(_: WrappedLogger, __: str, event: EventDict) -> EventDict:

@@ -1,10 +1,14 @@
-"""`/metrics` in Prometheus's format: counts in plain numbers, read at each scrape."""
+"""Every metric that the bridge exposes, and `/metrics` in Prometheus's format.
+
+Parts count in plain numbers, which are read at each scrape. The reference page is made from the families. Names have
+the prefix `policy_bridge_` and base units. No label contains an object's name, because their number is unlimited.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from math import isinf
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from aiohttp import web
 from prometheus_client import CollectorRegistry, ProcessCollector
@@ -18,8 +22,158 @@ from prometheus_client.metrics_core import (
 )
 from prometheus_client.registry import Collector
 
+from bridge.admission.admission import OUTCOMES
+from bridge.http.gate import REASONS
+from bridge.kube.recording import RESULTS as EVENT_RESULTS
 from bridge.model.histogram import Histogram
-from bridge.telemetry.metric_families import FAMILIES, PREFIX, Family
+from bridge.opa.request_counts import FAILURES
+from bridge.policy_loader.authors import STATES
+from bridge.policy_loader.loader import BUNDLES
+from bridge.replicator.pending import AUDITS, FILLS
+from bridge.sources.cluster import LISTINGS
+
+PREFIX = "policy_bridge_"
+
+
+class Family(NamedTuple):
+    """A metric. `name` is without the prefix and without `_total`, which a counter gets.
+
+    `values` are the known values of the first label, which are exposed with 0 from the start.
+    """
+
+    name: str
+    type: Literal["counter", "gauge", "histogram", "info"]
+    text: str
+    labels: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()
+
+    @property
+    def exposed(self) -> str:
+        """Return the name in Prometheus."""
+        return f"{PREFIX}{self.name}{'_total' if self.type == 'counter' else '_info' if self.type == 'info' else ''}"
+
+
+FAMILIES = (
+    Family("build", "info", "Always 1, with the versions of the bridge and of Python.", ("version", "python")),
+    Family("leader", "gauge", "1 if this bridge may write: it holds the Lease, or its source is a folder."),
+    Family("ready", "gauge", "1 if the check of /readyz passes.", ("check",)),
+    Family("replicated_objects", "gauge", "Objects in OPA, by type (group/Kind).", ("type",)),
+    Family(
+        "rejected_objects",
+        "gauge",
+        "Objects that the bridge does not replicate, such as too deep ones, by type (group/Kind).",
+        ("type",),
+    ),
+    Family(
+        "unavailable_types",
+        "gauge",
+        "Types and files of the settings that the bridge cannot read.",
+    ),
+    Family(
+        "replication_lag_seconds",
+        "histogram",
+        "Time from the arrival of a change at the bridge until OPA has it, without full syncs.",
+    ),
+    Family("replication_batch_objects", "histogram", "Objects in one batch of writes to OPA."),
+    Family("replication_batch_bytes", "histogram", "Approximate size as JSON of the objects in one batch."),
+    Family("listings", "counter", "Started lists of whole types, by reason.", ("reason",), LISTINGS),
+    Family("opa_syncs", "counter", "Full syncs of OPA, by reason.", ("reason",), FILLS),
+    Family("opa_sync_duration_seconds", "histogram", "Duration of a full sync."),
+    Family(
+        "opa_audits",
+        "counter",
+        "Comparisons of OPA's data with the written data, by result.",
+        ("result",),
+        AUDITS,
+    ),
+    Family("opa_restarts", "counter", "Restarts of the bridge's own OPA."),
+    Family("opa_request_duration_seconds", "histogram", "Duration of requests to OPA, by query.", ("query",)),
+    Family(
+        "opa_request_failures",
+        "counter",
+        "Failed requests to OPA, by query and failure (" + ", ".join(FAILURES) + ").",
+        ("query", "failure"),
+    ),
+    Family(
+        "rego_policies",
+        "gauge",
+        "ConfigMaps and RegoPolicies with Rego or data, by their state in OPA.",
+        ("state",),
+        STATES,
+    ),
+    Family("rego_modules", "gauge", "Modules of admins in the bundle that the bridge serves to OPA."),
+    Family(
+        "rego_bundles",
+        "counter",
+        "Bundles offered to OPA, by result.",
+        ("result",),
+        BUNDLES,
+    ),
+    Family(
+        "effective_recomputations",
+        "counter",
+        "Recomputed effective targets, by policy kind (mode Manage).",
+        ("policy_kind",),
+    ),
+    Family(
+        "status_writes",
+        "counter",
+        "Writes to the API server, by purpose (status, constraint, placement) and result.",
+        ("writer", "result"),
+    ),
+    Family(
+        "queue_depth",
+        "gauge",
+        "Queue lengths: objects for OPA (replication), statuses (status, constraint), objects to evaluate (audit, "
+        "placement-judge) and to patch (placement-patch), Events (events).",
+        ("queue",),
+    ),
+    Family("audited_objects", "counter", "Evaluations of objects by the audit of Constraints."),
+    Family("constraint_violations", "gauge", "Current violations of all Constraints, from the audit."),
+    Family("placement_events", "counter", "Placement actions and reports, by event.", ("event",)),
+    Family("events", "counter", "Kubernetes Events, by result.", ("result",), EVENT_RESULTS),
+    Family("admission_requests", "counter", "Admission requests, by outcome.", ("outcome",), OUTCOMES),
+    Family("admission_request_duration_seconds", "histogram", "Response time of admission requests."),
+    Family("webhook_connections", "gauge", "Open connections of the webhook."),
+    Family(
+        "webhook_connections_closed",
+        "counter",
+        "Connections of the webhook that the bridge closed, by reason: limit of all connections (full) or of one "
+        "address (peer), replaced by a new connection (displaced), failed TLS handshake, invalid client certificate.",
+        ("reason",),
+        REASONS,
+    ),
+    Family(
+        "wrong_tokens",
+        "counter",
+        "Requests with a wrong token, by listener.",
+        ("listener",),
+        ("page", "bundle"),
+    ),
+    Family(
+        "settings_reloads",
+        "counter",
+        "Reloads of settings on SIGHUP, by result.",
+        ("result",),
+        ("applied", "refused"),
+    ),
+    Family("settings_current", "gauge", "1 if the file's settings are active; 0 after a failed reload."),
+)
+
+
+def metrics_table() -> str:
+    """Return the table of all metrics."""
+    rows = [_metric_row(family) for family in FAMILIES]
+    return "\n".join(["| metric | type | labels | |", "|---|---|---|---|", *rows])
+
+
+def _metric_row(family: Family) -> str:
+    labels = ", ".join(f"`{label}`" for label in family.labels)
+    if family.values:
+        labels += ": " + ", ".join(family.values)
+    kind = "gauge" if family.type == "info" else family.type
+    return f"| `{family.exposed}` | {kind} | {labels} | {family.text} |"
+
 
 Value = float | Histogram
 Values = Value | Mapping[Any, Any]  # values by label: a string, or a tuple of strings for a family with several labels
@@ -27,7 +181,7 @@ Read = Callable[[], Values]
 
 
 class Metrics(Collector):
-    """The families of `bridge.telemetry.metric_families`; `read` sets the source of their values.
+    """The families of `bridge.telemetry.metrics`; `read` sets the source of their values.
 
     A family without a source is exposed with its help text, and only with the samples that are known to be 0.
     """

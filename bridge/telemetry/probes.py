@@ -48,7 +48,7 @@ async def probe_listening(settings: Settings, checks: Checks, metrics: Metrics) 
     await runner.setup()
     try:
         host, port = await listen(runner, settings.probe_listen, "--probe-listen")
-        log.info("probes and metrics are served", at=f"http://{f'[{host}]' if ':' in host else host}:{port}")
+        log.info("probe and metrics server started", at=f"http://{f'[{host}]' if ':' in host else host}:{port}")
         yield
     finally:
         await runner.cleanup()

@@ -1,4 +1,4 @@
-"""Traces of changes, admission and queries by OpenTelemetry, which is optional: without it nothing here does anything.
+"""Traces of changes, admission and queries by OpenTelemetry, which is optional: without it these functions do nothing.
 
 `bridge run` calls `start`, which follows OpenTelemetry's own environment variables (OTEL_EXPORTER_OTLP_ENDPOINT, …).
 While traces are off, each function below is one comparison, and no package of OpenTelemetry is imported.

@@ -1,4 +1,4 @@
-"""Spans by OpenTelemetry's API and SDK. Imported only where traces are asked for."""
+"""Spans by OpenTelemetry's API and SDK. Imported only if traces are enabled."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 
 from bridge import __version__
 
-_MOST_LINKS = 128  # of a span: what the SDK keeps by default
+_MOST_LINKS = 128  # per span, the default of the SDK
 _KINDS = {
     "internal": SpanKind.INTERNAL,
     "server": SpanKind.SERVER,
@@ -28,7 +28,7 @@ _SERVICE = "policy-bridge"
 
 
 def provider_of(exporter: str) -> TracerProvider:
-    """A provider that sends spans by `otlp` (HTTP, as OTEL_EXPORTER_OTLP_… say) or shows them on the `console`."""
+    """Return a provider that sends spans by `otlp` (HTTP, OTEL_EXPORTER_OTLP_…) or prints them on the `console`."""
     named = {} if os.environ.get("OTEL_SERVICE_NAME") else {SERVICE_NAME: _SERVICE}
     provider = TracerProvider(resource=Resource.create({**named, SERVICE_VERSION: __version__}))
     provider.add_span_processor(BatchSpanProcessor(_exporter(exporter)))
@@ -44,7 +44,7 @@ def _exporter(name: str) -> SpanExporter:
 
 
 class Traces:
-    """What `bridge.tracing.state` does while traces are on, by a provider."""
+    """The functions of `bridge.tracing.state` while traces are on, with a provider."""
 
     def __init__(self, provider: TracerProvider) -> None:
         self._provider = provider
@@ -90,7 +90,7 @@ class Traces:
                 span.end()
 
     def in_span(self) -> bool:
-        """Whether the caller is in a span."""
+        """Return whether the caller is in a span."""
         return trace.get_current_span().get_span_context().is_valid
 
     def current(self) -> tuple[SpanContext, ...]:
@@ -105,7 +105,7 @@ class Traces:
         return found
 
     def shutdown(self) -> None:
-        """Send what has not been sent yet."""
+        """Send pending spans."""
         self._provider.shutdown()
 
 

@@ -13,9 +13,9 @@ from bridge.http.request_guard import Refused
 from bridge.model.keys import Key
 from bridge.opa.client import Opa
 from bridge.queries.asking import effective_at, policy_kind, target_keys
-from bridge.web.answering import answer
 from bridge.web.events import Event, Streams
-from bridge.web.following import Followed, Following, Reader
+from bridge.web.responses import answer
+from bridge.web.subscriptions import Followed, Following, Reader
 
 MOST_TARGETS = 100
 _KNOWN = ("target", "policyKind", "sourceNamespace", "namespace", "watch")

@@ -1,9 +1,12 @@
-"""The site for people and programs: its routes, and their shared parts."""
+"""The site for people and programs: its routes, their shared parts, and the files of the page."""
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
 
 from aiohttp import web
 
@@ -12,14 +15,12 @@ from bridge.http.listeners import ServeError, web_token_of
 from bridge.http.request_guard import Refused, is_loopback
 from bridge.opa.client import Opa
 from bridge.settings.model import Settings
-from bridge.web import static_files
-from bridge.web.changes import Changes
-from bridge.web.drawing import Drawing
+from bridge.web.authentication import Guard
 from bridge.web.effective import EffectiveStream
 from bridge.web.events import Streams
-from bridge.web.following import Following
-from bridge.web.guard import Guard
-from bridge.web.queries import Queries
+from bridge.web.picture_updates import Drawing
+from bridge.web.queries import Changes, Queries
+from bridge.web.subscriptions import Following
 from bridge.web.topology import Topology
 
 
@@ -28,8 +29,8 @@ def site_of(settings: Settings) -> WebSite:
     token = web_token_of(settings.web_token_file)
     if token is None and not is_loopback(settings.listen_address[0]):
         raise ServeError(
-            f"--listen {settings.listen} is reached by others than this machine: give --web-token-file FILE, with a "
-            "token that whoever reads the page must have"
+            f"--listen {settings.listen} is reachable from other machines: set --web-token-file FILE, and "
+            "give the token to the users of the page"
         )
     return WebSite(Guard(token))
 
@@ -43,9 +44,9 @@ class WebSite:
         self._backing: Backing | None = None
         self._queries = Queries(self._opa)
         self._changes = Changes(self._opa)
-        streams = Streams()
+        streams = Streams(allows=guard.still_allows)
         self._drawing = Drawing()
-        self._topology = Topology(self._drawing, streams, self._checks)
+        self._topology = Topology(self._drawing, streams, self._checks, _page())
         self._following = Following()
         self._effective = EffectiveStream(self._opa, self._following, streams, self._checks)
 
@@ -58,8 +59,8 @@ class WebSite:
         get("/api/stream", guard.closed(self._topology.stream))
         post("/api/query/{name}", guard.closed(self._queries.post))
         post("/api/changes", guard.closed(self._changes.post))
-        get("/", guard.open(static_files.get))
-        get("/{name:.+}", guard.open(static_files.get))
+        get("/", guard.open(static_file))
+        get("/{name:.+}", guard.open(static_file))
 
     def open(self, backing: Backing) -> None:
         """Note that OPA is running: respond from now on."""
@@ -79,5 +80,68 @@ class WebSite:
 
     def _opa(self) -> Opa:
         if self._backing is None:
-            raise Refused(503, "NotReady", "the bridge is starting: OPA is not there yet", {"Retry-After": "1"})
+            raise Refused(503, "NotReady", "the bridge is starting: OPA is not available yet", {"Retry-After": "1"})
         return self._backing.readers
+
+
+_ROOT = Path(__file__).resolve().parent / "static"
+_TYPES = {
+    ".html": "text/html",
+    ".css": "text/css",
+    ".js": "text/javascript",
+    ".mjs": "text/javascript",
+    ".svg": "image/svg+xml",
+    ".png": "image/png",
+    ".json": "application/json",
+    ".txt": "text/plain",
+    ".woff2": "font/woff2",
+}
+# No content from other hosts, no inline content, no frames, no forms to other sites.
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
+    "connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+_HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    # Always revalidated, with 304 if unchanged: a page and its script have the same version.
+    "Cache-Control": "no-cache",
+}
+
+
+async def static_file(request: web.Request) -> web.Response:
+    """Return one file; `/` is index.html. Raises Refused if it does not exist."""
+    name = request.match_info.get("name") or "index.html"
+    if name not in _names():
+        raise Refused(404, "NotFound", f"there is no {request.path}")
+    path = _ROOT / name
+    content = path.read_bytes()
+    etag = f'"{_digest(content)}"'
+    if request.headers.get("If-None-Match") == etag:
+        return web.Response(status=304, headers={**_HEADERS, "ETag": etag})
+    response = web.Response(body=content, headers={**_HEADERS, "ETag": etag}, content_type=_TYPES[path.suffix])
+    if path.suffix not in {".png", ".woff2"}:
+        response.charset = "utf-8"
+        response.enable_compression()
+    return response
+
+
+@cache
+def _page() -> str:
+    """Return a digest of all files: an open page compares it with that of its own files."""
+    return _digest(b"".join((_ROOT / name).read_bytes() for name in sorted(_names())))[:16]
+
+
+@cache
+def _names() -> frozenset[str]:
+    """Return the served files. No path is made from a client's name."""
+    return frozenset(str(path.relative_to(_ROOT)) for path in _ROOT.rglob("*") if path.suffix in _TYPES)
+
+
+@cache
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:32]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from bridge.cli.pictures.dot import dot
-from bridge.cli.pictures.mermaid import mermaid
-from bridge.queries.pictures import Picture
+from bridge.cli.pictures.texts import dot, mermaid
+from bridge.queries.topology import Picture
 
 
-def drawn(picture: Picture, form: str) -> str:
+def draw(picture: Picture, form: str) -> str:
     """Return the picture in the form `dot`, `mermaid` or `svg`. Raises CommandError for too large an SVG."""
     if form == "svg":
         from bridge.cli.pictures.svg import svg  # an expensive import

@@ -1,17 +1,18 @@
-"""An SVG picture for a browser, without other programs."""
+"""A picture as SVG: its layout in layers, shapes and style."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from xml.sax.saxutils import escape
 
-from bridge.cli.pictures.layout import Layout, laid_out
-from bridge.cli.pictures.style import STYLE
+from grandalf.graphs import Edge, Graph, Vertex
+from grandalf.layouts import SugiyamaLayout, VertexViewer
+
 from bridge.cli.pictures.texts import Badge, badge_of, full_name, names_of, title_of
 from bridge.cli.printers.table import display_width
 from bridge.queries.names import CommandError
-from bridge.queries.pictures import Link, Picture
+from bridge.queries.topology import Link, Picture
 
 _CHARACTER = 7.3  # width of a character in the fonts of the style, at 12 px
 _LINE = 17.0  # height of a line of text
@@ -57,7 +58,7 @@ def svg(picture: Picture) -> str:
             f"{len(boxes):,} boxes are too many for one SVG: omit --all, or give a ROOT, -n or --depth; "
             "-o dot and -o mermaid have no limit"
         )
-    layout = laid_out({name: box.height for name, box in boxes.items()}, [(line.parent, line.child) for line in lines])
+    layout = lay_out({name: box.height for name, box in boxes.items()}, [(line.parent, line.child) for line in lines])
     lefts, widths = _columns(boxes, lines, layout)
     width = max((left + wide for left, wide in zip(lefts, widths, strict=True)), default=0) + 2 * _MARGIN
     title = title_of(picture)
@@ -176,3 +177,121 @@ class _Place:
             points.append((self._lefts[passed] + self._widths[passed], height + _MARGIN))
         last, middle = self._layout.boxes[line.child]
         return [*points, (self._lefts[last], middle + _MARGIN)]
+
+
+_APART = 14.0  # between two boxes of a column
+_LINE_SPACE = 6.0
+_ROUNDS = 3  # of ordering each column to reduce crossing lines
+
+Pair = tuple[str, str]
+
+
+@dataclass(slots=True)
+class Layout:
+    """`boxes` maps a name to its column and the height of its middle; `bends` has the same for points of lines."""
+
+    boxes: dict[str, tuple[int, float]] = field(default_factory=dict)
+    bends: dict[Pair, list[tuple[int, float]]] = field(default_factory=dict)
+    height: float = 0.0
+
+
+def lay_out(heights: Mapping[str, float], links: Sequence[Pair]) -> Layout:
+    """Return the layout of boxes of these heights, by name, with links from left to right, parts below each other."""
+    layout = Layout()
+    vertices = {name: Vertex(name) for name in heights}
+    for name, vertex in vertices.items():
+        # grandalf's layers are horizontal: the height of a column is their width
+        vertex.view = VertexViewer(w=heights[name], h=1.0)
+    edges = {pair: Edge(vertices[pair[0]], vertices[pair[1]]) for pair in dict.fromkeys(links) if pair[0] != pair[1]}
+    for part in Graph(list(vertices.values()), list(edges.values())).C:
+        _lay_out_part(part, layout)
+    for pair, edge in edges.items():
+        layout.bends[pair] = layout.bends.pop((edge.v[0].data, edge.v[1].data), [])
+    return layout
+
+
+def _lay_out_part(part: Graph, layout: Layout) -> None:
+    sugiyama = SugiyamaLayout(part)
+    sugiyama.xspace = _APART
+    sugiyama.dw = _LINE_SPACE  # the space for a line that passes a column
+    sugiyama.init_all()
+    sugiyama.draw(_ROUNDS)
+    down = layout.height + (_APART if layout.height else 0.0)
+    for column in sugiyama.layers:
+        _part_boxes(column)
+    down -= min(_top(vertex) for column in sugiyama.layers for vertex in column)
+    for vertex in part.sV:
+        layout.boxes[vertex.data] = (sugiyama.grx[vertex].rank, vertex.view.xy[0] + down)
+    for edge in part.sE:
+        passed = sugiyama.ctrls.get(edge, {})
+        ends = {sugiyama.grx[vertex].rank for vertex in edge.v}
+        layout.bends[edge.v[0].data, edge.v[1].data] = [
+            (column, passed[column].view.xy[0] + down) for column in sorted(set(passed) - ends)
+        ]
+    layout.height = max(_top(vertex) + vertex.view.w for column in sugiyama.layers for vertex in column) + down
+
+
+def _part_boxes(column: Sequence[Vertex]) -> None:
+    """Move overlapping boxes down; the library leaves overlaps if heights differ much."""
+    reached = float("-inf")
+    for vertex in sorted(column, key=_top):
+        top = max(_top(vertex), reached)
+        vertex.view.xy = (top + vertex.view.w / 2, vertex.view.xy[1])
+        reached = top + vertex.view.w + _APART / 2
+
+
+def _top(vertex: Vertex) -> float:
+    return float(vertex.view.xy[0] - vertex.view.w / 2)
+
+
+_LIGHT = {
+    "ground": "#ffffff",
+    "box": "#f6f8fa",
+    "line": "#8c959f",
+    "text": "#1f2328",
+    "quiet": "#59636e",
+    "holds": "#0969da",
+    "partly": "#9a6700",
+    "bad": "#cf222e",
+}
+_DARK = {
+    "ground": "#0d1117",
+    "box": "#161b22",
+    "line": "#6e7681",
+    "text": "#e6edf3",
+    "quiet": "#9198a1",
+    "holds": "#4493f8",
+    "partly": "#d29922",
+    "bad": "#f85149",
+}
+_SHAPES = """
+text{font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace}
+.name{font-weight:600}
+.reason{text-anchor:end}
+path{fill:none}
+.refused,.counts,.parameters,.missing>rect,.counted>rect{stroke-dasharray:5 3}
+.mark{stroke-dasharray:none}
+.overridden .policyname,.policy.refused .policyname{text-decoration:line-through}
+"""
+
+
+def _colors(color: dict[str, str]) -> str:
+    return f"""\
+.ground{{fill:{color["ground"]}}}
+.node>rect{{fill:{color["box"]};stroke:{color["line"]}}}
+.missing>rect{{fill:{color["ground"]};stroke:{color["bad"]}}}
+.counted>rect{{fill:{color["ground"]};stroke:{color["line"]}}}
+text{{fill:{color["text"]}}}
+.kind,.counted>text,.policy.overridden,.policy.refused{{fill:{color["quiet"]}}}
+.missing>text,.reason,.policy.refused>.state{{fill:{color["bad"]}}}
+.policy.partly>.state{{fill:{color["partly"]}}}
+path{{stroke:{color["line"]}}}
+path.refused{{stroke:{color["bad"]}}}
+.node>.mark.holds{{fill:{color["holds"]};stroke:none}}
+.node>.mark.partly{{fill:{color["partly"]};stroke:none}}
+.node>.mark.overridden{{fill:none;stroke:{color["quiet"]}}}
+.node>.mark.refused{{fill:none;stroke:{color["bad"]}}}
+"""
+
+
+STYLE = f"{_SHAPES}{_colors(_LIGHT)}@media (prefers-color-scheme:dark){{\n{_colors(_DARK)}}}\n"

@@ -6,9 +6,9 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from bridge.cli.plain import plain, tell
 from bridge.cli.printers.documents import print_document
 from bridge.cli.printers.table import Table, print_tables
+from bridge.cli.terminal import plain, print_error
 
 _Answer = TypeVar("_Answer")
 
@@ -59,7 +59,7 @@ def print_names(names: Iterable[str]) -> None:
 
 def nothing_found(nothing: str) -> None:
     """Report on standard error that there are no rows, as kubectl does."""
-    tell(nothing)
+    print_error(nothing)
 
 
 def _names(document: Any) -> Iterable[str]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from bridge.cli.printers.differences import impact_tables, problems_table
 from bridge.cli.printers.effective import compact, effective_tables, name_of
-from bridge.cli.printers.impact import impact_tables
-from bridge.cli.printers.problems import problems_table
 from bridge.cli.printers.table import Column, Table
 from bridge.model.keys import CLUSTER, parse_key
 from bridge.queries.names import first_of, short_key

@@ -1,13 +1,13 @@
-"""Effective policies before and after: equal differences together, with the changed fields and their policies."""
+"""Differences of effective policies, the impact of a policy, and problems, as tables."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from bridge.cli.printers.effective import leaves_of, policy_text, via_text, whole_path
+from bridge.cli.printers.effective import leaves_of, name_of, policy_text, via_text, whole_path
 from bridge.cli.printers.table import Column, Table
-from bridge.model.keys import parse_key
+from bridge.model.keys import Key, parse_key
 from bridge.queries.names import first_of, short_key
 
 _NAMED = 3  # targets that a row lists; a wide table lists all
@@ -69,3 +69,36 @@ def _policies(side: Side, other: Side) -> str:
     theirs = {policy_text(policy) for policy in other["policies"]} if other else set()
     told = [policy_text(policy) for policy in side["policies"]] if side else []
     return ", ".join(text for text in told if text not in theirs)
+
+
+def impact_tables(answer: Mapping[str, Any], wide: bool = False) -> list[Table]:
+    """Return the tables for the query `impact`: the counts, then the changes if the policy were deleted."""
+    counts = answer["counts"]
+    outcomes = [f"{name} on {number:,}" for name, number in counts["outcomes"].items() if number]
+    compared = "" if counts["compared"] == counts["scopes"] else f" (of {counts['compared']:,} compared)"
+    about = Table(
+        [Column("POLICY"), Column("KIND"), Column("TARGETS"), Column("PATHS", painted=True)],
+        [],
+    )
+    if counts["scopes"]:
+        key = parse_key(answer["policy"])
+        told = [name_of(key), key.type_id if wide else key.kind, f"{counts['scopes']:,}{compared}"]
+        about.rows.append([*told, ", ".join(outcomes) or "-"])
+    kind = {"policyKind": answer["policyKind"]}
+    deleted = differences_table([{**kind, **told} for told in answer["ifDeleted"]], wide)
+    return [about, deleted.titled(BEFORE="WITH IT", AFTER="WITHOUT IT").without("POLICY KIND")]
+
+
+Position = Callable[[Key], tuple[str, int] | None]
+
+
+def problems_table(problems: Sequence[Mapping[str, Any]], position: Position, title: str = "OBJECT") -> Table:
+    """Return a row for each problem of the query `problems`; `title` is the header of the objects' column."""
+    columns = [Column(title), Column("PROBLEM", painted=True), Column("MESSAGE", long=True), Column("WHERE")]
+    rows: list[Sequence[str]] = [
+        [short_key(key), problem["reason"], problem["message"], "{}:{}".format(*place) if place else ""]
+        for problem in problems
+        for key in [parse_key(problem["subject"])]
+        for place in [position(key)]
+    ]
+    return Table(columns, rows).without_empty("WHERE")

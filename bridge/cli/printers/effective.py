@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bridge.cli.plain import TIE
 from bridge.cli.printers.table import Column, Table
+from bridge.cli.terminal import TIE
 from bridge.model.keys import CLUSTER, Key, parse_key
 from bridge.queries.names import short_key
 

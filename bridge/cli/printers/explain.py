@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bridge.cli.plain import TIE
 from bridge.cli.printers.effective import name_of, origin_text, value_text, via_text
 from bridge.cli.printers.table import Column, Table
+from bridge.cli.terminal import TIE
 from bridge.model.keys import Key, parse_key
 from bridge.queries.names import first_of, short_key
 

@@ -6,9 +6,9 @@ import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from bridge.cli.plain import TIE
 from bridge.cli.printers.effective import MARKS, name_of
 from bridge.cli.printers.table import Column, Table
+from bridge.cli.terminal import TIE
 from bridge.model.keys import CLUSTER, parse_key
 from bridge.queries.names import short_key
 

@@ -1,7 +1,8 @@
-"""Statuses as tables: the policies, then the objects that they affect."""
+"""Statuses of policies, placement and violations of Constraints, as tables."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +13,15 @@ from bridge.queries.names import short_key
 from bridge.queries.statuses import differences, told
 
 if TYPE_CHECKING:
+    from bridge.queries.asking import Entry
     from bridge.queries.statuses import Statuses
+    from bridge.remediator.placement.decisions import PlacementFinding
 
 
 def status_tables(answer: Statuses, wide: bool = False) -> list[Table]:
     """Return a row for each policy and, if its kind reports by ancestor, for each ancestor.
 
-    For observed policies also the reports of their controllers, and a second table of differences.
+    Observed policies also have the reports of their controllers, and a second table has the differences.
     """
     message = Column("MESSAGE", long=True, cut=not wide)
     policies = Table(
@@ -73,7 +76,7 @@ def _policy_rows(entry: Mapping[str, Any], wide: bool) -> Iterator[Sequence[str]
 
 
 def _reported(entry: Mapping[str, Any]) -> str:
-    """What the controllers of a policy report, a word each, marked where it is old or contradicts the bridge."""
+    """Return one word per controller for its report on a policy, marked if it is old or contradicts the bridge."""
     marks = {
         one["says"] + (" (outdated)" if one["outdated"] else " (differs)" if "difference" in one else ""): None
         for one in entry.get("reported", ())
@@ -98,3 +101,28 @@ def _ancestor(reference: Mapping[str, str]) -> str:
     group = reference.get("group", "") or CORE
     namespace = reference.get("namespace", "-")
     return short_key(Key(group, reference["kind"], namespace, reference["name"], reference.get("sectionName", "")))
+
+
+def placement_tables(findings: Sequence[PlacementFinding], wide: bool = False) -> list[Table]:
+    """Return a row for each annotation that differs (`wide`: each one), and for each object without placement."""
+    wanted = Table([Column("OBJECT"), Column("ANNOTATION"), Column("NOW", long=True), Column("WANTED", long=True)])
+    not_placed = Table([Column("NOT PLACED"), Column("WHY", long=True)])
+    for one in findings:
+        name = short_key(parse_key(one.key))
+        shown = one.decided.annotations
+        chosen = one.decided.decision.annotations if wide and not one.troubles else one.changes
+        wanted.rows += [[name, key, str(shown.get(key, "")), value] for key, value in sorted(chosen.items())]
+        not_placed.rows += [[name, why] for why in one.troubles]
+    return [wanted, not_placed]
+
+
+def violation_table(rows: Sequence[Entry], *, wide: bool = False) -> Table:
+    """Return a row for each violation; `wide` adds the policy's details."""
+    columns = [Column("CONSTRAINT"), Column("ACTION"), Column("OBJECT"), Column("MESSAGE", long=True)]
+    columns += [Column("DETAILS", long=True)] if wide else []
+    return Table(columns, [_cells(row, wide=wide) for row in rows])
+
+
+def _cells(row: Entry, *, wide: bool) -> list[str]:
+    cells = [row["constraint"], row["enforcementAction"], short_key(parse_key(row["object"])), row["message"]]
+    return [*cells, json.dumps(row["details"], sort_keys=True)] if wide else cells

@@ -1,8 +1,9 @@
 """Tables in kubectl's style: columns separated by spaces, no lines.
 
 On a terminal that is too narrow, cells are broken between words, or cut if the column allows it. If that is not enough,
-optional columns are omitted, then long cells are printed below their row. In other outputs (a pipe, a file) each row is
-one line of any length, which grep and awk can process.
+optional columns are omitted, then long cells are printed below their row, and finally other cells from the right, so
+that every line fits. In other outputs (a pipe, a file) each row is one line of any length, which grep and awk can
+process.
 """
 
 from __future__ import annotations
@@ -14,8 +15,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from bridge.cli.plain import TIE, plain
-from bridge.cli.printers.colors import emphasize, paint, use_colors
+from bridge.cli.terminal import TIE, emphasize, paint, plain, use_colors
 
 _GAP = 3  # spaces between columns
 _LEAST_GAP = 2
@@ -99,7 +99,7 @@ def render(table: Table, width: int | None = None, *, colors: bool = False, like
     rows = [[plain(cell) for cell in row] for row in table.rows]
     measured = [*rows, *([plain(cell) for cell in row] for row in (like.rows if like else ()))]
     beside, widths, gap = _arrange(columns, measured, width)
-    below = [index for index, column in enumerate(columns) if column.long and index not in beside]
+    below = [index for index, column in enumerate(columns) if not column.spare and index not in beside]
     painters = [paint if colors and column.painted else _plain for column in columns]
     lines = [] if like else [_line([columns[index].title for index in beside], widths, [_plain] * len(beside), gap)]
     for row in rows:
@@ -130,10 +130,25 @@ def _arrange(
         widths = _fit(chosen, [[row[index] for index in beside] for row in rows], width, gap)
         if beside and (width is None or _fits(widths, width, gap)):
             return beside, widths, gap
-    beside = short or needed or every
-    chosen = [columns[index] for index in beside]
-    widths = _fit(chosen, [[row[index] for index in beside] for row in rows], width, _LEAST_GAP)
-    return beside, _squeeze(chosen, widths, width or 0), _LEAST_GAP
+    return _arrange_narrow(columns, rows, short or needed or every, width or 0)
+
+
+def _arrange_narrow(
+    columns: Sequence[Column], rows: Sequence[Sequence[str]], indices: list[int], width: int
+) -> tuple[list[int], list[int], int]:
+    """Return the arrangement in which cells are broken anywhere; failing that, one with fewer columns, at least one."""
+
+    def fitted(beside: list[int]) -> list[int]:
+        return _fit([columns[i] for i in beside], [[row[i] for i in beside] for row in rows], width, _LEAST_GAP)
+
+    squeezed = _squeeze([columns[index] for index in indices], fitted(indices), width)
+    if _fits(squeezed, width, _LEAST_GAP):
+        return indices, squeezed, _LEAST_GAP
+    for count in range(len(indices) - 1, 0, -1):
+        if _fits(widths := fitted(indices[:count]), width, _LEAST_GAP):
+            return indices[:count], widths, _LEAST_GAP
+    first = indices[:1]
+    return first, _squeeze([columns[first[0]]], fitted(first), width), _LEAST_GAP
 
 
 def _below(cells: Sequence[tuple[Column, str, Callable[[str], str]]], width: int) -> list[str]:
@@ -161,7 +176,7 @@ def display_width(text: str) -> int:
 
 
 def _character_width(character: str) -> int:
-    if unicodedata.combining(character):
+    if unicodedata.category(character) in {"Mn", "Me"}:  # combining marks
         return 0
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 

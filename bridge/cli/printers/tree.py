@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bridge.cli.plain import TIE
 from bridge.cli.printers.effective import MARKS, name_of
 from bridge.cli.printers.table import Column, Table
+from bridge.cli.terminal import TIE
 from bridge.model.keys import Key, parse_key
 from bridge.queries.names import short_key
 
 if TYPE_CHECKING:
-    from bridge.queries.trees import Tree
+    from bridge.queries.topology import Tree
 
 _MOST = 20  # children of one kind that are shown below a node by default
 
@@ -116,7 +116,7 @@ def _noun(key: Key) -> str:
 
 
 def _parameters(about: Mapping[str, Any]) -> list[str]:
-    """The object that a node takes its parameters from: not a node of the tree itself."""
+    """Return the object that a node takes its parameters from, which is not a node of the tree."""
     return [f"{short_key(parse_key(about['parameters']))} (parameters)"] if "parameters" in about else []
 
 

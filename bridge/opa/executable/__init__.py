@@ -7,10 +7,10 @@ standard library is used here, so an image can install `opa` before anything els
 
 from __future__ import annotations
 
+from bridge.opa.executable.cache import Found, ToolReport, inspect_tool, search
 from bridge.opa.executable.catalog import OPA
-from bridge.opa.executable.errors import BuildError, ChecksumError, DownloadError, ToolError, ToolMissingError
-from bridge.opa.executable.finding import Found, ToolReport, inspect_tool, search
-from bridge.opa.executable.installing import ensure_opa, ensure_tool
+from bridge.opa.executable.command import BuildError, ChecksumError, DownloadError, ToolError, ToolMissingError
+from bridge.opa.executable.installation import ensure_opa, ensure_tool
 
 __all__ = [
     "OPA",

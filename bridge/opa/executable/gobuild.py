@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bridge.opa.executable.catalog import GoBuild
-from bridge.opa.executable.errors import BuildError
-from bridge.opa.executable.progress import step
+from bridge.opa.executable.command import BuildError, step
 
 _LAST_LINES = 12  # of Go's output when it fails
 _USUAL_PLACE = Path("/usr/local/go/bin/go")  # the location of Go's installer, often without PATH
@@ -26,7 +25,7 @@ def find_go() -> Path:
         return Path(on_path)
     if os.access(_USUAL_PLACE, os.X_OK):
         return _USUAL_PLACE
-    raise BuildError("there is no Go on PATH to build it")
+    raise BuildError("no Go on PATH to build it")
 
 
 def build_executable(name: str, build: GoBuild, folder: Path) -> None:

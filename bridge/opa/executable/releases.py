@@ -26,8 +26,7 @@ from typing import Any
 
 from bridge.opa.executable.cache import cache_root, locked
 from bridge.opa.executable.catalog import Release
-from bridge.opa.executable.errors import CacheError, ChecksumError, DownloadError
-from bridge.opa.executable.progress import say, step
+from bridge.opa.executable.command import CacheError, ChecksumError, DownloadError, say, step
 
 RECORD = "digests.json"  # in the cache: the SHA-256 of each release file, by URL, from the first download
 _PATIENCE = 120.0  # seconds for cosign, which may query a transparency log
@@ -200,7 +199,7 @@ def extract_member(archive: Path, member: str, target: Path) -> None:
         with tarfile.open(archive) as tarred:
             stream = tarred.extractfile(member)
             if stream is None:
-                raise DownloadError(f"{member} is no file in {archive.name}")
+                raise DownloadError(f"{member} is not a file in {archive.name}")
             with stream, target.open("wb") as file:
                 shutil.copyfileobj(stream, file)
     except (KeyError, tarfile.TarError, zipfile.BadZipFile) as error:

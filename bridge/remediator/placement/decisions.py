@@ -11,10 +11,10 @@ from typing import Any
 from bridge.model.annotations import Decision, DecisionError, differing, read_decision
 from bridge.model.keys import Key
 from bridge.model.placement import Path, Placed
+from bridge.opa.address import pointer
 from bridge.opa.batches import batches
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaRejected, OpaUnavailable
-from bridge.opa.paths import pointer
 
 DEADLINE = 10.0  # seconds for one query of OPA; cancelling it makes OPA stop evaluating
 
@@ -96,7 +96,7 @@ class Deciding:
             return await self._parted(path, keys, error.details)
         except TimeoutError as error:
             if not await self._opa.ready():
-                raise OpaUnavailable(f"OPA gave no answer within {DEADLINE:g} s") from error
+                raise OpaUnavailable(f"OPA did not respond within {DEADLINE:g} s") from error
             return await self._parted(path, keys, f"the decision takes longer than {DEADLINE:g} s")
         return {key: _read(found) for key, found in answer.items()}
 

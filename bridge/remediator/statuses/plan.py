@@ -1,4 +1,4 @@
-"""The status plan: the difference between current and desired status of an object, as a patch. Pure.
+"""The status plan: the difference between current and desired status of an object, as a patch; and the removal. Pure.
 
 Any client may have written the current status: entries without the form of conditions or ancestors stay unchanged in a
 list, and a value that is not a list counts as empty.
@@ -206,3 +206,65 @@ def _reference(entry: Mapping[str, Any]) -> str:
 
 def _said(reference: Any) -> str:
     return repr(sorted(reference.items())) if isinstance(reference, Mapping) else repr(reference)
+
+
+Traces = Mapping[str, list[Any]]  # in the form of the query `traces` for one object
+
+
+def plan_removal(obj: Mapping[str, Any], traces: Traces) -> list[Patch]:
+    """Return the patches that remove a bridge's traces from an object's status and metadata; none without traces.
+
+    Empty values are removed: an object whose status was only a bridge's has none afterwards.
+    """
+    patches = [_removal_patch(obj.get("status"), traces)]
+    if names := [name for name in traces.get("annotations", ()) if name in (obj["metadata"].get("annotations") or {})]:
+        patches.append({"metadata": {"annotations": dict.fromkeys(names)}})
+    return [patch for patch in patches if patch]
+
+
+def without_nulls(patch: Patch) -> Patch:
+    """Return the same patch for an object whose lists are required, even if empty."""
+    return {"status": {name: [] if value is None else value for name, value in (patch.get("status") or {}).items()}}
+
+
+def describe(traces: Traces) -> list[str]:
+    """Return the removed traces as text."""
+    listed = {
+        "conditions": "conditions",
+        "types": "marks",
+        "ancestors": "status.ancestors of",
+        "annotations": "annotations",
+    }
+    said = [f"{text} {', '.join(sorted(traces[name]))}" for name, text in listed.items() if name in traces]
+    said += ["status"] if "status" in traces else []
+    said += [", ".join(sorted({field for one in traces.get("webhooks", ()) for field in one["fields"]}))]
+    said += ["the object itself"] if "object" in traces else []
+    return [text for text in said if text]
+
+
+def _removal_patch(status: Any, traces: Traces) -> Patch | None:
+    if not isinstance(status, Mapping):
+        return None
+    if "status" in traces:
+        return {"status": None}
+    types = traces.get("types", [])
+    wanted = {"parents": (), "types": types, "controllers": traces.get("parents", [])}
+    planned = {
+        "conditions": plan_conditions(_list(status, "conditions"), (), [*types, *traces.get("conditions", [])], ""),
+        "listeners": plan_listeners(_list(status, "listeners"), {}, types, ""),
+        "parents": plan_parents(_list(status, "parents"), wanted, ""),
+        "ancestors": _without_ancestors(_list(status, "ancestors"), traces.get("ancestors", [])),
+    }
+    differing = {name: value or None for name, value in planned.items() if value is not None}
+    if not differing:
+        return None
+    left = {name for name, value in {**status, **differing}.items() if value}
+    return {"status": differing if left else None}
+
+
+def _without_ancestors(shown: list[Any], controllers: list[str]) -> list[Any] | None:
+    left = shown
+    for controller in controllers:
+        fewer = plan_ancestors(left, (), controller, "")
+        left = left if fewer is None else fewer
+    return None if left == shown else left

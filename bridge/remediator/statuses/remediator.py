@@ -22,9 +22,9 @@ from bridge.pacing import Budget
 from bridge.remediator.sink import StatusSink
 from bridge.remediator.statuses.computation import Computing, Item, Place, Report
 from bridge.remediator.statuses.ledger import Dirty, Ledger
-from bridge.remediator.statuses.plan import Patch, plan_affected, plan_policy
+from bridge.remediator.statuses.plan import plan_affected, plan_policy
 from bridge.remediator.statuses.shares import Shares
-from bridge.remediator.writer import RetryQueue, Writers, write_one
+from bridge.remediator.writer import AWAY_DELAY, Planned, RetryQueue, WriteLoop
 
 Follower = Callable[[frozenset[str]], None]
 
@@ -32,11 +32,10 @@ log = structlog.get_logger(__name__)
 
 STATUS_BATCH = 100  # policies or objects of a query
 BUDGET_AHEAD = 0.2  # seconds: the budget for one batch, so no namespace waits for another's
-AWAY_DELAY = 0.5  # seconds before a query is retried
 REMEMBER_PERIOD = 1.0  # seconds between checks of the data for a later bridge
 
 
-class Remediator:
+class Remediator(WriteLoop[Item]):
     """Follows the replicator's notices; `run` works until it is cancelled.
 
     `budget` bounds the writes per second. Statuses of policy kinds in mode Observe are neither computed nor written
@@ -45,14 +44,10 @@ class Remediator:
 
     def __init__(self, opa: Opa, sink: StatusSink, budget: Budget, patient: Opa | None = None) -> None:
         """`patient` is a client of the same OPA with a longer timeout for queries about everything; default: `opa`."""
-        self.writes = 0
+        super().__init__(sink, budget, lambda item: namespace_in(item[1]))
         self._opa = opa
-        self._sink = sink
-        self._budget = budget
         self._ledger = Ledger()
         self._computing = Computing(opa, self._ledger, patient)
-        self._queue: RetryQueue[Item] = RetryQueue(lambda item: namespace_in(item[1]))
-        self._writers: Writers[Item] = Writers(lambda item: namespace_in(item[1]))
         self._batch = BatchSize(STATUS_BATCH)
         self._slow: RetryQueue[Place] = RetryQueue(lambda place: namespace_in(place[1]))  # took too long to compute
         self._reported: dict[Item, Report] = {}  # of items in the queue, from the query that computed the change
@@ -60,10 +55,6 @@ class Remediator:
         self._followers: list[Follower] = []
         self._wake = asyncio.Event()
         self._changes = Shares(self._computing, opa, self._wake.set)
-        self._busy = 0
-        self._idle = asyncio.Event()
-        self._filling = 0  # number of full syncs of OPA
-        self._whole = -1  # the sync from which the ledger was computed; writes need the current one
 
     def note(self, notice: Notice) -> None:
         """Process a notice of the replicator."""
@@ -95,23 +86,9 @@ class Remediator:
         return self._ledger.tallies(policy)
 
     @property
-    def waiting(self) -> int:
-        """Return the number of waiting statuses."""
-        return len(self._queue)
-
-    @property
-    def results(self) -> Mapping[str, int]:
-        """Return the results of writes (`bridge.remediator.writer.RESULTS`)."""
-        return self._queue.results
-
-    @property
     def computed(self) -> Mapping[str, int]:
         """Return the number of computed effective targets, by policy kind."""
         return self._computing.computed
-
-    async def settled(self) -> None:
-        """Wait until nothing waits for computation or writes."""
-        await self._idle.wait()
 
     async def run(self) -> None:
         """Compute and write until cancelled."""
@@ -131,20 +108,19 @@ class Remediator:
             await self._wake.wait()
             self._wake.clear()
             while self._changes:
-                self._busy += 1
                 filling = self._filling
-                try:
-                    settled = await self._changes.step()
-                except OpaError as error:
-                    log.info("effective policies wait for OPA", why=str(error))
-                    await asyncio.sleep(AWAY_DELAY)
-                else:
+                with self._working():
+                    try:
+                        settled = await self._changes.step()
+                    except OpaError as error:
+                        log.info("effective policies waiting for OPA", why=str(error))
+                        await asyncio.sleep(AWAY_DELAY)
+                        continue
                     self._slow_again()
                     if settled is not None:
                         self._report(settled.dirty, settled.reports, settled.traces)
                         if settled.notice.refilled:
                             self._whole = filling
-                self._busy -= 1
             self._note_idle()
 
     async def _compute_slow(self) -> None:
@@ -155,7 +131,7 @@ class Remediator:
             try:
                 await self._computing.recompute(place, dirty)
             except OpaError as error:
-                log.warning("takes too long to compute", key=place[1], policyKind=place[0], why=str(error))
+                log.warning("query timed out", key=place[1], policyKind=place[0], why=str(error))
                 self._slow.failed(place)
             else:
                 self._slow.succeeded(place)
@@ -179,92 +155,64 @@ class Remediator:
         for follower in self._followers:
             follower(frozenset(dirty.policies))
 
-    async def _write(self) -> None:
-        async with asyncio.TaskGroup() as writes:
-            while True:
-                self._note_idle()
-                limit = min(self._batch.now, self._budget.soon(BUDGET_AHEAD))
-                batch = await self._queue.take(limit, self._may_plan)
-                self._busy += 1
-                if self._may_write():
-                    for item, (patch, version) in (await self._plan_batch(batch)).items():
-                        self._busy += 1
-                        self._writers.begin(item)
-                        writes.create_task(self._write_one(item, patch, version))
-                else:
-                    # Another bridge writes, or OPA is being synced. Differences are kept for later.
-                    self._reported.clear()
-                    await asyncio.sleep(AWAY_DELAY)
-                    self._queue.add(batch)
-                self._busy -= 1
-
     async def _remember(self) -> None:
         """Store the names of marks for a later bridge; remove marks of former kinds."""
         while True:
             recalled, names = list(self._sink.recall()), self._computing.names()
             if self._may_write() and recalled != names:
-                self._busy += 1
                 gone = [former for former in recalled if former not in names]
                 dirty = Dirty()
-                try:
-                    await self._computing.retire(gone, dirty)
-                except OpaError as error:
-                    log.info("marks of former policy kinds wait for OPA", why=str(error))
-                else:
-                    self._sink.remember(self._computing.names())
-                    self._add(("object", key) for key in sorted(dirty.objects))
-                self._busy -= 1
-                self._note_idle()
+                with self._working():
+                    try:
+                        await self._computing.retire(gone, dirty)
+                    except OpaError as error:
+                        log.info("cleanup of former policy kinds waiting for OPA", why=str(error))
+                    else:
+                        self._sink.remember(self._computing.names())
+                        self._add(("object", key) for key in sorted(dirty.objects))
             await asyncio.sleep(REMEMBER_PERIOD)
 
-    async def _plan_batch(self, batch: Sequence[Item]) -> dict[Item, tuple[Patch, str]]:
-        """Plan the writes of a batch; remove items from the queue that need none, or cannot be planned now."""
-        filling = self._filling
+    async def _plan(self, batch: Sequence[Item]) -> dict[Item, Planned | None]:
         slow: set[Item] = set()
         began = time.perf_counter()
         links = [trace for item in batch for trace in self._traces.get(item, ())]
-        try:
-            with tracing.span("plan statuses", links=links) if links else nullcontext():
-                planned = await self._plan(batch, slow)
-        except OpaError as error:
-            log.info("statuses wait for OPA", why=str(error))
-            for item in batch:
-                self._queue.failed(item)
-            return {}
+        with tracing.span("plan statuses", links=links) if links else nullcontext():
+            planned = await self._differences(batch, slow)
         self._batch.learn(len(batch), time.perf_counter() - began)
-        if filling != self._filling:
-            self._queue.add(batch)
-            return {}
         for item in batch:
-            if item in slow:
-                self._queue.failed(item)
-            elif item not in planned:
+            if item not in planned and item not in slow:
                 self._traces.pop(item, None)
-                self._queue.succeeded(item)
-        return planned
+        return {**dict.fromkeys(slow), **planned}
 
-    def _may_plan(self, item: Item) -> bool:
+    def _log_delay(self, error: OpaError) -> None:
+        log.info("statuses waiting for OPA", why=str(error))
+
+    def _computes(self) -> bool:
+        return bool(self._changes)
+
+    def _limit(self) -> int:
+        return min(self._batch.now, self._budget.soon(BUDGET_AHEAD))
+
+    def _fits(self, item: Item) -> bool:
         """Return whether a status now would match the object as in OPA, and could be written."""
-        return self._writers.has_room_for(item) and not self._changes.concern(item[1])
+        return super()._fits(item) and not self._changes.concern(item[1])
 
-    def _may_write(self) -> bool:
-        return self._whole == self._filling and self._sink.may_write()
+    def _set_aside(self) -> None:
+        self._reported.clear()
 
-    def _note_idle(self) -> None:
-        if self._whole == self._filling and not self._busy and not self._changes and not len(self._queue):
-            if self._computing.former:  # none of their marks are left
-                self._computing.former.clear()
-                self._sink.remember(self._computing.names())
-            self._idle.set()
+    def _settle(self) -> None:
+        if self._computing.former:  # none of their marks are left
+            self._computing.former.clear()
+            self._sink.remember(self._computing.names())
 
-    async def _plan(self, batch: Sequence[Item], slow: set[Item]) -> dict[Item, tuple[Patch, str]]:
-        """Return the differences, by item: the patch of the object, and the version that it was computed from.
+    async def _differences(self, batch: Sequence[Item], slow: set[Item]) -> dict[Item, Planned]:
+        """Return the writes of items that differ.
 
         Items that take too long to compute are added to `slow`.
         """
         reports = await self._reports(batch, slow)
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        planned: dict[Item, tuple[Patch, str]] = {}
+        planned: dict[Item, Planned] = {}
         again: set[Item] = set()  # items that were reported before all their policies were known
         for what, key in batch:
             if what == "policy" and (what, key) not in slow:
@@ -280,7 +228,7 @@ class Remediator:
                 seen = self._sink.overlay(parse_key(key), _mappings(report["current"]))
                 patch = (plan_policy if what == "policy" else plan_affected)(seen, report["desired"], now)
                 if patch is not None:
-                    planned[item] = (patch, report["current"]["resourceVersion"])
+                    planned[item] = Planned(key, patch, report["current"]["resourceVersion"])
         return planned
 
     async def _reports(self, batch: Sequence[Item], slow: set[Item]) -> dict[Item, Report]:
@@ -310,23 +258,13 @@ class Remediator:
                 self._reported.pop(item, None)
             self._queue.add([item])
 
-    async def _write_one(self, item: Item, patch: Patch, resource_version: str) -> None:
-        async with self._writers.writing(item):
-            await self._budget.spend()
-            if not self._may_write():  # the wait may have exceeded the right to write
-                self._queue.add([item])
-            else:
-                await self._patch(item, patch, resource_version)
-        self._busy -= 1
-        self._queue.look_again()
-        self._note_idle()
-
-    async def _patch(self, item: Item, patch: Patch, resource_version: str) -> None:
+    async def _patch(self, item: Item, planned: Planned) -> bool:
         links = self._traces.pop(item, ())
         with tracing.span("patch status", kind="client", links=links, attributes={"policy_bridge.object": item[1]}):
-            if await write_one(self._sink, self._queue, item, (item[1], patch, resource_version)):
-                self.writes += 1
-                log.debug("status written", object=item[1], what=item[0])
+            written = await super()._patch(item, planned)
+        if written:
+            log.debug("status written", object=item[1], what=item[0])
+        return written
 
 
 def _mappings(shown: Mapping[str, Any]) -> dict[str, Any]:

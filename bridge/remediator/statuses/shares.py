@@ -36,7 +36,7 @@ class SettledShare:
 
     notice: Notice
     dirty: Dirty = field(default_factory=Dirty)
-    noted: int = 0  # the last of the changes that had come when the computation began
+    noted: int = 0  # the last change before the computation began
     reports: dict[Item, Report] = field(default_factory=dict)
     traces: tuple[Any, ...] = ()  # the span of its computation
 
@@ -57,8 +57,8 @@ class _Share:
 class Shares:
     """Computes changes by `computing`, a query of each namespace in turn.
 
-    A change that may concern everything (a policy kind, a fill) takes in all that wait. `wake` is called when a change
-    that took too long is due again.
+    A change that may affect everything (a policy kind, a sync) includes all waiting changes. The object calls `wake`
+    when a change that took too long is due again.
     """
 
     def __init__(self, computing: Computing, opa: Opa, wake: Callable[[], None]) -> None:
@@ -66,11 +66,11 @@ class Shares:
         self._opa = opa
         self._wake = wake
         self._shares: OrderedDict[str, _Share] = OrderedDict()  # by namespace, whose turn it is in front
-        self._all: _Share | None = None  # what concerns everything
+        self._all: _Share | None = None  # the change that affects everything
         self._timeouts: Counter[Key] = Counter()
         self._long: set[str] = set()  # namespaces whose last computation was long
         self._generation = 0
-        self._noted = 0  # changes that have come
+        self._noted = 0  # received changes
         self._waiting: dict[str, int] = {}  # objects whose last change is not settled, with its number
 
     def __bool__(self) -> bool:
@@ -216,7 +216,7 @@ class Shares:
         self._timeouts[key] += 1
         self._forget_waiting(notice, self._noted)  # its status shows the known state
         delay = delay_after(self._timeouts[key], FIRST_DELAY, LONGEST_DELAY)
-        log.warning("change takes too long to compute", key=str(key), again_in=delay, why=str(error))
+        log.warning("change computation timed out", key=str(key), retry_seconds=delay, why=str(error))
         asyncio.get_running_loop().call_later(delay, self._again, notice, self._generation)
         return []
 

@@ -1,4 +1,6 @@
-// Questions to the bridge. Every answer is JSON; what went wrong is an ApiError with a line for people.
+// Requests to the bridge. Every response is JSON; every failure is an ApiError with a message for users.
+
+const PATIENCE = 60_000; // ms until a response must be complete: a connection that died in sleep never ends by itself
 
 export class ApiError extends Error {
   constructor(status, code, message) {
@@ -8,33 +10,45 @@ export class ApiError extends Error {
   }
 }
 
-/** The topology: as much of its top as the bridge tells at once, or what `asked` (parameters) says. */
+/** The topology: as much of its top as the bridge returns at once, or the part that the parameters `asked` select. */
 export const topology = (asked = {}) => {
   const parameters = new URLSearchParams(Object.entries(asked).flatMap(([name, value]) => [value].flat().map((one) => [name, one]))).toString();
   return ask(`api/topology${parameters ? `?${parameters}` : ""}`);
 };
 
-/** One of the queries of the contract: its result. */
+/** The result of one of the bridge's queries. */
 export const query = async (name, input) =>
   (await ask(`api/query/${name}`, { method: "POST", body: JSON.stringify({ input }) }, "application/json")).result;
 
-/** What applying manifests (a text, YAML or JSON) would change, and deleting objects besides. */
+/** What would change if manifests (a text, YAML or JSON) were applied and objects were deleted. */
 export function changes(manifests, deleted = []) {
   const asked = deleted.map((name) => `delete=${encodeURIComponent(name)}`).join("&");
   return ask(`api/changes${asked ? `?${asked}` : ""}`, { method: "POST", body: manifests }, "application/yaml");
 }
 
-/** Hand the token over once: the browser keeps a cookie for it. */
-export const login = (token) =>
-  ask("api/login", { method: "POST", body: JSON.stringify({ token }) }, "application/json");
+let unauthorized = () => {};
 
-async function ask(path, options = {}, type = undefined) {
+/** Register what is called when the bridge no longer accepts this page's token. */
+export const onUnauthorized = (listener) => {
+  unauthorized = listener;
+};
+
+const LOGIN = "api/login";
+
+/** Send the token once: the browser keeps a cookie for it. */
+export const login = (token) =>
+  ask(LOGIN, { method: "POST", body: JSON.stringify({ token }) }, "application/json");
+
+/** @param {string} path @param {RequestInit} [options] @param {string} [type] The content type of the body. */
+async function ask(path, options = {}, type) {
+  const signal = AbortSignal.timeout(PATIENCE);
   let response;
   try {
-    response = await fetch(path, { ...options, headers: type ? { "Content-Type": type } : {}, cache: "no-store" });
+    response = await fetch(path, { ...options, headers: type ? { "Content-Type": type } : {}, cache: "no-store", signal });
   } catch {
-    throw new ApiError(0, "Unreachable", "The bridge cannot be reached.");
+    throw new ApiError(0, "Unreachable", signal.aborted ? "The bridge does not answer." : "The bridge cannot be reached.");
   }
+  if (response.status === 401 && path !== LOGIN) unauthorized();
   let document;
   try {
     document = await response.json();

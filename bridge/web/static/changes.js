@@ -1,4 +1,4 @@
-// The box for manifests: what applying them would change, as text and in the picture.
+// The form for manifests: what applying them would change, as text and in the picture.
 
 import { changes } from "./api.js";
 import { byId, fill, h } from "./dom.js";
@@ -9,7 +9,7 @@ import { nodeLink, policyLink } from "./links.js";
 const SHOWN = 40; // differences
 const OPEN = 3; // groups of differences that are open at first
 
-/** `on`: `changed(Map key -> sign, added)`; `isPolicy(key)` says how a key is written. */
+/** `on`: `changed(Map key -> sign, added)`; `isPolicy(key)` decides how a key is shown. */
 export class ChangesBox {
   #on;
   #asked = 0;
@@ -112,7 +112,7 @@ function marks({ objects, effective: differences }) {
   return found;
 }
 
-/** Policies that are not there yet, by the node that they would be attached to. */
+/** Policies that do not exist yet, by the node that they would be attached to. */
 function added({ objects, effective: differences }) {
   const created = new Set(objects.created);
   const found = new Map();

@@ -1,4 +1,4 @@
-// A color and a monogram for each policy kind, by a hash of its name: no kind is known to this page.
+// A color and a monogram for each policy kind, by a hash of its name: the page has no list of kinds.
 
 import { kindName } from "./keys.js";
 
@@ -9,7 +9,7 @@ const PALETTE = [
 
 const given = new Map(); // by type: {color, monogram}
 
-/** Give every type a color; where two would have one, the later in the alphabet takes the next free one. */
+/** Assign a color to every type; of two types with one color, the later in the alphabet gets the next free one. */
 export function assign(types) {
   given.clear();
   const taken = new Set();
@@ -34,7 +34,7 @@ const words = (type) => kindName(type).match(/[A-Z]+(?![a-z])|[A-Z][a-z0-9]*/g) 
 
 const initials = (all) => all.map((word) => word[0]).join("").slice(0, 3).toUpperCase();
 
-/** Ways to write a kind that other kinds share the initials with: AhP of AuthPolicy, AnP of AuthorizationPolicy. */
+/** Monograms of a kind that shares its initials with others: AhP of AuthPolicy, AnP of AuthorizationPolicy. */
 function* variants(type) {
   const [first, ...others] = words(type);
   const rest = initials(others);
@@ -42,7 +42,7 @@ function* variants(type) {
   for (let number = 2; ; number += 1) yield initials([first, ...others]).slice(0, 2) + number;
 }
 
-/** A monogram for each of these sorted types, no two alike. */
+/** A distinct monogram for each of these sorted types. */
 function distinct(types) {
   const sharing = new Map();
   for (const type of types) sharing.set(monogram(type), [...(sharing.get(monogram(type)) ?? []), type]);
@@ -50,10 +50,10 @@ function distinct(types) {
   const taken = new Set(sharing.keys());
   for (const [usual, alike] of sharing) {
     for (const type of alike) {
-      let given = usual;
-      if (alike.length > 1) for (given of variants(type)) if (!taken.has(given)) break;
-      taken.add(given);
-      found.set(type, given);
+      let chosen = usual;
+      if (alike.length > 1) for (chosen of variants(type)) if (!taken.has(chosen)) break;
+      taken.add(chosen);
+      found.set(type, chosen);
     }
   }
   return found;

@@ -1,15 +1,15 @@
-// The page's connection to the bridge, and what people are told of it.
+// The page's connection to the bridge, and its state for users.
 
-import { login, topology } from "./api.js";
+import { login, onUnauthorized, topology } from "./api.js";
 import { byId, fill, h } from "./dom.js";
 import { follow } from "./stream.js";
 
-const AGAIN = 1_000; // ms between two tries to load
+const AGAIN = 1_000; // ms between two attempts to load
 const DRAWING = 500; // ms between two looks at what the bridge has drawn so far
 
 /**
- * `on`: `load()` asks for everything and shows it, tells whether the bridge had all of it, and may raise ApiError;
- * `change(event)`; `since()` tells the revision that is shown.
+ * `on`: `load()` loads and shows everything, returns {whole (whether the bridge had all of it), again (whether another
+ * load completes it)}, and raises ApiError; `change(event)`; `since()` returns the revision that is shown.
  */
 export class Connection {
   #on;
@@ -17,12 +17,14 @@ export class Connection {
   #again = false;
   #loaded = false;
   #pause;
+  #retrying;
+  #page; // the digest of the page's files when this page was opened
   #whole = false; // whether what was loaded is everything, not what the bridge had drawn so far
   #lost = false;
-  #waiting = []; // changes that came while everything was being loaded
+  #waiting = []; // changes that arrived while everything was being loaded
   #state = { ready: true, reasons: {} };
   #stop;
-  #locked = false; // the bridge wants a token that this page does not have
+  #locked = false; // the bridge requires a token that this page does not have
 
   constructor(on) {
     this.#on = on;
@@ -30,6 +32,8 @@ export class Connection {
       event.preventDefault();
       this.#login(byId("login-token").value);
     });
+    byId("reload").addEventListener("click", () => location.reload());
+    onUnauthorized(() => this.#wantToken());
   }
 
   async start() {
@@ -43,6 +47,7 @@ export class Connection {
       lost: () => this.#gone(),
       state: (state) => {
         this.#state = state;
+        this.#page ??= state.page;
         this.#tell();
         if (state.whole && !this.#whole) this.#load();
       },
@@ -66,24 +71,25 @@ export class Connection {
     this.#probe();
   }
 
-  /** A stream does not say why it ends: another token may be wanted by now. */
+  /** A stream does not report why it ends: a request does, if the bridge requires another token now. */
   async #probe() {
     try {
       await topology({ limit: 1 });
     } catch (error) {
-      if (error.status === 401 && !this.#locked) this.#wantToken();
+      if (error.status === undefined) throw error;
     }
   }
 
   #changed(event) {
     if (event.reload) this.#load();
     else if (this.#loading) this.#waiting.push(event);
-    else if (this.#loaded && !this.#whole) this.#later(); // pieces of what the bridge still draws tell too little
+    else if (this.#loaded && !this.#whole) this.#later(); // pieces of an unfinished picture are not enough
     else if (this.#loaded) this.#on.change(event);
   }
 
   #later() {
-    this.#pause ??= setTimeout(() => {
+    if (this.#pause !== undefined) return;
+    this.#pause = setTimeout(() => {
       this.#pause = undefined;
       this.#load();
     }, DRAWING);
@@ -98,16 +104,17 @@ export class Connection {
     this.#waiting = [];
     this.#again = false;
     try {
-      this.#whole = await this.#on.load();
+      const { whole, again } = await this.#on.load();
+      this.#whole = whole;
+      this.#again ||= again;
       this.#loaded = true;
       this.#problem("");
-      // What was told meanwhile is at least as new as what was loaded: nodes come whole, so that twice does no harm.
+      // These changes are at least as new as the loaded document. Nodes arrive whole, so applying one twice is harmless.
       if (this.#whole) for (const event of this.#waiting) this.#on.change(event);
       else if (this.#waiting.length) this.#later();
     } catch (error) {
       if (error.status === undefined) throw error;
-      if (error.status === 401) this.#wantToken();
-      else this.#retry(error);
+      if (error.status !== 401) this.#retry(error);
     } finally {
       this.#loading = false;
     }
@@ -116,10 +123,12 @@ export class Connection {
 
   #retry(error) {
     this.#problem(error.message);
-    setTimeout(() => this.#load(), AGAIN);
+    clearTimeout(this.#retrying);
+    this.#retrying = setTimeout(() => this.#load(), AGAIN);
   }
 
   #wantToken() {
+    if (this.#locked) return;
     this.#locked = true;
     this.#stop?.();
     this.#say("bad", "token needed");
@@ -158,7 +167,9 @@ export class Connection {
   }
 
   #banner() {
-    byId("banner").hidden = !byId("banner-state").hasChildNodes() && !byId("banner-problem").hasChildNodes();
+    const outdated = Boolean(this.#state.page) && this.#state.page !== this.#page;
+    byId("banner-outdated").hidden = !outdated;
+    byId("banner").hidden = !outdated && !byId("banner-state").hasChildNodes() && !byId("banner-problem").hasChildNodes();
   }
 
   #say(tone, word) {

@@ -18,6 +18,8 @@ export class Details {
   #wire;
   #asked = 0;
   #shown;
+  #explained; // a key whose nodes below are all explained, because the user asked for that
+  #made; // the content as it was made: without what the user has opened in it since
   #hadFocus = false; // whether the focus was in the content that is being replaced
 
   constructor(element, wire) {
@@ -25,37 +27,45 @@ export class Details {
     this.#wire = wire;
   }
 
-  /** Show a node or a policy, or what to do where nothing is chosen. Later calls overtake earlier ones. */
+  /** Show a node or a policy, or an overview if nothing is chosen. A later call replaces an earlier one. */
   async show(key, topology) {
     const asked = (this.#asked += 1);
     const again = key === this.#shown;
     this.#shown = key;
+    if (!again) this.#explained = undefined;
     this.#hadFocus = this.#element.contains(document.activeElement);
     if (!key) return void this.#fill(overview(this.#wire, topology));
+    const explainAll = () => {
+      this.#explained = key;
+      this.show(key, topology);
+    };
     const isPolicy = topology.attachedTo(key).length > 0 || !topology.has(key);
-    if (!again) this.#fill(head(key, topology), h("p", { class: "quiet", role: "status" }, "Querying OPA …"));
+    if (!again) this.#fill([head(key, topology), h("p", { class: "quiet", role: "status" }, "Querying OPA …")]);
     let body;
     try {
-      body = isPolicy ? await policyBody(key, topology) : await nodeBody(key, topology, (late) => this.#late(asked, late, key, topology));
+      body = isPolicy ? await policyBody(key, topology) : await nodeBody(key, topology, this.#explained === key ? undefined : explainAll);
     } catch (error) {
       body = [h("p", { class: "error", role: "alert" }, error.message)];
     }
     if (asked !== this.#asked) return;
     const { scrollTop } = this.#element.parentElement;
     this.#hadFocus ||= this.#element.contains(document.activeElement);
-    this.#fill(head(key, topology), body);
+    this.#fill([head(key, topology), body], again);
     if (again) this.#element.parentElement.scrollTop = scrollTop;
   }
 
-  #late(asked, body, key, topology) {
-    if (asked !== this.#asked) return;
-    this.#hadFocus = true; // the button that asked is replaced
-    this.#fill(head(key, topology), body);
-  }
-
-  /** Replace the content. Focus that was in it goes to the new heading: keys go on from there. */
-  #fill(...content) {
-    fill(this.#element, content);
+  /**
+   * Replace the content, unless it would be the same: changes elsewhere must not close what the user has opened, or move
+   * the focus. Focus in replaced content moves to the new heading.
+   */
+  #fill(content, again = false) {
+    const made = fill(document.createElement("div"), content);
+    if (this.#made?.isEqualNode(made)) return;
+    this.#made = made.cloneNode(true);
+    const sections = () => [...this.#element.querySelectorAll("details")];
+    const opened = again ? sections().map((one) => one.open) : [];
+    this.#element.replaceChildren(...made.childNodes);
+    sections().forEach((one, at) => { one.open ||= opened[at] ?? false; });
     if (this.#hadFocus) this.#element.querySelector("h3")?.focus({ preventScroll: true });
   }
 }
@@ -88,7 +98,8 @@ function head(key, topology) {
     node?.parameters && h("p", { class: "quiet" }, `Parameters: ${short(node.parameters)}`));
 }
 
-async function nodeBody(key, topology, later) {
+/** `explainAll` is undefined once the user has asked for it. */
+async function nodeBody(key, topology, explainAll) {
   const node = topology.nodes.get(key);
   const reached = topology.descendants([key]);
   const cut = [key, ...reached].filter((one) => topology.isCut(one));
@@ -96,17 +107,10 @@ async function nodeBody(key, topology, later) {
   const below = reached.size + cut.reduce((sum, one) => sum + topology.nodes.get(one).count, 0);
   const attached = attachedPart(node);
   const around = [!isCut && reachPart("Routes", topology.routesAround([key]).filter((route) => route !== key)), refusedPart(node)];
-  if (below > MANY) {
-    const explain = async (event) => {
-      event.target.disabled = true;
+  if (below > MANY && explainAll) {
+    const explain = (event) => {
       event.target.textContent = "Querying OPA …";
-      let answer;
-      try {
-        answer = await explained(key, topology);
-      } catch (error) {
-        answer = h("p", { class: "error", role: "alert" }, error.message);
-      }
-      later([attached, answer, around]);
+      explainAll();
     };
     return [attached,
       h("section", {}, h("h4", {}, "Effective policies"),
@@ -127,7 +131,7 @@ async function explained(key, topology) {
   return [
     h("section", { class: "explained" }, h("h4", { class: "lead" }, "Effective policies"),
       answer.map((one) => effectiveKind(one, key)),
-      !answer.length && h("p", { class: "quiet" }, received.length ? "No policy has its effect at this object itself." : "No policy applies here.")),
+      !answer.length && h("p", { class: "quiet" }, received.length ? "No policy takes effect at this object itself." : "No policy applies here.")),
     received.length > 0 && h("section", { class: "received" }, h("h4", { class: "lead" }, "Effective policies of the requests that it receives"),
       received.map((one) => effectiveKind(one, key)),
       senders.length > SENDERS && h("p", { class: "quiet" }, `The first ${SENDERS} of ${senders.length.toLocaleString("en")} rules that send requests here. Choose a rule for its policies.`)),
@@ -179,7 +183,7 @@ async function policyBody(key, topology) {
 
 function attachedToPart(targets) {
   return h("section", {}, h("h4", {}, "Attached to"),
-    targets.length ? h("ul", { class: "reach" }, targets.map((target) => h("li", {}, nodeLink(target)))) : h("p", { class: "quiet" }, "No object that exists."));
+    targets.length ? h("ul", { class: "reach" }, targets.map((target) => h("li", {}, nodeLink(target)))) : h("p", { class: "quiet" }, "No existing object."));
 }
 
 function undescribedPart(key) {
@@ -202,7 +206,7 @@ function conditionsPart(status) {
     groups.map(({ ancestorRef, conditions }) => [ancestorRef && h("p", { class: "quiet" }, ancestorName(ancestorRef)), conditionList(conditions)]));
 }
 
-/** What the controllers of a policy that is only observed report, beside the bridge's own verdict. */
+/** Reports of the controllers of a policy that the bridge only observes, beside the bridge's own verdict. */
 function reportsPart(status) {
   if (!status?.reported) return null;
   return h("section", { class: "reports" }, h("h4", {}, "Status by its controller"),
@@ -235,7 +239,7 @@ function withoutPart({ ifDeleted }) {
     ifDeleted.length > LISTED && h("p", { class: "quiet" }, `and ${ifDeleted.length - LISTED} paths more`));
 }
 
-/** Before and after of one path, as in the answers of `impact` and `differences`. */
+/** Before and after of one path, as in the results of `impact` and `differences`. */
 export function differencePart({ policyKind, path, sourceNamespace, before, after }) {
   const side = (name, answer) => h("div", {}, h("h6", {}, name),
     answer ? (answer.error ? h("p", { class: "error" }, answer.error.message) : fieldTable(answer.spec, answer.origins)) : h("p", { class: "quiet" }, "nothing"));

@@ -1,4 +1,4 @@
-// Elements made by code. Text goes in as text nodes only: what manifests say is never read as markup.
+// Elements made by code. Text becomes text nodes only: the content of manifests is never parsed as markup.
 
 /**
  * Make an element. `properties`: `class`, `on` (listeners by event), `data` (data-…), anything else is an attribute;
@@ -20,13 +20,13 @@ export function h(tag, properties = {}, ...children) {
   return element;
 }
 
-/** Replace all that is in an element. */
+/** Replace the content of an element. */
 export function fill(element, ...children) {
   element.replaceChildren(...content(children));
   return element;
 }
 
-/** A custom property of CSS on an element (a colour that depends on data). */
+/** Set a custom CSS property of an element (a color that depends on data). */
 export function paint(element, name, value) {
   element.style.setProperty(name, value);
   return element;
@@ -35,6 +35,12 @@ export function paint(element, name, value) {
 /** A name that may wrap after its dots and slashes, not in the middle of a word. */
 export const breakable = (name) => name.split(/(?<=[./#])/).flatMap((piece, at) => (at ? [document.createElement("wbr"), piece] : [piece]));
 
+/**
+ * An element of index.html, which has it: its kind is not checked.
+ *
+ * @param {string} id
+ * @returns {any}
+ */
 export const byId = (id) => document.getElementById(id);
 
 function content(children) {

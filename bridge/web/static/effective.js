@@ -1,4 +1,4 @@
-// Effective policies for people: each field with its origin, the outcome of each policy, and why.
+// Effective policies for users: each field with its origin, the outcome of each policy, and why.
 
 import { breakable, h } from "./dom.js";
 import { kindName } from "./keys.js";
@@ -7,7 +7,7 @@ import { outcomeNamed } from "./outcomes.js";
 import { fields } from "./pointers.js";
 import { yaml, yamlBlock } from "./yaml.js";
 
-/** One kind's part of an answer of `explain` or `effective`. */
+/** One kind's part of a result of `explain` or `effective`. */
 export function effectiveKind({ policyKind, target, paths, attachments = [], links = [] }, shownTarget) {
   return h(
     "section",
@@ -63,7 +63,7 @@ export function fieldTable(spec, origins) {
   );
 }
 
-/** The policies of a path, the established first, with what became of each. */
+/** The policies of a path, the established first, with their outcomes. */
 function stack(policies) {
   return h(
     "ul",

@@ -1,9 +1,9 @@
-// Which nodes the filters leave, and what then stands below what: over hidden kinds links go on.
+// The nodes that match the filters, and the links between them: a link skips nodes of hidden kinds.
 
 import { parts, short } from "./keys.js";
 import { shownKind } from "./topology.js";
 
-/** What filters say when nobody has said anything. */
+/** Filters that hide nothing. */
 export const noFilters = () => ({
   namespaces: new Set(), // only these; empty: all
   hiddenKinds: new Set(),
@@ -16,7 +16,7 @@ export const isFiltered = (filters) =>
   filters.namespaces.size > 0 || filters.hiddenKinds.size > 0 || filters.hiddenPolicyKinds.size > 0 ||
   filters.attachedOnly || filters.text.trim() !== "";
 
-/** The topology as filters show it. */
+/** The topology as the filters show it. */
 export class Filtered {
   #topology;
   #filters;
@@ -43,7 +43,7 @@ export class Filtered {
     return hidden.size ? all.filter((attached) => !hidden.has(attached.policyKind)) : all;
   }
 
-  /** What is shown below a node: key -> whether something hidden stands between. */
+  /** The nodes shown below a node: key -> whether a hidden node is between them. */
   below(key) {
     let found = this.#below.get(key);
     if (!found) {
@@ -60,7 +60,7 @@ export class Filtered {
     return found;
   }
 
-  /** What nothing shown stands above. */
+  /** The shown nodes without a shown node above them. */
   roots() {
     const found = new Set();
     const enter = (key) => {
@@ -105,7 +105,7 @@ function kept(topology, filters) {
   for (const node of topology.nodes.values()) if (matches(node, filters, text)) matched.push(node.key);
   const found = new Set(matched);
   for (const key of topology.ancestors(matched)) found.add(key);
-  // A name is looked for to see where it leads; a namespace, to see what is in it.
+  // A filter by name also shows where the found nodes lead; a filter by namespace shows its content only.
   if (text) {
     for (const key of topology.descendants(matched)) {
       if (!filters.namespaces.size || filters.namespaces.has(parts(key).namespace)) found.add(key);

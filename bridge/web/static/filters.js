@@ -1,13 +1,13 @@
-// The filters beside the picture; they are also the legend: colours of policy kinds, signs of outcomes.
+// The filters beside the picture. They are also the legend: colors of policy kinds, signs of outcomes.
 
 import { colorOf, monogramOf } from "./colors.js";
 import { byId, fill, h, paint } from "./dom.js";
 import { byName, kindName } from "./keys.js";
 import { LEGEND } from "./outcomes.js";
 
-const NAMESPACES = 60; // listed at once; the others by typing
+const NAMESPACES = 60; // listed at once; the others are found by typing
 
-/** `changed()` is called when filters are others. */
+/** `changed()` is called when the filters have changed. */
 export class Filters {
   #filters;
   #changed;
@@ -48,7 +48,7 @@ export class Filters {
     this.#facets = "";
   }
 
-  /** `wire` knows of what has not been told. */
+  /** `wire` has the facets of nodes that were not loaded. */
   draw(topology, wire) {
     const facets = topology.facets(wire.facets);
     if (!wire.isWhole) for (const counts of Object.values(facets)) for (const name of counts.keys()) counts.set(name, undefined);

@@ -1,4 +1,4 @@
-// The frame around the picture: panels that open, close and change their width; the outline is a drawer where space is short.
+// The frame around the picture: panels that open, close and change their width; the outline is a drawer on narrow screens.
 
 import { byId } from "./dom.js";
 import { recall, remember } from "./storage.js";
@@ -19,7 +19,7 @@ export function setUpFrame() {
   NARROW.addEventListener("change", adapt);
   adapt();
   byId("skip").addEventListener("click", () => side.set(true));
-  // The drawer covers the picture: it closes with Escape, with a click beside it, and when a row is clicked.
+  // The drawer covers the picture: Escape, a click beside it, or a click on a row closes it.
   const closeDrawer = () => {
     if (!NARROW.matches || !side.isOpen()) return;
     side.set(false);
@@ -30,7 +30,7 @@ export function setUpFrame() {
     if (event.target.closest("[role=treeitem]") && !event.target.closest(".twist")) closeDrawer();
   });
   document.addEventListener("pointerdown", (event) => {
-    if (!event.target.closest("#side, #toggle-side, #skip")) closeDrawer();
+    if (event.target instanceof Element && !event.target.closest("#side, #toggle-side, #skip")) closeDrawer();
   });
   return { openPanel: () => panel.set(true) };
 }

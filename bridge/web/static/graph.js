@@ -1,4 +1,4 @@
-// The picture: Cytoscape with what is visible. Updates keep pan and zoom, and move nothing that may stay.
+// The picture: Cytoscape with the visible nodes. Updates keep pan and zoom, and move as little as possible.
 
 import cytoscape from "./vendor/cytoscape.js";
 import { colorOf, monogramOf } from "./colors.js";
@@ -53,12 +53,12 @@ export class Graph {
     });
   }
 
-  /** The zoom and pan of now, and how much is drawn; for tests and measurements. */
+  /** The current zoom and pan, and numbers of elements; for tests and measurements. */
   get view() {
     return { zoom: this.#cy.zoom(), pan: { ...this.#cy.pan() }, nodes: this.#cy.nodes().length, edges: this.#cy.edges().length };
   }
 
-  /** Where something is on the page, by the id that it is drawn under, and its classes; for tests. */
+  /** The position of an element on the page, by its id in the picture, and its classes; for tests. */
   position(id) {
     const node = this.#cy.getElementById(id);
     if (node.empty()) return null;
@@ -69,7 +69,7 @@ export class Graph {
   }
 
   /**
-   * Draw. `shown`: what `visible` gives; `marks`: {chosen, on (keys of a path), changed: Map key -> sign}.
+   * Draw. `shown`: the result of `visible`; `marks`: {chosen, on (keys of a path), changed: Map key -> sign}.
    */
   draw(topology, filtered, shown, marks) {
     const described = describe(topology, filtered, shown, marks);
@@ -88,7 +88,7 @@ export class Graph {
     }
   }
 
-  /** Show everything; `readable`: or the beginning, where everything would be too small to read. */
+  /** Show everything; with `readable` show the beginning if everything would be too small to read. */
   fit(readable = false) {
     const cy = this.#cy;
     this.#moved = false;
@@ -118,7 +118,7 @@ export class Graph {
     this.#cy.panBy({ x, y });
   }
 
-  /** Bring a node into the picture if it is not. */
+  /** Move the picture so that a node is visible. */
   reveal(id) {
     const node = this.#cy.getElementById(id);
     if (node.empty()) return;
@@ -129,12 +129,12 @@ export class Graph {
     this.#cy.center(node);
   }
 
-  /** The node that stays where it is on the screen when the next picture is another one. */
+  /** Set the node that keeps its place on the screen in the next layout. */
   keep(id) {
     this.#anchor = id;
   }
 
-  /** Show several nodes: in place if all are in the picture, else fitted. */
+  /** Show several nodes: in place if all are visible, otherwise fitted. */
   revealAll(ids) {
     const cy = this.#cy;
     const found = cy.collection(ids.map((id) => cy.getElementById(id)).filter((node) => node.nonempty()));
@@ -146,7 +146,7 @@ export class Graph {
     if (cy.zoom() > 1) cy.zoom({ level: 1, renderedPosition: { x: cy.width() / 2, y: cy.height() / 2 } });
   }
 
-  /** The space for the picture has changed: fit again, unless the user has chosen a part. */
+  /** Adapt to another size: fit again, unless the user has chosen a part. */
   resize() {
     this.#cy.resize();
     if (this.#fitted && !this.#moved) this.fit(true);
@@ -158,7 +158,7 @@ export class Graph {
   }
 
   #rootTop(zoom) {
-    // Roots stand in the middle of what is below them: the first of them comes near the middle of the picture.
+    // A root is at the middle of the nodes below it: move the first root near the middle of the picture.
     const first = this.#painter.items.find((item) => !item.pill);
     return this.#cy.height() / 2 - (first?.y ?? 0) * zoom;
   }
@@ -173,7 +173,7 @@ export class Graph {
     this.#cy.pan({ x: anchor.x - now.x * zoom, y: anchor.y - now.y * zoom });
   }
 
-  /** Who stays in place: the one that was asked for, else the card nearest to the middle. */
+  /** The node that stays in place: the requested one, otherwise the card nearest to the middle. */
   #anchorNow() {
     const cy = this.#cy;
     if (!this.#fitted) return undefined;
@@ -230,7 +230,7 @@ export class Graph {
   }
 
   #edge(edge, plain, fresh) {
-    const id = `\n${edge.id}`; // ids of edges and nodes share one space
+    const id = `\n${edge.id}`; // edges and nodes share one namespace of ids
     const from = this.#positions.get(edge.from);
     const to = this.#positions.get(edge.to);
     const classes = [...edge.classes, ...(plain ? ["plain"] : [])];
@@ -264,7 +264,7 @@ export class Graph {
   }
 }
 
-/** What is drawn, in the order it is drawn: items (cards and pills), cards with their number of pills, edges. */
+/** The content of the picture in drawing order: items (cards and pills), cards with their number of pills, edges. */
 function describe(topology, filtered, shown, { chosen, on, changed }) {
   const items = [];
   const cards = [];
@@ -284,7 +284,7 @@ function describe(topology, filtered, shown, { chosen, on, changed }) {
         chosen: entry.key !== undefined && entry.key === chosen,
       }),
     });
-    const own = pills(topology, filtered, entry);
+    const own = pills(filtered, entry);
     cards.push({ id: entry.id, pills: own.length, size });
     own.forEach((pill, row) => items.push(pillItem(pill, row, entry, size, { chosen, changed, dim: dim && dimmed(pill.attached?.policy) })));
   }

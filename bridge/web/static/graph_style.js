@@ -1,9 +1,9 @@
-// How Cytoscape draws boxes and lines. Text is the painter's.
+// How Cytoscape draws boxes and lines. The painter draws the text.
 
 import { colors } from "./theme.js";
 import { CARD, PILL, SECTION } from "./layout.js";
 
-/** The style sheet for the colours of now. */
+/** The style sheet for the current colors. */
 export function graphStyle() {
   const color = colors();
   return [

@@ -1,11 +1,11 @@
-// Many siblings in few entries: by kind, then by namespace, then by ranges of names. A group opens into its next parts.
+// Many siblings as few entries: by kind, then by namespace, then by ranges of names. A group opens into smaller groups.
 
 import { byName, parts } from "./keys.js";
 import { shownKind } from "./topology.js";
 
 /**
  * Entries for keys below `id`: at most about `fan`. An entry is {id, key} or {id, group: {title, keys, namespace}}.
- * Keys of `apart` always stand for themselves.
+ * Each key of `apart` is always an entry of its own.
  */
 export function entries(topology, id, keys, fan, apart) {
   const alone = [];
@@ -33,7 +33,7 @@ function part(id, name, title, members, fan, namespace = "") {
   return [{ id: `${id}|${name}`, group: { title, keys: members, namespace } }];
 }
 
-/** Pieces of the sorted names, as few as a power of `fan` allows: so a range opens into ranges, and at last into nodes. */
+/** Pieces of the sorted names, of a power of `fan` each: so a range opens into ranges, and at last into nodes. */
 function ranges(id, title, keys, fan) {
   const sorted = [...keys].sort((one, other) => byName(rangeName(one), rangeName(other)));
   let size = fan;

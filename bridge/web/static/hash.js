@@ -1,6 +1,6 @@
-// Deep links: what is chosen and filtered stands behind the # of the address.
+// Deep links: the choice and the filters are in the fragment of the address.
 
-/** The part of the state that an address holds. */
+/** Read the state from the address. */
 export function readHash() {
   const asked = new URLSearchParams(location.hash.slice(1));
   const list = (name) => new Set((asked.get(name) ?? "").split(",").filter(Boolean));
@@ -16,7 +16,7 @@ export function readHash() {
   };
 }
 
-/** Write it; a new choice is a step of the browser's history, a filter is not. */
+/** Write the state. A new choice is a step in the browser's history, a filter is not. */
 export function writeHash({ chosen, tab, request, filters }, isStep) {
   const asked = new URLSearchParams();
   const put = (name, value) => value && asked.set(name, value);

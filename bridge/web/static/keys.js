@@ -2,6 +2,9 @@
 
 const parsed = new Map();
 
+/** Forget the parts of a key of a deleted object: a page is open for days. Without a key, forget all. */
+export const forget = (key) => void (key === undefined ? parsed.clear() : parsed.delete(key));
+
 /** The parts of a key; a key is parsed once. */
 export function parts(key) {
   let found = parsed.get(key);
@@ -32,13 +35,13 @@ function parse(key) {
   };
 }
 
-/** `namespace/name`, or the name of what has no namespace. */
+/** `namespace/name`, or the name of an object without a namespace. */
 export function place(key) {
   const { namespace, name, section, role } = parts(key);
   return `${namespace ? `${namespace}/` : ""}${name}${role ? ` (${role})` : ""}${section ? `#${section}` : ""}`;
 }
 
-/** As commands write it: `HTTPRoute/shop/cart#checkout`. */
+/** The form of the commands: `HTTPRoute/shop/cart#checkout`. */
 export const short = (key) => `${parts(key).kind}/${place(key)}`;
 
 /** `ColorPolicy` of `example.com/ColorPolicy`. */
@@ -46,5 +49,5 @@ export const kindName = (type) => type.slice(type.lastIndexOf("/") + 1);
 
 const collator = new Intl.Collator("en", { numeric: true });
 
-/** Order of names as people read them: rule 2 before rule 10. */
+/** Natural order of names: rule 2 before rule 10. */
 export const byName = (one, other) => collator.compare(one, other);

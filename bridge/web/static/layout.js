@@ -1,4 +1,4 @@
-// Where cards stand: columns from left to right, by dagre while that is quick, and by a plain walk where there are many.
+// Positions of cards: columns from left to right, by dagre if that is quick, otherwise by a plain walk.
 
 import dagre from "./vendor/dagre.js";
 
@@ -7,7 +7,7 @@ export const SECTION = { width: 144, height: 40 }; // of a listener, a rule, a p
 export const PILL = { height: 21, indent: 18, gap: 5 };
 const ROW_GAP = 15;
 const COLUMN_GAP = 40;
-const DAGRE_NODES = 160; // beyond, dagre takes longer than a person likes to wait for a change
+const DAGRE_NODES = 160; // beyond, dagre is too slow for an update
 
 /** The height that a card takes with the policies below it. */
 const blockHeight = ({ size, pills }) => size.height + pills * (PILL.height + PILL.gap) + (pills ? 4 : 0);
@@ -17,7 +17,7 @@ const blockHeight = ({ size, pills }) => size.height + pills * (PILL.height + PI
  * `edges`: [{from, to, side}], `children`: Map id -> ids, `roots`: ids.
  */
 export function arrange(cards, edges, children, roots) {
-  // A tree has no crossings to avoid, and keeps its order; dagre would take longer with many cards.
+  // A tree has no crossings to avoid and keeps its order.
   const plain = cards.length > DAGRE_NODES || isTree(edges);
   const blocks = plain ? byWalk(cards, edges, children, roots) : byDagre(cards, edges);
   const positions = new Map();
@@ -42,7 +42,7 @@ function byDagre(cards, edges) {
   return new Map(cards.map(({ id }) => [id, graph.node(id)]));
 }
 
-/** Columns by the longest way from a root; a parent stands at the middle of the first children that are its own. */
+/** Columns by the longest way from a root. A parent is at the middle of the children that were placed for it. */
 function byWalk(cards, edges, children, roots) {
   const heights = new Map(cards.map((card) => [card.id, blockHeight(card) + ROW_GAP]));
   const columns = ranks(cards, edges);
@@ -60,7 +60,7 @@ function byWalk(cards, edges, children, roots) {
     const middle = own.length ? (blocks.get(own[0]).y + blocks.get(own.at(-1)).y) / 2 : free + height / 2;
     block.y = Math.max(middle, free + height / 2);
     next.set(column, block.y + height / 2);
-    // What hangs below a later sibling must not slip above this block.
+    // Nodes below a later sibling must not move above this block.
     for (const deeper of next.keys()) if (deeper > column) next.set(deeper, Math.max(next.get(deeper), free));
   };
   roots.forEach(place);

@@ -1,12 +1,13 @@
-// Names of objects and policies as buttons that choose them, and the small marks beside them.
+// Names of objects and policies as buttons that choose them, and the marks beside them.
 
 import { colorOf, monogramOf } from "./colors.js";
 import { breakable, h, paint } from "./dom.js";
 import { kindName, parts, place, short } from "./keys.js";
 
+/** @type {(key: string) => void} */
 let choose = () => {};
 
-/** Who is told when a name is clicked: `choose(key)`. */
+/** Register what is called when a name is clicked: `choose(key)`. */
 export const onChoose = (listener) => {
   choose = listener;
 };
@@ -18,13 +19,13 @@ export const nodeLink = (key, text = short(key)) =>
 /** A policy, with the mark of its kind. */
 export const policyLink = (key) => h("span", { class: "policy" }, chip(parts(key).type), " ", nodeLink(key, place(key)));
 
-/** The mark of a policy kind: its colour and its letters. */
+/** The mark of a policy kind: its color and its letters. */
 export function chip(type) {
   const mark = h("span", { class: "chip", title: kindName(type), "aria-label": kindName(type), role: "img" }, monogramOf(type));
   return paint(mark, "--kind", colorOf(type));
 }
 
-/** A way from the root to a target. */
+/** A path from the root to a target. */
 export const trail = (keys) =>
   h("ol", { class: "trail", "aria-label": "Path" }, keys.map((key, at) => h("li", {}, nodeLink(key, step(key, keys[at - 1])))));
 

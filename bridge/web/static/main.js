@@ -1,4 +1,4 @@
-// The page: what is shown follows from the topology, the filters, what is opened, and what is chosen.
+// The page: its content follows from the topology, the filters, the opened nodes and the choice.
 
 import { ChangesBox } from "./changes.js";
 import { assign } from "./colors.js";
@@ -21,16 +21,20 @@ import { Topology } from "./topology.js";
 import { visible } from "./visible.js";
 import { Wire } from "./wire.js";
 
-const SETTLING = 250; // ms without a change after which the details are asked for again
-const TYPING = 150; // ms after a key in a filter until the bridge is asked for what has not been told
+const SETTLING = 250; // ms from a change until the details are queried again, with all changes in between
+const TYPING = 150; // ms from a keystroke in a filter until nodes that were not loaded are requested
 
 const topology = new Topology();
 const wire = new Wire();
 const store = new Store(topology, wire, refreshed);
+/**
+ * @type {{chosen?: string, tab: string, request?: Record<string, string>, filters: any, opened: Map<string, boolean>,
+ *   way: Set<string> | null, changed: Map<string, string>, added: Map<string, any>}}
+ */
 const state = { chosen: undefined, tab: "details", filters: noFilters(), opened: new Map(), way: null, changed: new Map(), added: new Map() };
 const drawn = { count: 0, at: 0, told: 0, shown: 0 }; // for tests and measurements
 
-const frame = setUpFrame(); // first: the picture is fitted into the space that the panels leave
+const frame = setUpFrame(); // first: the picture is fitted into the remaining space
 const on = { choose, toggle };
 const graph = new Graph(byId("graph"), byId("paint"), on);
 const outline = new Outline(byId("outline"), on);
@@ -84,7 +88,7 @@ function showTab(tab) {
   selectTab(tab);
 }
 
-/** Open or close what stands below an id; without `open` the other of what it is now. */
+/** Open or close the nodes below an id; without `open`, toggle. */
 async function toggle(id, open = !latest?.nodes.get(id)?.open) {
   state.opened.set(id, open);
   graph.keep(id);
@@ -108,7 +112,7 @@ function draw() {
   byId("counts").textContent = isFiltered(state.filters) ? `${latest.total.toLocaleString("en")} of ${total} nodes`
     : wire.isWhole ? `${total} nodes · ${wire.policies.toLocaleString("en")} policies` : `${total} nodes`;
   byId("empty").hidden = latest.nodes.size > 0;
-  byId("empty").textContent = isFiltered(state.filters) ? "No object that the filters let through." : "There is nothing to show yet.";
+  byId("empty").textContent = isFiltered(state.filters) ? "No object matches the filters." : "There are no objects yet.";
   byId("filter-clear").hidden = !isFiltered(state.filters);
   drawn.count += 1;
   drawn.at = performance.now();
@@ -117,7 +121,7 @@ function draw() {
 
 const nodesOf = (key) => (topology.has(key) ? [key] : topology.attachedTo(key));
 
-/** What is lit while the rest is dimmed: a request's way, what would change, or what is above and below the choice. */
+/** The highlighted keys: a request's way, the objects that would change, or the nodes above and below the choice. */
 function lit(chosenNodes) {
   if (state.way) return state.way;
   if (state.changed.size && !state.chosen) {
@@ -137,7 +141,7 @@ function filtersChanged() {
   searching = setTimeout(() => store.search(state.filters), TYPING);
 }
 
-/** Take what an address says. */
+/** Apply the state in the address. */
 async function follow() {
   const said = readHash();
   Object.assign(state.filters, {
@@ -169,18 +173,20 @@ const connection = new Connection({
   since: () => wire.revision,
   async load() {
     const first = topology.nodes.size === 0;
-    const isWhole = await store.load();
+    const whole = await store.load();
     if (first && topology.nodes.size) {
       requestBox.set((await follow()).request);
       performance.mark("first-picture");
     } else details.show(state.chosen, topology);
-    return isWhole;
+    return { whole, again: store.isTop };
   },
   change(event) {
     drawn.told = performance.now();
     store.change(event);
-    clearTimeout(settling);
-    settling = setTimeout(() => details.show(state.chosen, topology), SETTLING);
+    settling ??= setTimeout(() => {
+      settling = undefined;
+      details.show(state.chosen, topology);
+    }, SETTLING);
   },
 });
 

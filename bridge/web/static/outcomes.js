@@ -1,22 +1,22 @@
-// What became of a policy, in a sign, a word and a class of CSS: never in a colour alone.
+// The outcome of a policy as a sign, a word and a CSS class: never as a color alone.
 
 const WORDS = {
-  Programmed: { sign: "●", word: "in force", tone: "programmed" },
+  Programmed: { sign: "●", word: "active", tone: "programmed" },
   PartiallyProgrammed: { sign: "◐", word: "partly overridden", tone: "partly" },
   Overridden: { sign: "○", word: "overridden", tone: "overridden" },
   Refused: { sign: "✕", word: "not accepted", tone: "refused" },
-  Differs: { sign: "≠", word: "reported otherwise", tone: "refused" },
+  Differs: { sign: "≠", word: "reported differently", tone: "refused" },
   NoScope: { sign: "·", word: "reaches nothing", tone: "idle" },
-  Unknown: { sign: "·", word: "", tone: "idle" }, // not told yet
+  Unknown: { sign: "·", word: "", tone: "idle" }, // not loaded yet
 };
 
-/** Of a policy as the topology tells it: {sign, word, tone}. */
+/** The outcome of a policy of the topology: {sign, word, tone}. */
 export function outcomeOf(attached) {
   if (attached.accepted === false) return { ...WORDS.Refused, word: attached.reason || WORDS.Refused.word };
   return WORDS[attached.outcome] ?? WORDS.Unknown;
 }
 
-/** Of an outcome's name, as queries give it. */
+/** The same for the name of an outcome in a query's result. */
 export const outcomeNamed = (name) => WORDS[name] ?? WORDS.Unknown;
 
 export const LEGEND = [WORDS.Programmed, WORDS.PartiallyProgrammed, WORDS.Overridden, WORDS.Refused];

@@ -6,7 +6,7 @@ import { chip } from "./links.js";
 import { outcomeOf } from "./outcomes.js";
 import { naming, pills } from "./visible.js";
 
-const MOST = 1500; // rows; beyond, branches are to be opened one by one
+const MOST = 1500; // rows; beyond, branches must be closed to see others
 
 /** `on`: `choose(key)`, `toggle(id, open)`. */
 export class Outline {
@@ -41,15 +41,15 @@ export class Outline {
       rows.push({ ...nodeRow(topology, entry, { level, again, chosen, changed }), path, id, key: entry.key, level, opens: entry.inside > 0 && !again, open: entry.open && !again, group: entry.group });
       if (again) return;
       seen.add(id);
-      for (const pill of pills(topology, filtered, entry, 50)) {
+      for (const pill of pills(filtered, entry, 50)) {
         if (pill.attached) rows.push({ ...policyRow(pill.attached, { level: level + 1, chosen, changed }), path: `${path}\n${pill.id}`, key: pill.attached.policy, level: level + 1 });
       }
       if (entry.open) for (const child of children) walk(child, level + 1, path);
     };
     for (const id of shown.roots) walk(id, 1, "");
     this.#rows = rows;
-    fill(this.#element, rows.map(({ row }) => row), rows.length >= MOST && h("p", { class: "quiet" }, "There is more: filter, or close branches."));
-    if (!rows.length) fill(this.#element, h("p", { class: "quiet" }, "Nothing to show."));
+    fill(this.#element, rows.map(({ row }) => row), rows.length >= MOST && h("p", { class: "quiet" }, "More rows are hidden: filter, or close branches."));
+    if (!rows.length) fill(this.#element, h("p", { class: "quiet" }, "No objects."));
     this.#at = Math.max(0, rows.findIndex(({ path }) => path === had));
     if (rows.length) rows[this.#at].row.tabIndex = 0;
     this.#element.parentElement.scrollTop = scrollTop;

@@ -1,6 +1,6 @@
 // The text on cards and pills, on a canvas over Cytoscape's: names, captions, signs; an overridden policy is struck out.
-// Text never gets smaller than can be read: far out, captions go first, then the names of policies; where cards are
-// smaller than a line, names are labels beside them, as many as fit without covering each other.
+// Text is never too small to read: far out, captions disappear first, then the names of policies. If cards are smaller
+// than a line, names are labels beside them, as many as fit without covering each other.
 
 import { colors } from "./theme.js";
 import { CARD, PILL } from "./layout.js";
@@ -13,15 +13,17 @@ const CHIP = 9;
 const SMALLEST = { name: 10.5, caption: 8.5, pill: 8.5 }; // pixels on the screen
 const LINE = 12; // pixels on the screen that a card needs for its name
 const LABELS = 120; // labels drawn at once, far out
-const LABEL = 150; // pixels that a label may be wide
+const LABEL = 150; // maximum width of a label in pixels
 
-/** Paints `items` (what `describe` in graph.js makes of nodes) over a Cytoscape instance. */
+/** Paints `items` (from `describe` in graph.js) over a Cytoscape instance. */
 export class Painter {
+  zoom = 1;
+  colors = colors();
+
   constructor(cy, canvas) {
     this.cy = cy;
     this.canvas = canvas;
     this.items = [];
-    this.refreshColors();
     cy.on("render", () => this.paint());
   }
 
@@ -57,7 +59,11 @@ export class Painter {
     context.globalAlpha = 1;
   }
 
-  /** A font of a size at zoom 1, enlarged so that it is `least` pixels on the screen. */
+  /**
+   * A font of a size at zoom 1, enlarged so that it is `least` pixels on the screen.
+   *
+   * @param {number} size @param {number} least @param {number | string} weight
+   */
   #font(size, least, weight = "") {
     return `${weight} ${Math.max(size, least / this.zoom).toFixed(2)}px ${FONT}`;
   }
@@ -91,7 +97,7 @@ export class Painter {
     }
   }
 
-  /** Far out: names beside their cards, the chosen and the top of the hierarchy first. */
+  /** Far out: names beside their cards, the chosen one and the top of the hierarchy first. */
   #labels(context, ratio, { zoom, x, y, width, height }) {
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.textBaseline = "middle";
@@ -121,7 +127,7 @@ export class Painter {
 
   #pill(context, item) {
     const left = item.x - item.size.width / 2;
-    // The line that hangs the pill under its card.
+    // The line from the card to the pill.
     context.strokeStyle = item.color;
     context.lineWidth = 1.2;
     context.beginPath();
@@ -160,13 +166,13 @@ export class Painter {
   }
 }
 
-/** Whether two boxes on the screen cover each other. */
+/** Whether two boxes on the screen overlap. */
 const covers = (one, other) =>
   one.left < other.right && other.left < one.right && one.top < other.bottom && other.top < one.bottom;
 
 const cuts = new Map();
 
-/** A text as it fits, with … in place of its end. */
+/** A text cut to a width, with … in place of its end. */
 function cut(context, text, room) {
   const id = `${context.font}\n${Math.round(room)}\n${text}`;
   let found = cuts.get(id);

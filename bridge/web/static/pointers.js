@@ -1,4 +1,4 @@
-// The leaves of a document by JSON Pointer (RFC 6901), named as people name fields.
+// The leaves of a document by JSON Pointer (RFC 6901), with readable names.
 
 /** [{name, value (a text), removed, origin}] of a spec with its origins, in the order of the spec. */
 export function fields(spec, origins = {}) {

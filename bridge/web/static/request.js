@@ -1,4 +1,4 @@
-// The box to try a request: which rule serves it, where it goes, and its effective policies.
+// The form to try a request: the rule that serves it, its backends, and its effective policies.
 
 import { query } from "./api.js";
 import { byId, fill, h } from "./dom.js";
@@ -8,7 +8,7 @@ import { nodeLink, trail } from "./links.js";
 
 const FIELDS = ["host", "path", "method", "headers", "query", "port", "gateway", "source"];
 
-/** `on`: `asked(fields)`, `path(Set of keys | null)`: what the request runs through. */
+/** `on`: `asked(fields)`, `path(Set of keys | null)`: the way of the request. */
 export class RequestBox {
   #on;
   #asked = 0;
@@ -28,7 +28,7 @@ export class RequestBox {
     });
   }
 
-  /** What is written in the box, without what is empty or usual. */
+  /** The values of the form, without empty and default ones. */
   get fields() {
     const found = {};
     for (const name of FIELDS) {
@@ -38,7 +38,7 @@ export class RequestBox {
     return found;
   }
 
-  /** Write into the box, as a link has it, and ask. */
+  /** Fill the form from a link, and query. */
   set(fields) {
     for (const name of FIELDS) if (fields[name] !== undefined) byId(`request-${name}`).value = fields[name];
     if (fields.host || fields.port) this.ask();
@@ -82,9 +82,9 @@ export class RequestBox {
   }
 }
 
-/** Lines `name: value` (or `name=value`) by name, a list where a name stands twice. */
+/** Lines `name: value` (or `name=value`) by name; a list for a repeated name. */
 export function pairs(text, sign) {
-  const found = Object.create(null); // a header may be called __proto__
+  const found = Object.create(null); // a header can have the name __proto__
   for (const line of (text ?? "").split(/[\n&]/).map((one) => one.trim()).filter(Boolean)) {
     const at = line.indexOf(sign);
     const [name, value] = at < 0 ? [line, ""] : [line.slice(0, at).trim(), line.slice(at + 1).trim()];
@@ -106,7 +106,7 @@ function served({ gateway, listener, route, rule, backends, filters, policies, a
     !backends.length && !filters.length && h("p", { class: "quiet" }, "no backend"),
     h("h4", { class: "lead" }, "Effective policies"),
     policies.length ? policies.map((one) => effectiveKind(one, undefined)) : h("p", { class: "quiet" }, "No policy applies to it."),
-    also.length > 0 && h("h4", {}, "Other listeners that take it too"),
+    also.length > 0 && h("h4", {}, "Other listeners that accept it"),
     also.length > 0 && h("ul", { class: "reach" }, also.map((one) => h("li", {}, nodeLink(one.listener), one.rule && [" → ", nodeLink(one.rule)]))),
   ];
 }

@@ -1,38 +1,41 @@
-// The topology of a bridge: a small one is here whole, of a large one the top, and what was asked for besides.
+// The topology of a bridge: a small one is loaded whole, of a large one the top and the requested parts.
 
 import { topology as ask } from "./api.js";
 import { parts } from "./keys.js";
 
-const WHOLE = 6_000; // nodes up to which all of them are asked for, once the top is drawn
-const MOST = 50_000; // nodes that the bridge tells at once
-const FOUND = 400; // nodes that a search asks for
-const ENSURED = 12; // nodes that are looked for by name at once
+const WHOLE = 6_000; // nodes up to which all of them are loaded, once the top is drawn
+const MOST = 50_000; // nodes that the bridge returns at once
+const FOUND = 400; // nodes that a search loads
+const ENSURED = 12; // nodes that are loaded by name at once
 
 export class Store {
   #topology;
   #wire;
   #refreshed;
-  #completing;
+  #isTop = false; // whether only the top was loaded of what can be loaded whole
 
-  /** `refreshed()` is called when the topology is another. */
+  /** `refreshed()` is called when the topology has changed. */
   constructor(topology, wire, refreshed) {
     this.#topology = topology;
     this.#wire = wire;
     this.#refreshed = refreshed;
   }
 
-  /** Take everything anew; whether the bridge had all of it already. May raise ApiError. */
+  /** Load everything again. Returns whether the bridge had all of it already. Raises ApiError. */
   async load() {
-    // The top of a picture is there sooner than all of it; what was there whole is not taken away again.
+    // The top of a picture is there sooner than all of it; what was there whole is not removed again.
     const had = this.#topology.nodes.size;
-    const document = await ask(this.#wire.isWhole && had ? { limit: WHOLE } : {});
-    clearTimeout(this.#completing);
-    if (!document.whole && Object.keys(document.nodes).length < had) return false; // it is still being drawn there
+    const all = had > 0 && (this.#wire.isWhole || this.#isTop);
+    const document = await ask(all ? { limit: WHOLE } : {});
+    if (!document.whole && Object.keys(document.nodes).length < had) return false; // the bridge still draws
     this.#take(document);
-    if (document.whole && !this.#wire.isWhole && document.total <= WHOLE) {
-      this.#completing = setTimeout(async () => this.#take(await ask({ limit: WHOLE })), 0);
-    }
+    this.#isTop = !all && document.whole && !this.#wire.isWhole && document.total <= WHOLE;
     return document.whole;
+  }
+
+  /** Whether another `load` completes what the last one loaded. */
+  get isTop() {
+    return this.#isTop;
   }
 
   change(event) {
@@ -41,13 +44,13 @@ export class Store {
     this.#refreshed();
   }
 
-  /** Ask for what stands below a node, if not all of it has been told. */
+  /** Load the nodes below a node, if not all of them were loaded. */
   async open(key) {
     if (this.#wire.isWhole || !this.#topology.isCut(key)) return;
     await this.#more({ below: key, limit: Math.min(MOST, Math.max(FOUND, this.#topology.nodes.get(key).count)) });
   }
 
-  /** Ask for nodes that have not been told, with all above them. */
+  /** Load nodes that were not loaded, with all above them. */
   async ensure(keys) {
     if (this.#wire.isWhole) return;
     const missing = [...keys].filter((key) => !this.#topology.has(key) && !this.#wire.isPolicy(key)).slice(0, ENSURED);
@@ -57,7 +60,7 @@ export class Store {
     }));
   }
 
-  /** Ask for what filters let through. */
+  /** Load nodes that match the filters. */
   async search({ namespaces, text, attachedOnly, hiddenPolicyKinds }) {
     const wanted = { limit: FOUND };
     if (namespaces.size) wanted.namespace = [...namespaces];
@@ -78,7 +81,7 @@ export class Store {
       const { upsert, gone } = this.#wire.more(await ask(asked));
       this.#topology.apply(upsert, gone);
     } catch (error) {
-      if (error.status === undefined) throw error; // of the others the connection tells
+      if (error.status === undefined) throw error; // the connection shows the others
     }
   }
 }

@@ -1,6 +1,8 @@
-// Tabs by WAI-ARIA's pattern: arrow keys move between them.
+// Tabs by the WAI-ARIA pattern: arrow keys move between them.
 
-/** Set up a tab list; returns `select(name)`. `chosen(name)` is called when a person changes the tab. */
+import { byId } from "./dom.js";
+
+/** Set up a tab list; returns `select(name)`. `chosen(name)` is called when the user changes the tab. */
 export function setUpTabs(list, chosen) {
   const tabs = [...list.querySelectorAll("[role=tab]")];
   const select = (name) => {
@@ -8,7 +10,7 @@ export function setUpTabs(list, chosen) {
       const on = tab.dataset.tab === name;
       tab.setAttribute("aria-selected", String(on));
       tab.tabIndex = on ? 0 : -1;
-      document.getElementById(tab.getAttribute("aria-controls")).hidden = !on;
+      byId(tab.getAttribute("aria-controls")).hidden = !on;
     }
   };
   list.addEventListener("click", (event) => {

@@ -1,20 +1,20 @@
-// Dark, light, or as the system says. The browser keeps a choice.
+// Dark, light, or the system's theme. The browser stores the choice.
 
 import { recall, remember } from "./storage.js";
 
 const CHOICES = ["auto", "light", "dark"];
-const NAMES = { auto: "as the system", light: "light", dark: "dark" };
+const NAMES = { auto: "system", light: "light", dark: "dark" };
 const SIGNS = { auto: "◐", light: "☀", dark: "☾" };
 
-/** Set up the switch; `changed` is called when colours are others. */
+/** Set up the switch; `changed` is called when the colors change. */
 export function setUpTheme(button, changed) {
   const kept = recall("theme");
-  let choice = CHOICES.includes(kept) ? kept : "auto";
+  let choice = kept !== undefined && CHOICES.includes(kept) ? kept : "auto";
   const apply = () => {
     document.documentElement.dataset.theme = choice;
     button.textContent = SIGNS[choice];
-    button.setAttribute("aria-label", `Colours: ${NAMES[choice]}`);
-    button.title = `Colours: ${NAMES[choice]}`;
+    button.setAttribute("aria-label", `Theme: ${NAMES[choice]}`);
+    button.title = `Theme: ${NAMES[choice]}`;
     changed();
   };
   button.addEventListener("click", () => {
@@ -26,9 +26,10 @@ export function setUpTheme(button, changed) {
   apply();
 }
 
-/** The page's colours as they are now, for what is drawn. */
+/** The page's current colors, for the picture. */
 export function colors() {
   const style = getComputedStyle(document.documentElement);
+  /** @type {Record<string, string>} */
   const found = {};
   for (const name of ["canvas", "card", "card-section", "line", "edge", "ink", "dim", "accent", "changed", "danger"]) {
     found[name] = style.getPropertyValue(`--${name}`).trim();

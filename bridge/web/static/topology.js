@@ -1,27 +1,45 @@
-// What there is: nodes by key with what is above and below them, and the policies attached to each.
+// The loaded topology: nodes by key, the links between them, and the policies attached to each.
 
-import { byName, parts } from "./keys.js";
+import { byName, forget, parts } from "./keys.js";
 
+/**
+ * A policy at a node; `outcome` is one word for all its paths.
+ *
+ * @typedef {{policy: string, policyKind: string, accepted?: boolean, reason?: string, outcome?: string}} Attached
+ *
+ * A node; `count` is the number of nodes below it, loaded or not.
+ *
+ * @typedef {{key: string, level: string, parents: string[], leadsTo: string[], parameters?: string, count: number,
+ *   policies: Attached[], refused: {parent: string, child: string, reason: string}[]}} Node
+ */
 
 export class Topology {
-  constructor() {
-    this.clear();
-  }
+  /** @type {Map<string, Node>} */
+  nodes = new Map();
+  /** @type {Map<string, Set<string>>} */
+  children = new Map();
+  /** @type {Map<string, Set<string>>} */
+  parents = new Map();
+  /** @type {Map<string, Set<string>>} */
+  targets = new Map(); // policy -> keys of the nodes that it is attached to
 
-  clear() {
-    this.nodes = new Map(); // key -> {key, level, parents, leadsTo, parameters, count, policies, refused}
-    this.children = new Map(); // key -> Set of keys
-    this.parents = new Map(); // the other way
-    this.targets = new Map(); // policy -> Set of keys of nodes
-  }
-
-  /** Take everything anew. `nodes`: a list of nodes. */
+  /**
+   * Replace everything.
+   *
+   * @param {Node[]} nodes
+   */
   load(nodes) {
-    this.clear();
+    forget();
+    for (const map of [this.nodes, this.children, this.parents, this.targets]) map.clear();
     for (const node of nodes) this.#put(node);
   }
 
-  /** Take changed nodes, and let others go. */
+  /**
+   * Apply changed and deleted nodes.
+   *
+   * @param {Node[]} upsert
+   * @param {string[]} deleted
+   */
   apply(upsert, deleted) {
     for (const key of deleted) this.#drop(key);
     for (const node of upsert) {
@@ -30,6 +48,7 @@ export class Topology {
     }
   }
 
+  /** @param {Node} node */
   #put(node) {
     this.nodes.set(node.key, node);
     for (const [from, to] of declared(node)) {
@@ -39,6 +58,7 @@ export class Topology {
     for (const { policy } of node.policies) link(this.targets, policy, node.key);
   }
 
+  /** @param {string} key */
   #drop(key) {
     const node = this.nodes.get(key);
     if (!node) return;
@@ -46,7 +66,11 @@ export class Topology {
       unlink(this.children, from, to);
       unlink(this.parents, to, from);
     }
-    for (const { policy } of node.policies) unlink(this.targets, policy, key);
+    for (const { policy } of node.policies) {
+      unlink(this.targets, policy, key);
+      if (!this.targets.has(policy)) forget(policy);
+    }
+    forget(key);
     this.nodes.delete(key);
   }
 
@@ -54,12 +78,12 @@ export class Topology {
     return this.nodes.has(key);
   }
 
-  /** Whether more stands below a node than has been told. */
+  /** Whether not all nodes below a node were loaded. */
   isCut(key) {
     return (this.nodes.get(key)?.count ?? 0) > this.below(key).length;
   }
 
-  /** Nodes that nothing stands above. */
+  /** Nodes without a node above them. */
   roots() {
     return [...this.nodes.keys()].filter((key) => this.above(key).length === 0).sort(byName);
   }
@@ -85,7 +109,7 @@ export class Topology {
     return [...(this.targets.get(policy) ?? [])];
   }
 
-  /** A policy as a node tells it, wherever it is attached. */
+  /** A policy as one of the nodes has it that it is attached to. */
   policy(key) {
     for (const target of this.targets.get(key) ?? []) {
       const found = this.nodes.get(target)?.policies.find((attached) => attached.policy === key);
@@ -94,7 +118,7 @@ export class Topology {
     return undefined;
   }
 
-  /** Objects (without their sections), of one level where that is given. */
+  /** Objects (without their sections), of one level if that is given. */
   objects(level) {
     return [...this.nodes.values()]
       .filter((node) => (!level || node.level === level) && !parts(node.key).section)
@@ -102,7 +126,7 @@ export class Topology {
       .sort(byName);
   }
 
-  /** Routes among keys and what stands above and below them. */
+  /** Routes among keys and the nodes above and below them. */
   routesAround(keys) {
     const found = new Set();
     for (const reached of [this.ancestors(keys), this.descendants(keys), keys]) {
@@ -128,7 +152,7 @@ export class Topology {
     }
     for (const policy of this.targets.keys()) {
       const { type, namespace } = parts(policy);
-      const kindsOfIt = this.policy(policy).reason === "NotDescribed" ? undescribed : policyKinds;
+      const kindsOfIt = this.policy(policy)?.reason === "NotDescribed" ? undescribed : policyKinds;
       kindsOfIt.set(type, (kindsOfIt.get(type) ?? 0) + 1);
       if (namespace && !namespaces.has(namespace)) namespaces.set(namespace, 0);
     }
@@ -137,23 +161,25 @@ export class Topology {
   }
 }
 
-/** What filters call the kind of a node: sections go by their level. */
+/** The kind of a node in filters: of a section its level. */
 export function shownKind(node) {
   const { kind, section } = parts(node.key);
   return section ? node.level : kind;
 }
 
-/** The edges that stand with a node: from what is above it, and to what it leads to. */
+/** The edges that a node declares: from its parents, and to the nodes that it leads to. */
 function declared({ key, parents, leadsTo }) {
   return [...parents.map((parent) => [parent, key]), ...leadsTo.map((child) => [key, child])];
 }
 
+/** @param {Map<string, Set<string>>} map @param {string} key @param {string} other */
 function link(map, key, other) {
   const found = map.get(key);
   if (found) found.add(other);
   else map.set(key, new Set([other]));
 }
 
+/** @param {Map<string, Set<string>>} map @param {string} key @param {string} other */
 function unlink(map, key, other) {
   const found = map.get(key);
   if (!found) return;

@@ -1,18 +1,18 @@
-// What is drawn: from the roots down, as far as there is room. What has none stands in closed nodes and in groups.
+// The drawn nodes: from the roots down, up to a number. The others are inside closed nodes and groups.
 
 import { entries } from "./grouping.js";
 import { byName, parts } from "./keys.js";
 
 export const ROOM = 240; // nodes up to which everything is open
-const OVERVIEW = 64; // nodes up to which levels are open where not everything is
-const FAN = 40; // siblings that stand for themselves there
-const FAN_OPEN = 120; // and where everything is open
+const OVERVIEW = 64; // nodes up to which levels are open otherwise
+const FAN = 40; // siblings that are not grouped then
+const FAN_OPEN = 120; // the same if everything is open
 
 /**
  * The part of a filtered topology that is shown.
  *
- * `opened`: what a person opened or closed, by id -> bool. `apart`: keys that must be seen. `isWhole`: whether all
- * nodes that there are have been told. Returns {nodes: Map id -> {id, key?, group?, open, inside (how many stand below)},
+ * `opened`: the ids that the user opened or closed -> bool. `apart`: keys that must be visible. `isWhole`: whether all
+ * nodes were loaded. Returns {nodes: Map id -> {id, key?, group?, open, inside (the number of nodes below)},
  * edges: [{id, from, to, transitive, side}], children: Map id -> [ids], roots: [ids], total, everything}.
  */
 export function visible(topology, filtered, opened, apart, isWhole = true) {
@@ -34,7 +34,7 @@ export function visible(topology, filtered, opened, apart, isWhole = true) {
   shown.roots = layer.map((entry) => entry.id);
   layer = layer.filter(show);
   for (let automatic = true; layer.length; ) {
-    // A level opens by itself as a whole or not at all: what is closed there is closed for its number, not for its name.
+    // A level opens automatically as a whole or not at all, so that its number of nodes decides and not their names.
     const found = layer.map((entry) => [entry, shown.nodes.get(entry.id).inside ? below(entry) : []]);
     const count = found.reduce((sum, [{ group }, inner]) => sum + (group ? 0 : inner.length), 0);
     automatic &&= everything || shown.nodes.size + count <= OVERVIEW;
@@ -59,7 +59,7 @@ function insideOf(topology, filtered, key, isWhole) {
   return isWhole || !topology.isCut(key) ? told : topology.nodes.get(key).count;
 }
 
-/** Keys with what stands above them, which must be drawn for them to be seen. */
+/** Keys with the nodes above them, which must be drawn to make them visible. */
 function withChains(topology, filtered, apart) {
   const present = [...apart].filter((key) => filtered.shows(key));
   const found = new Set(present);
@@ -73,7 +73,7 @@ function withChains(topology, filtered, apart) {
   return found;
 }
 
-/** Edges of what is drawn. A link to a node that another path brought is drawn too. */
+/** Edges between drawn nodes, also to a node that is drawn because of another path. */
 function connect(shown, filtered) {
   const seen = new Set();
   const add = (from, to, transitive) => {
@@ -94,7 +94,7 @@ function connect(shown, filtered) {
   }
 }
 
-/** A Namespace with policies stands above all objects in it, beside their hierarchy: it opens nothing. */
+/** Edges from a Namespace with policies to the objects in it, beside their hierarchy: it opens nothing. */
 function sides(topology, shown) {
   const named = new Map();
   for (const { id, key } of shown.nodes.values()) {
@@ -110,10 +110,11 @@ function sides(topology, shown) {
 }
 
 /** Policies of an entry as pills: {id, attached} for a node, {id, count, …} by kind for a group. */
-export function pills(topology, filtered, entry, most = 5) {
+export function pills(filtered, entry, most = 5) {
   if (entry.group) return summed(filtered, entry);
   const policies = [...filtered.policies(entry.key)].sort((one, other) => byName(one.policy, other.policy));
   const shown = policies.length > most ? policies.slice(0, most - 1) : policies;
+  /** @type {any[]} */
   const found = shown.map((attached) => ({ id: `${attached.policy}\n@${entry.id}`, attached, policyKind: attached.policyKind }));
   if (policies.length > shown.length) {
     found.push({ id: `more\n@${entry.id}`, more: policies.length - shown.length, policyKind: "" });
@@ -134,7 +135,7 @@ function summed(filtered, entry) {
   return [...kinds].sort().map(([policyKind, found]) => ({ id: `${policyKind}\n@${entry.id}`, policyKind, ...found }));
 }
 
-/** How an entry is called: {caption, name}. */
+/** The names of an entry: {caption, name}. */
 export function naming(topology, entry) {
   if (entry.group) {
     const { title, keys, range, namespace } = entry.group;

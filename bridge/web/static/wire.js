@@ -1,16 +1,16 @@
-// What the bridge tells over HTTP, turned into what the page works with.
+// The bridge's documents and events, converted to the page's nodes.
 
-/** Nodes and policies as the bridge tells them, and changes of them taken in. */
+/** Nodes and policies in the bridge's form, with the changes applied. */
 export class Wire {
   #nodes = new Map();
   #policies = new Map();
-  #users = new Map(); // policy -> Set of the nodes that tell of it
+  #users = new Map(); // policy -> Set of the nodes that name it
   revision = "";
-  total = 0; // nodes that there are
+  total = 0; // all nodes, loaded or not
   facets = { namespaces: [], kinds: [], policyKinds: [], undescribed: [] }; // of all nodes
-  isWhole = false; // whether every node that there is has been told
+  isWhole = false; // whether all nodes were loaded
 
-  /** A whole topology document: a list of nodes. */
+  /** Read a topology document. Returns its nodes. */
   load(document) {
     this.revision = document.revision;
     this.total = document.total;
@@ -23,7 +23,7 @@ export class Wire {
     return [...this.#nodes.keys()].map((key) => this.#read(key));
   }
 
-  /** An event of the stream: {upsert: nodes, gone: keys}; nodes whose policies became something else are among them. */
+  /** Apply an event of the stream. Returns {upsert: nodes, gone: keys}, with the nodes of changed policies. */
   change({ revision, total, nodes = {}, gone = [], policies = {}, gonePolicies = [] }) {
     this.revision = revision;
     this.total = total;
@@ -31,7 +31,7 @@ export class Wire {
     return this.#take(known, gone, policies, gonePolicies);
   }
 
-  /** Further nodes, that were asked for: {upsert, gone}. */
+  /** Apply further nodes that were requested. Returns the same. */
   more({ nodes, policies }) {
     return this.#take(nodes, [], policies, []);
   }
@@ -59,12 +59,12 @@ export class Wire {
     return { upsert: [...touched].map((key) => this.#read(key)), gone };
   }
 
-  /** Of a part that is not told, nothing is taken in piece by piece: it would look as if that were all. */
+  /** Whether a node is in a loaded part: pieces of other parts would look like the whole part. */
   #belongs(key, { parents }) {
     return this.#nodes.has(key) || parents.some((parent) => this.#nodes.get(parent)?.isOpen);
   }
 
-  /** The number of policies that were told of. */
+  /** The number of loaded policies. */
   get policies() {
     return this.#policies.size;
   }
@@ -73,13 +73,13 @@ export class Wire {
     return this.#policies.has(key);
   }
 
-  /** Policies that want a look: [{policy, outcome, reason, message}], those whose controllers contradict the bridge first. */
+  /** Policies that need attention: [{policy, outcome, reason, message}], first those whose controllers contradict the bridge. */
   troubled() {
     const differing = [];
     const refused = [];
     const overridden = [];
     for (const [policy, { outcomes, conditions, differences }] of this.#policies) {
-      if (differences.length) differing.push({ policy, outcome: "Differs", reason: "reported otherwise", message: differences.join("; ") });
+      if (differences.length) differing.push({ policy, outcome: "Differs", reason: "reported differently", message: differences.join("; ") });
       const not = conditions.find(({ type, status }) => type === "Accepted" && status === "False");
       if (not) refused.push({ policy, outcome: "Refused", reason: not.reason, message: not.message });
       else if (overall(outcomes) === "Overridden") overridden.push({ policy, outcome: "Overridden" });
@@ -91,7 +91,7 @@ export class Wire {
     const { level, parents, leadsTo, parameters, policies, refused, children } = this.#nodes.get(key);
     return {
       key,
-      count: children, // below it, told or not
+      count: children, // below it, loaded or not
       level,
       parents,
       leadsTo,
@@ -110,11 +110,15 @@ export class Wire {
   }
 
   #unuse(key) {
-    for (const { policy } of this.#nodes.get(key)?.policies ?? []) this.#users.get(policy)?.delete(key);
+    for (const { policy } of this.#nodes.get(key)?.policies ?? []) {
+      const users = this.#users.get(policy);
+      users?.delete(key);
+      if (users?.size === 0) this.#users.delete(policy);
+    }
   }
 }
 
-/** One word for what became of a policy over all its paths. */
+/** One word for the outcomes of a policy on all its paths. */
 function overall(outcomes = []) {
   const found = new Set(outcomes);
   return found.size > 1 ? "PartiallyProgrammed" : [...found][0];

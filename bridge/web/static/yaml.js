@@ -20,13 +20,13 @@ export function yamlBlock(title, value) {
   return h("details", { class: "yaml" }, h("summary", {}, title), h("p", { class: "copy" }, copy, " ", status), code);
 }
 
-/** Whether the clipboard took the text. Without one (a page that is not served over TLS) the text is selected. */
+/** Copy a text; false if there is no clipboard (a page without TLS): the text is then selected. */
 async function copied(text, element) {
   try {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    getSelection().selectAllChildren(element);
+    getSelection()?.selectAllChildren(element);
     return false;
   }
 }

@@ -1,0 +1,81 @@
+"""Admins' Rego in a running bridge: who submits it, which modules OPA has, and the reports to authors."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+from bridge.app.store import Store
+from bridge.app.webhook import Policies
+from bridge.model.types import ALWAYS
+from bridge.opa.client import Answer, Opa
+from bridge.policy_loader.activation import BundleEndpoint
+from bridge.policy_loader.assembly import no_view
+from bridge.policy_loader.authors import Authors
+from bridge.policy_loader.compile_check import MEBIBYTE, Checker
+from bridge.policy_loader.loader import Loader
+from bridge.policy_loader.shipped import kubernetes_view, shipped
+from bridge.resources import rego_root
+from bridge.settings.model import Settings
+from bridge.sources.base import Source, Tapped
+
+
+class PolicyLoading:
+    """The loader and its authors. `executable` is an `opa` that checks modules before OPA gets them.
+
+    `source` replaces the store's source: if authors' objects are among the others, it delivers them here too. `run`
+    does the work until it is cancelled.
+    """
+
+    def __init__(self, store: Store, opa: Opa, endpoint: BundleEndpoint, executable: Path, settings: Settings) -> None:
+        found = shipped(rego_root(), settings.policy_bounds, settings.type_versions)
+        memory = settings.check_memory_mib * MEBIBYTE
+        checker = Checker(executable, found.modules, allowed=settings.allowed_builtins, memory=memory)
+        types = (*ALWAYS, *(one.type for one in settings.selected_types))
+
+        def view() -> str:
+            return kubernetes_view((type_id, store.plural(type_id)) for type_id in types)
+
+        self._settings = settings
+        self.loader = Loader(
+            opa, endpoint, checker, found, view if settings.kubernetes_view else no_view, self._decision
+        )
+        self.authors = Authors(self.loader, settings.policy_namespaces)
+        self.source: Source = store.source
+        self._own_source = store.policies
+        self._store = store
+        if self._own_source is None:
+            self.source = Tapped(store.source, self.authors.types, self.authors.note)
+
+    def change(self, settings: Settings) -> None:
+        """Load modules with other settings from now on: `webhook_decision`."""
+        before, self._settings = self._decision(), settings
+        if self._decision() != before:
+            self.loader.reconsider()
+
+    def _decision(self) -> tuple[str, ...]:
+        """Return the path of the placement decision that the webhook queries here, empty if there is none."""
+        url, path = self._settings.admission_decision
+        return tuple(path.split("/")) if self._settings.webhook_listen and path and not url else ()
+
+    async def run(self) -> None:
+        """Follow authors, load their submissions, and report the results."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self.loader.run())
+            tasks.create_task(self._store.report_policies(self.authors))
+            if self._own_source is not None:
+                tasks.create_task(self.authors.follow(self._own_source))
+
+
+def policies_of(loading: PolicyLoading, unready: Callable[[], str]) -> Policies:
+    """Return what the webhook must know of admins' policies. `unready` returns why OPA lacks data, or ""."""
+    authors, loader = loading.authors, loading.loader
+
+    def distrust(answer: Answer) -> str:
+        if not answer.revision or answer.revision != loader.revision:
+            has = f"the modules of revision {answer.revision}" if answer.revision else "no modules"
+            return f"OPA answered with {has}, where {loader.revision or 'none yet'} is served"
+        return unready()
+
+    return Policies(lambda: None if authors.unlisted else authors.policies_exist, distrust)

@@ -1,0 +1,258 @@
+"""Commands for an installation: `webhook-config`, `opa-config`, `credentials`, `token` and `crds`."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import click
+
+from bridge.cli.help_text import ExampleCommand, debug_option
+from bridge.cli.options import output_option
+from bridge.cli.terminal import print_error
+from bridge.queries.names import CommandError
+
+_WEBHOOK_EXAMPLES = (
+    ("For every object, with the Service of the settings", "bridge webhook-config | kubectl apply -f -"),
+    (
+        "For Deployments and one policy kind only",
+        "bridge webhook-config --resource deployments.apps --resource colorpolicies.example.com",
+    ),
+    ("For a bridge outside the cluster", "bridge webhook-config --url https://10.0.0.7:8443/admission"),
+)
+
+
+@click.command(
+    "webhook-config",
+    cls=ExampleCommand,
+    examples=_WEBHOOK_EXAMPLES,
+    short_help="Print the webhook configurations for the API server",
+)
+@click.option("--service", "webhook_service", metavar="NAMESPACE/NAME", help="The Service of the bridge.")
+@click.option("--port", type=click.IntRange(1, 65535), default=443, show_default=True, help="The Service's port.")
+@click.option("--url", "webhook_url", metavar="URL", help="Instead of a Service: https://HOST:PORT/admission.")
+@click.option(
+    "--name", "webhook_configuration", metavar="NAME", help="Name of both configurations. Default: policy-bridge."
+)
+@click.option(
+    "--resource",
+    "resources",
+    metavar="PLURAL.GROUP",
+    multiple=True,
+    help="Review these (deployments.apps, pods), their subresources, and all policies. Default: all.",
+)
+@click.option(
+    "--policies/--no-policies",
+    default=True,
+    show_default=True,
+    help="With --resource: also review objects that look like policies, so bounds apply to them at admission.",
+)
+@click.option(
+    "--exempt-namespace",
+    "exempt",
+    metavar="NAMESPACE",
+    multiple=True,
+    help="Also exclude objects in this namespace. Repeatable.",
+)
+@click.option(
+    "--ca-file",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="The authority of the webhook's certificate. Default: the bridge adds its own authority.",
+)
+@click.option(
+    "--config",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Settings of `bridge run`; options take precedence.",
+)
+@output_option("yaml", "json")
+@debug_option
+def webhook_config(
+    config: Path | None,
+    ca_file: Path | None,
+    resources: tuple[str, ...],
+    policies: bool,
+    exempt: tuple[str, ...],
+    port: int,
+    output: str,
+    **flags: Any,
+) -> None:
+    """Print a mutating and a validating webhook configuration for `kubectl apply`.
+
+    The mutating webhook adds annotations to objects. The validating webhook checks them as they will be stored, after
+    all mutating webhooks. The namespaces of the bridge, of OPA (if the settings name its Service), of policies and of
+    the control plane are excluded, so users can always fix a broken policy.
+    """
+    from bridge.admission.webhook_configuration import (
+        KINDS,
+        POLICIES_ANYWHERE,
+        SYSTEM_NAMESPACES,
+        Target,
+        namespace_of,
+        not_secret,
+        webhook_configuration,
+    )
+    from bridge.cli.printers.documents import print_objects
+    from bridge.settings.loading import load_settings
+
+    settings = load_settings(config, flags)
+    try:
+        authority = ca_file.read_bytes() if ca_file else b""
+    except OSError as error:
+        raise CommandError(f"--ca-file {ca_file}: {error.strerror}") from error
+    own = settings.webhook_service.partition("/")[0]
+    of_policies = [name for name in settings.policy_namespaces if name != "*"]
+    of_opa = [namespace_of(url) for url in (settings.opa_url, settings.webhook_decision) if url]
+    conditions = [POLICIES_ANYWHERE] if "*" in settings.policy_namespaces else []
+    if not settings.webhook_cert_file:
+        conditions.append(not_secret(settings.lease_namespace, settings.webhook_secret))
+    documents = [
+        webhook_configuration(
+            which,
+            settings.webhook_configuration,
+            Target(settings.webhook_url or "", settings.webhook_service, port, authority),
+            exempt=[*SYSTEM_NAMESPACES, *of_policies, *filter(None, of_opa), own, *exempt],
+            timeout=max(1, round(settings.webhook_deadline)),
+            resources=resources,
+            policies=policies,
+            conditions=conditions,
+        )
+        for which in KINDS
+    ]
+    print_objects(output, documents)
+
+
+_OPA_EXAMPLES = (
+    ("Start an OPA next to the bridge", "bridge opa-config >opa.yaml && opa run --server --config-file=opa.yaml"),
+    ("Then start the bridge that writes to it", "bridge run --opa http://127.0.0.1:8181"),
+    (
+        "For containers that share a folder",
+        "bridge opa-config --bundle-credentials /run/policy-bridge/bundle",
+    ),
+    ("For a bridge on another host", "bridge opa-config --bridge-url http://policy-bridge:8282"),
+    ("For an OPA that requires tokens: its configuration,", "bridge opa-config --authorization >opa.yaml"),
+    ("its authorization policy,", "bridge opa-config --show policy >authz.rego"),
+    ("and the command that starts it", "bridge opa-config --show command"),
+)
+
+
+@click.command(
+    "opa-config",
+    cls=ExampleCommand,
+    examples=_OPA_EXAMPLES,
+    short_help="Print the configuration of an OPA for the bridge",
+)
+@click.option(
+    "--bridge-url",
+    metavar="URL",
+    default="http://127.0.0.1:8282",
+    show_default=True,
+    help="The address of the bridge for OPA, as in `bridge run --listen`.",
+)
+@click.option(
+    "--bundle-credentials",
+    metavar="FOLDER",
+    envvar="BRIDGE_BUNDLE_CREDENTIALS",
+    type=click.Path(path_type=Path),
+    help="The token and the keys with which OPA fetches and verifies bundles, as for `bridge run`; created if the "
+    "folder does not exist. Default: a folder of this user.",
+)
+@click.option("--decision-ids", is_flag=True, help="OPA returns an id with each decision, for the audit of admission.")
+@click.option(
+    "--authorization", is_flag=True, help="OPA gets its accepted tokens from the bridge, and limits requests."
+)
+@click.option(
+    "--show",
+    type=click.Choice(["config", "policy", "command"]),
+    default="config",
+    show_default=True,
+    help="Print the configuration, the authorization policy, or the command that starts an OPA with both.",
+)
+@output_option("yaml", "json")
+@debug_option
+def opa_config(
+    bridge_url: str,
+    bundle_credentials: Path | None,
+    decision_ids: bool,
+    authorization: bool,
+    show: str,
+    output: str,
+) -> None:
+    """Print the configuration with which OPA gets its modules from this bridge only."""
+    if show != "config":
+        print(_policy() if show == "policy" else _command())
+        return
+    from bridge.cli.printers.documents import print_document
+    from bridge.opa.config import opa_config as config_for
+    from bridge.opa.credentials import default_folder, kept_credentials
+
+    parts = urlsplit(bridge_url)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise CommandError(f"--bridge-url {bridge_url}: write http://HOST:PORT")
+    trust = kept_credentials(bundle_credentials or default_folder()).trust
+    print_document(output, config_for(bridge_url, trust, decision_ids=decision_ids, authorization=authorization))
+
+
+def _policy() -> str:
+    from bridge.resources import authorization_policy
+
+    return authorization_policy().rstrip()
+
+
+def _command() -> str:
+    from bridge.opa.config import opa_arguments
+
+    addresses = ("unix:///run/policy-bridge/opa.sock", "0.0.0.0:8181")
+    return " ".join(["opa", *opa_arguments("opa.yaml", "authz.rego", addresses)])
+
+
+_TOKEN_EXAMPLES = (
+    ("A token for the web page", "bridge token >token && bridge run --listen 0.0.0.0:8282 --web-token-file token"),
+    ("Store a token as a Secret", 'kubectl create secret generic web-token --from-literal=token="$(bridge token)"'),
+)
+_CREDENTIALS_EXAMPLES = (
+    ("Secrets for a bridge and an OPA that share a folder", "bridge credentials /run/policy-bridge/bundle"),
+)
+
+
+@click.command("token", cls=ExampleCommand, examples=_TOKEN_EXAMPLES, short_help="Print a random token")
+@debug_option
+def token() -> None:
+    """Print a random token of 43 characters (256 bits), for the page, for OPA's readers, or for the bridge."""
+    print(secrets.token_urlsafe(32))
+
+
+@click.command(
+    "credentials",
+    cls=ExampleCommand,
+    examples=_CREDENTIALS_EXAMPLES,
+    short_help="Create the secrets between an OPA and the bridge",
+)
+@click.argument("folder", metavar="FOLDER", type=click.Path(path_type=Path))
+@debug_option
+def credentials(folder: Path) -> None:
+    """Create the secrets with which an OPA fetches and verifies the bridge's bundles, if FOLDER does not exist yet.
+
+    FOLDER then has the files token, signing-key.pem and verification-key.pem. `bridge run` and `bridge opa-config`
+    create them too; use this command in a container that runs before both.
+    """
+    from bridge.opa.credentials import kept_credentials
+
+    kept_credentials(folder)
+    print_error(f"credentials in {folder}")
+
+
+_EXAMPLES = (("Install the CRDs in a cluster", "bridge crds | kubectl apply -f -"),)
+
+
+@click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="Print the bridge's own CRDs")
+@debug_option
+def crds() -> None:
+    """Print the CustomResourceDefinitions of PolicyKind, RegoPolicy and Constraint for this version."""
+    from bridge.resources import crds_root
+
+    texts = [file.read_text(encoding="utf-8").strip() for file in sorted(crds_root().glob("*.yaml"))]
+    click.echo("\n---\n".join(texts))

@@ -1,0 +1,263 @@
+"""Analyses as tables and in the formats of CI systems: Markdown comments, SARIF, JUnit, GitHub annotations.
+
+Specifications: GitHub Flavored Markdown (https://github.github.com/gfm/), which GitLab supports, too; OASIS, Static
+Analysis Results Interchange Format (SARIF) Version 2.1.0; JUnit's format of Jenkins, GitLab and others
+(https://github.com/testmoapp/junitxml); docs.github.com, "Workflow commands for GitHub Actions".
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+from xml.etree import ElementTree as ET  # only written, never parsed
+
+from bridge import __version__
+from bridge.cli.printers.differences import Position, differences_table, problems_table
+from bridge.cli.printers.documents import print_document, to_json
+from bridge.cli.printers.table import Table, print_tables
+from bridge.cli.terminal import TIE, plain
+from bridge.model.keys import parse_key
+from bridge.queries.analysis import is_error
+from bridge.queries.names import short_key
+
+if TYPE_CHECKING:
+    from bridge.queries.analysis import Analysis
+
+MARKER = "<!-- policy-bridge -->"  # a bot finds its own comment by this line
+_LARGEST = 14_000  # characters of a table; a comment on GitHub has at most 65,536, for four tables
+_LONGEST = 400  # characters of a cell
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~])")
+
+
+def comment(answer: Analysis, position: Position, summary: str) -> str:
+    """Return the comment, which begins with MARKER."""
+    return "\n".join(_lines(answer, position, summary)) + "\n"
+
+
+def _lines(answer: Analysis, position: Position, summary: str) -> Iterator[str]:
+    verdict = "❌ This change introduces problems" if answer.fails else "✅ This change introduces no problems"
+    yield from (MARKER, f"### Policy Bridge: {verdict}", "", escape(summary), "")
+    if answer.introduced:
+        yield from _problems(answer.introduced, position)
+    for title, problems in (("Fixed problems", answer.fixed), ("Unchanged problems", answer.remaining)):
+        if problems:
+            yield from _section(f"{title} ({len(problems):,})", _problems(problems, position))
+    table = differences_table(answer.effective)
+    if table.rows:
+        yield from _section(f"Effective policies with differences ({len(answer.effective):,})", _table(table))
+
+
+def _section(title: str, lines: Iterator[str]) -> Iterator[str]:
+    yield from ("<details>", f"<summary>{escape(title)}</summary>", "")
+    yield from lines
+    yield from ("</details>", "")
+
+
+def _problems(problems: Sequence[Mapping[str, Any]], position: Position) -> Iterator[str]:
+    rows = []
+    for problem in problems:
+        key = parse_key(problem["subject"])
+        place = position(key)
+        where = "{}:{}".format(*place) if place else ""
+        rows.append([short_key(key), problem["reason"], problem["message"], where])
+    return _rows(["Object", "Problem", "Message", "Where"], rows)
+
+
+def _table(table: Table) -> Iterator[str]:
+    titles = [column.title.capitalize() for column in table.columns]
+    return _rows(titles, table.rows)
+
+
+def _rows(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    yield f"| {' | '.join(titles)} |"
+    yield f"|{'---|' * len(titles)}"
+    left = _LARGEST
+    for index, row in enumerate(rows):
+        line = f"| {' | '.join(map(_cell, row))} |"
+        left -= len(line)
+        if left < 0:
+            yield from ("", f"… and {len(rows) - index:,} more")
+            break
+        yield line
+    yield ""
+
+
+def _cell(text: str) -> str:
+    return escape(text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…")
+
+
+def escape(text: str) -> str:
+    """Return text that Markdown prints unchanged: an object's name must not become a link, a mention or HTML."""
+    escaped = _SPECIAL.sub(r"\\\1", plain(text).replace(TIE, " "))
+    # Markdown finds mentions and links in plain text; an empty comment inside prevents that.
+    return escaped.replace("@", "@<!-- -->").replace("://", ":<!-- -->//")
+
+
+_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+# The description of each reason; a reason of an admin's module is described by its name.
+_RULES = {
+    "TargetNotFound": "A policy names a target that does not exist, or that no ReferenceGrant allows.",
+    "Invalid": "A policy is invalid and has no effect.",
+    "Conflicted": "An older policy has the same target.",
+    "Overridden": "Other policies override a policy on all its paths.",
+    "NoScope": "A policy has no effective target.",
+    "Violation": "An object violates a Constraint.",
+}
+
+
+def sarif_log(answer: Analysis, position: Position) -> dict[str, Any]:
+    """Return the log: introduced problems are new, other problems of changed objects are unchanged or absent."""
+    states = (("new", answer.introduced), ("unchanged", answer.remaining), ("absent", answer.fixed))
+    results = [_result(problem, state, position) for state, problems in states for problem in problems]
+    rules = sorted({result["ruleId"] for result in results})
+    for result in results:
+        result["ruleIndex"] = rules.index(result["ruleId"])
+    driver = {
+        "name": "Policy Bridge",
+        "semanticVersion": __version__,
+        "rules": [{"id": rule, "shortDescription": {"text": _RULES.get(rule, rule)}} for rule in rules],
+    }
+    return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [{"tool": {"driver": driver}, "results": results}]}
+
+
+def _result(problem: Mapping[str, Any], state: str, position: Position) -> dict[str, Any]:
+    key = parse_key(problem["subject"])
+    place = position(key)
+    found: dict[str, Any] = {
+        "ruleId": problem["reason"],
+        "level": "error" if is_error(problem) else "warning",
+        "message": {"text": plain(f"{short_key(key)}: {problem['message']}")},
+        "baselineState": state,
+        "partialFingerprints": {"problem/v1": plain(f"{problem['subject']} {problem['reason']} {problem['about']}")},
+        "locations": [_location(problem, place)],
+    }
+    return found
+
+
+def _location(problem: Mapping[str, Any], place: tuple[str, int] | None) -> dict[str, Any]:
+    logical: Sequence[Mapping[str, Any]] = [{"fullyQualifiedName": plain(problem["subject"]), "kind": "resource"}]
+    if place is None:
+        return {"logicalLocations": logical}
+    file, line = place
+    artifact = {"uri": "/".join(_quoted(file))}
+    return {
+        "physicalLocation": {"artifactLocation": artifact, "region": {"startLine": line}},
+        "logicalLocations": logical,
+    }
+
+
+def _quoted(file: str) -> Iterator[str]:
+    """Quote a path for a URI reference; a colon in the first part would make it a scheme."""
+    for part in PurePath(file).as_posix().split("/"):
+        yield quote(part)
+
+
+_NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # XML 1.0, production 2
+
+
+def junit(answer: Analysis, position: Position, summary: str) -> str:
+    """Return the document.
+
+    Introduced problems are failures, unchanged ones and mere warnings are skipped, fixed ones pass.
+    """
+    introduced = [
+        _case(problem, position, "failure" if is_error(problem) else "skipped") for problem in answer.introduced
+    ]
+    remaining = [_case(problem, position, "skipped") for problem in answer.remaining]
+    fixed = [_case(problem, position, "") for problem in answer.fixed]
+    cases = [*introduced, *remaining, *fixed]
+    if not cases:
+        cases.append(ET.Element("testcase", {"name": "no problems", "classname": "policy-bridge"}))
+    found = {outcome: sum(case.find(outcome) is not None for case in cases) for outcome in ("failure", "skipped")}
+    counts = {"tests": len(cases), "failures": found["failure"], "skipped": found["skipped"], "errors": 0}
+    suites = ET.Element("testsuites", {name: str(count) for name, count in counts.items()})
+    suite = ET.SubElement(suites, "testsuite", {"name": "Policy Bridge", **suites.attrib})
+    suite.extend(cases)
+    ET.SubElement(suite, "system-out").text = _text(summary)
+    ET.indent(suites)
+    return ET.tostring(suites, encoding="unicode", xml_declaration=False) + "\n"
+
+
+def _case(problem: Mapping[str, Any], position: Position, outcome: str) -> ET.Element:
+    key = parse_key(problem["subject"])
+    place = position(key)
+    where = {"file": _text(place[0]), "line": str(place[1])} if place else {}
+    name = f"{problem['reason']} at {short_key(key)}"
+    case = ET.Element("testcase", {"name": _text(name), "classname": _text(key.type_id), **where})
+    if outcome:
+        told = {"message": _text(problem["message"])} | ({"type": problem["reason"]} if outcome == "failure" else {})
+        ET.SubElement(case, outcome, told)
+    return case
+
+
+def _text(text: str) -> str:
+    return _NOT_IN_XML.sub("\ufffd", plain(text))
+
+
+def workflow_commands(answer: Analysis, position: Position, summary: str) -> Iterator[str]:
+    """Return an error or warning for each introduced problem, at the position of its object."""
+    for problem in answer.introduced:
+        key = parse_key(problem["subject"])
+        place = position(key)
+        where = {"file": place[0], "line": str(place[1])} if place else {}
+        properties = {**where, "title": f"{short_key(key)}: {problem['reason']}"}
+        told = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
+        level = "error" if is_error(problem) else "warning"
+        yield f"::{level} {told}::{_data(problem['message'])}"
+    yield f"::notice title=Policy Bridge::{_data(summary)}"
+
+
+def _data(text: str) -> str:
+    lines = [plain(line) for line in text.splitlines()]
+    return "%0A".join(line.replace("%", "%25") for line in lines)
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+_REPORTS: dict[str, Callable[[Analysis, Position, str], str]] = {
+    "github": lambda answer, position, summary: "\n".join(workflow_commands(answer, position, summary)) + "\n",
+    "markdown": comment,
+    "sarif": lambda answer, position, _: to_json(sarif_log(answer, position)),
+    "junit": junit,
+}
+FORMATS = tuple(_REPORTS)
+
+
+def print_report(output: str, answer: Analysis, position: Position, summary: str) -> None:
+    """Print an analysis in one of FORMATS. `position` returns the file and line of an object, `summary` is one line."""
+    sys.stdout.write(_REPORTS[output](answer, position, summary))
+
+
+def print_analysis(output: str, answer: Analysis, position: Position) -> None:
+    """Print the analysis on standard output; `position` returns the file and line of an object."""
+    if output in {"json", "yaml"}:
+        print_document(output, answer.document())
+    elif output in FORMATS:
+        print_report(output, answer, position, summary(answer))
+    else:
+        tables = [
+            problems_table(answer.introduced, position, "INTRODUCED"),
+            problems_table(answer.fixed, position, "FIXED"),
+            problems_table(answer.remaining, position, "UNCHANGED"),
+            differences_table(answer.effective, output == "wide"),
+        ]
+        print_tables([summary(answer), *(table for table in tables if table.rows)])
+
+
+def summary(answer: Analysis) -> str:
+    """Return one line with the number of changes."""
+    objects = _counted(created=answer.created, changed=answer.changed, deleted=answer.deleted)
+    problems = _counted(introduced=answer.introduced, fixed=answer.fixed, unchanged=answer.remaining)
+    targets = len({(told["target"], told["policyKind"]) for told in answer.effective})
+    places = f"{targets:,} target{'' if targets == 1 else 's'}" if targets else "no target"
+    return f"Objects: {objects}. Problems: {problems}. Effective policies differ at {places}."
+
+
+def _counted(**groups: Sequence[object]) -> str:
+    return ", ".join(f"{len(members):,} {name}" for name, members in groups.items())

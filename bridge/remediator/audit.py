@@ -1,0 +1,290 @@
+"""The audit: violations of Constraints by existing objects, updated with OPA, and reported in their statuses."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Collection, Iterable, Sequence
+from datetime import UTC, datetime
+from itertools import islice
+from typing import Any
+
+import structlog
+
+from bridge.model.keys import Key, parse_key
+from bridge.model.notice import Notice
+from bridge.model.types import CONSTRAINT
+from bridge.opa.batches import in_parts
+from bridge.opa.client import Opa
+from bridge.opa.errors import OpaError
+from bridge.pacing import Budget
+from bridge.remediator.sink import StatusSink
+from bridge.remediator.statuses.plan import plan_constraint
+from bridge.remediator.writer import AWAY_DELAY, Planned, WriteLoop
+
+EXEMPT = "policybridge.io"  # the group whose objects no Constraint matches
+NAMESPACE = "core/Namespace"
+BATCH = 500  # objects of a query
+SHOWN = 20  # violations that a status has
+
+Row = dict[str, Any]
+
+
+class Audited:
+    """The violations by Constraint and object; `judge_some` evaluates a batch of the waiting objects."""
+
+    def __init__(self, opa: Opa) -> None:
+        self._opa = opa
+        self._found: dict[str, dict[str, list[Row]]] = {}
+        # Objects to evaluate, each with these Constraints only, or (None) with all.
+        self._waiting: dict[str, frozenset[str] | None] = {}
+        self._in_force: set[str] = set()
+        self._differing: set[str] = set()
+        self.judged = 0  # evaluations of objects
+        self._begun: set[str] = set()  # Constraints whose evaluation is incomplete, and not reported
+
+    @property
+    def needed(self) -> bool:
+        """Whether any Constraint is active."""
+        return bool(self._in_force)
+
+    @property
+    def waiting(self) -> int:
+        """Return the number of objects to evaluate."""
+        return len(self._waiting)
+
+    @property
+    def violations(self) -> int:
+        """Return the number of violations of all active Constraints."""
+        return sum(len(rows) for found in self._found.values() for rows in found.values())
+
+    def forget(self) -> None:
+        """Drop everything, because OPA is synced again."""
+        self._found.clear()
+        self._in_force.clear()
+        self._waiting.clear()
+        self._differing.clear()
+        self._begun.clear()
+
+    def counted(self, name: str) -> dict[str, Any]:
+        """Return the violations of one Constraint, `{total, first}`: their number, and the first in a stable order."""
+        found = self._found.get(name, {})
+        rows = [row for key in sorted(found) for row in found[key]]
+        return {"total": len(rows), "first": rows[:SHOWN]}
+
+    def take_differing(self) -> list[str]:
+        """Return the Constraints whose status may differ since the last call, after their complete evaluation."""
+        if not self._waiting:
+            self._begun.clear()
+        ready = sorted(self._differing - self._begun)
+        self._differing.difference_update(ready)
+        return ready
+
+    async def take(self, notice: Notice) -> None:
+        """Process a change. Raises OpaError; then call it again."""
+        if notice.refilled:
+            await self.again()
+            return
+        changed = [key.name for key in notice.keys if key.type_id == CONSTRAINT]
+        if changed:
+            await self._judge_whole(changed)
+        # Another writer may have changed the status of a Constraint.
+        self._differing.update(key.name for key in notice.reported if key.type_id == CONSTRAINT)
+        if not self._in_force:
+            return
+        namespaces = [key.name for key in notice.keys if key.type_id == NAMESPACE]
+        if namespaces:
+            for name, keys in (await self._opa.query("audit_keys", {"namespaces": namespaces})).items():
+                self._add(keys, frozenset([name]))
+        touched = [key for key in (*notice.keys, *notice.reported) if key.group != EXEMPT]
+        self._add(map(str, touched), None)
+
+    async def again(self) -> None:
+        """Evaluate everything, for example after a change of the policies. Raises OpaError."""
+        constraints = await self._opa.query("constraints", {})
+        await self._judge_whole([entry["constraint"] for entry in constraints])
+
+    async def judge_some(self) -> None:
+        """Evaluate a batch of the waiting objects. Raises OpaError; then they wait again."""
+        if not self._waiting:
+            return
+        names = next(iter(self._waiting.values()))
+        keys = list(islice((key for key, wanted in self._waiting.items() if wanted == names), BATCH))
+        more = {} if names is None else {"constraints": sorted(names)}
+        for key in keys:
+            del self._waiting[key]
+        try:
+            answers = await in_parts(self._opa, "violations", "objects", keys, more)
+        except BaseException:
+            for key in keys:
+                self._add([key], names)
+            raise
+        self.judged += len(keys)
+        for judged, rows in answers:
+            self._replace(judged, names, rows)
+
+    async def _judge_whole(self, names: Iterable[str]) -> None:
+        names = list(names)
+        audited = await self._opa.query("audit_keys", {"constraints": names})
+        self._in_force.difference_update(names)
+        self._in_force.update(audited)
+        for name in names:
+            keys = dict.fromkeys(audited.get(name, []))
+            kept = {key: rows for key, rows in self._found.pop(name, {}).items() if key in keys}
+            if kept:
+                self._found[name] = kept
+            self._add(keys, frozenset([name]))
+        self._begun.update(names)
+        self._differing.update(names)
+
+    def _add(self, keys: Iterable[str], names: frozenset[str] | None) -> None:
+        for key in keys:
+            before = self._waiting.get(key, names)
+            self._waiting[key] = None if before is None or names is None else before | names
+
+    def _replace(self, keys: Iterable[str], names: frozenset[str] | None, rows: list[Row]) -> None:
+        fresh: dict[str, dict[str, list[Row]]] = {}
+        for row in rows:
+            fresh.setdefault(row["constraint"], {}).setdefault(row["object"], []).append(row)
+        asked = set(keys)
+        for name in (self._found.keys() | fresh.keys()) if names is None else names:
+            found = self._found.setdefault(name, {})
+            for key in asked:
+                new = fresh.get(name, {}).get(key)
+                if new != found.get(key):
+                    self._differing.add(name)
+                    if new is None:
+                        del found[key]
+                    else:
+                        found[key] = new
+            if not found:
+                del self._found[name]
+
+
+log = structlog.get_logger(__name__)
+
+PERIOD = 300.0  # seconds after which everything is evaluated again: a policy may read other objects too
+LOOK = 1.0  # seconds between checks whether OPA has other policies
+
+
+class Audit(WriteLoop[str]):
+    """Follows the replicator's notices; `run` works until it is cancelled. Its items are names of Constraints.
+
+    `replicated` returns the types of objects (`<group>/<Kind>`) that the audit covers, None for all.
+    """
+
+    def __init__(
+        self,
+        opa: Opa,
+        sink: StatusSink,
+        budget: Budget,
+        replicated: Callable[[], Collection[str] | None] = lambda: None,
+        period: float = PERIOD,
+    ) -> None:
+        super().__init__(sink, budget)
+        self._opa = opa
+        self._replicated = replicated
+        self._period = period
+        self._audited = Audited(opa)
+        self._notices: list[Notice] = []
+        self._wake = asyncio.Event()
+        self._revision: str | None = None  # of the policies with which everything was evaluated
+        self._due = 0.0  # the time of the next full evaluation
+
+    def note(self, notice: Notice) -> None:
+        """Process a notice of the replicator."""
+        if notice.refilling:
+            self._filling += 1
+            self._notices.clear()
+            self._audited.forget()
+        else:
+            self._notices.append(notice)
+        self._idle.clear()
+        self._wake.set()
+
+    @property
+    def audited(self) -> Audited:
+        """Return the violations, and the waiting objects."""
+        return self._audited
+
+    async def run(self) -> None:
+        """Evaluate and write until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._judge())
+            tasks.create_task(self._look())
+            tasks.create_task(self._write())
+
+    async def _judge(self) -> None:
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            while self._notices or self._audited.waiting:
+                filling = self._filling
+                try:
+                    while self._notices:
+                        notice = self._notices[0]
+                        if notice.refilled:
+                            await self._remember_policies()
+                        await self._audited.take(notice)
+                        if self._notices and self._notices[0] is notice:  # otherwise OPA is being synced again
+                            self._notices.pop(0)
+                    await self._audited.judge_some()
+                except OpaError as error:
+                    log.info("audit waiting for OPA", why=str(error))
+                    await asyncio.sleep(AWAY_DELAY)
+                    continue
+                if filling == self._filling and not self._audited.waiting:
+                    self._whole = filling
+                self._queue.add(self._audited.take_differing())
+            self._note_idle()
+
+    async def _look(self) -> None:
+        """Evaluate everything again if OPA has other policies, and once a period."""
+        while True:
+            await asyncio.sleep(LOOK)
+            if self._whole != self._filling or self._audited.waiting or not self._audited.needed:
+                continue
+            try:
+                if await self._opa.bundle_revision() != self._revision or time.monotonic() >= self._due:
+                    self._idle.clear()
+                    await self._remember_policies()
+                    await self._audited.again()
+                    self._wake.set()
+            except OpaError as error:
+                log.info("audit waiting for OPA", why=str(error))
+
+    async def _remember_policies(self) -> None:
+        """Note the current policies before evaluating everything."""
+        self._revision = await self._opa.bundle_revision()
+        self._due = time.monotonic() + self._period
+
+    async def _plan(self, batch: Sequence[str]) -> dict[str, Planned | None]:
+        keys = {name: str(_key(name)) for name in batch}
+        replicated = self._replicated()
+        asked: dict[str, Any] = {
+            "constraints": list(batch),
+            "counted": {name: self._audited.counted(name) for name in batch},
+        }
+        if replicated is not None:
+            asked["replicated"] = sorted(replicated)
+        wanted = {entry["constraint"]: entry for entry in await self._opa.query("constraints", asked)}
+        shown = await self._opa.query("current_statuses", {"objects": list(keys.values())})
+        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        planned: dict[str, Planned | None] = {}
+        for name, key in keys.items():
+            if name in wanted and key in shown:
+                seen = self._sink.overlay(_key(name), shown[key])
+                patch = plan_constraint(seen, wanted[name], now)
+                if patch is not None:
+                    planned[name] = Planned(key, patch, shown[key]["resourceVersion"])
+        return planned
+
+    def _log_delay(self, error: OpaError) -> None:
+        log.info("Constraint statuses waiting for OPA", why=str(error))
+
+    def _computes(self) -> bool:
+        return bool(self._notices or self._audited.waiting)
+
+
+def _key(name: str) -> Key:
+    return parse_key(f"{CONSTRAINT}/-/{name}")

@@ -1,1 +1,0 @@
-"""The audit: violations of Constraints, written into their statuses."""

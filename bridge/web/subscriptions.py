@@ -1,0 +1,258 @@
+"""Effective policies as they change: queried once for all readers of a target, at the cost of the change."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import structlog
+
+from bridge.model.keys import Key
+from bridge.model.notice import Notice, merge_notices
+from bridge.model.types import DESCRIBING
+from bridge.opa.batches import batches, in_parts
+from bridge.opa.client import Opa
+from bridge.opa.errors import OpaError, OpaRejected, OpaUnavailable, OpaUndefined, QueryError
+from bridge.pacing import Backoff
+from bridge.queries.asking import effective_at
+from bridge.queries.names import CommandError
+from bridge.web.picture import object_of
+
+log = structlog.get_logger(__name__)
+
+BATCH = 500  # effective targets of a query
+AWAY_DELAY = 0.5  # seconds before a query is retried
+LONGEST_DELAY = 30.0  # seconds before a failed computation is retried; the delays double
+
+Place = tuple[str, str]  # an effective target, and a policy kind
+Entry = Mapping[str, Any]  # in the form of the query `effective`
+
+
+@dataclass(eq=False, slots=True)
+class Reader:
+    """One reader. `differing` are the places to report; further changes are added to them.
+
+    A slow reader therefore gets only the latest state, and the queue is bounded by the number of places.
+    """
+
+    differing: dict[Place, None] = field(default_factory=dict)
+    wake: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+@dataclass(eq=False, slots=True)
+class Followed:
+    """A followed target: the effective policies at and below it, by place. `current` once they are known."""
+
+    target: Key
+    policy_kind: str | None
+    source_namespace: str | None
+    entries: dict[Place, Entry] = field(default_factory=dict)
+    current: bool = False
+    readers: list[Reader] = field(default_factory=list)
+    stale: bool = True  # to be queried as a whole
+
+    def wants(self, policy_kind: str) -> bool:
+        """Return whether policies of this kind are followed."""
+        return self.policy_kind in {None, policy_kind}
+
+    def put(self, place: Place, entry: Entry | None) -> None:
+        """Set the entry of a place, None for no policy; notify the readers of a difference."""
+        if self.entries.get(place) == entry:
+            return
+        if entry is None:
+            del self.entries[place]
+        else:
+            self.entries[place] = entry
+        for reader in self.readers:
+            reader.differing[place] = None
+            reader.wake.set()
+
+
+class Following:
+    """Follows targets for readers. `run` works until it is cancelled.
+
+    A revision numbers the writes to OPA: its results were queried after that write.
+    """
+
+    def __init__(self) -> None:
+        self._epoch = secrets.token_hex(4)
+        self._revision = 0
+        self._settled = 0  # the revision of the last queries
+        self._opa: Opa | None = None
+        self._followed: dict[tuple[str, str | None, str | None], Followed] = {}
+        self._notices: list[Notice] = []
+        self._wake = asyncio.Event()
+
+    @property
+    def revision(self) -> str:
+        """Return the current revision, in the form for clients."""
+        return f"{self._epoch}-{self._revision}"
+
+    @property
+    def settled(self) -> str:
+        """Return the revision of the known state of followed targets."""
+        return f"{self._epoch}-{self._settled}"
+
+    def knows(self, targets: Sequence[Key], policy_kind: str | None, source_namespace: str | None) -> bool:
+        """Return whether all of these are followed, so no query is needed."""
+        names = [(str(target), policy_kind, source_namespace) for target in targets]
+        return all(name in self._followed and self._followed[name].current for name in names)
+
+    def open(self, opa: Opa) -> None:
+        """Note that OPA is running."""
+        self._opa = opa
+
+    def note(self, notice: Notice) -> None:
+        """Process a notice of the replicator."""
+        self._revision += 1
+        if not self._followed:
+            self._settled = self._revision
+        if not self._followed or notice.refilling:
+            return
+        if notice.refilled or any(key.type_id in DESCRIBING for key in notice.keys):
+            for one in self._followed.values():
+                one.stale = True
+        else:
+            self._notices.append(notice)
+        self._wake.set()
+
+    @contextlib.contextmanager
+    def following(
+        self, targets: Sequence[Key], policy_kind: str | None, source_namespace: str | None
+    ) -> Iterator[tuple[Reader, list[Followed]]]:
+        """Follow targets as one reader."""
+        reader = Reader()
+        found = []
+        for target in targets:
+            name = (str(target), policy_kind, source_namespace)
+            one = self._followed.setdefault(name, Followed(target, policy_kind, source_namespace))
+            one.readers.append(reader)
+            found.append(one)
+        self._wake.set()
+        try:
+            yield reader, found
+        finally:
+            for one in found:
+                one.readers.remove(reader)
+                if not one.readers:
+                    self._followed.pop((str(one.target), policy_kind, source_namespace), None)
+
+    async def run(self) -> None:
+        """Query and notify until cancelled."""
+        backoff = Backoff(AWAY_DELAY, LONGEST_DELAY)
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            if self._opa is None:
+                continue
+            try:
+                await self._settle(self._opa)
+                backoff.reset()
+            except (OpaUnavailable, OpaUndefined) as error:
+                log.info("effective policy watch waiting for OPA", why=str(error))
+                await asyncio.sleep(AWAY_DELAY)
+                self._wake.set()
+            except Exception as error:  # noqa: BLE001 - it must not end the bridge: what can be isolated was
+                wait = backoff.next()
+                why = f"{type(error).__name__}: {error}"
+                log.error("effective policy watch failed", why=why, retry_seconds=wait)
+                self._notices.clear()
+                for one in self._followed.values():
+                    one.stale = True
+                await asyncio.sleep(wait)
+                self._wake.set()
+
+    async def _settle(self, opa: Opa) -> None:
+        notices, self._notices = self._notices, []
+        revision = self._revision
+        try:
+            if notices:
+                await self._follow(opa, notices)
+        except OpaError:
+            self._notices = [*notices, *self._notices]
+            raise
+        failed: OpaError | None = None
+        for one in [one for one in self._followed.values() if one.stale]:
+            one.stale = False
+            try:
+                await self._ask_whole(opa, one)
+            except OpaError as error:  # others may succeed
+                one.stale, failed = True, error
+        self._settled = revision
+        for one in self._followed.values():
+            if not one.current and not one.stale:
+                one.current = True
+                for reader in one.readers:
+                    reader.wake.set()
+        if failed:
+            raise failed
+
+    async def _ask_whole(self, opa: Opa, one: Followed) -> None:
+        try:
+            told = await effective_at(opa, [one.target], one.policy_kind, one.source_namespace)
+        except (QueryError, CommandError):
+            told = []  # it, its section or its policy kind was deleted, and may be created again
+        except OpaRejected as error:
+            if not error.in_evaluation:
+                raise
+            log.error("query failed", query="effective", key=str(one.target), why=str(error))
+            told = []
+        entries: dict[Place, Entry] = {(entry["target"], entry["policyKind"]): entry for entry in told}
+        for place in [*one.entries.keys() - entries.keys(), *entries]:
+            one.put(place, entries.get(place))
+
+    async def _follow(self, opa: Opa, notices: Sequence[Notice]) -> None:
+        scopes = await self._concerned(opa, notices)
+        followed = [one for one in self._followed.values() if not one.stale]
+        for source in {one.source_namespace for one in followed}:
+            some = [one for one in followed if one.source_namespace == source]
+            for kind, targets in scopes.items():
+                wanting = [one for one in some if one.wants(kind)]
+                if wanting:
+                    await self._follow_kind(opa, kind, sorted(targets), wanting)
+
+    async def _concerned(self, opa: Opa, notices: Sequence[Notice]) -> dict[str, set[str]]:
+        """Return the effective targets that a change affects, by policy kind, including deleted known ones."""
+        change = merge_notices(notices)
+        was = {str(key): paths for key, paths in change.was.items()}
+        keys = sorted(map(str, change.keys))
+        if not keys:
+            return {}
+        scopes: dict[str, set[str]] = {}
+        objects = set(keys)
+        for _, found in await in_parts(opa, "dependents", "keys", keys, {"was": was}):
+            objects |= set(found["objects"])
+            for kind, targets in found["scopes"].items():
+                scopes.setdefault(kind, set()).update(targets)
+        for one in self._followed.values():
+            for target, kind in one.entries:
+                if object_of(target) in objects:
+                    scopes.setdefault(kind, set()).add(target)
+        return scopes
+
+    async def _follow_kind(self, opa: Opa, kind: str, targets: Sequence[str], followed: Sequence[Followed]) -> None:
+        watched: dict[str, list[Followed]] = {}
+        for one in followed:
+            watched.setdefault(str(one.target), []).append(one)
+        asked: dict[str, Any] = {"watched": list(watched)}
+        if source := followed[0].source_namespace:
+            asked["sourceNamespace"] = source
+        for batch in batches(targets, BATCH):
+            answers = await in_parts(opa, "watch_results", "scopes", batch, asked, shape=lambda part: {kind: part})
+            told = [entry for _, answer in answers for entry in answer]
+            present: set[tuple[str, str]] = set()  # (watched target, effective target)
+            for entry in told:
+                place = (entry["target"], kind)
+                holds = {name: entry[name] for name in ("target", "policyKind", "paths")} if entry["paths"] else None
+                for name in entry["watched"]:
+                    present.add((name, entry["target"]))
+                    for one in watched[name]:
+                        one.put(place, holds)
+            for one in followed:
+                for target in batch:
+                    if (target, kind) in one.entries and (str(one.target), target) not in present:
+                        one.put((target, kind), None)
