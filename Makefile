@@ -17,6 +17,7 @@ PYTEST_ARGS ?=
 SOAK_MINUTES ?= 30
 LOCK_ARGS ?= --upgrade
 SOAK_ONLY ?=
+MUTANTS_ARGS ?=
 # Most tests wait for a real server: two at once take half the time. Each worker has a control plane of its own, and the
 # tests of one file stay together and in their order.
 PYTEST_WORKERS ?= 2
@@ -44,7 +45,7 @@ $(STAMP): requirements.lock pyproject.toml .ci/python
 run: setup ## Serve a folder of manifests (MANIFESTS=examples/shop) until Ctrl-C
 	@exec $(BIN)/bridge run --manifests $(MANIFESTS)
 
-test: setup-test ## Every check and every test but the long ones, against a real OPA and API server
+test: setup-test ## Every check and every test except the long ones, with a real OPA and API server
 	@$(MAKE) lint rego-test docs
 	@echo "test: pytest"
 	@$(BIN)/pytest -q -m "not long" -n $(PYTEST_WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
@@ -53,24 +54,26 @@ test-long: setup-test ## The tests that take minutes
 	@echo "test: pytest (long)"
 	@$(BIN)/pytest -q -m long $(PYTEST_ARGS)
 
-check-release: audit test test-long soak fuzz ## Everything that a release has to pass: an hour and more
+check-release: audit test test-long soak fuzz ## Everything that a release must pass: more than an hour
 
-bench: setup-test ## Measure; one JSON line a figure
+bench: setup-test ## Measure; one JSON line per figure
 	@$(PY) -m hack.bench
 
 soak: setup-test ## Random changes and kills, then a hostile tenant, for SOAK_MINUTES each (SOAK_ONLY: faults or tenants)
 	@exec $(PY) -m hack.soak --minutes $(SOAK_MINUTES) $(if $(SOAK_ONLY),--only $(SOAK_ONLY))
 
-lint: $(STAMP) ## ruff, mypy, import-linter, deptry, language
+lint: $(STAMP) ## ruff, mypy, import-linter, deptry, ESLint, tsc, language
 	@echo "lint: ruff"
 	@$(BIN)/ruff check --quiet .
-	@$(BIN)/ruff format --quiet --check . || { echo "lint: not formatted; 'make fmt' mends it" >&2; exit 1; }
+	@$(BIN)/ruff format --quiet --check . || { echo "lint: not formatted; 'make fmt' fixes it" >&2; exit 1; }
 	@echo "lint: mypy"
 	@$(BIN)/mypy --no-error-summary
 	@echo "lint: imports"
 	@report=$$($(BIN)/lint-imports --no-cache 2>&1) || { echo "$$report" >&2; exit 1; }
 	@echo "lint: dependencies"
 	@report=$$($(BIN)/deptry bridge 2>&1) || { echo "$$report" >&2; exit 1; }
+	@echo "lint: JavaScript"
+	@$(PY) -m hack.web.javascript
 	@echo "lint: language"
 	@$(PY) -m hack.language
 
@@ -78,7 +81,7 @@ rego-lint:
 	@echo "rego: check"
 	@$(OPA) check --strict --ignore '*.yaml' rego examples/extensions
 	@echo "rego: fmt"
-	@$(OPA) fmt --list --fail rego examples/extensions >&2 || { echo "rego: these files are not formatted; 'make fmt' mends it" >&2; exit 1; }
+	@$(OPA) fmt --list --fail rego examples/extensions >&2 || { echo "rego: these files are not formatted; 'make fmt' fixes it" >&2; exit 1; }
 	@echo "rego: layers"
 	@$(PY) -m hack.rego_layers rego/bridge
 
@@ -93,10 +96,10 @@ fmt: $(STAMP) ## Format Python and Rego
 	@$(BIN)/ruff format --quiet .
 	@$(OPA) fmt --write rego examples/extensions
 
-reference: setup ## Write the reference pages that come from the code (docs/reference/generated)
+reference: setup ## Generate the reference pages from the code
 	@$(PY) -m hack.pages
 
-docs: $(STAMP) ## The documentation as a site in .make/site; a link that leads nowhere is an error
+docs: $(STAMP) ## Build the documentation site in .make/site; a broken link is an error
 	@echo "docs: mkdocs"
 	@report=$$(NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict 2>&1) || { echo "$$report" | grep -v ^INFO >&2; exit 1; }
 
@@ -104,21 +107,21 @@ wheel: $(STAMP) ## A wheel and a source distribution in dist/
 	@$(PY) -m hatchling build
 
 .PHONY: manifests
-manifests: setup-test ## Make deploy/manifests, and what the chart has of the bridge, anew
+manifests: setup-test ## Generate deploy/manifests, and the files of the chart that come from the bridge
 	@$(PY) -m hack.manifests.generate
 
-sbom: $(STAMP) ## What a wheel and the image are made of (CycloneDX), in .make/sbom
+sbom: $(STAMP) ## Bills of materials of the wheel and the image (CycloneDX), in .make/sbom
 	@$(PY) -m hack.supply sbom
 
 # RELEASE_REPOSITORY=OWNER/NAME for a fork: where its image, chart and files are published.
 release: setup-test ## Everything that a release publishes, in dist/, with checksums, bills of materials and provenance
 	@$(PY) -m hack.supply release $(if $(RELEASE_REPOSITORY),--repository $(RELEASE_REPOSITORY))
 
-audit: $(STAMP) ## Known vulnerabilities of the locked packages; skipped where the data cannot be had
+audit: $(STAMP) ## Known vulnerabilities of the locked packages; skipped if the data is not available
 	@$(PY) -m hack.supply audit
 
 # Of all platforms and all supported versions of Python, with the hashes of all files of each release.
-lock: ## Write requirements.lock again, with the newest versions (LOCK_ARGS= keeps those that it has)
+lock: ## Write requirements.lock again, with the newest versions (LOCK_ARGS= keeps the current ones)
 	@rm -rf .make/lock && mkdir -p .make/lock
 	@"$$(.ci/python)" -m venv .make/lock/venv
 	@.make/lock/venv/bin/python -m pip --quiet install uv
@@ -128,15 +131,19 @@ lock: ## Write requirements.lock again, with the newest versions (LOCK_ARGS= kee
 	@{ sed -n '/^#/p' requirements.lock; cat .make/lock/requirements.lock; } >.make/lock/complete
 	@mv .make/lock/complete requirements.lock && rm -rf .make/lock
 
-picture: $(STAMP) ## Take the pictures of the web page in the documentation again
+picture: $(STAMP) ## Take new screenshots of the web page for the documentation
 	@$(PY) -m hack.web.picture
 
-vendor: $(STAMP) ## Fetch the modules of the web page from npm anew, at the versions pinned
+vendor: $(STAMP) ## Download the modules of the web page from npm again, at the pinned versions
 	@$(PY) -m hack.web.vendoring
 
-clean: ## Remove what was made here; the cache of tools stays (`bridge doctor` says where it is)
+clean: ## Remove generated files; the cache of tools stays (`bridge doctor` shows its path)
 	@rm -rf $(VENV) .make build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.PHONY: mutants
+mutants: setup ## A sample of small faults, each of which a quick test must notice (MUTANTS_ARGS="--count 20 --seed 7")
+	@$(PY) -m hack.mutants $(MUTANTS_ARGS)
 
 .PHONY: fuzz
 fuzz: setup ## 10,000 hostile requests to a real bridge (FUZZ_ARGS="--seed 7 --requests 500"), then every decoder, FUZZ_SECONDS together

@@ -1,4 +1,4 @@
-"""Check the words of docs, docstrings, comments, help and descriptions: `python -m hack.language`.
+"""Check the words of docs, docstrings, comments, messages and descriptions: `python -m hack.language`.
 
 `hack/language.txt` lists expressions that the style for English replaces, each with its replacement. Code, links and
 recorded output are not checked.
@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator, Sequence
 
 ROOT = Path(__file__).resolve().parents[1]
 WORDS = Path(__file__).with_name("language.txt")
-PATHS = ("README.md", "CONTRIBUTING.md", "docs/", "bridge/", "rego/")
-_HELP = re.compile(r"\b(?:help|short_help)=f?\"([^\"]*)\"")
+PATHS = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "docs/", "bridge/", "rego/", "hack/", "deploy/")
+_NAME = 1  # word
 _LITERAL = re.compile(r"`[^`]*`|\]\([^)]*\)|\"[^\"]*\"|<!--.*?-->")
 
 
@@ -38,13 +38,15 @@ def read_words(text: str) -> list[Expression]:
     return [Expression(re.compile(rf"\b(?:{words.strip()})\b", re.IGNORECASE), instead) for words, instead in lines]
 
 
-def findings(path: str, text: str, words: Iterable[Expression]) -> Iterator[str]:
+def findings(path: str, text: str, words: Sequence[Expression]) -> Iterator[str]:
     """Yield one line for each expression in the prose of a file."""
-    prose = _PROSE[Path(path).suffix](text)
-    for number, line in prose:
-        for word in words:
-            if found := word.pattern.search(_LITERAL.sub("", line)):
-                yield f"{path}:{number}: {found[0]!r}: write {word.instead}"
+    anything = re.compile("|".join(word.pattern.pattern for word in words), re.IGNORECASE)
+    for number, line in _PROSE[Path(path).suffix](text):
+        prose = _LITERAL.sub("", line)
+        if anything.search(prose):
+            for word in words:
+                if found := word.pattern.search(prose):
+                    yield f"{path}:{number}: {found[0]!r}: write {word.instead}"
 
 
 def _of_markdown(text: str) -> Iterator[tuple[int, str]]:
@@ -58,16 +60,12 @@ def _of_markdown(text: str) -> Iterator[tuple[int, str]]:
 
 def _of_python(text: str) -> Iterator[tuple[int, str]]:
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and node.body:
-            first = node.body[0]
-            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and ast.get_docstring(node):
-                yield from enumerate(str(first.value.value).splitlines(), first.lineno)
+        # Docstrings, help texts and messages; a text with few words is a name.
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value.split()) > _NAME:
+            yield from enumerate(node.value.splitlines(), node.lineno)
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT:
             yield token.start[0], token.string
-    for number, line in enumerate(text.splitlines(), 1):
-        for shown in _HELP.findall(line):
-            yield number, shown
 
 
 def _of_rego(text: str) -> Iterator[tuple[int, str]]:
@@ -76,7 +74,11 @@ def _of_rego(text: str) -> Iterator[tuple[int, str]]:
             yield number, line
 
 
-_PROSE = {".md": _of_markdown, ".py": _of_python, ".rego": _of_rego}
+def _of_yaml(text: str) -> Iterator[tuple[int, str]]:
+    yield from enumerate(text.splitlines(), 1)
+
+
+_PROSE = {".md": _of_markdown, ".py": _of_python, ".rego": _of_rego, ".yaml": _of_yaml}
 
 
 def main() -> int:

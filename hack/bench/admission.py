@@ -120,7 +120,7 @@ async def measure(_: int) -> None:
 
 @asynccontextmanager
 async def webhook(*, judged: bool = False) -> AsyncIterator[Served]:
-    """A bridge whose webhook decides by POLICY, and with `judged` by a Constraint too."""
+    """Start a bridge whose webhook evaluates POLICY, and with `judged` also a Constraint."""
     now = dt.datetime.now(dt.UTC)
     authority = new_authority(now)
     context = ssl.create_default_context(cadata=authority.certificate.decode())
@@ -139,7 +139,7 @@ async def webhook(*, judged: bool = False) -> AsyncIterator[Served]:
 
 
 def _config_map() -> dict[str, Any]:
-    """The policy as its author hands it in."""
+    """Return the ConfigMap with the policy."""
     labels = {"openpolicyagent.org/policy": "rego"}
     metadata = {"name": "placement", "namespace": "opa-policies", "labels": labels}
     return {
@@ -193,7 +193,7 @@ async def _compare(session: aiohttp.ClientSession, served: Served, alone: str, *
 
 
 async def _ask(session: aiohttp.ClientSession, url: str, body: Any, clients: int) -> list[float]:
-    """What each request took, in milliseconds, with so many clients that ask one after the other."""
+    """Return the milliseconds of each request, with this number of sequential clients."""
     data = json.dumps(body).encode()
     took: list[float] = []
 
@@ -249,8 +249,8 @@ async def _address(process: asyncio.subprocess.Process, folder: Path, context: s
     async for line in process.stderr:
         event = json.loads(line)
         told[event["event"]] = event
-        if told.keys() >= {"running", "OPA is filled", "admission is served"}:
-            return Served(process.pid, told["admission is served"]["at"], told["running"]["opa"], folder, context)
+        if told.keys() >= {"running", "OPA synced", "admission webhook started"}:
+            return Served(process.pid, told["admission webhook started"]["at"], told["running"]["opa"], folder, context)
     raise RuntimeError(f"the bridge ended: {told}")
 
 

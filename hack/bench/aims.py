@@ -22,7 +22,7 @@ class Aim:
     given: Mapping[str, Any] = field(default_factory=dict)
 
     def value(self, figures: Iterable[Mapping[str, Any]]) -> float | None:
-        """The worst value among figures; None where it was not measured."""
+        """Return the worst value among figures; None if it was not measured."""
         found = [
             float(one["value"])
             for one in figures
@@ -43,8 +43,8 @@ AIMS = (
     Aim("a route policy's change until it is effective, p50 (ms)", "change_to_effective", 8, _CLUSTER),
     Aim("a route policy's change until its status, p50 (ms)", "change_to_status", 15, _CLUSTER),
     Aim("links with facts, OPA's time (us an object)", "links_opa", 130, _ALONE),
-    Aim("fill to raw LIST and raw PUT", "fill_to_floor_ratio", 2.6, {**_CLUSTER, "where": "replication"}),
-    Aim("memory of OPA after the fill (MiB)", "memory_opa_after_fill", 300, _CLUSTER),
+    Aim("initial sync to raw LIST and raw PUT", "fill_to_floor_ratio", 2.6, {**_CLUSTER, "where": "replication"}),
+    Aim("memory of OPA after the initial sync (MiB)", "memory_opa_after_fill", 300, _CLUSTER),
     Aim("a ConfigMap active, p50 (ms)", "config_map_in_force_p50", 400, {"others": 0}),
     Aim("webhook to OPA's own webhook, p50 at 16 clients", "admission_to_opa_webhook_p50", 1.6, {"clients": 16}),
     Aim("ten vendors' kinds to one kind, the worst of five", "vendors_to_one_kind", 1.3, {"routes": ROUTES}),

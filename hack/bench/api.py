@@ -84,7 +84,7 @@ async def patch(session: aiohttp.ClientSession, obj: Object, change: Object) -> 
 
 @dataclass(slots=True)
 class Watched:
-    """What a watch has told: each object's generation, the one its status speaks of, and when the last event came."""
+    """The state of a watch: generations of objects and of their statuses, and the time of the last event."""
 
     last: float = 0.0
     events: int = 0
@@ -154,7 +154,7 @@ async def _watch(session: aiohttp.ClientSession, path: str, version: str, watche
 
 
 async def settled(watched: Watched, since: float, patience: float) -> float:
-    """Wait until no event has come for a while; gives the time of the last one, or `since` where there was none."""
+    """Wait until no event arrives for a while; return the time of the last one, or `since` where there was none."""
     deadline = time.perf_counter() + patience
     while time.perf_counter() - max(watched.last, since) < _QUIET:
         if time.perf_counter() > deadline:

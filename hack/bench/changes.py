@@ -59,7 +59,7 @@ async def gateway_policy(
     policy = {"apiVersion": "example.com/v1", "kind": "ColorPolicy", "metadata": {"name": name, "namespace": "infra"}}
     ratios, seconds, writes = [], [], []
     for number in range(GATEWAY_CHANGES):
-        # By turns an override, which takes from all policies below, and a default, which gives it back.
+        # Return alternately an override, which overrides all policies below, and a default.
         body = {"strategy": "atomic", "theme": "dark", "colors": {"accent": accent(number)}}
         wrapper, other = ("overrides", "defaults") if number % 2 == 0 else ("defaults", "overrides")
         before = watched.events

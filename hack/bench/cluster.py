@@ -33,7 +33,7 @@ async def measure(routes: int) -> None:
     load = Load(routes)
     async with cluster_of(load) as plane, session_of(plane) as api:
         floor = await fill_floor(api, load)
-        async with watching(api, POLICIES, GATEWAYS) as watched:
+        async with watching(api, POLICIES, GATEWAYS) as watched, watching(api, ROUTES) as marked:
             began = time.perf_counter()
             async with running_bridge(plane) as sidecar, aiohttp.ClientSession() as opa:
                 fill_of(sidecar, floor, load, WHERE)
@@ -41,9 +41,12 @@ async def measure(routes: int) -> None:
                 policies = sum(1 for _ in load.policies())
                 with step("every policy gets its first status"):
                     shown = await watched.until_all_observed(policies, 1_200)
-                    await settled(watched, shown, 300)
                 first = shown - began - sidecar.filled
                 figure("first_statuses_after_fill", first, "s", policies=policies, routes=routes, where=WHERE)
+                with step("all marks are written"):
+                    await settled(watched, shown, 300)
+                    marks = await settled(marked, shown, 600)
+                figure("first_marks_after_fill", marks - began - sidecar.filled, "s", routes=routes, where=WHERE)
                 await one_target(opa, sidecar.opa_url, sidecar.opa_pid, load, WHERE)
                 await all_rules(opa, sidecar.opa_url, sidecar.opa_pid, load, WHERE, "effective")
                 await route_policies(api, opa, sidecar, watched, load)
@@ -53,7 +56,7 @@ async def measure(routes: int) -> None:
 
 @asynccontextmanager
 async def cluster_of(load: Load, *, policies: bool = True) -> AsyncIterator[ControlPlane]:
-    """A control plane that holds the load, with or without its policies."""
+    """Start a control plane with the load, with or without its policies."""
     etcd, server = await asyncio.gather(*(asyncio.to_thread(ensure, name) for name in ("etcd", "kube-apiserver")))
     crds = await asyncio.to_thread(ensure_crds)
     with tempfile.TemporaryDirectory(prefix="policy-bridge-bench-") as folder:
@@ -78,7 +81,7 @@ async def cluster_of(load: Load, *, policies: bool = True) -> AsyncIterator[Cont
 
 
 async def fill_floor(api: aiohttp.ClientSession, load: Load) -> float:
-    """One raw LIST of the routes and one raw PUT of them into an OPA: what a fill cannot beat. Seconds."""
+    """Return the seconds of one raw LIST of the routes and one raw PUT into an OPA: the floor of an initial sync."""
     routes, listed = await list_raw(api, ROUTES, PAGE)
     if len(routes) != load.routes:
         raise RuntimeError(f"{load.routes} routes were created, {len(routes)} are listed")
@@ -100,7 +103,7 @@ async def fill_floor(api: aiohttp.ClientSession, load: Load) -> float:
 
 
 def fill_of(sidecar: Sidecar, floor: float, load: Load, where: str) -> None:
-    """The time that the bridge's start took, and its ratio to the floor."""
+    """Return the duration of the bridge's start, and its ratio to the floor."""
     more = {"routes": load.routes, "where": where}
     figure("fill_from_process_start", sidecar.filled, "s", **more)
     figure("fill_from_first_list", sidecar.filled - sidecar.listing, "s", **more)

@@ -1,4 +1,4 @@
-"""Figures: one JSON line each on standard output; what is going on meanwhile, on standard error."""
+"""Figures: one JSON line each on standard output; progress on standard error."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ FIGURES: list[dict[str, Any]] = []  # all that were printed
 
 
 def figure(name: str, value: float, unit: str, **more: Any) -> None:
-    """Print one figure. `more` says what it was measured with."""
+    """Print one figure. `more` has the conditions of the measurement."""
     found = {"figure": name, "value": _short(value), "unit": unit, **_shortened(more)}
     FIGURES.append(found)
     print(json.dumps(found), flush=True)
 
 
 def progress(text: str) -> None:
-    """Say what is going on."""
+    """Print the current step."""
     print(f"bench: {text}", file=sys.stderr, flush=True)
 
 
 @contextmanager
 def step(text: str) -> Iterator[None]:
-    """Say what is going on and how long it took."""
+    """Print the current step and its duration."""
     began = time.perf_counter()
     yield
     progress(f"{text}: {time.perf_counter() - began:.1f} s")
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The value below which `share` (0 to 1) of the values lie; the nearest one that was measured."""
+    """Return the percentile for `share` (0 to 1): the nearest measured value."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
@@ -46,7 +46,7 @@ def spread_of(values: Sequence[float]) -> dict[str, float]:
 
 
 def memory(pid: int) -> float | None:
-    """The memory of a process in MiB (its proportional share of what it shares); None where the system has no /proc."""
+    """Return the memory of a process in MiB (proportional set size); None without /proc."""
     rollup = Path(f"/proc/{pid}/smaps_rollup")
     if not rollup.exists():
         return None
@@ -57,12 +57,12 @@ def memory(pid: int) -> float | None:
 
 
 def processor_time(pid: int | None) -> float | None:
-    """The seconds of processor time that a process has used, which a busy machine alters less than the time of day."""
+    """Return the seconds of processor time of a process, which vary less with the load than wall time."""
     return _ticks(pid, 11)
 
 
 def processor_time_of_children(pid: int | None) -> float | None:
-    """The same of the processes that it had started, and that have ended."""
+    """Return the seconds of processor time of its terminated children."""
     return _ticks(pid, 13)
 
 
@@ -75,7 +75,7 @@ def _ticks(pid: int | None, place: int) -> float | None:
 
 
 def descendants(pid: int) -> dict[int, str]:
-    """The processes below one, with the names of their executables; none where the system has no /proc."""
+    """Return the descendants of a process with the names of their executables; none without /proc."""
     parents: dict[int, int] = {}
     names: dict[int, str] = {}
     for entry in Path("/proc").glob("[0-9]*/stat"):
@@ -97,12 +97,12 @@ def descendants(pid: int) -> dict[int, str]:
 
 
 def opa_below(pid: int | None) -> int | None:
-    """The process id of an OPA that a process has started; None where there is none, or no /proc."""
+    """Return the process id of an OPA below a process; None if there is none, or no /proc."""
     return next((number for number, name in descendants(pid).items() if name == "opa"), None) if pid else None
 
 
 def machine() -> dict[str, Any]:
-    """What the figures were measured on, and how busy it was before."""
+    """Return the machine of the figures, and its load before the run."""
     pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return {"cores": os.cpu_count(), "memory_gib": round(pages / 2**30), "load_before": round(os.getloadavg()[0], 2)}
 

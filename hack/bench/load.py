@@ -39,7 +39,7 @@ class Load:
     routes: int
 
     def bases(self) -> Iterator[Object]:
-        """What everything else stands in or below."""
+        """Return the namespaces, Gateways and Services that all other objects belong to."""
         yield _object("GatewayClass", "bench", spec={"controllerName": "example.com/bench"})
         for name in ("infra", *(f"team-{number}" for number in range(NAMESPACES))):
             labels = {"team": name, "gateway-access": "yes"}
@@ -113,23 +113,23 @@ def custom_resources() -> list[Object]:
 
 
 def policy_kind() -> Object:
-    """What describes ColorPolicy."""
+    """Return the PolicyKind of ColorPolicy."""
     kind: Object = yaml.safe_load((ROOT / "examples/shop/11-colorpolicy-kind.yaml").read_text())
     return kind
 
 
 def route_policy(route: int, color: int) -> Object:
-    """The policy of a route; another `color` (any number) makes another spec."""
+    """Return the policy of a route; `color` (any number) varies the spec."""
     return _policy(f"route-{route}", namespace_of(route), color, _ref("HTTPRoute", f"route-{route}"))
 
 
 def accent(number: int) -> str:
-    """A color of its own for each number."""
+    """Return a distinct color for each number."""
     return f"#{number % 0xFFFFFF:06x}"
 
 
 def as_created(obj: Object) -> Object:
-    """An object with what an API server adds, managedFields among it, for a source without one."""
+    """Return an object with the fields that an API server adds, such as managedFields."""
     metadata = {
         **obj["metadata"],
         "uid": "6f1c7f3a-0000-4000-8000-000000000000",
@@ -213,7 +213,7 @@ def _ref(kind: str, name: str, section: str = "") -> Object:
 
 
 def _policy(name: str, namespace: str, number: int, ref: Object) -> Object:
-    """Of ten policies one is a patch override, one an atomic override, two are atomic defaults, the others patches."""
+    """Return a policy: one in ten is a patch override, one an atomic override, two are atomic defaults."""
     colors = {"accent": accent(number), "text": _COLORS[number % 8]}
     body: Object = {"strategy": "patch", "colors": colors, "contrast": 3 + number % 15}
     shape = number * 7 % 10

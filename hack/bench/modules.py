@@ -55,7 +55,7 @@ async def measure(_: int) -> None:
 
 
 async def _at_start(plane: ControlPlane) -> None:
-    """A bridge starts where a hundred ConfigMaps are: from when it runs, until OPA answers by each of them."""
+    """Measure from the start of a bridge with a hundred ConfigMaps until OPA uses each of them."""
     began = time.perf_counter()
     async with running_bridge(plane) as sidecar, aiohttp.ClientSession() as opa:
         for number in range(OTHERS):
@@ -69,7 +69,7 @@ async def _at_start(plane: ControlPlane) -> None:
 
 
 def _used(pid: int, opa_pid: int | None) -> dict[str, float]:
-    """Seconds of processor time that were used: they are the same on a machine that is busy with other things."""
+    """Return the used seconds of processor time, which are the same on a loaded machine."""
     return {
         "bridge": processor_time(pid) or 0.0,
         "checks": processor_time_of_children(pid) or 0.0,
@@ -78,7 +78,7 @@ def _used(pid: int, opa_pid: int | None) -> dict[str, float]:
 
 
 async def _change(api: ApiServer, opa: aiohttp.ClientSession, opa_url: str, number: int) -> float:
-    """Milliseconds from the API server's answer until OPA's."""
+    """Return the milliseconds from the API server's response until OPA's."""
     await _put(api, "changed", number)
     began = time.perf_counter()
     await _until(opa, opa_url, "changed", number)

@@ -94,7 +94,7 @@ async def _cluster() -> AsyncIterator[ControlPlane]:
 
 
 def _objects() -> list[tuple[str, Object]]:
-    """What both tenants have, and a policy of admins, so that admission fails closed."""
+    """Return the objects of both tenants, and a policy of admins, so that admission fails closed."""
     spaces = ("infra", "quiet", "noisy", "opa-policies")
     found: list[tuple[str, Object]] = [("/api/v1/namespaces", {"metadata": {"name": name}}) for name in spaces]
     labels = {"openpolicyagent.org/policy": "rego"}
@@ -146,7 +146,7 @@ def _wide(number: int) -> Object:
 
 
 def _configuration(port: int) -> Object:
-    """A webhook for Gateway API's kinds alone, so that the noisy policies are stored."""
+    """Return a webhook only for Gateway API's kinds, so that the noisy policies are stored."""
     return webhook_configuration(
         MUTATING,
         "policy-bridge",
@@ -167,7 +167,7 @@ async def _noise(api: aiohttp.ClientSession) -> None:
 
 
 async def _tenant(api: aiohttp.ClientSession, watched: Watched, beside: str) -> float:
-    """Change the quiet tenant's policy and its route by turns; gives the p99 of its status (s)."""
+    """Change the quiet tenant's policy and its route alternately; return the p99 of its status (s)."""
     status: list[float] = []
     floor: list[float] = []
     routes: list[float] = []
@@ -251,7 +251,7 @@ async def _patch(api: aiohttp.ClientSession, path: str, change: Object) -> tuple
 
 
 async def patterns(_: int) -> None:
-    """The time and OPA's memory of one request beside a route with patterns that compile to much."""
+    """Measure the time and OPA's memory of one request, with a route whose patterns are expensive to compile."""
     executable = await asyncio.to_thread(ensure, "opa")
     gateway = {
         "apiVersion": "gateway.networking.k8s.io/v1",

@@ -1,4 +1,4 @@
-"""Figures without an API server: OPA filled by the replicator from a source in memory, then queried."""
+"""Figures without an API server: the replicator syncs OPA from a source in memory, then OPA is queried."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ class MemorySource:
             self._by_type[key_of(obj).type_id].append(obj)
 
     def want(self, type_ids: AbstractSet[str]) -> None:
-        """Everything is told in any case."""
+        """Do nothing: the source sends everything."""
 
     def relist(self) -> None:
         """Nothing is lost here."""
 
     async def changes(self) -> AsyncIterator[Change]:
-        """Tell all types."""
+        """Send all types."""
         for type_id, objects in self._by_type.items():
             yield Listing(type_id)
             yield Upserted(type_id, tuple(objects))
@@ -52,7 +52,7 @@ class MemorySource:
 
 @asynccontextmanager
 async def filled_opa(load: Load) -> AsyncIterator[str]:
-    """An OPA that holds the load; gives its URL. Prints how long the fill took."""
+    """Start an OPA with the load and yield its URL. Print the duration of the initial sync."""
     async with filled_with(load.objects()) as (url, took, count):
         figure("fill_from_memory", took, "s", routes=load.routes, objects=count, where=WHERE)
         yield url
@@ -60,7 +60,7 @@ async def filled_opa(load: Load) -> AsyncIterator[str]:
 
 @asynccontextmanager
 async def opa_with(load: Load, policies: Iterable[Object]) -> AsyncIterator[str]:
-    """An OPA that holds the load's routes and what they stand below, with these policies alone; gives its URL."""
+    """Start an OPA with the load's routes, the objects above them, and only these policies; yield its URL."""
     objects = (*custom_resources(), policy_kind(), *load.bases(), *load.http_routes(), *policies)
     async with filled_with(objects) as (url, _, _):
         yield url
@@ -68,7 +68,7 @@ async def opa_with(load: Load, policies: Iterable[Object]) -> AsyncIterator[str]
 
 @asynccontextmanager
 async def filled_with(objects: Iterable[Object]) -> AsyncIterator[tuple[str, float, int]]:
-    """An OPA that holds these objects: its URL, the seconds that the fill took, the number of objects."""
+    """Start an OPA with these objects; yield its URL, the seconds of the initial sync, and the number of objects."""
     executable = await asyncio.to_thread(ensure, "opa")
     source = MemorySource([as_created(obj) for obj in objects])
     async with (

@@ -20,7 +20,7 @@ from tests.web.page import LAUNCH, Opened
 
 LOADS = 5
 CHANGES = 10
-PATIENCE = 900.0  # seconds for the first fill, and the bridge's own first drawing
+PATIENCE = 900.0  # seconds for the initial sync and the bridge's first picture
 WHERE = "Chromium, bridge run on a folder"
 
 
@@ -37,7 +37,7 @@ async def measure(routes: int) -> None:
         with (manifests / "all.yaml").open("w") as file:
             file.writelines(f"---\n{json.dumps(obj)}\n" for obj in load.objects())
         bridge = Bridge(manifests, Path(folder) / "log", patience=PATIENCE)
-        with step("the bridge is filled"):
+        with step("the bridge is synced"):
             await asyncio.to_thread(bridge.start)
         try:
             async with async_playwright() as playwright:
@@ -54,7 +54,7 @@ async def _measured(browser: Browser, bridge: Bridge, load: Load) -> None:
     first = await _first_picture(page, bridge.url)
     with step("the bridge has drawn everything"):
         await _whole(page)
-    # With what the bridge has to do when nobody has looked before: its top is told before the rest is drawn.
+    # Includes the first picture of the bridge, which sends its top before it computes the rest.
     figure("page_first_picture_of_first_look", first, "ms", **about)
     times: list[float] = []
     cpu: list[float] = []
@@ -65,7 +65,7 @@ async def _measured(browser: Browser, bridge: Bridge, load: Load) -> None:
         times.append(await _first_picture(page, bridge.url))
         told = {metric["name"]: metric["value"] for metric in (await session.send("Performance.getMetrics"))["metrics"]}
         cpu.append(told["TaskDuration"] * 1e3)
-    # The processor time of the page's main thread, which a busy machine alters less.
+    # The processor time of the page's main thread, which depends less on the load.
     figure("page_first_picture_cpu", sorted(cpu)[len(cpu) // 2], "ms", **about, **spread_of(cpu))
     figure("page_first_picture", sorted(times)[len(times) // 2], "ms", **about, **spread_of(times))
     number = load.routes_with_policy()[0]
@@ -92,7 +92,7 @@ async def _page(browser: Browser) -> Opened:
 
 
 async def _first_picture(page: Opened, url: str) -> float:
-    """Milliseconds from the navigation until the picture stands, as the page itself marks it."""
+    """Return the milliseconds from the navigation until the page marks the picture as complete."""
     await page.go(url)
     await page.until("performance.getEntriesByName('first-picture').length > 0")
     found: float = await page.page.evaluate("performance.getEntriesByName('first-picture')[0].startTime")
@@ -109,7 +109,7 @@ async def _whole(page: Opened) -> None:
 
 
 def _write(folder: Path, number: int, change: int) -> None:
-    """A policy more on the route, or another spec of it."""
+    """Write one more policy on the route, or change its spec."""
     policy = route_policy(number, change)
     policy["metadata"]["name"] = f"late-{change}"
     (folder / f"late-{change}.yaml").write_text(json.dumps(policy))

@@ -69,7 +69,7 @@ async def measure(count: int) -> None:
 
 
 async def _straight(session: aiohttp.ClientSession, managed: ManagedOpa, objects: list[Any]) -> tuple[float, float]:
-    """Seconds, of the clock and of OPA's processor time, for one query an object as anybody would send it."""
+    """Return the seconds of wall time and of OPA's processor time for one plain query per object."""
     bodies = iter([msgspec.json.encode({"input": obj}) for obj in objects])
 
     async def client() -> None:

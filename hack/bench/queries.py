@@ -1,4 +1,4 @@
-"""Figures of queries: one rule, and all rules in batches, asked of an OPA that is filled."""
+"""Figures of queries: one rule, and all rules in batches, from a synced OPA."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LINKS_BATCH = 500  # objects in one query, as the bridge sends it
 
 
 async def ask(session: aiohttp.ClientSession, url: str, name: str, asked: dict[str, Any]) -> tuple[Any, float, float]:
-    """A query's result, what OPA needed for it and what it took from here, both in seconds."""
+    """Return a query's result, OPA's time and the client's time, both in seconds."""
     began = time.perf_counter()
     document = f"{url}/v1/data/bridge/v1/{name}?metrics=true"
     async with session.post(document, data=msgspec.json.encode({"input": asked}), headers=_JSON) as response:

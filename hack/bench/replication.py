@@ -29,7 +29,7 @@ CHANGES = 600
 BURST = 2_000
 AT_ONCE = 16  # changes of a burst under way at once
 IDLE = 20.0  # seconds
-_LOOK = 0.0005  # seconds between two looks at OPA
+_LOOK = 0.0005  # seconds between two checks of OPA
 _SELDOM = 0.02  # the same where much is under way, which looks would slow down
 _PATIENCE = 60.0
 _NO_STATUSES = {"BRIDGE_STATUS_WRITES_PER_SECOND": "0.001"}  # what is measured here is replication
@@ -53,7 +53,7 @@ async def measure(routes: int) -> None:
 
 
 async def _links(api: aiohttp.ClientSession, opa: Opa, opa_pid: int | None, load: Load) -> None:
-    """The query `links` for all routes, of the fields that it reads, as the bridge asks: the largest part of a fill."""
+    """Send the query `links` for all routes, as the bridge does: the largest part of an initial sync."""
     routes, _ = await list_raw(api, ROUTES, PAGE)
     kind = {"apiVersion": f"{GATEWAY_API}/v1", "kind": "HTTPRoute"}
     reading = LinkFields(await opa.query("link_fields", {}))
@@ -145,7 +145,7 @@ async def _opa_restarted(sidecar: Sidecar, opa: Opa, load: Load) -> None:
     await _until(lambda: _not(opa.ready()))
     await _until(opa.ready)
     answers, before = time.perf_counter(), processor_time(sidecar.pid)
-    with step("OPA is filled again"):
+    with step("OPA is synced again"):
         await _until(lambda: _is_filled(sidecar, opa), _SELDOM)
     figure("opa_restarted_to_ready", time.perf_counter() - answers, "s", routes=load.routes, where=WHERE)
     used = processor_time(sidecar.pid)
@@ -157,7 +157,7 @@ async def _opa_restarted(sidecar: Sidecar, opa: Opa, load: Load) -> None:
 
 
 async def _api_server_restarted(plane: ControlPlane, api: aiohttp.ClientSession, opa: Opa, load: Load) -> None:
-    """The API server is killed; from when it is ready again until OPA has a change made then."""
+    """Kill the API server; measure from its readiness until OPA has a later change."""
     await asyncio.to_thread(plane.stop_api_server)
     await asyncio.sleep(3)
     await asyncio.to_thread(plane.start_api_server)

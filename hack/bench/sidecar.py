@@ -24,7 +24,7 @@ _PATIENCE = 300.0
 
 @dataclass(slots=True)
 class Sidecar:
-    """A running bridge. Times are seconds from its start: when it began to list, and when OPA was filled."""
+    """A running bridge. Times are seconds from its start: of its first list and of the end of the sync."""
 
     pid: int
     url: str = ""
@@ -41,7 +41,7 @@ class Sidecar:
 
 @asynccontextmanager
 async def running_bridge(plane: ControlPlane, environment: dict[str, str] | None = None) -> AsyncIterator[Sidecar]:
-    """A bridge on the cluster, from the moment when OPA is filled; stopped at the end."""
+    """Run a bridge on the cluster, from the moment when OPA is synced; stop it at the end."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("BRIDGE_")}
     settings = {"BRIDGE_STATUS_WRITES_PER_SECOND": str(WRITES), "BRIDGE_LOG_FORMAT": "json"}
     began = time.perf_counter()
@@ -60,7 +60,7 @@ async def running_bridge(plane: ControlPlane, environment: dict[str, str] | None
         await asyncio.wait({waiting, reading}, timeout=_PATIENCE, return_when=asyncio.FIRST_COMPLETED)
         waiting.cancel()
         if not filled.is_set():
-            raise RuntimeError("the bridge did not fill OPA: " + " | ".join(sidecar.said))
+            raise RuntimeError("the bridge did not sync OPA: " + " | ".join(sidecar.said))
         yield sidecar
     finally:
         if process.returncode is None:
@@ -78,7 +78,7 @@ async def _read(stream: asyncio.StreamReader | None, sidecar: Sidecar, filled: a
         if event.get("event") == "running":
             sidecar.listing = time.perf_counter() - began
             sidecar.url, sidecar.opa_url = event["bridge"], event["opa"]
-        elif event.get("event") == "OPA is filled":
+        elif event.get("event") == "OPA synced":
             sidecar.filled = time.perf_counter() - began
             filled.set()
 

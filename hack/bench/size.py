@@ -1,6 +1,6 @@
-"""Figures of one size of cluster: a fill from a stream of routes, in the order of an API server's, without one.
+"""Figures of one size of cluster: an initial sync from a stream of routes in the order of an API server, without one.
 
-Of the bridge's memory and processor time these are the replicator's part; two runs with two sizes tell how they grow.
+The replicator's part of the bridge's memory and processor time; two runs with two sizes show how it grows.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Stream:
         """Nothing is lost here."""
 
     async def changes(self) -> AsyncIterator[Change]:
-        """Tell all routes, in pages."""
+        """Send all routes, in pages."""
         routes = enumerate(self._load.http_routes_by_namespace(), 1)
         yield Listing(ROUTES)
         while True:
@@ -54,12 +54,12 @@ class Stream:
             if not page:
                 break
             yield Upserted(ROUTES, page)
-            await asyncio.sleep(0)  # as somebody who waits for a server
+            await asyncio.sleep(0)  # as a client that waits for a server
         yield Listed(ROUTES)
 
 
 async def measure(routes: int) -> None:
-    """Fill an OPA with this many routes."""
+    """Sync an OPA with this many routes."""
     executable = await asyncio.to_thread(ensure, "opa")
     stream = Stream(Load(routes))
     async with (
@@ -84,7 +84,7 @@ async def measure(routes: int) -> None:
 
 
 def _as_read(route: Object, number: int) -> Object:
-    """A route as it is read from an API server: what is not metadata as JSON."""
+    """Return a route as read from an API server: everything except metadata as JSON."""
     created = as_created(route)
     metadata = {name: value for name, value in created["metadata"].items() if name != "annotations"}
     spec = msgspec.Raw(msgspec.json.encode(created["spec"]))

@@ -12,7 +12,7 @@ from hack.bench.queries import ask
 
 STACKS = (1, 4, 16, 64)
 LEAVES = (10, 1_000)
-ROUTES = 50  # each is asked once, by a query of its own, and has policies of its own
+ROUTES = 50  # each has its own query and its own policies
 FEW = 10  # leaves where stacks are compared
 PAIR = 2  # policies where leaves are compared
 

@@ -1,4 +1,4 @@
-"""Figures of tenants beside each other: what one that misbehaves costs the others.
+"""Figures of tenants beside each other: the cost of a misbehaving tenant for the others.
 
 Each PARTS entry is a coroutine that measures one kind of misbehavior and reports it by `figure`. Add another one there.
 """
@@ -36,7 +36,7 @@ async def measure(routes: int) -> None:
 
 
 async def connections(_: int) -> None:
-    """The webhook's memory and answers while clients hold connections to it."""
+    """Measure the webhook's memory and responses while clients keep connections open."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     async with webhook() as served:
@@ -48,7 +48,7 @@ async def connections(_: int) -> None:
 
 
 async def _reviews(served: Served, kind: str, **about: int) -> None:
-    """Ask one review after the other, each by a connection of its own."""
+    """Send one review after another, each on its own connection."""
     took, refused = [], 0
     for _ in range(REVIEWS):
         began = time.perf_counter()

@@ -20,7 +20,7 @@ from hack.bench.queries import ask
 from tests.integration.objects import crd
 from tests.scenarios.custom_resources import plural_of
 
-ASKED = 200  # rules of which each query is asked, one at a time
+ASKED = 200  # rules to query, one at a time
 _NAMES = ("fill", "effective", "explain", "statuses", "memory")
 
 
@@ -81,7 +81,7 @@ async def measure(routes: int) -> None:
 
 
 async def _measured(load: Load, kinds: tuple[Kind, ...]) -> dict[str, float]:
-    """The figures of these kinds: OPA's processor time for the fill and for all statuses, else OPA's p50 in ms."""
+    """Return the figures of these kinds: OPA's processor time for the sync and all statuses, else OPA's p50 in ms."""
     progress(f"{load.routes:,} policies of {len(kinds)} kinds")
     found: dict[str, float] = {}
     more = {"kinds": len(kinds), "routes": load.routes, "where": WHERE}

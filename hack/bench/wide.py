@@ -32,7 +32,7 @@ GATEWAY = "gateway-0"
 
 
 async def measure(routes: int) -> None:
-    """Measure from the change until every scope is computed anew and the statuses have settled, kept in memory."""
+    """Measure from the change until every scope is recomputed and the statuses have settled, kept in memory."""
     load = Load(routes)
     source = ScriptedSource(list(_below_one_gateway(load)))
     executable = await asyncio.to_thread(ensure, "opa")
@@ -48,7 +48,7 @@ async def measure(routes: int) -> None:
         tasks = [asyncio.create_task(work.run()) for work in (replicator, remediator)]
         try:
             async with asyncio.timeout(PATIENCE):
-                with step("OPA is filled and all statuses are there"):
+                with step("OPA is synced and all statuses are written"):
                     await replicator.filled.wait()
                     await remediator.settled()
                 await _changed(source, remediator, noticed, session, managed.url, load)
@@ -105,7 +105,7 @@ def _below_one_gateway(load: Load) -> Iterator[Object]:
 
 
 def _policy(number: int) -> Object:
-    """By turns an override, which takes from all policies below, and a default, which gives it back."""
+    """Return alternately an override, which overrides all policies below, and a default."""
     wrapper = "overrides" if number % 2 == 0 else "defaults"
     ref = {"group": "gateway.networking.k8s.io", "kind": "Gateway", "name": GATEWAY}
     body = {"strategy": "atomic", "theme": "dark", "colors": {"accent": accent(number)}}

@@ -18,10 +18,10 @@ from bridge.model.nesting import MAX_DEPTH, cut, exceeds
 from bridge.model.types import ResourceType
 from bridge.opa.client import _decode, _rejected
 from bridge.opa.errors import OpaError
-from bridge.policy_loader.objects import read_config_map, read_rego_policy
+from bridge.policy_loader.submissions import read_config_map, read_rego_policy
 from bridge.replicator.pending import Pending
 from bridge.sources.manifest_files import read_content
-from bridge.web.answering import decoded
+from bridge.web.responses import decoded
 
 THINGS = ResourceType("example.com", "v1", "Thing", "things", namespaced=True)
 MAPS = ResourceType("core", "v1", "ConfigMap", "configmaps", namespaced=True)
@@ -122,7 +122,7 @@ def nesting(data: bytes) -> None:
 
 
 def _depth(value: object) -> int:
-    """How deep a value is, level by level."""
+    """Return the depth of a value."""
     level, depth = [value], 0
     while level := [one for one in level if isinstance(one, dict | list)]:
         depth += 1

@@ -16,7 +16,7 @@ from hack.fuzz.reviews import DENIED
 from hack.fuzz.target import Answer, Target, target
 
 AT_ONCE = 8
-# Of the 5xx that docs/reference/http.md has, 503 (OPA is away for a moment) is nobody's fault; 502 would be our Rego's.
+# Of the 5xx that docs/reference/http.md lists, 503 (OPA is briefly unavailable) is not an error; 502 would be an error in our Rego.
 DOCUMENTED = {"page": {503}, "webhook": set[int](), "probes": {503}}
 WARM = 200  # requests after which memory is measured for the first time
 MOST_GROWTH = {"bridge": 200 << 20, "opa": 600 << 20}  # bytes; OPA parses bodies of megabytes, eight at a time
@@ -32,7 +32,7 @@ class Report:
     memory: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        """For people."""
+        """Return a readable form."""
         grown = ", ".join(f"{name} {a >> 20} to {b >> 20} MiB" for name, (a, b) in self.memory.items())
         answered = ", ".join(f"{name}: {count}" for name, count in sorted(self.statuses.items()))
         lines = [f"seed {self.seed}", f"answered: {answered}", f"memory: {grown or 'not measured'}", *self.findings]

@@ -27,7 +27,7 @@ PIECES = (
 
 
 def main() -> int:
-    """Fuzz as the arguments say."""
+    """Fuzz with the given arguments."""
     parser = argparse.ArgumentParser(prog="python -m hack.fuzz.guided", description=__doc__)
     parser.add_argument("--seconds", type=float, default=1200.0, help="for all targets together")
     parser.add_argument("--only", choices=TARGETS, help="one target")
@@ -58,7 +58,7 @@ def _figures(said: str) -> str:
 
 
 def _fuzz_alone(name: str, seconds: float, seed: int) -> bool:
-    """A loop of our own: keep what reaches new lines of the bridge, and mutate that."""
+    """Fuzz without Atheris: keep inputs that reach new lines of the bridge, and mutate them."""
     chance = random.Random(seed)
     corpus = [file.read_bytes() for file in sorted(_folder(name).iterdir())] or [b""]
     seen: set[tuple[str, int]] = set()

@@ -12,7 +12,7 @@ with atheris.instrument_imports(include=["bridge", "yaml"]):
 
 
 def main(name: str, seconds: str) -> None:
-    """Fuzz until the time is up, or the target fails: then the input is among its seeds, and the exit code is not 0."""
+    """Fuzz until the time is up or the target fails; a failing input is saved as a seed, and the exit code is not 0."""
     folder = SEEDS / name
     with tempfile.TemporaryDirectory(prefix="policy-bridge-fuzz-") as found:
         limits = [f"-max_total_time={seconds}", f"-max_len={LONGEST}", "-timeout=20", "-rss_limit_mb=2048"]

@@ -9,6 +9,7 @@ import random
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from bridge.web.queries import ALLOWED
 from hack.fuzz import reviews
 
 Listener = Literal["webhook", "page", "probes"]
@@ -133,21 +134,7 @@ _TYPES = [
     ";",
     "application/jsonx",
 ]
-_QUERIES = [
-    "differences",
-    "effective",
-    "explain",
-    "impact",
-    "kinds_in_force",
-    "names",
-    "problems",
-    "request",
-    "scopes",
-    "status",
-    "tree",
-    "types",
-    "violations",
-]
+_QUERIES = sorted(ALLOWED)
 _KEYS = [
     "core/Service/shop/cart",
     "gateway.networking.k8s.io/Gateway/infra/public#https",

@@ -105,7 +105,7 @@ def must_be_denied(document: Any) -> bool:
 
 
 def spoilt(rng: random.Random) -> bytes:
-    """A review with something wrong with it."""
+    """Return an invalid review."""
     document = review(rng)
     if rng.random() < 0.5:
         for _ in range(rng.randint(1, 3)):

@@ -63,7 +63,7 @@ class Target:
                 writer.transport.abort()
 
     def memory(self) -> dict[str, int]:
-        """Bytes of resident memory: of the bridge, and of its OPA. Empty where the system does not tell."""
+        """Return the resident memory of the bridge and of its OPA in bytes; empty if the system does not report it."""
         found = {}
         for name, pid in (("bridge", self.process.pid), ("opa", _opa_of(self.process.pid))):
             with contextlib.suppress(OSError):
@@ -73,7 +73,7 @@ class Target:
         return found
 
     def complaints(self) -> list[str]:
-        """Lines of the log that tell of what nobody expected."""
+        """Return log lines about unexpected failures."""
         found = []
         for line in self.log.read_text(errors="replace").splitlines():
             try:
@@ -132,7 +132,7 @@ async def _ports(process: asyncio.subprocess.Process, log: Path) -> dict[Listene
         text = log.read_text(errors="replace")
         found = {listener: re.search(said, text) for listener, said in _SAID.items()}
         ports = {listener: int(where[1]) for listener, where in found.items() if where}
-        if len(ports) == len(_SAID) and "OPA is filled" in text and "modules in force" in text:
+        if len(ports) == len(_SAID) and "OPA synced" in text and "modules activated" in text:
             return ports
         await asyncio.sleep(0.1)
     raise RuntimeError(f"the bridge does not start: {log.read_text(errors='replace')}")
@@ -143,19 +143,19 @@ async def _talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, sent
     try:
         for piece in sent.pieces:
             writer.write(piece)
-            # It may be answered, and closed, before all of it has come.
+            # The bridge may respond and close before the whole request has arrived.
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(writer.drain(), 5)
             if sent.pause:
                 await asyncio.sleep(sent.pause)
         if sent.incomplete:
-            with contextlib.suppress(TimeoutError):  # nobody answers half a request: the client gives up
+            with contextlib.suppress(TimeoutError):  # half a request gets no response: the client stops waiting
                 data = await asyncio.wait_for(reader.read(_LARGEST), 0.3)
             return _read(data)
         while len(data) < _LARGEST and (chunk := await reader.read(1 << 16)):
             data += chunk
             if b"text/event-stream" in data[:2000] or (sent.what == "http" and _complete(data)):
-                break  # a stream has no end, and whoever says keep-alive gets none
+                break  # a stream and a keep-alive connection do not end
     except (OSError, ssl.SSLError):
         pass
     return _read(data)

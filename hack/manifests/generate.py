@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from bridge.app.rbac import role_objects
-from bridge.cli.needs import AskedRights, read_needs
 from bridge.cli.printers.documents import to_yaml
-from bridge.opa.executable.progress import say
+from bridge.cli.rbac import KindSource, read_needs
+from bridge.opa.executable.command import say
 from bridge.resources import authorization_policy
 from hack.manifests import parts
 from hack.manifests.parts import CHART, ROOT
@@ -29,7 +29,7 @@ _BEGIN, _END = "<!-- values: made by `make manifests` -->\n", "<!-- end of value
 
 
 def chart_files(scratch: Path) -> dict[Path, str]:
-    """What the chart has of the bridge, by file."""
+    """Return the chart's files from the bridge, by name."""
     made = {
         **parts.copied(),
         "files/rbac.yaml": parts.rbac_part(scratch),
@@ -57,14 +57,14 @@ def rendered_files(scratch: Path) -> dict[Path, str]:
     kustomization = _kustomization(["../crds", *sorted(file.name for file in files)], configuration)
     files[MANIFESTS / "kustomization.yaml"] = _file([kustomization])
     files |= {MANIFESTS / name: _MADE + text for name, text in configuration["data"].items()}
-    needed, _ = read_needs(settings, AskedRights((str(ROOT / "examples" / "shop"),)))
+    needed, _ = read_needs(settings, KindSource((str(ROOT / "examples" / "shop"),)))
     rights = role_objects(needed, "policy-bridge", ("policy-bridge", "policy-bridge"))
     files[OVERLAY / "rights.yaml"] = _file([one(rights, "ClusterRole")])
     return files
 
 
 def stale() -> list[str]:
-    """The files that are not what they would be if they were made now."""
+    """Return the files that differ from newly generated ones."""
     with tempfile.TemporaryDirectory() as scratch:
         made = {**chart_files(Path(scratch)), **rendered_files(Path(scratch))}
     there = {file for folder in (CHART / "files", MANIFESTS) for file in folder.rglob("*") if file.is_file()}
@@ -73,7 +73,7 @@ def stale() -> list[str]:
 
 
 def main() -> int:
-    """Write everything, and remove what is there no more."""
+    """Write all files, and remove obsolete ones."""
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder)
         for make in (chart_files, rendered_files):  # the second is rendered of what the first has written
@@ -87,7 +87,7 @@ def main() -> int:
 
 
 def _kustomization(resources: list[str], configuration: dict[str, Any]) -> dict[str, Any]:
-    """What puts the files together. The ConfigMap is named by what is in it: another one makes other Pods."""
+    """Return the kustomization. The ConfigMap's name contains a hash of its content, so a change replaces the Pods."""
     metadata = configuration["metadata"]
     generated = {
         "name": metadata["name"],
@@ -104,7 +104,7 @@ def _kustomization(resources: list[str], configuration: dict[str, Any]) -> dict[
 
 
 def _plain(obj: dict[str, Any]) -> dict[str, Any]:
-    """An object without what Helm alone has use for."""
+    """Return an object without the fields that only Helm uses."""
     metadata = obj["metadata"]
     for field in ("labels", "annotations"):
         kept = {name: value for name, value in metadata.get(field, {}).items() if name not in _HELMS}

@@ -1,4 +1,4 @@
-"""What the chart takes over from the bridge, so that each is said once: files that the templates put together."""
+"""Files that the chart takes from the bridge, so that each fact has one source; the templates combine them."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from bridge.admission.webhook_configuration import (
     webhook_configuration,
 )
 from bridge.app.rbac import rules
-from bridge.cli.needs import AskedRights, read_needs
 from bridge.cli.printers.documents import to_yaml
+from bridge.cli.rbac import KindSource, read_needs
 from bridge.model.access import Access
 from bridge.opa.config import BundleTrust, opa_config
 from bridge.opa.credentials import TOKEN
-from bridge.settings.model import Settings
+from bridge.settings.model import settings_schema
 
 ROOT = Path(__file__).resolve().parents[2]
 CHART = ROOT / "deploy" / "chart"
@@ -47,7 +47,7 @@ _RELEASE, _POLICIES = "release", "policies"
 
 
 def copied() -> dict[str, str]:
-    """Files that stand beside the chart, as it needs them: by path below the chart."""
+    """Return the files that the chart copies, by path below the chart."""
     return {
         f"files/{folder}/{file.name}": file.read_text(encoding="utf-8")
         for folder, pattern in SHARED.items()
@@ -56,7 +56,7 @@ def copied() -> dict[str, str]:
 
 
 def rbac_part(scratch: Path) -> str:
-    """The rights in parts: what is always needed, and what the webhook and its certificate need besides."""
+    """Return the permissions in parts: those that are always needed, and those of the webhook and its certificate."""
     plain = _needs(scratch)
     served = _needs(scratch, webhook_listen="0.0.0.0:1", webhook_cert_file="a", webhook_key_file="b")
     own = _needs(scratch, webhook_listen="0.0.0.0:1")
@@ -78,11 +78,11 @@ def _needs(scratch: Path, **more: str) -> set[Access]:
     names = {"lease_name": "@NAME@", "webhook_configuration": "@NAME@", "webhook_secret": "@SECRET@"}
     places = {"lease_namespace": _RELEASE, "policy_namespaces": [_POLICIES]}
     config.write_text(yaml.safe_dump({**names, **places, **more}))
-    return set(read_needs(config, AskedRights())[0])
+    return set(read_needs(config, KindSource())[0])
 
 
 def webhook_part() -> str:
-    """The webhooks by kind of their configuration, with what depends on the release apart."""
+    """Return the webhooks by kind of their configuration, with placeholders for values of the release."""
     target = Target(service="@NAMESPACE@/@NAME@")
     webhooks = {
         which.kind: webhook_configuration(which, "@NAME@", target, exempt=[], timeout=10)["webhooks"][0]
@@ -110,7 +110,7 @@ def _condition(condition: tuple[str, str]) -> dict[str, str]:
 
 
 def opa_part(*, authorization: bool) -> str:
-    """OPA's configuration in the Pod, where a container that runs before has made the credentials."""
+    """Return OPA's configuration in the Pod, with credentials from the init container."""
     trust = BundleTrust(token_path=f"{CREDENTIALS}/{TOKEN}")
     return to_yaml(opa_config("http://127.0.0.1:8282", trust, decision_ids=True, authorization=authorization))
 
@@ -118,9 +118,9 @@ def opa_part(*, authorization: bool) -> str:
 def schema(before: str) -> str:
     """values.schema.json with the schema of the settings, which is made of their types."""
     found = msgspec.json.decode(before)
-    (_,), definitions = msgspec.json.schema_components([Settings], ref_template="#/$defs/{name}")
+    definitions = settings_schema()
     for definition in definitions.values():
-        definition.pop("description", None)  # of Python's classes
+        definition.pop("description", None)  # of Python's classes; those of the settings stay
         definition.pop("title", None)
     for name in OWN_SETTINGS:
         del definitions["Settings"]["properties"][name]
@@ -132,7 +132,7 @@ _KEY = re.compile(r"^(?P<indent> *)(?P<key>[A-Za-z]+):(?: (?P<value>.*))?$")
 
 
 def values_table(values: str) -> str:
-    """A Markdown table of the values that are described (`# -- …`), with their defaults."""
+    """Return a Markdown table of the described values (`# -- …`), with their defaults."""
     rows = ["| value | default | |", "|---|---|---|"]
     path: list[str] = []
     told: list[str] = []

@@ -20,7 +20,7 @@ class HelmError(Exception):
 
 
 def helm(*arguments: str | Path, home: Path) -> str:
-    """What helm prints; `home` is where it may write. Raises HelmError."""
+    """Return helm's output; helm may write below `home`. Raises HelmError."""
     found = find("helm")
     if found is None:
         raise HelmError("helm is missing: `make setup-test` gets it")

@@ -14,7 +14,7 @@ _HELP = re.compile(r"^(\$ bridge ?([\w-]*) ?--help\n).*?^```$", re.MULTILINE | r
 
 
 def commands_page(text: str) -> str:
-    """The page with the help of each command as it is now."""
+    """Return the page with the current help of each command."""
     for name in bridge.commands:
         if f"\n$ bridge {name} --help\n" not in text:
             text = _with_help(text, name)
@@ -22,7 +22,7 @@ def commands_page(text: str) -> str:
 
 
 def _with_help(text: str, name: str) -> str:
-    """The page with a place for the help of a command, at the end of its section."""
+    """Return the page with a placeholder for the help of a command at the end of its section."""
     heading = f"## bridge {name}\n"
     before, _, after = (text if heading in text else f"{text}\n{heading}").partition(heading)
     section, following, others = after.partition("\n## ")

@@ -11,11 +11,10 @@ from bridge.resources import crds_root
 
 _HEAD = """# Custom resources
 
-<!-- made by `make reference` from deploy/crds -->
+<!-- `make reference` generates this page from deploy/crds -->
 
-The kinds that the bridge brings along (`bridge crds | kubectl apply -f -`), with every field of their
-schemas. What they mean is in [PolicyKind](policykind.md), [Constraint](constraint.md) and
-[policies in Rego](policies.md).
+Look up every field of the bridge's own kinds (`bridge crds | kubectl apply -f -`). [PolicyKind](policykind.md),
+[Constraint](constraint.md) and [policies in Rego](policies.md) explain their meaning.
 """
 
 

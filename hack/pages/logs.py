@@ -1,4 +1,4 @@
-"""Every event that the program logs, found in its source."""
+"""The log events of the program, found in its source."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Line(NamedTuple):
 
 
 def logs_page(page: str) -> str:
-    """The page with its tables, which are all that stands below headings, made anew."""
+    """Return the page with its generated tables: everything below a heading."""
     parts = [page.partition("\n## ")[0].rstrip() + "\n"]
     found = sorted(set(logged()))
     for title, areas in _AREAS.items():
@@ -46,7 +46,7 @@ def logs_page(page: str) -> str:
 
 
 def logged() -> Iterator[Line]:
-    """Each place where an event is logged."""
+    """Yield each place that logs an event."""
     for file in sorted(BRIDGE.rglob("*.py")):
         area = file.relative_to(BRIDGE).parts[0]
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):

@@ -11,6 +11,7 @@ from hack.pages.logs import logs_page
 from hack.pages.metrics import metrics_page
 from hack.pages.rego import rego_page
 from hack.pages.settings import settings_page
+from hack.pages.states import states_page
 
 REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "reference"
 PAGES: dict[str, Callable[[], str]] = {
@@ -19,5 +20,6 @@ PAGES: dict[str, Callable[[], str]] = {
     "metrics.md": lambda: metrics_page((REFERENCE / "metrics.md").read_text(encoding="utf-8")),
     "crds.md": crds_page,
     "rego.md": rego_page,
+    "states.md": states_page,
     "logs.md": lambda: logs_page((REFERENCE / "logs.md").read_text(encoding="utf-8")),
 }

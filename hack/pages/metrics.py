@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-from bridge.telemetry.metric_families import metrics_table
+from bridge.telemetry.metrics import metrics_table
 
 _TABLE = re.compile(r"^\| metric \|.*?\n(?=\n|\Z)", re.MULTILINE | re.DOTALL)
 
 
 def metrics_page(text: str) -> str:
-    """The page with the table as it is now."""
+    """Return the page with the current table."""
     return _TABLE.sub(lambda _: f"{metrics_table()}\n", text, count=1)

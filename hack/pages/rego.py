@@ -12,24 +12,24 @@ from hack.tools import ensure
 
 PACKAGES = {
     "lib": "Keys, levels of types, leaves, label selectors; how recursion is written",
-    "merge": "How specs become one: RFC 7386, keyed lists, admins' strategies",
-    "lookup": "Stored objects and facts, as they are or as they would be after `changes`",
-    "index": "What one object declares: links and facts; who declares what of an object",
+    "merge": "The merge of specs: RFC 7386, keyed lists, admins' strategies",
+    "lookup": "Stored objects and facts, with the `changes` of the query applied",
+    "index": "Links and facts of each object, and the objects that link to it",
     "kinds": "Policy kinds: presets, CRDs, PolicyKinds, with every default",
-    "policy": "What one policy says: spec proper, strategy, refs, and what is wrong with them",
-    "hierarchy": "Links that count, and the paths that they make",
+    "policy": "Single policies: spec proper, strategy, refs, and their problems",
+    "hierarchy": "Valid links, and the paths that they form",
     "attachment": "The verdict on each ref, and the policies attached to a node",
     "scopes": "Effective targets, and which of them are below a target",
     "effective": "Stacks, their order of precedence, effective policies",
-    "outcomes": "What became of each policy: outcomes, ancestors, marks",
+    "outcomes": "The outcome of each policy, ancestors, marks",
     "status": "Conditions and messages",
     "request": "Which rule serves a request",
     "topology": "The tree and the picture",
-    "constraints": "Constraints and what they judge",
-    "problems": "What authors can fix",
+    "constraints": "Constraints and their violations",
+    "problems": "Problems that users can fix",
     "admission": "The decision on a request to the API server",
-    "queries": "What several queries share",
-    "v1": "The queries, the contract",
+    "queries": "Rules that several queries share",
+    "v1": "The queries: the public contract",
 }
 WHERE = {
     "Higher is established": ("effective/stack.rego", "stack"),
@@ -46,12 +46,14 @@ WHERE = {
 
 _HEAD = """# The Rego
 
-<!-- made by `make reference` from the annotations in rego/ -->
+<!-- `make reference` generates this page from the annotations in rego/ -->
+
+Find the file of a rule, and the entry points that programs can query.
 
 ## Packages
 
-Each folder of `rego/bridge` is a package, and refers only to packages above it in this table; `make rego-lint` checks
-that. A rule whose name begins with `_` is used in its file alone.
+Each folder of `rego/bridge` is a package that refers only to packages above it in this table; `make rego-lint` checks
+this. A rule whose name begins with `_` is private to its file.
 
 | package | subject |
 |---|---|
@@ -65,8 +67,8 @@ that. A rule whose name begins with `_` is used in its file alone.
 
 ## Entry points
 
-What other programs may ask: `POST /v1/data/` and the path, with `{{"input": …}}`. [Queries](queries.md) has the
-inputs and results in full. Other rules are no contract; they may change with any version.
+Programs can query these rules: `POST /v1/data/` and the path, with `{{"input": …}}`. [Queries](queries.md) describes
+inputs and results in full. All other rules may change with any version.
 """
 
 

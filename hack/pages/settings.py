@@ -8,28 +8,26 @@ import types
 import typing
 from typing import Any, Literal, get_args, get_origin
 
-import msgspec
-
-from bridge.settings.model import PREFIX, Settings
+from bridge.settings.model import SETTINGS
 
 _HEAD = """# All settings
 
-<!-- made by `make reference` from bridge/settings/model.py -->
+<!-- `make reference` generates this page from bridge/settings/model.py -->
 
-Every setting of `bridge run` with its type and default, as the program has them.
-[Settings](settings.md) says what they mean.
+Look up the option, type, default and meaning of every setting of `bridge run`. [Settings](settings.md) explains
+how they work together.
 
-| file key | environment | type | default |
-|---|---|---|---|
+| file key | environment | option | type | default | |
+|---|---|---|---|---|---|
 """
 
 
 def settings_page() -> str:
     """The page."""
-    hints = typing.get_type_hints(Settings)
     rows = [
-        f"| `{field.name}` | `{PREFIX}{field.name.upper()}` | {_type(hints[field.name])} | {_default(field.default)} |"
-        for field in msgspec.structs.fields(Settings)
+        f"| `{one.name}` | `{one.variable}` | {_option(one.option)} | {_type(one.type)} | {_default(one.default)} | "
+        f"{_escaped(one.text)} |"
+        for one in SETTINGS.values()
     ]
     return _HEAD + "\n".join(rows) + "\n"
 
@@ -51,9 +49,15 @@ def _words(name: str) -> str:
     return f"entry ({re.sub(r'(?<!^)(?=[A-Z])', ' ', name).lower()})"
 
 
+def _option(option: str) -> str:
+    return f"`{option}`" if option else ""
+
+
+def _escaped(text: str) -> str:
+    return text.replace("<", "&lt;").replace("|", "\\|")
+
+
 def _default(value: Any) -> str:
     if value is None:
         return "none"
-    if value is msgspec.NODEFAULT:
-        return "made at the start"
     return f"`{json.dumps(list(value) if isinstance(value, tuple) else value)}`"

@@ -1,4 +1,4 @@
-"""What MkDocs does not know of docs/ by itself: how sections are ordered, and what lies outside that pages lead to."""
+"""Hooks for MkDocs: the order of the sections, and the files outside docs/ that pages link to."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-SECTIONS = ["index.md", "tutorials", "how-to", "reference", "explanation", "glossary.md", "project"]
+SECTIONS = ["index.md", "tutorials", "how-to", "reference", "explanation", "glossary.md", "contributing", "project"]
 PROJECT = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 _LINK = re.compile(r"(\]\(|^\[[^\]]+\]: )(?![a-z]+:|#)([^)\s#]+)", re.MULTILINE)
 _FETCHED = re.compile(
@@ -20,7 +20,7 @@ log = logging.getLogger("mkdocs.hooks.site")
 
 
 def on_files(files: Any, config: Any, **_: Any) -> Any:
-    """Add the project's own pages, and the files outside docs/ that pages lead to."""
+    """Add the project's own pages, and the files outside docs/ that pages link to."""
     from mkdocs.structure.files import File
 
     pages = {file.src_uri: f"docs/{file.src_uri}" for file in files.documentation_pages()}
@@ -36,19 +36,19 @@ def on_files(files: Any, config: Any, **_: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Lead to what is outside docs/ where the site has it."""
+    """Rewrite links to files outside docs/ to their places on the site."""
     return markdown if page.file.generated_by else _rewritten(markdown, f"docs/{page.file.src_uri}")
 
 
 def on_post_page(output: str, page: Any, **_: Any) -> str:
-    """Refuse a page that would fetch something from another host when it is viewed."""
+    """Reject a page that loads something from another host."""
     if fetched := _FETCHED.findall(output):
         log.warning("%s fetches from other hosts: %s", page.file.src_uri, fetched)
     return output
 
 
 def on_nav(nav: Any, **_: Any) -> Any:
-    """Put the sections into the order in which a person needs them."""
+    """Sort the sections in the order in which readers need them."""
     nav.items.sort(key=_rank)
     return nav
 
@@ -67,7 +67,7 @@ def _pages(item: Any) -> Any:
 
 
 def _links(page: str) -> list[tuple[str, str]]:
-    """The links of a page: as written, and where they lead, from the root of the repository like the page itself."""
+    """Return the links of a page: as written, and their target relative to the root of the repository."""
     found = _LINK.findall((ROOT / page).read_text(encoding="utf-8"))
     return [(link, _place(page, link)) for _, link in found]
 
@@ -77,13 +77,13 @@ def _place(page: str, link: str) -> str:
 
 
 def _on_site(place: str) -> str:
-    """Where the site has a file of the repository."""
+    """Return the place of a repository file on the site."""
     if place in PROJECT:
         return f"project/{place.lower()}"
     return "index.md" if place == "README.md" else place.removeprefix("docs/")
 
 
 def _rewritten(text: str, page: str) -> str:
-    """The text of a page with its links as they are on the site."""
+    """Return the text of a page with its links rewritten for the site."""
     here = posixpath.dirname(_on_site(page)) or "."
     return _LINK.sub(lambda match: match[1] + posixpath.relpath(_on_site(_place(page, match[2])), here), text)

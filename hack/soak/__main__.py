@@ -1,6 +1,6 @@
 """`make soak`: random changes and kills, then a hostile tenant beside a well-behaved one, on a real control plane.
 
-Figures are JSON lines on standard output, what is going on is on standard error. Ends with 1 where something is wrong.
+Figures are JSON lines on standard output, progress is on standard error. The exit code is 1 if a check fails.
 """
 
 from __future__ import annotations

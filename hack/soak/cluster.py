@@ -9,7 +9,7 @@ from bridge.model.types import ALWAYS
 from tests.controlplane.api import ApiServer
 from tests.properties.small_world import GROUP, POLICY_KINDS, THING
 
-ASKED = ("core/ConfigMap", THING)  # replicated because the setting `types` says so
+ASKED = ("core/ConfigMap", THING)  # replicated because of the setting `types`
 TYPES = (*ALWAYS, *ASKED, *(f"{GROUP}/{kind}" for kind in POLICY_KINDS))
 
 
@@ -35,7 +35,7 @@ class Places:
         return f"{self._root(key.type_id)}{namespace}/{type_.plural}/{key.name}"
 
     def objects(self) -> dict[Key, Object]:
-        """Everything that is there. Blocks; raises OSError where the API server is away."""
+        """Return all objects. Blocks; raises OSError if the API server is unavailable."""
         found: dict[Key, Object] = {}
         for type_id, type_ in self._types.items():
             answer = self._api.get(f"{self._root(type_id)}/{type_.plural}")

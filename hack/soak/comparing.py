@@ -1,4 +1,4 @@
-"""Whether everything has come to rest: OPAs equal to the API server, statuses to what is computed from scratch."""
+"""Checks in a pause: OPAs are equal to the API server, statuses are equal to a new computation."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from tests.faults.comparing import differences
 from tests.properties.shown import MARKED, marks_shown, marks_wanted, said, shown
 
 PATIENCE = 180.0  # seconds; what is not equal by then never is
-_SHOWN = 12  # differences that are told
-_TELL = 20.0  # seconds between two that are told while everything comes right
+_SHOWN = 12  # printed differences
+_TELL = 20.0  # seconds between two printed differences while states converge
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ async def _look(
 
 
 async def _wrong_values(opa: Opa, values: Mapping[str, tuple[int, bool]]) -> list[str]:
-    """Modules of ConfigMaps that do not say what they should. While one is broken, what was in force before holds."""
+    """Return modules of ConfigMaps with wrong values. While a module is invalid, the previous version is expected."""
     found = await opa.get("soak") or {}
     told = []
     for name, (value, broken) in values.items():
@@ -87,7 +87,7 @@ async def _wrong_values(opa: Opa, values: Mapping[str, tuple[int, bool]]) -> lis
 
 
 async def _wrong_statuses(opa: Opa, objects: Mapping[Key, Object]) -> tuple[list[str], int, int]:
-    """Of policies, and of what they affect, whatever shows something else than is computed from scratch; and counts."""
+    """Return statuses of policies and affected objects that differ from a new computation, and the counts."""
     policies = [*await opa.query("policies", {}), *await opa.query("policykinds", {})]
     wanted = [entry for entry in await opa.query("status", {"policies": policies}) if entry["mode"] == "Manage"]
     told = [

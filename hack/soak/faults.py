@@ -39,7 +39,7 @@ class Faults:
             pass
 
     async def happen(self) -> None:
-        """Break something now and then, but for `rest`, until cancelled."""
+        """Cause faults until cancelled, except during `rest`."""
         kinds: list[tuple[str, int, Callable[[], Awaitable[None]]]] = [
             ("bridge_killed", 3, self._kill_bridge),
             ("opa_killed", 4, self._kill_opa),

@@ -1,6 +1,6 @@
-"""Floods of connections to a port: silent ones, TLS that says nothing, and requests that hold back their last byte.
+"""Floods of connections to a port: silent ones, silent TLS, and requests without their last byte.
 
-Each comes from an address of loopback of its own, so that a server can tell the attackers from the API server.
+Each uses its own loopback address, so that a server can distinguish the attackers from the API server.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def _head(length: int) -> bytes:
 async def _connected(
     flood: Flood, source: str, *, tls: bool
 ) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
-    """A connection from an address; whatever certificate the server has will do."""
+    """Return a connection from an address, without verification of the server's certificate."""
     reader, writer = await asyncio.open_connection(
         "127.0.0.1",
         flood.port,

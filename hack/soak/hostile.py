@@ -85,7 +85,7 @@ class Hostile:
 
 
 def path_of(obj: Object) -> str:
-    """Where the API server has objects of this type in the tenant's namespace."""
+    """Return the API server's path for objects of this type in the tenant's namespace."""
     return f"/apis/{obj['apiVersion']}/namespaces/{HOSTILE}/{_PLURALS[obj['kind']]}"
 
 

@@ -57,7 +57,7 @@ PATTERNS = (
 
 
 def policy(name: str, spec: Any, kind: str = "LimitPolicy") -> Object:
-    """A policy of the tenant; `spec` is taken as it is."""
+    """Return a policy of the tenant with exactly this `spec`."""
     return _object(f"{GROUP}/v1", kind, name, spec=spec)
 
 
@@ -74,7 +74,7 @@ def deep_policies(number: int) -> Iterable[Object]:
 
 
 def deep_things(number: int) -> Iterable[Object]:
-    """The same in a type of which any fields are replicated."""
+    """Return deep objects of a type whose fields are all replicated."""
     yield _object("example.com/v1", "Thing", f"deep-{number}", spec=nested(DEPTHS[number % 3], lists=number % 2 == 0))
 
 
@@ -158,7 +158,7 @@ def regexes(number: int) -> Iterable[Object]:
 
 
 def odd_backend_names(number: int) -> Iterable[Object]:
-    """References that name what no object can be called."""
+    """Return references with names that no object can have."""
     names = [name for name in ODD_NAMES if 0 < len(name) <= 253]
     chosen = names[number % len(names)]
     rules = [{"backendRefs": [{"name": chosen, "port": 80}, {"group": "example.com", "kind": "Thing", "name": chosen}]}]
@@ -176,7 +176,7 @@ def odd_policy_names(number: int) -> Iterable[Object]:
 
 
 def odd_statuses(number: int) -> Iterable[Object]:
-    """Statuses that are none, or full of other controllers' entries; written again whenever the bridge has its own."""
+    """Return invalid statuses, or lists full of other controllers' entries, to rewrite after the bridge's writes."""
     value = ODD_VALUES[number % len(ODD_VALUES)]
     entries = [{"ancestorRef": _route(count), "controllerName": "example.com/x"} for count in range(2_000)]
     for count, status in enumerate(({"conditions": value}, {"ancestors": value}, {"ancestors": entries}, value)):

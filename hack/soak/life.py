@@ -1,4 +1,4 @@
-"""The life of a cluster under a soak: random changes of everything that a bridge looks at, of bounded size."""
+"""Random changes of a cluster during a soak: all objects that a bridge reads, of bounded size."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ POLICIES = "opa-policies"  # the namespace that ConfigMaps with Rego come from
 ROUTES = 300  # names of routes beside the small world's; about half of them exist
 SPARE = 3  # namespaces that come and go
 MODULES = 4  # ConfigMaps with a value each
-_AWAY = 0.3  # seconds until an API server that does not answer is asked again
+_AWAY = 0.3  # seconds between attempts to reach an API server
 _NOT_FOUND = 404
 _POLICY = {"openpolicyagent.org/policy": "rego"}
 _LINKS = """package bridge.extensions.hierarchy.soak
@@ -30,7 +30,7 @@ links contains ["core/Service/shop/{name}", "example.com/Thing/shop/bucket"] if 
 
 
 class Life:
-    """Changes without end. `values` has what each module in force says, and whether a broken one came after it."""
+    """Endless changes. `values` has the value of each active module, and whether an invalid version followed."""
 
     def __init__(self, api: ApiServer, places: Places, seed: int) -> None:
         self.changes = 0
@@ -44,7 +44,7 @@ class Life:
         self._world = SmallWorld(seed)
 
     def prepare(self) -> None:
-        """Make what everything stands in."""
+        """Create the namespaces and Gateways of all objects."""
         for name in (*NAMESPACES, POLICIES, "bulk"):
             self._api.apply(f"/api/v1/namespaces/{name}", _object("v1", "Namespace", name))
         for key, obj in self._world.objects.items():
@@ -54,7 +54,7 @@ class Life:
                 self.refused += 1
 
     def works(self) -> list[Coroutine[Any, Any, None]]:
-        """What changes things, but for `rest`, until cancelled."""
+        """Change objects until cancelled, except during `rest`."""
         steps = ((self._step, 0.02), (self._route, 0.02), (self._module, 1.5), (self._namespace, 4.0))
         return [self._work(step, pause, number) for number, (step, pause) in enumerate(steps)]
 
@@ -90,7 +90,7 @@ class Life:
             self._put(key, obj)
         elif key.kind == "PolicyKind" and chance.random() < 0.7:
             return  # without them there are no statuses
-        elif key.kind != "Namespace":  # which nobody here would empty
+        elif key.kind != "Namespace":  # no controller would empty it here
             self._delete(self._places.of(key))
 
     def _route(self, chance: random.Random) -> None:
@@ -123,7 +123,7 @@ class Life:
         self._api.apply(f"/api/v1/namespaces/{POLICIES}/configmaps/{name}", body)
 
     def _namespace(self, chance: random.Random) -> None:
-        """One comes with a route, or goes with all that is in it, as a cluster's own controllers do it."""
+        """Create a namespace with a route, or delete one with its objects, as a cluster's controllers do."""
         name = f"spare-{chance.randrange(SPARE)}"
         path = f"/api/v1/namespaces/{name}"
         routes = f"/apis/{GATEWAY_API}/v1/namespaces/{name}/httproutes"

@@ -29,7 +29,7 @@ class Processes:
         self._first = replica.pids()
 
     def most(self) -> dict[str, float]:
-        """MiB that each has used at most since its start; nothing for one that has gone."""
+        """Return the peak MiB of each since its start; nothing for a terminated one."""
         found = {name: _highest(pid) for name, pid in self._first.items()}
         return {name: used for name, used in found.items() if used is not None}
 

@@ -29,7 +29,7 @@ class Memories:
             self._seen.setdefault(name, []).append(used)
 
     def grown(self) -> list[str]:
-        """What has grown between the first third of the rests and the last one, a line each."""
+        """Return one line for each growth between the first and the last third of the pauses."""
         told = []
         for name, seen in self._seen.items():
             third = max(1, len(seen) // _THIRDS)

@@ -1,4 +1,4 @@
-"""What is going on, on standard error; standard output is for figures."""
+"""Progress on standard error; standard output is for figures."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class Replica:
         self._starts = 0
 
     async def start(self) -> None:
-        """Start it; returns when it runs, which is before OPA is filled."""
+        """Start it; return when it runs, before OPA is synced."""
         self._starts += 1
         log = self._folder / f"bridge-{self.name}-{self._starts:03}.log"
         environment = {name: value for name, value in os.environ.items() if not name.startswith("BRIDGE_")}
@@ -58,7 +58,7 @@ class Replica:
             await asyncio.sleep(0.1)
 
     def kill(self) -> None:
-        """As the kernel does when memory is short; its OPA ends with it."""
+        """Kill it as the kernel does when memory is short; its OPA terminates too."""
         for send in (self.signal_opa, self.signal_bridge):  # what is frozen does not end
             send(signal.SIGCONT)
         if self._process is not None:
@@ -83,17 +83,17 @@ class Replica:
         self._signal(self._pid_of("bridge"), number)
 
     def memories(self) -> dict[str, float]:
-        """MiB of the bridge and of its OPA, where the system tells."""
+        """Return the MiB of the bridge and of its OPA, if the system reports them."""
         found = {name: memory(pid) for name, pid in self.pids().items()}
         return {name: used for name, used in found.items() if used is not None}
 
     def pids(self) -> dict[str, int]:
-        """The processes of the bridge and of its OPA, as far as they run."""
+        """Return the running processes of the bridge and of its OPA."""
         found = {name: self._pid_of(name) for name in ("bridge", "opa")}
         return {name: pid for name, pid in found.items() if pid is not None}
 
     def errors(self) -> list[str]:
-        """What all its bridges have logged as an error, or ended with."""
+        """Return the logged errors and the exit errors of all its bridges."""
         return [
             f"{log.name}: {line[:300]}"
             for log in sorted(self._folder.glob(f"bridge-{self.name}-*.log"))
@@ -102,7 +102,7 @@ class Replica:
         ]
 
     def crashes(self) -> list[str]:
-        """The errors that nothing has caught."""
+        """Return the uncaught errors."""
         return [line for line in self.errors() if "Traceback" in line or '"level": "critical"' in line]
 
     def _pid_of(self, name: str) -> int | None:

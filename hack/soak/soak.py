@@ -1,4 +1,4 @@
-"""A soak: random changes and faults for some minutes, with rests at which everything must have come right."""
+"""A soak: random changes and faults for some minutes, with pauses in which everything must become correct."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ async def define_bridge(plane: ControlPlane) -> None:
 
 async def _define(plane: ControlPlane) -> None:
     await define_bridge(plane)
-    policies = {"direct": "Direct", "rule": "Inherited", "backend": "Inherited"}
+    policies = {"direct": "Direct", "selecting": "Direct", "rule": "Inherited", "backend": "Inherited"}
     for kind in POLICY_KINDS:
         body = crd("backendpolicies" if kind == "BackendPolicy" else f"{kind.lower()[:-1]}ies", kind, group=GROUP)
         label = policies[kind.lower().removesuffix("policy")]
@@ -88,7 +88,7 @@ async def _define(plane: ControlPlane) -> None:
 async def _rests(
     seconds: float, places: Places, life: Life, faults: Faults, replicas: list[Replica]
 ) -> tuple[list[Equal], Memories]:
-    """Let life and faults go on, and rest now and then, the last time at the end: then all must be equal."""
+    """Run changes and faults with pauses, the last one at the end; in each pause everything must become equal."""
     every = max(seconds / RESTS, _SHORTEST)
     ends = time.monotonic() + seconds
     rests: list[Equal] = []

@@ -86,7 +86,7 @@ async def soak_tenants(minutes: float, seed: int, folder: Path, acts: Sequence[s
 
 
 async def _define(api: ApiServer, url: str) -> None:
-    """What an admin gives two tenants: a policy kind, a Gateway, a Constraint, and a webhook that is asked."""
+    """Create the admin's objects for two tenants: policy kind, Gateway, Constraint, webhook configuration."""
     for plural, name, group in (("limitpolicies", "LimitPolicy", GROUP), ("things", "Thing", "example.com")):
         await apply_crd(api, crd(plural, name, group=group))
     for namespace in (HOSTILE, QUIET, SHARED["namespace"], "opa-policies"):

@@ -40,7 +40,7 @@ class Measured:
     wrong: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
-        """For people."""
+        """Return a readable form."""
         p99 = {kind: percentile(found, 0.99) for kind in KINDS if (found := getattr(self, kind))}
         return (
             "p99: "
@@ -58,7 +58,7 @@ class Measured:
         figure(f"soak_{name}_wrong_answers", len(self.wrong), "answers")
 
     def missed(self) -> list[str]:
-        """What is not as the tenant was promised, a line each."""
+        """Return one line for each missed objective."""
         found = self.wrong[:10]
         for kind, bound in (("status", STATUS_P99), ("admission", ADMISSION_P99)):
             seen = getattr(self, kind)
@@ -69,7 +69,7 @@ class Measured:
 
 
 class WellBehaved:
-    """The tenant. Its requests to the API server go on in few connections, as a controller's do."""
+    """The tenant. Its requests to the API server use few connections, as a controller's do."""
 
     def __init__(self, api: ApiServer) -> None:
         self.measured = Measured()
@@ -118,7 +118,7 @@ class WellBehaved:
             await asyncio.sleep(_PAUSE)
 
     async def _change_the_policy(self) -> None:
-        """Seconds from the answer to a change until the status is about it."""
+        """Return the seconds from the response to a change until the status describes it."""
         self._changes += 1
         status, told = await self._send("PATCH", f"{_POLICY}/cart", {"spec": {"requests": self._changes}}, _MERGE)
         if status != HTTPStatus.OK:
@@ -134,7 +134,7 @@ class WellBehaved:
             self.measured.wrong.append(f"no status for generation {generation} after {_GIVE_UP:.0f} s")
 
     async def _have_an_object_admitted(self) -> None:
-        """Seconds of a request that the webhook allows, and of one that it denies."""
+        """Return the seconds of a request that the webhook allows, and of one that it denies."""
         spec = {"parentRefs": [dict(SHARED)], "rules": [_rule()]}
         for labels, wanted in (({}, HTTPStatus.CREATED), ({FORBIDDEN: "true"}, HTTPStatus.FORBIDDEN)):
             route = _object(f"{GATEWAY_API}/v1", "HTTPRoute", "wanted", spec)

@@ -1,4 +1,4 @@
-"""Known vulnerabilities of the packages in requirements.lock, where their data can be had."""
+"""Known vulnerabilities of the packages in requirements.lock, if their data is available."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from bridge.opa.executable.progress import say
+from bridge.opa.executable.command import say
 
 LOCK = Path(__file__).resolve().parents[2] / "requirements.lock"
 _PATIENCE = 600.0  # seconds for all packages
@@ -28,7 +28,7 @@ def audit(lock: Path = LOCK, *more: str) -> int:
         found: list[dict[str, Any]] = msgspec.json.decode(answer.stdout)["dependencies"]
     except (msgspec.DecodeError, KeyError, TypeError):
         said = answer.stderr.strip().splitlines()
-        say(f"audit: skipped: the data cannot be had ({said[-1] if said else 'no answer'})")
+        say(f"audit: skipped: the data is not available ({said[-1] if said else 'no answer'})")
         return 0
     return report(found)
 

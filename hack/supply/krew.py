@@ -47,7 +47,7 @@ def plugin_archive(folder: Path, wheel: Path, requirements: Path) -> Path:
 
 
 def plugin_manifest(archive: Path, repository: str) -> str:
-    """The manifest for an archive that is a file of the release of this version in a repository on GitHub."""
+    """Return the manifest for an archive in the GitHub release of this version."""
     page = f"https://github.com/{repository}"
     plugin = {
         "apiVersion": "krew.googlecontainertools.github.com/v1alpha2",

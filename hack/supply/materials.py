@@ -41,14 +41,14 @@ Document = dict[str, Any]
 
 
 def wheel_materials(wheel: Path) -> Document:
-    """The bill of materials of a wheel: itself, the packages that it needs as they are locked, vendored modules."""
+    """Return the bill of materials of a wheel: the wheel, its locked dependencies, vendored modules."""
     digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
     own = {**_own("library", f"pkg:pypi/{_OWN}@{__version__}"), "hashes": [{"alg": "SHA-256", "content": digest}]}
     return _document(own, _parts())
 
 
 def image_materials(base: str) -> Document:
-    """The bill of materials of the image: besides those of the wheel OPA, and the base image by its name."""
+    """Return the bill of materials of the image: that of the wheel, OPA, and the base image by name."""
     own = _own("container", f"pkg:oci/{_OWN}@{__version__}")
     name, _, tag = base.rpartition(":")
     opa = TOOLS["opa"]
@@ -68,7 +68,7 @@ def base_image() -> str:
 
 
 def locked_needs() -> str:
-    """The lines of requirements.lock, with their hashes, of what a wheel needs on Linux and macOS."""
+    """Return the lines of requirements.lock, with hashes, for a wheel on Linux and macOS."""
     lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
     entries = {canonicalize_name(entry.split("==", 1)[0]): entry for entry in _ENTRY.findall(lock)}
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -85,13 +85,13 @@ def locked_needs() -> str:
 
 
 def flaws(document: Document) -> str:
-    """What CycloneDX's own schema says against a document; empty: nothing."""
+    """Return the errors of a document by CycloneDX's schema; empty if it is valid."""
     found = JsonStrictValidator(SchemaVersion.V1_6).validate_str(msgspec.json.encode(document).decode())
     return str(found.data.message) if found else ""
 
 
 def _parts(*extras: str) -> list[tuple[Document, list[str]]]:
-    """Components that our own with these extras is made of, each with the references of what it needs itself."""
+    """Return the components of the wheel with these extras, each with references to its dependencies."""
     locked = _locked()
     seen: dict[str, tuple[Document, list[str]]] = {}
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

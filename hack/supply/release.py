@@ -17,7 +17,7 @@ import yaml
 
 from bridge import __version__
 from bridge.cli.completion import SHELLS
-from bridge.opa.executable.progress import say
+from bridge.opa.executable.command import say
 from hack.supply.archive import write_archive
 from hack.supply.krew import MANIFEST, plugin_archive, plugin_manifest
 from hack.supply.materials import ROOT, base_image, flaws, image_materials, locked_needs, wheel_materials
@@ -66,7 +66,7 @@ def digest(file: Path) -> str:
 
 
 def revision() -> str:
-    """The commit that is built; empty outside of a clone."""
+    """Return the commit of the build; empty outside of a clone."""
     answer = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
     return answer.stdout.strip()
 
@@ -80,7 +80,7 @@ def _python_packages(folder: Path) -> Path:
 
 
 def _chart(folder: Path, image: str) -> None:
-    """The chart as `helm install` takes it, whose default image is `image`."""
+    """Build the chart archive for `helm install`, with the default image `image`."""
     with tempfile.TemporaryDirectory() as scratch:
         copy = shutil.copytree(ROOT / "deploy" / "chart", Path(scratch) / "policy-bridge")
         values = copy / "values.yaml"
@@ -104,7 +104,7 @@ def _with_image(text: str, image: str) -> str:
 
 
 def _completions(folder: Path) -> None:
-    """The scripts of `bridge completion`, for packages that install them in a shell's own folders."""
+    """Write the scripts of `bridge completion`, for packages that install them into a shell's folders."""
     files: dict[str, bytes] = {}
     for shell in SHELLS:
         command = [str(Path(sys.executable).parent / "bridge"), "completion", shell]

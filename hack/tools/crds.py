@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bridge.opa.executable.cache import cache_root, locked, new_folder, write_source
-from bridge.opa.executable.errors import BuildError, ChecksumError, DownloadError, ToolMissingError
+from bridge.opa.executable.command import BuildError, ChecksumError, DownloadError, ToolMissingError, say, step
 from bridge.opa.executable.gobuild import download_module, find_go
-from bridge.opa.executable.progress import say, step
 from bridge.opa.executable.releases import DOWNLOADS, downloads_allowed, fetch_file
 from hack.tools.catalog import GATEWAY_API_DIGEST, GATEWAY_API_VERSION
 
@@ -26,13 +25,13 @@ _CRD = re.compile(rf"config/crd/({'|'.join(CHANNELS)})/(gateway\.networking\.(?:
 
 
 def find_crds() -> Path | None:
-    """The folder with `standard/` and `experimental/`, one CRD a YAML file, if it is in the cache; else None."""
+    """Return the cached folder with `standard/` and `experimental/`, one CRD per YAML file, or None."""
     folder = _folder()
     return folder if all((folder / channel).is_dir() for channel in CHANNELS) else None
 
 
 def ensure_crds() -> Path:
-    """The same folder, fetched if it is not there yet.
+    """Return the same folder, and download it if it is missing.
 
     Raises ToolMissingError when neither Go nor a download gives it, and CacheError when the cache cannot be written.
     """

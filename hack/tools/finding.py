@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 
+from bridge.opa.executable.cache import Found, ToolReport, inspect_tool, search
 from bridge.opa.executable.catalog import Tool
-from bridge.opa.executable.errors import CacheError, ToolError
-from bridge.opa.executable.finding import Found, ToolReport, inspect_tool, search
-from bridge.opa.executable.installing import ensure_tool
+from bridge.opa.executable.command import CacheError, ToolError
+from bridge.opa.executable.installation import ensure_tool
 from hack.tools.catalog import GATEWAY_API_VERSION, TOOLS
 from hack.tools.crds import CRDS, find_crds
 

@@ -9,7 +9,7 @@ from bridge.opa.executable.gobuild import find_go, run_go
 
 
 def go_command(package: str, version: str) -> Path:
-    """The executable of a package's command at a version; the first time it is built, which takes up to a minute."""
+    """Return the executable of a package's command at a version. The first build takes a minute or more."""
     name = package.rsplit("/", 1)[-1]
     folder = cache_root() / "tests" / f"{name}-{version}"
     with locked(f"test-{name}"):

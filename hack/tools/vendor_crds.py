@@ -11,8 +11,8 @@ from typing import Any
 import yaml
 
 from bridge.opa.executable.cache import cache_root, locked, new_folder, write_source
+from bridge.opa.executable.command import step
 from bridge.opa.executable.gobuild import download_module, find_go
-from bridge.opa.executable.progress import step
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """A Chromium for the tests of the page: on PATH, playwright's own, or Debian's package.
 
-`python -m hack.web.chromium` says which there is, and installs Debian's where it may (root, apt). Where there is none,
+`python -m hack.web.chromium` prints the available one, and installs Debian's if possible (root, apt). Without one,
 it says in one line how to get one, and the tests of the page are skipped with that line; with BRIDGE_CHROMIUM=required,
 as continuous integration sets it, that is an error.
 """
@@ -28,12 +28,12 @@ def find() -> Path | None:
 
 
 def ensure() -> Path | None:
-    """The same; where there is none, Debian's package is installed if that is possible."""
+    """Return the executable; install Debian's package if it is missing and that is possible."""
     return find() or (find() if _install() else None)
 
 
 def _of_playwright() -> list[Path]:
-    """What `playwright install chromium` has left here, of any version."""
+    """Return the Chromium of `playwright install chromium`, of any version."""
     named = os.environ.get("PLAYWRIGHT_BROWSERS_PATH", "")
     folders = (
         [Path(named)] if named else [Path.home() / ".cache/ms-playwright", Path.home() / "Library/Caches/ms-playwright"]

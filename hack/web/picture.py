@@ -52,7 +52,7 @@ async def take(picture: Picture, url: str, executable: Path) -> None:
         await page.go(f"{url}#object={picture.chosen}")
         await page.shows(f"#details {element}", text)
         await page.shows("#state", "live")
-        await page.page.get_by_role("treeitem", name="in force").first.wait_for()
+        await page.page.get_by_role("treeitem", name="active").first.wait_for()
         await page.page.screenshot(path=picture.path)
         await browser.close()
 

@@ -27,7 +27,7 @@ def manifest() -> list[dict[str, Any]]:
 
 
 def digest(content: bytes) -> str:
-    """As npm writes it: `sha512-<base64>`."""
+    """Return the digest in npm's form, `sha512-<base64>`."""
     return "sha512-" + base64.b64encode(hashlib.sha512(content).digest()).decode()
 
 

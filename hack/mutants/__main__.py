@@ -1,0 +1,104 @@
+"""Mutation sampling: `python -m hack.mutants --count 100 --seed 1 --jobs 2`.
+
+A sample of small faults in `rego/bridge` and in the pure modules of `bridge`, half of each. Each is tried by the quick
+tests of what it is in: for Rego the package's own tests, the scenarios in Rego, and all Rego tests; for Python the unit
+tests of the package. A mutant that passes them all survives: a test is missing, or the mutant means the same. Prints
+survivors with file, line and change, and the share that was killed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+from queue import SimpleQueue
+
+from hack.mutants.mutant import Mutant
+from hack.mutants.python import is_pure, python_mutants
+from hack.mutants.rego import rego_mutants
+from hack.mutants.trial import ROOT, Copy, Verdict, copy_of_repository, unit_tests
+from hack.tools import ensure
+
+_SPARE = 1.5  # drawn for each that is wanted: some do not compile
+
+
+def main() -> int:
+    """Print survivors and the share of killed mutants; exit code 1 if that is lower than wanted."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=100, help="mutants (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="another seed draws others (default: %(default)s)")
+    parser.add_argument("--jobs", type=int, default=2, help="tried at once (default: %(default)s)")
+    parser.add_argument("--only", choices=["rego", "python"], help="one language")
+    parser.add_argument("--file", help="only files whose path contains this")
+    parser.add_argument("--at-least", type=float, default=0.0, metavar="PERCENT", help="fewer killed is exit code 1")
+    options = parser.parse_args()
+    languages = [options.only] if options.only else ["rego", "python"]
+    killed, survivors = 0, []
+    for language in languages:
+        wanted = options.count // len(languages)
+        verdicts = try_out(drawn(language, wanted, options.seed, options.file or ""), wanted, options.jobs)
+        killed += sum(verdict == "killed" for _, verdict in verdicts)
+        survivors += [mutant for mutant, verdict in verdicts if verdict == "survived"]
+    for mutant in survivors:
+        print(f"survived: {mutant.described((ROOT / mutant.path).read_text())}")
+    total = killed + len(survivors)
+    percent = 100 * killed / total if total else 100.0
+    print(f"mutants: {killed} of {total} killed ({percent:.0f} %), seed {options.seed}")
+    return int(percent < options.at_least)
+
+
+def drawn(language: str, wanted: int, seed: int, part: str = "") -> list[Mutant]:
+    """A sample of the mutants of a language, in the order in which they are tried: one of a line at most."""
+    by_line: dict[tuple[Path, int], list[Mutant]] = {}
+    for mutant in _all_mutants(language):
+        if part in str(mutant.path):
+            by_line.setdefault((mutant.path, mutant.line), []).append(mutant)
+    chance = random.Random(seed)
+    places = chance.sample(sorted(by_line), min(len(by_line), int(wanted * _SPARE) + 1))
+    return [chance.choice(by_line[place]) for place in places]
+
+
+def try_out(mutants: list[Mutant], wanted: int, jobs: int) -> list[tuple[Mutant, Verdict]]:
+    """The verdicts on the first `wanted` mutants that compile."""
+    found: list[tuple[Mutant, Verdict]] = []
+    with ExitStack() as stack:
+        opa = ensure("opa").path
+        copies: SimpleQueue[Copy] = SimpleQueue()
+        for _ in range(jobs):
+            copies.put(stack.enter_context(copy_of_repository(opa)))
+
+        def verdict(mutant: Mutant) -> Verdict:
+            if len(found) >= wanted:
+                return "invalid"
+            copy = copies.get()
+            try:
+                return copy.verdict(mutant)
+            finally:
+                copies.put(copy)
+
+        pool = stack.enter_context(ThreadPoolExecutor(jobs))
+        for mutant, told in zip(mutants, pool.map(verdict, mutants), strict=True):
+            if told != "invalid" and len(found) < wanted:
+                found.append((mutant, told))
+                print(f"{len(found):4} {told:8} {mutant.path}:{mutant.line}", file=sys.stderr)
+    return found
+
+
+def _all_mutants(language: str) -> Iterator[Mutant]:
+    if language == "rego":
+        for path in sorted((ROOT / "rego/bridge").rglob("*.rego")):
+            if not path.stem.endswith("_test") and "testing" not in path.parts:
+                yield from rego_mutants(path.relative_to(ROOT), path.read_text())
+        return
+    for path in sorted((ROOT / "bridge").rglob("*.py")):
+        short, source = path.relative_to(ROOT), path.read_text()
+        if len(short.parts) > 2 and (ROOT / unit_tests(short)).is_dir() and is_pure(source):
+            yield from python_mutants(short, source)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,93 @@
+"""The quick tests of a mutant, in a copy of the repository."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from hack.mutants.mutant import Mutant
+
+ROOT = Path(__file__).resolve().parents[2]
+_COPIED = ("bridge", "rego", "tests", "hack", "deploy", "examples", "docs", "pyproject.toml")
+_LINKED = (".venv", "README.md", "CHANGELOG.md", "LICENSE")
+_PATIENCE = 300.0  # seconds for each command: a mutant that hangs is noticed
+
+Verdict = Literal["killed", "survived", "invalid"]
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A copy of the repository, in which one mutant at a time is alive."""
+
+    folder: Path
+    opa: Path
+
+    def verdict(self, mutant: Mutant) -> Verdict:
+        """What the quick tests make of a mutant: `invalid` if it does not compile."""
+        file = self.folder / mutant.path
+        source = file.read_text()
+        file.write_text(mutant.applied(source))
+        try:
+            return self._rego(mutant.path) if mutant.path.suffix == ".rego" else self._python(mutant.path)
+        finally:
+            file.write_text(source)
+
+    def _rego(self, path: Path) -> Verdict:
+        if not self._succeeds(self.opa, "check", "--ignore", "*.yaml", "rego"):
+            return "invalid"
+        package = ".".join(path.parent.relative_to("rego").parts)
+        unit: list[str | Path] = [self.opa, "test", "--timeout", "60s", "--ignore", "*.yaml"]
+        passed = (
+            self._succeeds(*unit, "--run", rf"^data\.{package}\.", "rego")
+            and self._succeeds(*self._pytest("tests/scenarios/test_rego.py"))
+            and self._succeeds(*unit, "rego")
+        )
+        return "survived" if passed else "killed"
+
+    def _python(self, path: Path) -> Verdict:
+        try:
+            compile((self.folder / path).read_text(), str(path), "exec")
+        except SyntaxError:
+            return "invalid"
+        return "survived" if self._succeeds(*self._pytest(str(unit_tests(path)))) else "killed"
+
+    def _pytest(self, tests: str) -> Sequence[str | Path]:
+        return sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", "not long", tests
+
+    def _succeeds(self, *command: str | Path) -> bool:
+        environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "HYPOTHESIS_STORAGE_DIRECTORY": str(self.folder)}
+        try:
+            done = subprocess.run(
+                command, cwd=self.folder, env=environment, capture_output=True, timeout=_PATIENCE, check=False
+            )
+        except subprocess.TimeoutExpired:
+            return False
+        return done.returncode == 0
+
+
+def unit_tests(path: Path) -> Path:
+    """The folder of the unit tests of a module of `bridge`."""
+    return Path("tests/unit") / path.parts[1]
+
+
+@contextmanager
+def copy_of_repository(opa: Path) -> Iterator[Copy]:
+    """A copy for trials, which is removed at the end."""
+    with tempfile.TemporaryDirectory(prefix="policy-bridge-mutants-") as name:
+        folder = Path(name)
+        for part in _COPIED:
+            if (ROOT / part).is_dir():
+                shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                shutil.copy(ROOT / part, folder / part)
+        for part in _LINKED:
+            (folder / part).symlink_to(ROOT / part)
+        yield Copy(folder, opa)

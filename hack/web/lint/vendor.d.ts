@@ -1,0 +1,4 @@
+declare const anything: any;
+export default anything;
+export const dump: any;
+export const loadAll: any;
