@@ -1,4 +1,4 @@
-"""What bridges and OPAs of the tests trust each other by."""
+"""Credentials that bridges and OPAs of the tests share."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import functools
 from bridge.opa.bundle import Bundle
 from bridge.opa.config import BUNDLE_NAME, BUNDLE_PATH, BundleTrust
 from bridge.opa.credentials import BundleCredentials, default_folder, kept_credentials
-from bridge.policy_loader.endpoint import BundleEndpoint, Handler
+from bridge.policy_loader.activation import BundleEndpoint, Handler
 
 
 def shared_credentials() -> BundleCredentials:
@@ -26,5 +26,5 @@ def signed_endpoint(bundle: Bundle | None = None) -> BundleEndpoint:
 
 
 def unguarded(handler: Handler) -> Handler:
-    """A guard that lets everything through, for tests of what is behind it."""
+    """A guard that accepts every request, for tests of the handlers behind it."""
     return handler

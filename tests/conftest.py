@@ -1,4 +1,4 @@
-"""What all tests share."""
+"""Settings and fixtures of all tests."""
 
 import os
 import tempfile
@@ -19,8 +19,30 @@ _STATE = tempfile.TemporaryDirectory(prefix="policy-bridge-tests-")
 os.environ["XDG_STATE_HOME"] = _STATE.name
 
 
+# The files that take longest, by the beginning of their paths. A worker that begins with one at the end works alone.
+LONGEST = (
+    "tests/scenarios/test_cluster.py",
+    "tests/e2e/test_documented_output.py",
+    "tests/properties/test_against_the_reference.py",
+    "tests/properties/test_merge_laws.py",
+    "tests/integration/test_policies_on_a_cluster.py",
+    "tests/e2e/test_what_if_commands.py",
+    "tests/e2e/test_read_commands.py",
+    "tests/deploy/",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the longest files."""
+
+    def rank(item: pytest.Item) -> int:
+        return next((place for place, path in enumerate(LONGEST) if item.nodeid.startswith(path)), len(LONGEST))
+
+    items.sort(key=rank)
+
+
 @pytest.fixture(autouse=True)
 def _logs() -> Iterator[None]:
-    """A command that runs in the tests' own process says what is logged, of which the next test knows nothing."""
+    """Reset the log configuration, which a command in the tests' own process changes."""
     yield
     structlog.reset_defaults()

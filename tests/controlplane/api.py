@@ -19,7 +19,7 @@ _BAD = 400  # from here on a status says no
 
 
 class ApiError(Exception):
-    """The API server said no: `status` is the HTTP status."""
+    """The API server returned an error; `status` is the HTTP status."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(f"{status}: {message}")
@@ -35,11 +35,11 @@ class ApiServer:
     context: ssl.SSLContext
 
     def get(self, path: str) -> Any:
-        """The object or list at a path; text where it is not JSON, or too deep."""
+        """Return the object or list at a path; text if it is not JSON, or nested too deeply."""
         return self.request("GET", path)
 
     def request(self, method: str, path: str, body: Any = None, content_type: str = "application/json") -> Any:
-        """Send an object (or text or bytes as they are). Raises ApiError, and OSError when there is no whole answer."""
+        """Send an object, or text or bytes as they are. Raises ApiError, and OSError without a complete answer."""
         data = body if isinstance(body, bytes) or body is None else _encode(body)
         request = urllib.request.Request(self.url + path, data=data, method=method)  # noqa: S310 (always https)
         request.add_header("Authorization", f"Bearer {self.token}")

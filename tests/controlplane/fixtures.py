@@ -46,7 +46,7 @@ def control_plane(tmp_path_factory: pytest.TempPathFactory, gateway_api_crds: Pa
 
 @pytest.fixture(scope="module")
 def module_control_plane(tmp_path_factory: pytest.TempPathFactory, gateway_api_crds: Path) -> Iterator[ControlPlane]:
-    """A control plane for the tests of one file that leave much behind."""
+    """A control plane for the tests of one file that leave many objects behind."""
     yield from _running(tmp_path_factory.mktemp("control-plane"), gateway_api_crds)
 
 
@@ -57,8 +57,14 @@ def own_control_plane(tmp_path: Path, gateway_api_crds: Path) -> Iterator[Contro
 
 
 @pytest.fixture
+def bare_control_plane(tmp_path: Path) -> Iterator[ControlPlane]:
+    """A control plane for one test that stops parts of it and needs no CRDs, which take most of the start."""
+    yield from _running(tmp_path / "control-plane", None)
+
+
+@pytest.fixture
 def kubectl_apply(control_plane: ControlPlane, kubectl_path: Path) -> Apply:
-    """Applies YAML text to the shared control plane as a person does."""
+    """A function that applies YAML text to the shared control plane with kubectl."""
     kubectl = Kubectl(kubectl_path, control_plane)
 
     def apply(text: str) -> None:
@@ -67,11 +73,12 @@ def kubectl_apply(control_plane: ControlPlane, kubectl_path: Path) -> Apply:
     return apply
 
 
-def _running(folder: Path, crds: Path) -> Iterator[ControlPlane]:
+def _running(folder: Path, crds: Path | None) -> Iterator[ControlPlane]:
     plane = ControlPlane(folder, etcd=_tool("etcd"), kube_apiserver=_tool("kube-apiserver"))
     try:
         plane.start()
-        plane.api.apply_crds(crds / "experimental")
+        if crds:
+            plane.api.apply_crds(crds / "experimental")
         yield plane
     finally:
         plane.stop()

@@ -1,4 +1,4 @@
-"""kubectl against a control plane, as a person at a terminal has it."""
+"""kubectl with the kubeconfig of a control plane."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Kubectl:
     plane: ControlPlane
 
     def run(self, *arguments: str | Path, text: str = "") -> subprocess.CompletedProcess[str]:
-        """What became of a command; `text` is its standard input."""
+        """Run a command and return its result; `text` is its standard input."""
         # kubectl caches discovery in the home folder: a new CRD would be missing from it.
         cache = self.plane.kubeconfig.parent / "kubectl-cache"
         return subprocess.run(
@@ -34,7 +34,7 @@ class Kubectl:
         )
 
     def __call__(self, *arguments: str | Path, text: str = "") -> str:
-        """What a command prints.
+        """Run a command and return its output.
 
         Raises:
             AssertionError: it did not succeed; the message is what it said.

@@ -7,6 +7,7 @@ names of its own.
 from __future__ import annotations
 
 import json
+import os
 import socket
 import ssl
 import time
@@ -20,6 +21,8 @@ from tests.controlplane.process import ServerProcess
 
 ADMIN_TOKEN = "token-of-the-admin"
 LIMITED_TOKEN = "token-of-someone-without-rights"
+
+_ENVIRONMENT = {**os.environ, "GOGC": "400"}  # less of two cores for collecting garbage, for some more memory
 
 _PATIENCE = 60.0  # seconds until it must be ready; it takes about 3, or more beside a build
 _ATTEMPTS = 3  # a free port may be taken by someone else before it is used
@@ -63,7 +66,7 @@ class ControlPlane:
 
     @property
     def certificate_authority(self) -> Path:
-        """What the API server's certificate is checked with."""
+        """The CA file for the API server's certificate."""
         return self._folder / "certificates" / "apiserver.crt"
 
     @property
@@ -88,12 +91,12 @@ class ControlPlane:
                 return
 
     def stop(self) -> None:
-        """Kill both. The data stays, for another start of each."""
+        """Kill both. The data stays for the next start."""
         self.stop_api_server()
         self.stop_etcd()
 
     def start_etcd(self) -> None:
-        """Start etcd on its port, with the data that it had."""
+        """Start etcd on its port, with its data."""
         peer = f"http://127.0.0.1:{self._peer_port}"
         self._etcd = ServerProcess(
             [
@@ -109,6 +112,7 @@ class ControlPlane:
                 "--log-level=error",
             ],
             self._folder / "etcd.log",
+            _ENVIRONMENT,
         )
 
     def stop_etcd(self) -> None:
@@ -141,11 +145,12 @@ class ControlPlane:
                 *self.flags,
             ],
             self._folder / "kube-apiserver.log",
+            _ENVIRONMENT,
         )
         self._wait_until_ready(self._api)
 
     def stop_api_server(self) -> None:
-        """Kill the API server; etcd goes on."""
+        """Kill the API server; etcd keeps running."""
         if self._api:
             self._api.kill()
             self._api = None
@@ -164,7 +169,7 @@ class ControlPlane:
         self.restart_api_server()  # its watch cache remembers longer than etcd
 
     def replace_token(self, token: str) -> None:
-        """From now on the admin has another token, and the one before is refused."""
+        """Give the admin another token; the API server rejects the old one."""
         self.token = token
         self._write_tokens()
         self.restart_api_server()
@@ -205,11 +210,11 @@ class ControlPlane:
 
 
 class ControlPlaneError(Exception):
-    """It did not start; the text has the end of its log."""
+    """The control plane did not start; the message has the end of its log."""
 
 
 class PortTakenError(ControlPlaneError):
-    """Someone else took the port that was free a moment ago."""
+    """Another process took the port first."""
 
 
 def _free_ports(count: int) -> list[int]:

@@ -1,4 +1,4 @@
-"""A test's own process as one in a pod."""
+"""Run a test's process as if it were in a pod."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bridge.kube import configuration
 def service_account(
     monkeypatch: pytest.MonkeyPatch, folder: Path, url: str, token: str, certificate_authority: bytes
 ) -> Path:
-    """Make this process one in a pod, with a service account; gives the file of its token."""
+    """Set up this process like one in a pod with a service account, and return its token file."""
     folder.mkdir()
     files = {"token": token.encode(), "ca.crt": certificate_authority}
     for name, content in files.items():

@@ -1,4 +1,4 @@
-"""A server process that ends with the tests, however they end."""
+"""A server process that ends with the tests, even if these are killed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ exit "$status"
 
 
 class ServerProcess:
-    """An executable with its output in a log file; `environment` None is that of the tests."""
+    """An executable with its output in a log file; `environment` None means the environment of the tests."""
 
     def __init__(self, command: Sequence[str], log: Path, environment: Mapping[str, str] | None = None) -> None:
         self._log = log
@@ -37,7 +37,7 @@ class ServerProcess:
 
     @property
     def pid(self) -> int:
-        """The process of the shell, which the executable is below."""
+        """The id of the shell, whose child is the executable."""
         return self._process.pid
 
     @property
@@ -46,11 +46,11 @@ class ServerProcess:
         return self._process.poll() is None
 
     def last_lines(self, count: int = 20) -> str:
-        """The end of what it printed."""
+        """Return the end of its output."""
         return "\n".join(self._log.read_text(errors="replace").splitlines()[-count:])
 
     def kill(self) -> None:
-        """End it at once; returns when it has ended."""
+        """Kill it and wait until it has ended."""
         if self._process.stdin:
             self._process.stdin.close()
         self._process.wait(timeout=10)

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from bridge.admission.webhook_configuration import KINDS
 from bridge.app.rbac import rules
 from bridge.cli.main import bridge
-from bridge.cli.needs import AskedRights, read_needs
+from bridge.cli.rbac import KindSource, read_needs
 from bridge.opa.config import opa_arguments
 from bridge.settings.loading import load_settings
 from hack.manifests.generate import stale
@@ -119,7 +119,7 @@ def test_rights_are_those_that_the_command_prints_for_its_settings(chosen: str, 
         if role["kind"] in {"ClusterRole", "Role"}
         for rule in _single(role["rules"])
     }
-    needed = rules(read_needs(_settings(objects, home), AskedRights())[0])
+    needed = rules(read_needs(_settings(objects, home), KindSource())[0])
     assert granted == {(namespace, rule) for namespace, found in needed.items() for rule in _single(found)}
 
 

@@ -94,7 +94,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a place that is no pointer": ({**SHORT, "specPaths": [{"path": "spec"}]}, "spec.specPaths[0].path"),
     "a unit that is no pointer": ({**SHORT, "merge": {"units": ["limits"]}}, "spec.merge.units[0]"),
-    "a list that is no pointer": ({**SHORT, "merge": {"listKeys": {"rules": "id"}}}, "named by JSON pointers"),
+    "a list that is no pointer": ({**SHORT, "merge": {"listKeys": {"rules": "id"}}}, "keys are JSON pointers"),
     "an empty list of targets": ({**SHORT, "targets": []}, "spec.targets"),
 }
 REGO_POLICIES: dict[str, tuple[dict[str, Any], str]] = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +12,7 @@ from click.testing import CliRunner
 from bridge.cli.main import bridge
 from tests.controlplane.api import ApiError
 from tests.controlplane.plane import ControlPlane
+from tests.eventually import eventually_blocking
 from tests.integration.objects import crd
 
 PATIENCE = 60.0  # seconds
@@ -47,10 +47,7 @@ def nobody_answers(plane: ControlPlane) -> Iterator[ControlPlane]:
     configuration = next(yaml.safe_load_all(printed.stdout))
     configuration["webhooks"][0]["failurePolicy"] = "Fail"
     plane.api.apply(CONFIGURATION, configuration)
-    deadline = time.monotonic() + PATIENCE
-    while not _waits(plane):  # the API server learns it by a watch
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    eventually_blocking(lambda: _waits(plane), patience=PATIENCE)  # the API server learns it by a watch
     yield plane
     plane.api.request("DELETE", CONFIGURATION)
 

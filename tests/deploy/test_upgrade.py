@@ -27,6 +27,7 @@ from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
 from tests.deploy.pod import Pod, wait_until_ready
 from tests.deploy.service import Service
+from tests.eventually import eventually_blocking
 
 PATIENCE = 120.0  # seconds
 HEARS_LATE = 1.0  # seconds after which an API server knows that a Pod goes
@@ -203,7 +204,4 @@ def _holder(plane: ControlPlane) -> str:
 
 
 def _until(holds: Any, pod: Pod) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < deadline, pod.log()
-        time.sleep(0.05)
+    eventually_blocking(holds, patience=PATIENCE, about=pod.log)

@@ -28,7 +28,7 @@ def bridge_path() -> Path:
 
 @pytest.fixture
 def interruptible() -> Iterator[None]:
-    """What the test starts obeys Ctrl-C: tests that a shell runs in its background ignore it, and hand that on."""
+    """Let child processes obey Ctrl-C: a shell's background jobs ignore it, and their children inherit that."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -36,7 +36,7 @@ def interruptible() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def environment() -> dict[str, str]:
-    """What the command's environment is: ours without what would tell it of an OPA or a cluster."""
+    """The command's environment: that of the tests without variables that name an OPA or a cluster."""
     return {
         name: value
         for name, value in os.environ.items()
@@ -46,7 +46,7 @@ def environment() -> dict[str, str]:
 
 @pytest.fixture(scope="session")
 def bridge(bridge_path: Path, environment: dict[str, str]) -> Run:
-    """Runs `bridge` with arguments (`text` on standard input, `more` in its environment) and gives what it said."""
+    """A function that runs `bridge` with arguments, `text` on standard input and `more` in its environment."""
 
     def run(
         *arguments: str | Path, text: str = "", more: dict[str, str] | None = None

@@ -1,4 +1,4 @@
-"""`bridge run` as a test's process, from the moment at which it says where to ask."""
+"""`bridge run` as a child process that has printed its addresses."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 
 @dataclass(frozen=True)
 class Serving:
-    """The process, and what it said on standard output when it was ready."""
+    """The process, and its standard output up to readiness."""
 
     process: subprocess.Popen[str]
     said: str

@@ -1,4 +1,4 @@
-"""What a command says where its output is a terminal."""
+"""The output of a command at a terminal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def at_a_terminal(
     *,
     color: bool = False,
 ) -> str:
-    """All that a command says at a terminal of so many columns, errors too; its lines end with a carriage return."""
+    """Return output and errors of a command at a terminal of `columns`; lines end with a carriage return."""
     chosen = {"TERM": "xterm", "NO_COLOR": ""} if color else {"NO_COLOR": "1"}
     reading, writing = os.openpty()
     process = subprocess.Popen(

@@ -1,28 +1,23 @@
 """The output of commands in README.md and docs/ is their real output.
 
 bash runs the commands of each console block at a terminal of 120 columns, in a folder with `examples`, `deploy`, `rego`
-and the files on the page (a yaml block whose first line is `# name.yaml`). `…` stands for text that the page leaves
-out: on a line of its own for lines, within a line for text. After a command with `# cut`, more lines can be between and
-around the lines on the page. The test skips commands without output, and commands that need more than a folder.
+and the files on the page (`tests/documented.py`). The test skips commands without output, and commands that need more
+than a folder: `tests/journeys` runs those.
 """
 
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import ROOT, SHOP
+from tests.documented import PAGES, ROOT, Command, commands, files, fits, plain
+from tests.e2e.conftest import SHOP
 from tests.e2e.serving import bridge_runs
 from tests.e2e.terminal import at_a_terminal
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-FILE = re.compile(r"^```(?:yaml|rego)\n# ([\w.-]+\.(?:yaml|rego))\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 RUN = re.compile(
     r"(?:sed [^|]*\| )?"
     r"(bridge (analyze|config|effective|explain|get|impact|opa-config|placement|rbac|request|status|tree"
@@ -35,51 +30,13 @@ NOT_RUN = re.compile(
     r"|\bjq\b"
 )
 ADDRESS = re.compile(r"(http://127\.0\.0\.1:38109|\$BRIDGE_OPA_URL|\$OPA)\b")
-VARYING = [(re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"), "<time>"), (re.compile(r"[ \t]+"), " ")]
-
-
-@dataclass(frozen=True)
-class Command:
-    """A command as a page shows it, with what it says there."""
-
-    page: Path
-    line: str
-    said: str
-
-    @property
-    def cut(self) -> bool:
-        """Whether the page shows a part of what it says."""
-        return bool(re.search(r" # .*cut", self.line))
-
-
-def _commands(page: Path) -> Iterator[Command]:
-    for block in CONSOLE.findall(page.read_text()):
-        line, said = "", ""
-        for text in block.splitlines():
-            if line and not _closed(line):
-                line += "\n" + text
-            elif text.startswith("$ "):
-                if line:
-                    yield Command(page, line, said)
-                line, said = text[2:], ""
-            else:
-                said += text + "\n"
-        yield Command(page, line, said)
-
-
-def _closed(line: str) -> bool:
-    try:
-        shlex.split(line, comments=True)
-    except ValueError:
-        return False
-    return not line.endswith("\\")
 
 
 def _is_run(command: Command) -> bool:
-    return bool(command.said and RUN.match(command.line) and not NOT_RUN.search(command.line))
+    return bool(command.output and RUN.match(command.line) and not NOT_RUN.search(command.line))
 
 
-COMMANDS = [command for page in PAGES for command in _commands(page) if _is_run(command)]
+COMMANDS = [command for page in PAGES for command in commands(page) if _is_run(command)]
 
 
 @pytest.fixture(scope="module")
@@ -90,26 +47,6 @@ def served(bridge_path: Path, environment: dict[str, str], tmp_path_factory: pyt
         yield found.opa_url
 
 
-def _plain(text: str) -> list[str]:
-    for varying, word in VARYING:
-        text = varying.sub(word, text)
-    return [line.rstrip() for line in text.strip("\n").splitlines()]
-
-
-def _fits(shown: list[str], said: list[str], *, cut: bool) -> bool:
-    """Whether the lines of `said` are those of `shown`, with others where these leave some out."""
-    reached = set(range(len(said) + 1)) if cut else {0}  # numbers of lines of `said` that may be behind us
-    for line in shown:
-        if line.strip() == "…":
-            reached = set(range(min(reached, default=len(said) + 1), len(said) + 1))
-            continue
-        pattern = re.compile(re.escape(line).replace("…", ".*"))
-        reached = {number + 1 for number in reached if number < len(said) and pattern.fullmatch(said[number])}
-        if cut:
-            reached = set(range(min(reached, default=len(said) + 1), len(said) + 1))
-    return bool(reached) if cut else len(said) in reached
-
-
 @pytest.mark.parametrize(
     "command", COMMANDS, ids=[f"{command.page.relative_to(ROOT)}: {command.line[:60]}" for command in COMMANDS]
 )
@@ -118,13 +55,13 @@ def test_a_command_says_what_the_page_shows(
 ) -> None:
     for name in ("examples", "deploy", "rego", "tests"):
         (tmp_path / name).symlink_to(ROOT / name)
-    for name, text in FILE.findall(command.page.read_text()):
+    for name, text in files(command.page).items():
         (tmp_path / name).write_text(text)
     more = {
         "PATH": f"{bridge_path.parent}:{opa_path.parent}:{environment['PATH']}",
         "BRIDGE_OPA_URL": "" if "--manifests" in command.line else served,
     }
     line = ["bash", "-c", ADDRESS.sub(served, command.line)]
-    said = _plain(at_a_terminal(line, {**environment, **more}, 120, tmp_path).replace("\r\n", "\n"))
-    if not _fits(_plain(command.said), said, cut=command.cut):
-        assert said == _plain(command.said)
+    output = plain(at_a_terminal(line, {**environment, **more}, 120, tmp_path).replace("\r\n", "\n"))
+    if not fits(plain(command.output), output, cut=command.cut):
+        assert output == plain(command.output)

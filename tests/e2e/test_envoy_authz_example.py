@@ -7,15 +7,17 @@ data API: the plugin evaluates the same document.
 from __future__ import annotations
 
 import asyncio
+import re
 import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from bridge.opa.client import Opa
-from tests.e2e.conftest import ROOT
+from tests.e2e.conftest import ROOT, Run
 from tests.e2e.serving import bridge_runs
 
 EXAMPLE = ROOT / "examples" / "envoy-authz"
@@ -75,3 +77,12 @@ async def test_a_changed_policy_decides_at_once(served: tuple[Opa, Path]) -> Non
     async with asyncio.timeout(30):
         while not (await _result(opa, _request("/admin", "staff")))["allowed"]:  # noqa: ASYNC110 - OPA tells nobody
             await asyncio.sleep(0.05)
+
+
+def test_the_documented_plugin_extends_the_configuration_of_an_opa(bridge: Run) -> None:
+    """The plugin itself is in OPA's images alone; its options are those of its documentation."""
+    page = (ROOT / "docs" / "how-to" / "authorize-requests-in-envoy.md").read_text()
+    (plugin,) = re.findall(r"^```yaml\n(plugins:\n.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    config = yaml.safe_load(bridge("opa-config").stdout + plugin)
+    assert config["bundles"]
+    assert config["plugins"]["envoy_ext_authz_grpc"]["path"] == "envoy/authz/result"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from bridge.telemetry.metric_families import FAMILIES
+from bridge.telemetry.metrics import FAMILIES
 from hack.tools import ensure
 from tests.controlplane.plane import ControlPlane
 from tests.integration.objects import fresh_name
@@ -86,7 +86,7 @@ def test_metrics_are_those_of_the_reference_and_follow_what_happens(control_plan
         time.sleep(0.1)
     assert after.keys() <= {family.exposed for family in FAMILIES}
     assert after["policy_bridge_listings_total"]['reason="first"'] > 10
-    assert after["policy_bridge_opa_fills_total"]['reason="start"'] == 1
+    assert after["policy_bridge_opa_syncs_total"]['reason="start"'] == 1
     assert name not in page
     checked = subprocess.run(
         [ensure("promtool").path, "check", "metrics"], input=page, capture_output=True, text=True, check=False

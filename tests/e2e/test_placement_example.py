@@ -140,7 +140,7 @@ def test_the_example_is_placed_when_it_is_made_and_moves_with_clusters_its_annot
         )
     )
     assert fleet.placed("checkout") == ["gce-europe-west1"]
-    assert fleet.log.read_text().count("not placed") == 2  # checkout and ledger, once each
+    assert fleet.log.read_text().count("object not placed") == 2  # checkout and ledger, once each
 
     policy = yaml.safe_load((EXAMPLE / "20-policy.yaml").read_text())
     policy["data"]["placement.rego"] = policy["data"]["placement.rego"].replace('.region != "eu"', '.region != "us"')

@@ -127,8 +127,8 @@ def at_work(bridge_path: Path, environment: dict[str, str], tmp_path: Path) -> I
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=log, env=environment)
     bridge = Bridge(process, tmp_path, start)
     try:
-        bridge.told("OPA is filled")
-        bridge.told("admission is served")
+        bridge.told("OPA synced")
+        bridge.told("admission webhook started")
         yield bridge
     finally:
         process.terminate()
@@ -140,14 +140,14 @@ def test_settings_are_taken_up_while_it_runs(at_work: Bridge) -> None:
     assert bridge.admits()
     bridge.write(webhook_decision="gate", status_writes_per_second=5, listen="127.0.0.1:1", log_level="debug")
     bridge.reload()
-    changed = bridge.told("settings are read anew")["changed"]
+    changed = bridge.told("settings reloaded")["changed"]
     assert sorted(changed) == ["log_level", "status_writes_per_second", "webhook_decision"]
-    assert bridge.told("settings wait for a restart of the bridge")["settings"] == ["listen"]
+    assert bridge.told("settings require a restart")["settings"] == ["listen"]
     bridge.until(lambda: not bridge.admits())
     # A file that is wrong changes nothing, and is told with what is wrong.
     bridge.write(webhook_decision="", lissten="a:1", opa_port="many")
     bridge.reload()
-    mistakes = bridge.told("settings are refused, those before hold")["mistakes"]
+    mistakes = bridge.told("settings reload failed")["mistakes"]
     assert [mistake.partition(".yaml:1: ")[2].split(":")[0] for mistake in mistakes] == [
         "there is no setting 'lissten'; did you mean listen?",
         "opa_port",
@@ -157,7 +157,7 @@ def test_settings_are_taken_up_while_it_runs(at_work: Bridge) -> None:
     # Nor does a decision whose token is not there: the webhook asks as before.
     bridge.write(webhook_decision="http://127.0.0.1:9/v1/data/a", webhook_token_file="/nowhere/token")
     bridge.reload()
-    assert "/nowhere/token" in bridge.told("the webhook asks as before")["why"]
+    assert "/nowhere/token" in bridge.told("webhook decision reload failed")["why"]
     assert not bridge.admits()
     bridge.write()
     bridge.reload()

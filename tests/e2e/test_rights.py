@@ -18,9 +18,9 @@ import yaml
 
 from bridge.admission.webhook_configuration import API_VERSION, KINDS
 from bridge.app.rbac import rules
-from bridge.cli.needs import AskedRights, read_needs
+from bridge.cli.rbac import KindSource, read_needs
 from bridge.kube.client import KubeClient
-from bridge.kube.rights import lacking
+from bridge.kube.discovery import lacking
 from bridge.model.access import Access
 from hack.tools import find
 from tests.controlplane.kubectl import Kubectl
@@ -229,7 +229,7 @@ def test_a_right_that_is_missing_is_told_with_what_it_is_for(worked: Installed, 
 
 
 async def test_each_rule_that_is_missing_is_told(worked: Installed) -> None:
-    needs, _ = await asyncio.to_thread(read_needs, worked.config, AskedRights((), str(worked.plane.kubeconfig)))
+    needs, _ = await asyncio.to_thread(read_needs, worked.config, KindSource((), str(worked.plane.kubeconfig)))
     assert rules(needs).keys() == {"", NAMESPACE, "opa-policies"}
     async with await KubeClient.connect(str(worked.plane.kubeconfig)) as client:
         for namespace, granted in rules(needs).items():

@@ -90,7 +90,7 @@ def test_a_taken_address_is_one_line(bridge: Run, running: Running) -> None:
         (["--manifests", "/nowhere"], "/nowhere"),
         (["--kubeconfig", "/nowhere"], "/nowhere"),
         (["--config", "/nowhere"], "/nowhere"),
-        (["--listen", "here"], "'here' is no HOST:PORT"),
+        (["--listen", "here"], "'here' is not HOST:PORT"),
     ],
 )
 def test_what_keeps_it_from_starting_is_one_line(bridge: Run, arguments: list[str], said: str) -> None:

@@ -160,7 +160,7 @@ def test_a_bridge_ends_in_order_and_another_goes_on_at_once(
         _until(lambda: _ready(address)[0] == 200 and _holder(plane), logs[0])
         was = _holder(plane)
         with _running([*command, "127.0.0.1:0"], environment, logs[1]) as second, ThreadPoolExecutor(1) as pool:
-            _until(lambda: "another bridge writes statuses" in logs[1].read_text(), logs[1])
+            _until(lambda: "Lease held by another bridge" in logs[1].read_text(), logs[1])
             under_way = pool.submit(_review, webhook, "held")
             _until(Decisions.asked.is_set, logs[0])
 
@@ -176,22 +176,22 @@ def test_a_bridge_ends_in_order_and_another_goes_on_at_once(
             assert under_way.result(PATIENCE) == (True, "close")
 
             assert first.wait(PATIENCE) == 0, logs[0].read_text()
-            _until(lambda: "writes statuses  " in logs[1].read_text(), logs[1])
+            _until(lambda: "status writes started" in logs[1].read_text(), logs[1])
             assert _holder(plane) not in {"", was}
             second.terminate()
             assert second.wait(PATIENCE) == 0, logs[1].read_text()
     assert _holder(plane) == ""
     told = logs[0].read_text()
     order = [
-        "stopping: not ready any more",
-        "admission is answered on while callers go elsewhere",
-        "admission has ended",
-        "OPA holds all that has come",
-        "does not write statuses any more",
-        "OPA has ended",
+        "shutdown started",
+        "admission webhook draining",
+        "admission webhook stopped",
+        "pending changes written to OPA",
+        "status writes stopped",
+        "OPA stopped",
         "stopped",
     ]
-    places = [told.find(text) for text in order]
+    places = [told.find(f"] {text}") for text in order]
     assert -1 not in places, told
     assert places == sorted(places), told
     assert "warning" not in told[places[0] :], told
@@ -212,11 +212,11 @@ def test_a_second_signal_ends_it_at_once(
     }
     command: list[str | Path] = [bridge_path, "run", "--manifests", SHOP, "--listen", "127.0.0.1:0"]
     with _running(command, environment, log, **serving) as process:
-        _until(lambda: "admission is served" in log.read_text(), log)
+        _until(lambda: "admission webhook started" in log.read_text(), log)
         found = re.search(r"opa=http://(\S+)", log.read_text())
         assert found
         process.send_signal(signal.SIGTERM)
-        _until(lambda: "while callers go elsewhere" in log.read_text(), log)
+        _until(lambda: "admission webhook draining" in log.read_text(), log)
         time.sleep(1.0)  # one that comes together with the first is the first
         process.send_signal(signal.SIGTERM)
         assert process.wait(PATIENCE) == -signal.SIGTERM

@@ -355,7 +355,7 @@ def test_it_does_not_start_with_a_token_that_may_be_guessed(bridge: Run, tmp_pat
     file.write_text(token)
     refused = bridge("run", "--manifests", SHOP, "--web-token-file", file)
     assert refused.returncode == 2
-    assert refused.stderr == f"error: the token file {file}: {why}; `bridge token` prints a good one\n"
+    assert refused.stderr == f"error: the token file {file}: {why}; `bridge token` prints a suitable one\n"
 
 
 async def test_with_a_token_file_it_wants_the_token(

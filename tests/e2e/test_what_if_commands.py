@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.builders import GATEWAY_API, policy
 from tests.e2e.conftest import ROOT, SHOP, Run
 
 COLORS = "example.com/ColorPolicy"
@@ -16,12 +17,7 @@ HTTPS = "gateway.networking.k8s.io/Gateway/infra/public#https"
 
 
 def color(name: str, namespace: str, target: dict[str, str], **spec: Any) -> dict[str, Any]:
-    return {
-        "apiVersion": "example.com/v1",
-        "kind": "ColorPolicy",
-        "metadata": {"name": name, "namespace": namespace},
-        "spec": {"targetRefs": [{"group": "gateway.networking.k8s.io", **target}], **spec},
-    }
+    return policy("ColorPolicy", name, [{"group": GATEWAY_API, **target}], namespace, group="example.com", **spec)
 
 
 STRICTER = color(

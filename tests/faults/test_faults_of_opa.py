@@ -20,9 +20,9 @@ from hack.bench.figures import opa_below
 from tests.bundle_trust import shared_trust
 from tests.controlplane.plane import ControlPlane
 from tests.controlplane.process import ServerProcess
+from tests.eventually import eventually
 from tests.faults.cluster import BUNDLE, LISTED, Reader, bridge, load_of, until_equal
 from tests.integration.faulty_opa import Fault, FaultyOpa, lose, lose_answer, refuse
-from tests.integration.test_replicator import until
 
 pytestmark = pytest.mark.long
 
@@ -192,7 +192,7 @@ async def test_nobody_takes_opas_log(
             async with load.running(), Reader(url, load).looking():
                 await asyncio.sleep(1)
                 taking.cancel()
-                await until(lambda: not one.replicator.filled.is_set(), patience=60)
+                await eventually(lambda: not one.replicator.filled.is_set(), patience=60)
                 await asyncio.sleep(2)
                 taking = asyncio.create_task(take(reading))
                 await asyncio.sleep(1)

@@ -15,10 +15,10 @@ from bridge.opa.process import ManagedOpa
 from tests.controlplane.api import ApiError
 from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane
 from tests.controlplane.pods import service_account
+from tests.eventually import eventually
 from tests.faults.cluster import BUNDLE, LISTED, Reader, bridge, load_of, until_equal
 from tests.integration.objects import apply_crd, crd, delete_crd, fresh_name, grant_reading, take_rights_away
 from tests.integration.proxy import Proxy
-from tests.integration.test_replicator import until
 
 pytestmark = pytest.mark.long
 
@@ -115,14 +115,16 @@ async def test_the_token_of_a_pod_expires_with_and_without_a_successor(
                 await asyncio.to_thread(plane.replace_token, "the-next-token")
                 await asyncio.sleep(1)
             await until_equal(plane, direct)
-            await until(lambda: not one.replicator.troubles)
+            await eventually(lambda: not one.replicator.troubles)
         assert not any("credentials" in str(entry) for entry in logs)
         load = await load_of(plane, seed=96)
         async with load.running(), Reader(opa.url, load).looking():
             await asyncio.to_thread(plane.replace_token, "a-later-token")
-            await until(lambda: all("credentials" in one.replicator.troubles.get(type_id, "") for type_id in LISTED))
+            await eventually(
+                lambda: all("credentials" in one.replicator.troubles.get(type_id, "") for type_id in LISTED)
+            )
             token.write_text("a-later-token")
-            await until(lambda: not one.replicator.troubles)
+            await eventually(lambda: not one.replicator.troubles)
         await until_equal(plane, direct)
 
 
@@ -143,7 +145,9 @@ async def test_rights_are_taken_away_and_given_back(
                     await asyncio.sleep(2)
                     assert set(one.replicator.troubles) == set(LISTED)
                     await grant_reading(control_plane.api, *READ)
-                await until(lambda: not one.replicator.troubles)  # a type with nothing new is equal before it is read
+                await eventually(
+                    lambda: not one.replicator.troubles
+                )  # a type with nothing new is equal before it is read
                 await until_equal(control_plane, direct)
                 assert one.replicator.troubles == {}
     finally:
@@ -194,10 +198,10 @@ async def test_a_crd_is_deleted_and_made_again(control_plane: ControlPlane, opa:
         await one.filled()
         async with Reader(opa.url, load).looking(), load.running():
             for name in ("second", "third"):
-                await until(lambda: len(one.replicator.troubles) == 0)
+                await eventually(lambda: len(one.replicator.troubles) == 0)
                 await asyncio.sleep(0.5)
                 await things.remove()
-                await until(lambda: things.type_id in one.replicator.troubles)
+                await eventually(lambda: things.type_id in one.replicator.troubles)
                 async with asyncio.timeout(30):
                     while await direct.get(f"objects/{things.group}") is not None:  # noqa: ASYNC110 (OPA has no event)
                         await asyncio.sleep(0.05)

@@ -1,4 +1,4 @@
-"""An HTTP proxy before a real OPA, with the faults of overloaded servers and lost answers."""
+"""An HTTP proxy in front of a real OPA that simulates overloaded servers and lost answers."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def once(fault: Fault, number: int = 1) -> Fault:
 
 
 def refuse(status: int, retry_after: int = 0) -> Fault:
-    """Answer with an error, and write nothing; `retry_after` are the seconds to wait that it asks for."""
+    """Answer with an error, and write nothing; `retry_after` is the value of the header, in seconds."""
     headers = {"Retry-After": str(retry_after)} if retry_after else {}
 
     async def decide(_: web.Request, __: Callable[[], Awaitable[web.Response]]) -> web.StreamResponse:
@@ -111,7 +111,7 @@ async def lose(request: web.Request, _: Callable[[], Awaitable[web.Response]]) -
 
 
 def arrive_late(seconds: float) -> Fault:
-    """Break the connection, and write when some seconds have passed."""
+    """Break the connection, and write some seconds later."""
     tasks: list[asyncio.Task[None]] = []
 
     async def decide(request: web.Request, pass_on: Callable[[], Awaitable[web.Response]]) -> web.StreamResponse:

@@ -1,9 +1,8 @@
-"""A loader with a real OPA that takes its bundle."""
+"""A policy loader with a real OPA that downloads its bundle."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -23,6 +22,7 @@ from bridge.policy_loader.shipped import Shipped, shipped
 from bridge.policy_loader.submissions import Submission, Verdict
 from bridge.resources import rego_root
 from tests.bundle_trust import shared_trust, signed_endpoint, unguarded
+from tests.eventually import eventually
 
 # Instead of the shipped modules, which an OPA takes half a second of processor time to compile.
 FEW = Shipped({"bridge/v1/links.rego": "package bridge.v1\n\nlinks := {}\n"}, {}, frozenset({"bridge/v1"}))
@@ -31,7 +31,7 @@ DEADLINE = 60.0  # seconds; a condition that is not met by then never is
 
 @dataclass
 class Bench:
-    """A loader with an OPA that takes its bundle."""
+    """A policy loader with an OPA that downloads its bundle."""
 
     loader: Loader
     opa: Opa
@@ -43,7 +43,7 @@ class Bench:
     def put(
         self, name: str, *modules: str, version: str = "1", tests: str = "", data: Any = None, created: str = ""
     ) -> None:
-        """Hand in modules, or data at `team.<name>`."""
+        """Submit modules, or data at `team.<name>`."""
         self.loader.put(
             Submission(
                 author(name),
@@ -56,7 +56,7 @@ class Bench:
         )
 
     async def until(self, *met: Callable[[dict[str, Verdict]], bool]) -> None:
-        """Wait until the verdicts are so."""
+        """Wait until the verdicts meet these conditions."""
         await until(lambda: all(one(self.verdicts) for one in met))
 
     async def in_force(self, *names: str, version: str = "1") -> None:
@@ -71,13 +71,8 @@ class Bench:
 
 
 async def until(met: Callable[[], bool]) -> None:
-    """Wait until a condition holds; what it lacks to tell counts as no."""
-    async with asyncio.timeout(DEADLINE):
-        while True:
-            with contextlib.suppress(LookupError, OSError):
-                if met():
-                    return
-            await asyncio.sleep(0.01)
+    """Wait until a condition holds."""
+    await eventually(met, patience=DEADLINE, pause=0.01)
 
 
 def author(name: str) -> Key:

@@ -59,7 +59,7 @@ class Proxy:
             writer.transport.abort()
 
     def freeze(self) -> None:
-        """Pass nothing on any more in the connections that are open now; new ones work."""
+        """Freeze the open connections; new ones work."""
         for flowing in self._flowing:
             flowing.clear()
 

@@ -1,4 +1,4 @@
-"""Reading a change stream in a test: up to a moment, and never for ever."""
+"""Read a change stream in a test up to a condition, with a time-out."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from bridge.model.changes import Change, Deleted, Listed, Object, Upserted
 
 
 class Reader:
-    """Everything that a change stream has said, in `seen`."""
+    """A reader of a change stream; `seen` has all changes so far."""
 
     def __init__(self, changes: AsyncGenerator[Change, None] | AsyncIterator[Change]) -> None:
         self._changes = changes
         self.seen: list[Change] = []
 
     async def until(self, done: Callable[[Change], bool], patience: float = 20.0) -> list[Change]:
-        """What it says now, up to and with the first change that `done` accepts.
+        """Return the changes up to and including the first one that `done` accepts.
 
         Raises AssertionError after `patience` seconds.
         """
@@ -36,11 +36,11 @@ class Reader:
         raise AssertionError(f"the stream ended after {short(new)}")
 
     async def until_listed(self, type_id: str) -> list[Change]:
-        """What it says up to the end of a type's listing."""
+        """Return the changes up to the end of a type's listing."""
         return await self.until(lambda change: change == Listed(type_id))
 
     async def until_named(self, name: str) -> list[Change]:
-        """What it says up to the first change of an object of this name."""
+        """Return the changes up to the first one of an object with this name."""
         return await self.until(lambda change: name in names([change]))
 
 

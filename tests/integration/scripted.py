@@ -1,4 +1,4 @@
-"""A source of objects that a test holds in its hand, and a bridge's inner half on a real OPA."""
+"""A source of objects that a test controls, for a replicator and a remediator on a real OPA."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from bridge.model.notice import Notice
 from bridge.remediator.sink import Gone, MemorySink, Patch, WriteConflict
 from bridge.remediator.statuses.plan import patched
 from bridge.replicator.replicator import Replicator
+from tests.builders import config_map
 
 BARRIER = "core/ConfigMap"  # a type that no rule reads: an object of it marks a place in the stream
 
@@ -42,7 +43,7 @@ class ScriptedSource:
                 self.put(obj)
 
     def want(self, type_ids: AbstractSet[str]) -> None:
-        """Tell types that are newly wanted, and take back those that are no longer."""
+        """Deliver types that are newly wanted, and remove those that are no longer wanted."""
         before, self.wanted = self.wanted, frozenset(type_ids)
         self.wants.append(self.wanted)
         for type_id in sorted(before - self.wanted):
@@ -51,7 +52,7 @@ class ScriptedSource:
             self.tell(type_id)
 
     def relist(self) -> None:
-        """Tell everything anew."""
+        """Deliver everything again."""
         self.relisted += 1
         self._queue = asyncio.Queue()
         self.say(Upserted("nothing/AtAll", ()))  # wakes the reader, who waits at the old queue
@@ -93,13 +94,13 @@ class ScriptedSource:
             self.say(Deleted(key.type_id, key))
 
     def say(self, *changes: Change) -> None:
-        """Say something of one's own."""
+        """Deliver these changes."""
         for change in changes:
             self._queue.put_nowait(change)
 
 
 class ScriptedSink(MemorySink):
-    """Statuses go into the source's objects, as an API server would have it, and come back as changes."""
+    """A sink that writes statuses into the source's objects; they return as changes, as with an API server."""
 
     def __init__(self, source: ScriptedSource) -> None:
         super().__init__()
@@ -108,7 +109,7 @@ class ScriptedSink(MemorySink):
         self._source = source
 
     async def write(self, key: Key, patch: Patch, resource_version: str) -> None:
-        """Take a patch. Raises Conflict for an older version, Gone for an object that is gone."""
+        """Apply a patch. Raises WriteConflict for an older version, Gone for a deleted object."""
         obj = self._source.objects.get(key)
         if obj is None:
             raise Gone
@@ -118,7 +119,7 @@ class ScriptedSink(MemorySink):
         self._source.put(patched(obj, patch))
 
     def overlay(self, key: Key, shown: Mapping[str, Any]) -> Mapping[str, Any]:
-        """What is shown: what was written comes back."""
+        """Return the object as last written."""
         return shown
 
     def may_write(self) -> bool:
@@ -127,7 +128,7 @@ class ScriptedSink(MemorySink):
 
 
 class Notices:
-    """A listener that keeps what the replicator tells."""
+    """A listener that keeps the replicator's notices."""
 
     def __init__(self, source: ScriptedSource, replicator: Replicator) -> None:
         self.seen: list[Notice] = []
@@ -156,12 +157,12 @@ class Notices:
                 self._news.clear()
                 await self._news.wait()
             # Namespaces take turns, so the mark may overtake changes of others.
-            while self._replicator.waiting or self._replicator._writing:  # noqa: ASYNC110 - there is no sign of this
+            while not self._replicator.idle:  # noqa: ASYNC110 - there is no sign of this
                 await asyncio.sleep(0.002)
         return [without(notice, key) for notice in self.seen[before:]]
 
     async def until_filled(self, patience: float = 20.0) -> None:
-        """Wait for the next word that OPA was filled."""
+        """Wait for the next notice of an initial sync."""
         before = len(self.seen)
         async with asyncio.timeout(patience):
             while not any(notice.refilled for notice in self.seen[before:]):
@@ -170,17 +171,7 @@ class Notices:
 
 
 def without(notice: Notice, key: Key) -> Notice:
-    """A notice less one key."""
+    """Return a notice without one key."""
     keys = tuple(other for other in notice.keys if other != key)
     was = {other: paths for other, paths in notice.was.items() if other != key}
     return Notice(keys, notice.reported, was, notice.refilled)
-
-
-def config_map(name: str, data: dict[str, str], namespace: str = "test") -> dict[str, Any]:
-    """A ConfigMap."""
-    return {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {"name": name, "namespace": namespace},
-        "data": data,
-    }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -11,6 +11,7 @@ import pytest_asyncio
 
 from tests.controlplane.api import ApiError
 from tests.controlplane.plane import ControlPlane
+from tests.eventually import eventually
 from tests.integration.objects import fresh_name, make_namespace
 from tests.integration.webhook import AtWork, webhook_at_work
 
@@ -29,7 +30,7 @@ async def shared(control_plane: ControlPlane, opa_path: Path, kubectl_path: Path
 async def work(shared: AtWork) -> AtWork:
     """The webhook, as it was at first."""
     await shared.reset()
-    await until(lambda: placed(shared))
+    await eventually(lambda: placed(shared))
     shared.facts.events.clear()
     return shared
 
@@ -40,12 +41,6 @@ async def placed(work: AtWork) -> bool:
         return "annotations" in (await work.make({"region": "eu"}))["metadata"]
     except ApiError:
         return False
-
-
-async def until(condition: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(30):
-        while not await condition():  # noqa: ASYNC110 - of another process
-            await asyncio.sleep(0.2)
 
 
 async def test_an_object_gets_the_annotations_that_the_decision_gives(work: AtWork) -> None:
@@ -79,7 +74,7 @@ async def test_no_decision_denies_while_policies_exist_and_admits_with_a_warning
     code, said = await work.apply("open", {"region": "eu"})
     assert code == 0
     assert said.startswith(
-        "Warning: policy-bridge: admitted without a decision, as no policy exists: placement: OPA at"
+        "Warning: policy-bridge: admitted without a decision, because no policy exists: placement: OPA at"
     )
     assert await work.annotations("open") == {}
 
@@ -95,8 +90,8 @@ async def test_a_dry_run_is_decided_and_leaves_nothing_behind(work: AtWork) -> N
 
 
 async def test_what_does_not_count_is_no_decision(work: AtWork) -> None:
-    work.facts.distrust = "OPA does not hold everything yet"
-    with pytest.raises(ApiError, match="placement: OPA does not hold everything yet; rules: OPA does not"):
+    work.facts.distrust = "the initial sync of OPA is incomplete"
+    with pytest.raises(ApiError, match="placement: the initial sync of OPA is incomplete; rules: the initial sync"):
         await work.make({"region": "eu"})
     work.facts.distrust = ""
     await work.put_policy("")
@@ -133,7 +128,7 @@ async def test_with_the_bridge_down_the_api_server_decides_alike(work: AtWork) -
     work.facts.exist = False
     await work.until("Ignore")
     await work.stop()
-    await until(lambda: applies(work))
+    await eventually(lambda: applies(work))
 
 
 async def applies(work: AtWork) -> bool:
@@ -175,5 +170,5 @@ async def test_a_decision_that_takes_too_long_is_given_up(work: AtWork) -> None:
     pairs = "some i in numbers.range(1, 40000); some j in numbers.range(1, 40000); i == j + 0.5"
     loop = f"annotations.x := count([1 | {pairs}])"
     await work.put_policy(f"package io.k8s.federation.admission\n\n{loop}\n")
-    with pytest.raises(ApiError, match="placement: OPA gave no answer in time"):
+    with pytest.raises(ApiError, match="placement: OPA did not respond in time"):
         await work.make({})

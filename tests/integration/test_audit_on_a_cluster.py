@@ -20,7 +20,7 @@ from bridge.model.types import ALWAYS
 from bridge.opa.client import Opa
 from bridge.opa.process import ManagedOpa
 from bridge.pacing import Budget
-from bridge.remediator.audit.audit import Audit
+from bridge.remediator.audit import Audit
 from bridge.replicator.replicator import Replicator
 from bridge.sources.cluster import ClusterSource
 from tests.bundles import bundle_with

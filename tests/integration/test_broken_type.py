@@ -11,8 +11,9 @@ from bridge.opa.process import ManagedOpa
 from bridge.replicator.replicator import Replicator
 from bridge.sources.cluster import ClusterSource
 from tests.controlplane.plane import ControlPlane
+from tests.eventually import eventually
 from tests.integration.objects import apply_crd, crd, delete_crd, fresh_name, make_namespace, put_config_map
-from tests.integration.test_replicator import BUNDLE, until
+from tests.integration.test_replicator import BUNDLE
 
 
 async def test_a_type_whose_objects_cannot_be_converted_delays_nobody(
@@ -48,7 +49,7 @@ async def test_a_type_whose_objects_cannot_be_converted_delays_nobody(
                         await asyncio.sleep(0.05)
                 body["spec"]["conversion"] = {"strategy": "None"}
                 await apply_crd(api, body)
-                await until(lambda: not replicator.troubles)
+                await eventually(lambda: not replicator.troubles)
             finally:
                 running.cancel()
                 await asyncio.gather(running, return_exceptions=True)

@@ -21,7 +21,7 @@ from bridge.opa.client import BundleStatus, Opa
 from bridge.opa.config import BUNDLE_NAME, BUNDLE_PATH, opa_config
 from bridge.opa.credentials import BundleCredentials, CredentialsError, kept_credentials, new_credentials
 from bridge.opa.process import ManagedOpa
-from bridge.policy_loader.endpoint import BundleEndpoint
+from bridge.policy_loader.activation import BundleEndpoint
 
 # What JSON may hold: Go writes some characters otherwise than other encoders do, and sorts keys by bytes.
 ODD = "".join(map(chr, [*range(0x300), 0x2028, 0x2029, 0xE000, 0xFFFD, 0xFFFF, 0x1F600]))

@@ -320,8 +320,8 @@ async def test_stopping_leaves_no_task_behind(client: KubeClient) -> None:
     assert asyncio.all_tasks() == before
 
 
-async def test_an_api_server_that_is_away_at_the_start_is_waited_for(own_control_plane: ControlPlane) -> None:
-    plane = own_control_plane
+async def test_an_api_server_that_is_away_at_the_start_is_waited_for(bare_control_plane: ControlPlane) -> None:
+    plane = bare_control_plane
     await asyncio.to_thread(plane.stop_api_server)
     async with await KubeClient.connect(plane.kubeconfig) as client:
         source = ClusterSource(client)

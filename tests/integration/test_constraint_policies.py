@@ -10,7 +10,7 @@ import pytest
 
 from bridge.model.keys import key_of
 from bridge.model.notice import Notice
-from bridge.remediator.audit.violations import Audited
+from bridge.remediator.audit import Audited
 from tests.integration.loading import Bench, loading
 
 POLICY = """package k8s.ports

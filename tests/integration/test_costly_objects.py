@@ -19,6 +19,8 @@ from bridge.policy_loader.shipped import shipped_bundle
 from bridge.replicator.replicator import Replicator
 from bridge.resources import rego_root
 from hack.bench.figures import opa_below
+from tests import builders
+from tests.builders import target_ref
 from tests.integration.scripted import BARRIER, ScriptedSource
 
 BUNDLE = shipped_bundle(rego_root())
@@ -32,42 +34,22 @@ CHANGE: dict[str, Any] = {"was": {}, "targets": {}, "kept": {}, "former": [], "o
 MOST_SECONDS = 1.5  # of OPA's processor time; without the bounds each of these queries takes more than 5
 
 
-def obj(api_version: str, kind: str, name: str, spec: Any, namespace: str = "hostile") -> Object:
-    created = "2024-01-01T00:00:00Z"
-    metadata = {"name": name, "namespace": namespace, "resourceVersion": "1", "creationTimestamp": created}
-    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec}
-
-
 def policy_kind(kind: str, **spec: Any) -> Object:
-    found = obj(
-        "policybridge.io/v1alpha1", "PolicyKind", kind.lower(), {"group": "test.example.com", "kind": kind, **spec}
-    )
-    found["spec"] |= {"mode": "Manage", "controllerName": "example.com/c"}
-    del found["metadata"]["namespace"]
-    return found
+    return builders.policy_kind(kind, mode="Manage", controllerName="example.com/c", **spec)
 
 
 def policy(kind: str, name: str, refs: Sequence[Object], namespace: str = "hostile") -> Object:
-    return obj("test.example.com/v1", kind, name, {"targetRefs": refs, "requests": 1}, namespace)
+    created = {"creationTimestamp": "2024-01-01T00:00:00Z"}
+    return builders.policy(kind, name, refs, namespace, metadata=created, requests=1)
 
 
 def gateway(name: str, listeners: int) -> Object:
-    entries = [{"name": f"l{port}", "port": 80 + port, "protocol": "HTTP"} for port in range(listeners)]
-    return obj(f"{GROUP}/v1", "Gateway", name, {"gatewayClassName": "main", "listeners": entries})
+    return builders.gateway(name, "hostile", ports=range(80, 80 + listeners))
 
 
 def route(name: str, gateways: int, backends: Sequence[str], namespace: str = "hostile") -> Object:
-    rules = [{"backendRefs": [{"name": backend}]} for backend in backends]
-    parents = [{"name": f"g{number}"} for number in range(gateways)]
-    return obj(f"{GROUP}/v1", "HTTPRoute", name, {"parentRefs": parents, "rules": rules}, namespace)
-
-
-def to_service(name: str) -> Object:
-    return {"group": "", "kind": "Service", "name": name}
-
-
-def to_route(name: str, **more: Any) -> Object:
-    return {"group": GROUP, "kind": "HTTPRoute", "name": name, **more}
+    rules = [builders.backends(backend, port=None) for backend in backends]
+    return builders.http_route(name, namespace, parents=[f"g{number}" for number in range(gateways)], rules=rules)
 
 
 @asynccontextmanager
@@ -110,13 +92,13 @@ MANY_PATHS = [
     ids=["route", "gateway", "policy"],
 )
 async def test_change_of_objects_with_many_paths_is_answered_soon(opa_path: Path, level: str, changed: str) -> None:
-    listener = {"group": GROUP, "kind": "Gateway", "name": "g0", "sectionName": "l0"}
+    listener = target_ref("Gateway", "g0", "http-80")
     objects = [
         policy_kind("LimitPolicy", effectiveTarget=level),
         *MANY_PATHS,
-        *(obj("v1", "Service", f"cart{number}", {}) for number in range(8)),
+        *(builders.service(f"cart{number}", "hostile") for number in range(8)),
         policy("LimitPolicy", "section", [listener]),
-        policy("LimitPolicy", "service", [to_service("cart0")]),
+        policy("LimitPolicy", "service", [target_ref("Service", "cart0")]),
     ]
     async with holding(opa_path, objects) as (managed, opa):
         found, seconds = await answer_and_cost(managed, opa, "remediation", {**CHANGE, "keys": [changed]})
@@ -133,8 +115,8 @@ async def test_service_with_too_many_paths_has_an_error_in_place_of_an_effective
     objects = [
         policy_kind("LimitPolicy", effectiveTarget="Backend"),
         *MANY_PATHS,
-        obj("v1", "Service", "cart0", {}),
-        policy("LimitPolicy", "route", [to_route("r0")]),
+        builders.service("cart0", "hostile"),
+        policy("LimitPolicy", "route", [target_ref("HTTPRoute", "r0")]),
     ]
     async with holding(opa_path, objects) as (managed, opa):
         found, seconds = await answer_and_cost(managed, opa, "effective", {"targets": ["core/Service/hostile/cart0"]})
@@ -144,12 +126,12 @@ async def test_service_with_too_many_paths_has_an_error_in_place_of_an_effective
 
 
 async def test_change_costs_little_where_policies_of_others_name_the_object_without_leave(opa_path: Path) -> None:
-    named = [to_route(f"r{number}", namespace="quiet") for number in range(256)]
+    named = [{**target_ref("HTTPRoute", f"r{number}"), "namespace": "quiet"} for number in range(256)]
     objects = [
         policy_kind("LimitPolicy", effectiveTarget="Rule"),
-        obj("v1", "Service", "cart", {}, "quiet"),
+        builders.service("cart", "quiet"),
         route("r1", 0, ["cart"], "quiet"),
-        policy("LimitPolicy", "own", [to_route("r1")], "quiet"),
+        policy("LimitPolicy", "own", [target_ref("HTTPRoute", "r1")], "quiet"),
         *(policy("LimitPolicy", f"p{number}", named) for number in range(60)),
     ]
     async with holding(opa_path, objects) as (managed, opa):
@@ -160,10 +142,10 @@ async def test_change_costs_little_where_policies_of_others_name_the_object_with
 
 
 async def test_change_costs_little_where_policies_of_others_name_classes(opa_path: Path) -> None:
-    refs = [{**to_service(f"s{number}"), "className": "main"} for number in range(256)]
+    refs = [{**target_ref("Service", f"s{number}"), "className": "main"} for number in range(256)]
     objects = [
         policy_kind("QuotaPolicy", **{"class": "Direct"}),
-        obj("v1", "Service", "cart", {}, "quiet"),
+        builders.service("cart", "quiet"),
         *(policy("QuotaPolicy", f"p{number}", refs) for number in range(60)),
     ]
     async with holding(opa_path, objects) as (managed, opa):
@@ -179,9 +161,9 @@ async def test_query_costs_little_where_many_large_policies_have_one_target(
     spec = {f"field{number}": {"x": number, "y": number} for number in range(1450)}
     objects = [
         policy_kind("LimitPolicy", effectiveTarget="Rule", **same_level),
-        obj("v1", "Service", "cart", {}),
+        builders.service("cart", "hostile"),
         route("r1", 0, ["cart"]),
-        *(policy("LimitPolicy", f"p{number}", [to_route("r1")]) for number in range(100)),
+        *(policy("LimitPolicy", f"p{number}", [target_ref("HTTPRoute", "r1")]) for number in range(100)),
     ]
     for large in objects[3:]:
         large["spec"] |= spec

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,9 @@ from bridge.resources import rego_root
 from bridge.sources.base import Source
 from bridge.sources.cluster import ClusterSource
 from bridge.sources.manifests import ManifestSource
+from tests import builders
 from tests.controlplane.plane import ControlPlane
+from tests.eventually import equal_to, eventually
 from tests.integration.objects import apply_crd, crd, delete_crd, fresh_name, make_namespace
 from tests.integration.scripted import ScriptedSource
 from tests.scenarios.cases import PRESETS
@@ -65,19 +66,8 @@ def labelled(group: str, label: str | None) -> Object:
 
 
 def policy(group: str, namespace: str) -> Object:
-    return {
-        "apiVersion": f"{group}/v1",
-        "kind": "HuePolicy",
-        "metadata": {"name": "one", "namespace": namespace},
-        "spec": {"targetRefs": [{"group": "", "kind": "Namespace", "name": namespace}], "hue": "red"},
-    }
-
-
-async def until(ask: Callable[[], Awaitable[Any]], wanted: Any) -> None:
-    deadline = time.monotonic() + 30
-    while (found := await ask()) != wanted:
-        assert time.monotonic() < deadline, found
-        await asyncio.sleep(0.05)
+    ref = builders.target_ref("Namespace", namespace)
+    return builders.policy("HuePolicy", "one", [ref], namespace, group=group, hue="red")
 
 
 class Asked:
@@ -113,18 +103,18 @@ async def test_a_crd_with_the_label_makes_a_policy_kind_while_it_is_there(
         await apply_crd(api, labelled(group, "Direct"))
         path = f"/apis/{group}/v1/namespaces/{namespace}/huepolicies/one"
         await asyncio.to_thread(api.apply, path, policy(group, namespace))
-        await until(asked, ("Direct", ["red"]))
+        await eventually(asked, equal_to(("Direct", ["red"])))
         await apply_crd(api, labelled(group, "inherited"))
-        await until(asked, ("Inherited", []))
+        await eventually(asked, equal_to(("Inherited", [])))
         await apply_crd(api, labelled(group, "Direct"))
-        await until(asked, ("Direct", ["red"]))
+        await eventually(asked, equal_to(("Direct", ["red"])))
         await delete_crd(api, f"huepolicies.{group}")
-        await until(asked, (None, []))
+        await eventually(asked, equal_to((None, [])))
 
         async def held() -> Any:
             return (await opa.get(f"objects/{group}/HuePolicy") or {}).get(namespace) or {}
 
-        await until(held, {})
+        await eventually(held, equal_to({}))
         assert f"{group}/HuePolicy" not in replicator.troubles
 
 
@@ -138,11 +128,11 @@ async def test_a_label_that_is_taken_off_takes_the_policy_kind_away(
     await asyncio.to_thread(api.apply, path, policy(group, namespace))
     async with replicating(ClusterSource(client), opa_path) as (opa, _):
         asked = Asked(opa, group, namespace)
-        await until(asked, ("Direct", ["red"]))
+        await eventually(asked, equal_to(("Direct", ["red"])))
         crd_path = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/huepolicies.{group}"
         body = {"metadata": {"labels": {LABEL: None}}}
         await asyncio.to_thread(api.request, "PATCH", crd_path, body, "application/merge-patch+json")
-        await until(asked, (None, []))
+        await eventually(asked, equal_to((None, [])))
     await delete_crd(api, f"huepolicies.{group}")
 
 
@@ -153,9 +143,9 @@ async def test_in_a_folder_too(tmp_path: Path, opa_path: Path) -> None:
         asked = Asked(opa, "hue.example.com", "shop")
         assert await asked() == (None, [])
         (tmp_path / "crd.yaml").write_text(yaml.safe_dump(labelled("hue.example.com", "Direct")))
-        await until(asked, ("Direct", ["red"]))
+        await eventually(asked, equal_to(("Direct", ["red"])))
         (tmp_path / "crd.yaml").unlink()
-        await until(asked, (None, []))
+        await eventually(asked, equal_to((None, [])))
 
 
 async def test_a_label_that_means_nothing_is_told_once(opa_path: Path) -> None:
@@ -163,10 +153,10 @@ async def test_a_label_that_means_nothing_is_told_once(opa_path: Path) -> None:
     with structlog.testing.capture_logs() as logs:
         async with replicating(source, opa_path) as (opa, _):
             reported = [f"label {LABEL}: Odd is none of Direct, Inherited, true"]
-            await until(lambda: _reasons(logs), reported)
+            await eventually(lambda: _reasons(logs), equal_to(reported))
             source.put(labelled("blue.example.com", "Direct"))  # a kind that may be meant: `near` changes
             source.put({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})
-            await until(lambda: _near(opa), "blue.example.com/HuePolicy")
+            await eventually(lambda: _near(opa), equal_to("blue.example.com/HuePolicy"))
             assert await _reasons(logs) == reported
 
 

@@ -12,8 +12,7 @@ import pytest
 
 from bridge.kube.client import KubeClient
 from bridge.kube.errors import Fenced
-from bridge.kube.fencing import FencedClient
-from bridge.kube.lease import Lease, Term
+from bridge.kube.lease import FencedClient, Lease, Term
 from tests.controlplane.plane import ControlPlane
 from tests.integration.objects import fresh_name, make_namespace, put_config_map
 from tests.integration.proxy import Proxy
@@ -52,7 +51,7 @@ async def client(control_plane: ControlPlane, proxy: Proxy, tmp_path: Path) -> A
 async def test_who_may_not_write_still_reads_and_sends_no_write(client: KubeClient, proxy: Proxy) -> None:
     fenced = FencedClient(client, Until(0.0))
     for method in ("POST", "PUT", "PATCH", "DELETE"):
-        with pytest.raises(Fenced, match="is not sent: this bridge does not hold the Lease"):
+        with pytest.raises(Fenced, match="not sent: this bridge does not hold the Lease"):
             await fenced.request(method, "/api/v1/namespaces/default", body=b"{}")
     assert proxy.accepted == 0
     assert (await fenced.get("/version"))["major"] == "1"
@@ -65,7 +64,7 @@ async def test_a_write_that_waits_when_the_lease_ends_is_never_sent(
     await put_config_map(control_plane.api, namespace, "a", {"written": "before"})
     fenced = FencedClient(client, Until(time.monotonic() + 0.5))
     proxy.mute = True  # its connection is accepted, and gets no further
-    with pytest.raises(Fenced, match="is aborted: this bridge does not hold the Lease any more"):
+    with pytest.raises(Fenced, match="aborted: this bridge no longer holds the Lease"):
         await fenced.patch(f"/api/v1/namespaces/{namespace}/configmaps/a", {"data": {"written": "too late"}})
     await fenced.quiet()
     proxy.mute = False
@@ -126,7 +125,7 @@ async def test_resigning_lets_a_write_in_progress_end_and_none_begin(
             await asyncio.sleep(0.2)
             lease.resign()
             assert (await writing)["data"] == {"written": "before the end"}
-            with pytest.raises(Fenced, match="is not sent"):
+            with pytest.raises(Fenced, match="not sent"):
                 await fenced.patch(path, {"data": {"written": "after the end"}})
         finally:
             running.cancel()

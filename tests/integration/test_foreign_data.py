@@ -14,9 +14,11 @@ from bridge.opa.client import Opa
 from bridge.opa.process import ManagedOpa
 from bridge.replicator import replicator
 from bridge.replicator.claim import MARKER
+from tests.builders import service
+from tests.eventually import eventually
 from tests.integration.faulty_opa import FaultyOpa
 from tests.integration.scripted import ScriptedSource
-from tests.integration.test_replicator import BUNDLE, POLICY_KIND, color, keys, route, service, until
+from tests.integration.test_replicator import BUNDLE, POLICY_KIND, color, keys, route
 from tests.integration.test_replicator_faults import bridge, keys_held
 
 OURS = {"objects", "facts", "index", "kinds", MARKER, "bridge"}
@@ -55,7 +57,7 @@ async def test_data_and_policies_of_others_stay_as_they_are(opa_path: Path, monk
             one.source.delete(key_of(POLICY_KIND))  # a type that is no longer replicated
             one.source.say(Listing("core/Namespace"), Listed("core/Namespace"))
             await one.notices.until_written()
-            await until(lambda: "test.example.com/ColorPolicy" not in one.source.wanted)
+            await eventually(lambda: "test.example.com/ColorPolicy" not in one.source.wanted)
             await one.notices.until_written()
             await asyncio.sleep(0.5)  # audits and looks
             assert await keys_held(managed.url) == keys(service("stock"), route("one"))

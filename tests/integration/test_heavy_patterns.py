@@ -13,24 +13,15 @@ from bridge.opa.process import ManagedOpa
 from bridge.policy_loader.shipped import shipped_bundle
 from bridge.resources import rego_root
 from hack.bench.figures import opa_below
+from tests.builders import gateway, http_route
 
 BUNDLE = shipped_bundle(rego_root())
-GATEWAY = {
-    "apiVersion": "gateway.networking.k8s.io/v1",
-    "kind": "Gateway",
-    "metadata": {"name": "edge", "namespace": "shop"},
-    "spec": {"gatewayClassName": "a", "listeners": [{"name": "http", "port": 80, "protocol": "HTTP"}]},
-}
+GATEWAY = gateway("edge")
 
 
 def route(patterns: list[str]) -> dict[str, Any]:
     matches = [{"headers": [{"name": "x", "type": "RegularExpression", "value": one}]} for one in patterns]
-    return {
-        "apiVersion": "gateway.networking.k8s.io/v1",
-        "kind": "HTTPRoute",
-        "metadata": {"name": "hostile", "namespace": "shop"},
-        "spec": {"parentRefs": [{"name": "edge"}], "rules": [{"name": "only", "matches": matches}]},
-    }
+    return http_route("hostile", parents=["edge"], rules=[{"name": "only", "matches": matches}])
 
 
 @pytest.mark.parametrize(

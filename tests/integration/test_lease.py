@@ -125,7 +125,7 @@ async def test_a_namespace_that_does_not_exist_is_said(client: KubeClient) -> No
     async with running(Lease(client, "nowhere", "lease", "a")) as lease:
         await within(2, lambda: lease.trouble is not None)
     assert lease.trouble == (
-        "Lease nowhere/lease cannot be made: namespace nowhere does not exist: create it, or choose another"
+        "Lease nowhere/lease cannot be created: no namespace nowhere: create it, or choose another"
     )
 
 

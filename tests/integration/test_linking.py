@@ -17,6 +17,7 @@ from bridge.policy_loader.shipped import shipped_bundle
 from bridge.replicator.index_layout import Entries
 from bridge.replicator.links import BATCH, Linking, Made
 from bridge.resources import rego_root
+from tests.builders import backends, http_route
 from tests.integration.test_modules_of_admins import put_module
 
 
@@ -37,12 +38,7 @@ def _entries(made: Made) -> Entries:
 
 
 def _route(number: int, gateway: str = "public") -> Object:
-    return {
-        "apiVersion": "gateway.networking.k8s.io/v1",
-        "kind": "HTTPRoute",
-        "metadata": {"name": f"route-{number}", "namespace": "shop"},
-        "spec": {"parentRefs": [{"name": gateway}], "rules": [{"backendRefs": [{"name": "cart"}]}]},
-    }
+    return http_route(f"route-{number}", parents=[gateway], rules=[backends("cart", port=None)])
 
 
 def _by_key(*objects: Object) -> dict[Key, Object]:

@@ -16,8 +16,9 @@ from bridge.opa.process import ManagedOpa
 from bridge.replicator import initial_sync, intake, links
 from bridge.replicator.links import Linking
 from bridge.replicator.writer import Before, Writer
+from tests.eventually import eventually
 from tests.integration.scripted import ScriptedSource
-from tests.integration.test_replicator import BUNDLE, route, until
+from tests.integration.test_replicator import BUNDLE, route
 from tests.integration.test_replicator_faults import bridge
 
 ROUTE = "gateway.networking.k8s.io/HTTPRoute"
@@ -88,7 +89,7 @@ async def test_of_objects_that_opa_holds_already_no_links_are_asked_and_nothing_
     monkeypatch.setattr(Writer, "write", writing)
     source = ScriptedSource(routes(count), silent=[ROUTE])
     async with bridge(url, source, "me:1", "cluster rego") as again:
-        await until(lambda: source.relisted > 0)
+        await eventually(lambda: source.relisted > 0)
         source.say(Listing(ROUTE), Upserted(ROUTE, tuple(source.objects.values())))
         await asyncio.sleep(0.5)
         source.say(Listed(ROUTE))
@@ -107,9 +108,9 @@ async def test_nothing_is_kept_of_objects_that_are_gone_when_they_are_written(
     source = ScriptedSource(routes(2 * BATCH), silent=[ROUTE])
     async with bridge(url, source) as one:
         made = one.replicator._writer.linking
-        await until(lambda: ROUTE in source.wanted)
+        await eventually(lambda: ROUTE in source.wanted)
         source.say(Listing(ROUTE), Upserted(ROUTE, tuple(source.objects.values())))
-        await until(lambda: len(made._ahead) == 2 * BATCH)
+        await eventually(lambda: len(made._ahead) == 2 * BATCH)
         for key in [key for key in source.objects if key.type_id == ROUTE]:
             source.delete(key)
         gone = await until_written(one.replicator._writer, monkeypatch, lambda: source.say(Listed(ROUTE)))
@@ -147,7 +148,7 @@ async def test_what_waits_is_not_looked_through_for_each_change(url: str, monkey
     monkeypatch.setattr(initial_sync, "PIECE", 1_000_000)
     source = ScriptedSource(routes(20 * BATCH), silent=[ROUTE])
     async with bridge(url, source) as one:
-        await until(lambda: ROUTE in source.wanted)
+        await eventually(lambda: ROUTE in source.wanted)
         source.say(Listing(ROUTE))
         for obj in source.objects.values():
             source.say(Upserted(ROUTE, (obj,)))

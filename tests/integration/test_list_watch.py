@@ -100,9 +100,9 @@ async def test_a_listing_is_the_beginning_of_the_watch(control_plane: ControlPla
 
 
 async def test_an_api_server_that_cannot_stream_a_listing_is_asked_for_pages(
-    own_control_plane: ControlPlane,
+    bare_control_plane: ControlPlane,
 ) -> None:
-    plane = own_control_plane
+    plane = bare_control_plane
     plane.flags = ("--feature-gates=WatchList=false,WatchListClient=false",)
     await asyncio.to_thread(plane.restart_api_server)
     namespace = await make_namespace(plane.api)
@@ -228,14 +228,14 @@ async def test_a_watch_that_is_accepted_and_never_answered_is_asked_for_anew(
         proxy.mute = False
         changes = await following
     assert isinstance(told, Trouble)
-    assert "did not answer in time" in told.message
+    assert "did not respond in time" in told.message
     assert Listing("core/ConfigMap") not in changes
 
 
 async def test_lists_again_what_remained_when_its_history_is_gone(
-    own_control_plane: ControlPlane, tmp_path: Path
+    bare_control_plane: ControlPlane, tmp_path: Path
 ) -> None:
-    plane = own_control_plane
+    plane = bare_control_plane
     namespace = await make_namespace(plane.api)
     await put_config_maps(plane.api, namespace, 3)
     async with (
@@ -256,8 +256,8 @@ async def test_lists_again_what_remained_when_its_history_is_gone(
     assert [name for name in names(again) if name.startswith("map-")] == ["map-0000", "map-0002"]
 
 
-async def test_an_api_server_that_comes_back_is_noticed_within_two_seconds(own_control_plane: ControlPlane) -> None:
-    plane = own_control_plane
+async def test_an_api_server_that_comes_back_is_noticed_within_two_seconds(bare_control_plane: ControlPlane) -> None:
+    plane = bare_control_plane
     namespace = await make_namespace(plane.api)
     async with (
         await KubeClient.connect(plane.kubeconfig) as client,
@@ -277,7 +277,7 @@ async def test_an_api_server_that_comes_back_is_noticed_within_two_seconds(own_c
         assert time.monotonic() - ready < 2
     assert isinstance(told, Trouble)
     origin = f"kubeconfig {plane.kubeconfig}"
-    remedy = f"is the API server running, and its address in {origin} right?"
+    remedy = f"check that the API server runs, and its address in {origin}"
     assert told.message.startswith(plane.url)  # refuses connections, or has just reset one
     assert told.message.endswith(remedy)
     assert len([change for change in changes if isinstance(change, Trouble)]) < 8

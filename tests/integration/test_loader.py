@@ -66,6 +66,16 @@ async def test_the_last_good_version_stays_in_force(bench: Bench) -> None:
     assert [await bench.opa.get("team/a/x"), await bench.opa.get("team/b/x")] == [1, 2]
 
 
+async def test_a_version_with_other_tests_alone_is_in_force_although_the_bundle_stays(bench: Bench) -> None:
+    module = "package team.a\n\nx := 1\n"
+    bench.put("a", module, tests="package team.a_test\n\ntest_x if data.team.a.x == 1\n")
+    await bench.in_force("a")
+    revision = bench.loader.revision
+    bench.put("a", module, version="2", tests="package team.a_test\n\ntest_x if data.team.a.x > 0\n")
+    await bench.in_force("a", version="2")
+    assert bench.loader.revision == revision
+
+
 async def test_another_ones_arrival_mends_what_stayed_behind(bench: Bench) -> None:
     bench.put("a", "package team.a\n\nx := data.team.b.twice(4)\n")
     assert (await bench.refused("a"))[2] == "rego_type_error"
@@ -113,7 +123,7 @@ async def test_functions_that_reach_out_are_not_there(bench: Bench, text: str, w
     bench.put("a", text)
     file, line, code, message = await bench.refused("a")
     assert (file, line, code) == ("m0.rego", 3, "rego_type_error")
-    assert message == f"undefined function {why}: not without the bridge's setting allowed_builtins"
+    assert message == f"undefined function {why}: not allowed: see the bridge's setting allowed_builtins"
 
 
 async def test_a_setting_allows_them(opa_path: Path) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from bridge.app.cluster_sink import MARKED
 from tests.controlplane.plane import ControlPlane
+from tests.eventually import equal_to, eventually
 from tests.integration.objects import fresh_name
 from tests.integration.test_remediator_on_a_cluster import Place, at_work, place
 
@@ -26,10 +26,7 @@ THEIRS = {
 
 async def until(look: Callable[[], Any], wanted: Any) -> None:
     """Wait until a look at the cluster gives what is wanted."""
-    deadline = time.monotonic() + 60
-    while (shown := await asyncio.to_thread(look)) != wanted:
-        assert time.monotonic() < deadline, shown
-        await asyncio.sleep(0.05)
+    await eventually(lambda: asyncio.to_thread(look), equal_to(wanted))
 
 
 class Marks:

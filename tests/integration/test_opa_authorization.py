@@ -23,6 +23,7 @@ from bridge.opa.config import TOKENS_NAME, opa_arguments, opa_config
 from bridge.policy_loader.shipped import shipped_bundle
 from bridge.resources import authorization_policy, rego_root
 from tests.bundle_trust import shared_credentials, shared_trust, signed_endpoint, unguarded
+from tests.eventually import eventually
 
 BRIDGE = "token-of-the-bridge-itself"
 READER = "token-of-a-reader-of-policies"
@@ -83,7 +84,7 @@ async def guarded(opa_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     try:
         async with aiohttp.ClientSession() as session:
             found = Guarded(at, f"http://127.0.0.1:{ports[1]}", own, readers, tokens, session, process, runner)
-            await _until(lambda: _answers(found), f"OPA does not answer: {tmp_path / 'log'}")
+            await eventually(lambda: _answers(found), about=lambda: f"OPA does not answer: {tmp_path / 'log'}")
             yield found
     finally:
         following.cancel()
@@ -102,7 +103,7 @@ async def _serve(found: Guarded) -> None:
         status, text = await found.ask("POST", "v1/data/bridge/v1/types", body={"input": {}})
         return status == 200 and "result" in text
 
-    await _until(taken, "OPA does not take the bundles")
+    await eventually(taken, about=lambda: "OPA does not take the bundles")
 
 
 async def test_nobody_gets_in_before_the_tokens_are_there_but_its_health(guarded: Guarded) -> None:
@@ -185,7 +186,7 @@ async def test_tokens_that_change_are_taken_up_without_a_gap(guarded: Guarded) -
         new = await guarded.ask("GET", "v1/data/bridge/v1/types", "token-of-another-reader")
         return (old[0], new[0]) == (401, 200)
 
-    await _until(known, "the readers' tokens are not taken up")
+    await eventually(known, about=lambda: "the readers' tokens are not taken up")
     guarded.own.unlink()
     (guarded.readers / "short").write_text("secret")
     await asyncio.sleep(0.5)
@@ -193,17 +194,10 @@ async def test_tokens_that_change_are_taken_up_without_a_gap(guarded: Guarded) -
 
 
 async def _answers(found: Guarded) -> bool:
-    assert found.process.returncode is None, "OPA has ended"
+    assert found.process.returncode is None, "OPA stopped"
     with contextlib.suppress(aiohttp.ClientError):
         return (await found.ask("GET", "health", None))[0] == 200
     return False
-
-
-async def _until(check: Callable[[], Awaitable[bool]], otherwise: str) -> None:
-    deadline = asyncio.get_running_loop().time() + PATIENCE
-    while not await check():
-        assert asyncio.get_running_loop().time() < deadline, otherwise
-        await asyncio.sleep(0.05)
 
 
 def _free_ports(count: int) -> list[int]:

@@ -81,7 +81,7 @@ async def test_its_own_end_is_told(opa_path: Path) -> None:
 async def test_a_fixed_port_that_is_taken_is_named(opa_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
-        with pytest.raises(PortTaken, match=f"port {port} on 127.0.0.1 is taken"):
+        with pytest.raises(PortTaken, match=f"port {port} on 127.0.0.1 is in use"):
             await ManagedOpa(opa_path, {}, port=port).start()
 
 

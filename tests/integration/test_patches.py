@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from bridge.kube.client import KubeClient
+from bridge.kube.client import KubeClient, patch_object, read_object
 from bridge.kube.errors import Conflict, Invalid, NotFound
-from bridge.kube.patches import patch_object, read_object
 from bridge.model.keys import Key
 from bridge.model.types import ResourceType
 from tests.controlplane.plane import ControlPlane

@@ -14,10 +14,11 @@ from bridge.app.site import Backing
 from bridge.model.changes import Object
 from bridge.model.keys import key_of
 from bridge.opa.process import ManagedOpa
-from bridge.web.drawing import Drawing
-from bridge.web.following import Following
+from bridge.web.picture_updates import Drawing
+from bridge.web.subscriptions import Following
+from tests.builders import backends, http_route
 from tests.bundles import bundle_with
-from tests.integration.test_replicator import until
+from tests.eventually import eventually
 from tests.properties.test_incremental_statuses import Bridge, at_work
 
 GROUP = "gateway.networking.k8s.io"
@@ -33,12 +34,9 @@ links contains ["example.com/Thing/shop/thing", "core/Service/shop/cart"] if _va
 
 
 def route(name: str, hostname: str, backend: str = "cart") -> Object:
-    return {
-        "apiVersion": f"{GROUP}/v1",
-        "kind": "HTTPRoute",
-        "metadata": {"name": name, "namespace": "shop", "resourceVersion": "1"},
-        "spec": {"hostnames": [hostname], "rules": [{"name": "all", "backendRefs": [{"name": backend}]}]},
-    }
+    rule = {"name": "all", **backends(backend, port=None)}
+    version = {"resourceVersion": "1"}
+    return http_route(name, parents=(), rules=[rule], spec={"hostnames": [hostname]}, metadata=version)
 
 
 def with_hostname(obj: Object, hostname: str) -> Object:
@@ -79,17 +77,17 @@ async def test_object_that_spoils_a_query_is_left_out_and_the_picture_follows_th
         async with looking(opa_path, [good, bad]) as (bridge, drawing):
             bridge.source.put(with_hostname(bad, "conflict.example.com"))
             bridge.source.put(route("later", "c.example.com"))
-            await until(lambda: f"{GROUP}/HTTPRoute/shop/later" in drawing.picture)
+            await eventually(lambda: f"{GROUP}/HTTPRoute/shop/later" in drawing.picture)
             assert f"{GROUP}/HTTPRoute/shop/good" in drawing.picture
             await asyncio.sleep(2)  # several times as long as a retry would wait
             reports = [log for log in logs if log.get("query") == "picture_changes"]
             assert [log["key"] for log in reports] == [f"{GROUP}/HTTPRoute/shop/bad"]
             bridge.source.put(with_hostname(with_hostname(bad, ""), "d.example.com"))
             bridge.source.put(route("last", "e.example.com"))
-            await until(lambda: f"{GROUP}/HTTPRoute/shop/last" in drawing.picture)
+            await eventually(lambda: f"{GROUP}/HTTPRoute/shop/last" in drawing.picture)
     events = {log["event"] for log in logs}
-    assert not events & {"the picture cannot be drawn", "the picture waits for OPA"}
-    assert not events & {"followed effective policies cannot be computed", "followed effective policies wait for OPA"}
+    assert not events & {"picture update failed", "picture waiting for OPA"}
+    assert not events & {"effective policy watch failed", "effective policy watch waiting for OPA"}
 
 
 async def test_route_with_an_impossible_backend_is_drawn_and_so_are_its_changes(opa_path: Path) -> None:
@@ -99,6 +97,6 @@ async def test_route_with_an_impossible_backend_is_drawn_and_so_are_its_changes(
             assert f"{GROUP}/HTTPRoute/shop/odd" in drawing.picture
             bridge.source.put(with_hostname(odd, "c.example.com"))
             bridge.source.put(route("later", "d.example.com", "a#b"))
-            await until(lambda: f"{GROUP}/HTTPRoute/shop/later" in drawing.picture)
+            await eventually(lambda: f"{GROUP}/HTTPRoute/shop/later" in drawing.picture)
             assert not any("/.." in key or "a#b" in key for key in drawing.picture.shown())
-    assert not {log["event"] for log in logs} & {"the picture cannot be drawn", "the picture waits for OPA"}
+    assert not {log["event"] for log in logs} & {"picture update failed", "picture waiting for OPA"}

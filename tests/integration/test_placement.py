@@ -394,7 +394,7 @@ async def test_a_decision_that_is_no_object_or_undefined_writes_nothing(
         await until_true(lambda: bool(bridge.events))
         assert bridge.events[0][1:] == (
             "PlacementFailed",
-            "the decision is a number, no object with annotations, errors or warnings",
+            "the decision is a number, not an object with annotations, errors or warnings",
         )
         await bridge.policy("package io.k8s.federation\nadmission := {} if false")
         await bridge.settled()

@@ -12,7 +12,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,12 +22,15 @@ import pytest
 
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
+from tests.eventually import eventually
 from tests.integration.objects import fresh_name, make_namespace
 
 BRIDGE = Path(sys.executable).parent / "bridge"
 CRD = Path(__file__).parents[2] / "deploy" / "crds" / "regopolicies.yaml"
+SHARING = 6  # namespaces: as many as tests ask for
 DEADLINE = 90.0  # seconds; a condition that is not met by then never is
 STATUS = "policybridge.io/status"
+REGO_POLICIES = "/apis/policybridge.io/v1alpha1/regopolicies"
 POLICY, DATA = "openpolicyagent.org/policy=rego", "openpolicyagent.org/data=opa"
 GOOD = "package {name}\n\nallow := {value}\n"
 BROKEN = "package {name}\n\nallow if {{\n\tx > 1\n}}\n"
@@ -76,8 +79,9 @@ class Admin:
 
     def status(self, name: str) -> dict[str, Any]:
         """The annotation that tells what became of a ConfigMap."""
-        text = self.run("get", "configmap", name, "-n", self.namespace, "-o", "json")
-        annotations = json.loads(text)["metadata"].get("annotations", {})
+        # Not by kubectl: it is asked in a loop, and each start of kubectl costs the bridge a tenth of a second.
+        obj = self.run.plane.api.get(f"/api/v1/namespaces/{self.namespace}/configmaps/{name}")
+        annotations = obj["metadata"].get("annotations", {})
         found: dict[str, Any] = json.loads(annotations.get(STATUS, "{}"))
         return found
 
@@ -85,14 +89,8 @@ class Admin:
 async def until(met: Callable[[], bool]) -> float:
     """Wait until a condition holds; gives the seconds that it took. What it lacks to tell counts as no."""
     began = time.monotonic()
-    while True:
-        try:
-            if await asyncio.to_thread(met):
-                return time.monotonic() - began
-        except (OSError, KeyError):
-            pass
-        assert time.monotonic() - began < DEADLINE, "it never came"
-        await asyncio.sleep(0.02)
+    await eventually(lambda: asyncio.to_thread(met), patience=DEADLINE)
+    return time.monotonic() - began
 
 
 @asynccontextmanager
@@ -138,6 +136,34 @@ async def admin(control_plane: ControlPlane, kubectl_path: Path) -> Admin:
     return Admin(kubectl_path, control_plane, await make_namespace(control_plane.api))
 
 
+@dataclass
+class Shared:
+    """A bridge for several tests, and the namespaces whose Rego it loads: each test takes others."""
+
+    bridge: Bridge
+    namespaces: list[str]
+
+
+@pytest.fixture(scope="module")
+def shared(
+    control_plane: ControlPlane, opa_path: Path, tmp_path_factory: pytest.TempPathFactory, crd: None
+) -> Iterator[Shared]:
+    folder = tmp_path_factory.mktemp("shared")
+    with asyncio.Runner() as runner:
+        namespaces = [runner.run(make_namespace(control_plane.api)) for _ in range(SHARING)]
+        lease = namespaces[0]
+        manager = running(control_plane, opa_path, folder, ",".join(namespaces), lease)
+        bridge = runner.run(manager.__aenter__())
+        yield Shared(bridge, namespaces)
+        runner.run(manager.__aexit__(None, None, None))
+
+
+@pytest.fixture
+def tenant(shared: Shared, control_plane: ControlPlane, kubectl_path: Path) -> Admin:
+    """Somebody with kubectl and a namespace whose Rego the shared bridge loads."""
+    return Admin(kubectl_path, control_plane, shared.namespaces.pop())
+
+
 async def test_a_config_map_is_in_force_refused_mended_and_gone(
     control_plane: ControlPlane, opa_path: Path, tmp_path: Path, admin: Admin
 ) -> None:
@@ -156,7 +182,7 @@ async def test_a_config_map_is_in_force_refused_mended_and_gone(
         assert bridge.ask(name) == {"allow": 2}
         described = admin.run("describe", "configmap", "first", "-n", admin.namespace)
         assert "PolicyRefused" in described
-        assert "main.rego:4:2: var x is unsafe; the last good version stays in force" in described
+        assert "main.rego:4:2: var x is unsafe; the last good version stays active" in described
         admin.apply("first", {"main.rego": GOOD.format(name=name, value=3), "more": f"package {name}\n\nmore := 4\n"})
         await until(lambda: bridge.ask(name) == {"allow": 3, "more": 4})
         await until(lambda: admin.status("first") == {"status": "ok"})
@@ -164,95 +190,84 @@ async def test_a_config_map_is_in_force_refused_mended_and_gone(
         await until(lambda: bridge.ask(name) is None)
 
 
-async def test_a_module_that_waits_for_anothers_comes_in_force_with_it(
-    control_plane: ControlPlane, opa_path: Path, tmp_path: Path, admin: Admin
-) -> None:
-    name = admin.namespace.replace("-", "_")
-    async with running(control_plane, opa_path, tmp_path, admin.namespace, admin.namespace) as bridge:
-        admin.apply("user", {"user.rego": f"package {name}.user\n\nimport data.{name}.lib\n\ntwo := lib.twice(1)\n"})
-        await until(lambda: "undefined function" in admin.status("user")["error"]["message"])
-        admin.apply("lib", {"lib.rego": f"package {name}.lib\n\ntwice(x) := x * 2\n"})
-        await until(lambda: bridge.ask(f"{name}/user") == {"two": 2})
-        await until(lambda: admin.status("user") == {"status": "ok"})
+async def test_a_module_that_waits_for_anothers_comes_in_force_with_it(shared: Shared, tenant: Admin) -> None:
+    name = tenant.namespace.replace("-", "_")
+    bridge = shared.bridge
+    tenant.apply("user", {"user.rego": f"package {name}.user\n\nimport data.{name}.lib\n\ntwo := lib.twice(1)\n"})
+    await until(lambda: "undefined function" in tenant.status("user")["error"]["message"])
+    tenant.apply("lib", {"lib.rego": f"package {name}.lib\n\ntwice(x) := x * 2\n"})
+    await until(lambda: bridge.ask(f"{name}/user") == {"two": 2})
+    await until(lambda: tenant.status("user") == {"status": "ok"})
 
 
-async def test_data_stands_where_kube_mgmt_puts_it_and_goes_alone(
-    control_plane: ControlPlane, opa_path: Path, tmp_path: Path, admin: Admin
-) -> None:
-    async with running(control_plane, opa_path, tmp_path, admin.namespace, admin.namespace) as bridge:
-        admin.apply("one", {"x.json": '{"a": [1, 2]}', "y": "b: true\n"}, DATA)
-        admin.apply("two", {"z": "[3]"}, DATA)
-        await until(
-            lambda: (
-                bridge.ask(admin.namespace) == {"one": {"x.json": {"a": [1, 2]}, "y": {"b": True}}, "two": {"z": [3]}}
-            )
-        )
-        admin.apply("one", {"x.json": '{"a": 1,\n "b" 2}', "y": "b: false\n"}, DATA)
-        await until(lambda: admin.status("one")["status"] == "error")
-        assert admin.status("one")["error"]["message"].startswith("x.json:2: no JSON: Expecting ':' delimiter")
-        assert bridge.ask(f"{admin.namespace}/one/y") == {"b": True}
-        held = bridge.ask("objects/core/Namespace")
-        admin.delete("one")
-        await until(lambda: bridge.ask(admin.namespace) == {"two": {"z": [3]}})
-        assert bridge.ask("objects/core/Namespace") == held  # kube-mgmt would have emptied OPA here
+async def test_data_stands_where_kube_mgmt_puts_it_and_goes_alone(shared: Shared, tenant: Admin) -> None:
+    bridge = shared.bridge
+    tenant.apply("one", {"x.json": '{"a": [1, 2]}', "y": "b: true\n"}, DATA)
+    tenant.apply("two", {"z": "[3]"}, DATA)
+    await until(
+        lambda: bridge.ask(tenant.namespace) == {"one": {"x.json": {"a": [1, 2]}, "y": {"b": True}}, "two": {"z": [3]}}
+    )
+    tenant.apply("one", {"x.json": '{"a": 1,\n "b" 2}', "y": "b: false\n"}, DATA)
+    await until(lambda: tenant.status("one")["status"] == "error")
+    assert tenant.status("one")["error"]["message"].startswith("x.json:2: invalid JSON: Expecting ':' delimiter")
+    assert bridge.ask(f"{tenant.namespace}/one/y") == {"b": True}
+    held = bridge.ask("objects/core/Namespace")
+    tenant.delete("one")
+    await until(lambda: bridge.ask(tenant.namespace) == {"two": {"z": [3]}})
+    assert bridge.ask("objects/core/Namespace") == held  # kube-mgmt would have emptied OPA here
 
 
 async def test_rego_written_for_kube_mgmt_comes_from_several_namespaces_and_binary_data_is_told(
-    control_plane: ControlPlane, opa_path: Path, tmp_path: Path, admin: Admin, kubectl_path: Path
+    shared: Shared, tenant: Admin, admin: Admin, control_plane: ControlPlane, kubectl_path: Path
 ) -> None:
-    other = Admin(kubectl_path, control_plane, await make_namespace(control_plane.api))
-    outside = Admin(kubectl_path, control_plane, await make_namespace(control_plane.api))
-    one, two, three = (who.namespace.replace("-", "_") for who in (admin, other, outside))
-    namespaces = f"{admin.namespace},{other.namespace}"
-    async with running(control_plane, opa_path, tmp_path, namespaces, admin.namespace) as bridge:
-        for who, name in ((admin, one), (other, two), (outside, three)):
-            who.apply("same", {"no-suffix": GOOD.format(name=name, value=1)})
-        await until(lambda: bridge.ask(one) == bridge.ask(two) == {"allow": 1})
-        binary = {"b.rego": base64.b64encode(b"package b").decode()}
-        admin.apply("binary", {"a.rego": "package a"}, binaryData=binary)
-        await until(lambda: "binaryData" in admin.status("binary")["error"]["message"])
-        assert bridge.ask(three) is None
-        assert not outside.status("same")
+    other, outside = Admin(kubectl_path, control_plane, shared.namespaces.pop()), admin
+    one, two, three = (who.namespace.replace("-", "_") for who in (tenant, other, outside))
+    bridge = shared.bridge
+    for who, name in ((tenant, one), (other, two), (outside, three)):
+        who.apply("same", {"no-suffix": GOOD.format(name=name, value=1)})
+    await until(lambda: bridge.ask(one) == bridge.ask(two) == {"allow": 1})
+    binary = {"b.rego": base64.b64encode(b"package b").decode()}
+    tenant.apply("binary", {"a.rego": "package a"}, binaryData=binary)
+    await until(lambda: "binaryData" in tenant.status("binary")["error"]["message"])
+    assert bridge.ask(three) is None
+    assert not outside.status("same")
 
 
-@pytest.mark.usefixtures("crd")
-async def test_a_rego_policy_is_tested_before_it_comes_in_force(
-    control_plane: ControlPlane, opa_path: Path, tmp_path: Path, admin: Admin
-) -> None:
-    package, name = admin.namespace.replace("-", "_"), admin.namespace
+async def test_a_rego_policy_is_tested_before_it_comes_in_force(shared: Shared, tenant: Admin) -> None:
+    package, name = tenant.namespace.replace("-", "_"), tenant.namespace
 
     def put(value: int) -> None:
         test = f"package {package}_test\n\nimport data.{package}\n\ntest_it_is_small if {package}.allow < 10\n"
         spec = {"modules": {"main.rego": GOOD.format(name=package, value=value)}, "tests": {"main_test.rego": test}}
         body = {"apiVersion": "policybridge.io/v1alpha1", "kind": "RegoPolicy", "metadata": {"name": name}}
-        admin.run("apply", "--server-side", "-f", "-", text=json.dumps({**body, "spec": spec}))
+        tenant.run("apply", "--server-side", "-f", "-", text=json.dumps({**body, "spec": spec}))
 
     def status() -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(admin.run("get", "regopolicy", name, "-o", "json")).get("status", {})
+        found: dict[str, Any] = tenant.run.plane.api.get(f"{REGO_POLICIES}/{name}").get("status", {})
         return found
 
     def shown(kind: str) -> str:
         return next(f"{one['status']}{one['reason']}" for one in status()["conditions"] if one["type"] == kind)
 
-    async with running(control_plane, opa_path, tmp_path, admin.namespace, admin.namespace) as bridge:
-        put(1)
-        await until(lambda: bridge.ask(package) == {"allow": 1})
-        await until(lambda: shown("Programmed") == "TrueProgrammed")
-        revision = status()["inForce"]["revision"]
-        assert revision
-        put(11)
-        await until(lambda: shown("Accepted") == "FalseTestFailed")
-        assert shown("Programmed") == "FalseLastGoodVersion"
-        (problem,) = status()["problems"]
-        assert (problem["file"], problem["line"]) == ("main_test.rego", 5)
-        assert status()["inForce"]["revision"] == revision
-        assert status()["observedGeneration"] == 2
-        assert bridge.ask(package) == {"allow": 1}
-        put(2)
-        await until(lambda: shown("Programmed") == "TrueProgrammed")
-        assert bridge.ask(package) == {"allow": 2}
-        admin.run("delete", "regopolicy", name)
-        await until(lambda: bridge.ask(package) is None)
+    bridge = shared.bridge
+    put(1)
+    await until(lambda: bridge.ask(package) == {"allow": 1})
+    await until(lambda: shown("Programmed") == "TrueProgrammed")
+    revision = status()["inForce"]["revision"]
+    assert revision
+    put(11)
+    await until(lambda: shown("Accepted") == "FalseTestFailed")
+    assert shown("Programmed") == "FalseLastGoodVersion"
+    (problem,) = status()["problems"]
+    assert (problem["file"], problem["line"]) == ("main_test.rego", 5)
+    assert status()["inForce"]["revision"] == revision
+    assert status()["observedGeneration"] == 2
+    assert bridge.ask(package) == {"allow": 1}
+    put(2)
+    await until(lambda: shown("Programmed") == "TrueProgrammed")
+    assert bridge.ask(package) == {"allow": 2}
+    tenant.run("delete", "regopolicy", name)
+    await until(lambda: bridge.ask(package) is None)
 
 
 @pytest.mark.long
@@ -285,19 +300,17 @@ async def test_of_two_bridges_one_alone_annotates(
     assert events.count("PolicyRefused") == 1
 
 
-async def test_a_config_map_of_a_megabyte_with_200_modules_is_in_force(
-    control_plane: ControlPlane, opa_path: Path, tmp_path: Path, admin: Admin
-) -> None:
-    name = admin.namespace.replace("-", "_")
+async def test_a_config_map_of_a_megabyte_with_200_modules_is_in_force(shared: Shared, tenant: Admin) -> None:
+    name = tenant.namespace.replace("-", "_")
     filler = "# " + "x" * 4800 + "\n"
     modules = {f"m{number:03}": f"package {name}.m{number}\n\nvalue := {number}\n{filler}" for number in range(200)}
     assert sum(map(len, modules.values())) > 950_000
-    async with running(control_plane, opa_path, tmp_path, admin.namespace, admin.namespace) as bridge:
-        admin.apply("large", modules)
-        await until(lambda: len(bridge.ask(name) or ()) == 200)
-        await until(lambda: admin.status("large") == {"status": "ok"})
-        modules["m100"] = "package x\n\nallow if {"
-        admin.apply("large", modules)
-        await until(lambda: admin.status("large")["status"] == "error")
-        assert "m100:3" in admin.status("large")["error"]["message"]
-        assert len(bridge.ask(name)) == 200
+    bridge = shared.bridge
+    tenant.apply("large", modules)
+    await until(lambda: len(bridge.ask(name) or ()) == 200)
+    await until(lambda: tenant.status("large") == {"status": "ok"})
+    modules["m100"] = "package x\n\nallow if {"
+    tenant.apply("large", modules)
+    await until(lambda: tenant.status("large")["status"] == "error")
+    assert "m100:3" in tenant.status("large")["error"]["message"]
+    assert len(bridge.ask(name)) == 200

@@ -17,27 +17,18 @@ from bridge.policy_loader.shipped import shipped
 from bridge.replicator.replicator import Replicator
 from bridge.resources import rego_root
 from bridge.settings.model import Settings
+from tests.builders import policy, policy_kind, service, target_ref
 from tests.integration.scripted import BARRIER, Notices, ScriptedSource
 
 KIND = "test.example.com/ColorPolicy"
 TYPES = ("core/Service", "policybridge.io/PolicyKind", KIND, BARRIER)
-POLICY_KIND = {
-    "apiVersion": "policybridge.io/v1alpha1",
-    "kind": "PolicyKind",
-    "metadata": {"name": "colors"},
-    "spec": {"group": "test.example.com", "kind": "ColorPolicy", "class": "Direct"},
-}
-SERVICE = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "cart", "namespace": "shop"}}
+POLICY_KIND = policy_kind("ColorPolicy", **{"class": "Direct"})
+SERVICE = service("cart")
 
 
 def color(leaves: int, refs: int = 1) -> Object:
-    named = [{"group": "", "kind": "Service", "name": "cart" if n == 0 else f"s{n}"} for n in range(refs)]
-    return {
-        "apiVersion": "test.example.com/v1",
-        "kind": "ColorPolicy",
-        "metadata": {"name": "wide", "namespace": "shop"},
-        "spec": {"targetRefs": named, "values": {f"{number:x}": number for number in range(leaves)}},
-    }
+    named = [target_ref("Service", "cart" if n == 0 else f"s{n}") for n in range(refs)]
+    return policy("ColorPolicy", "wide", named, values={f"{number:x}": number for number in range(leaves)})
 
 
 def bundle(settings: Settings) -> Bundle:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import time
 import weakref
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,18 +25,15 @@ from bridge.replicator import initial_sync as filling_module
 from bridge.replicator.claim import MARKER
 from bridge.replicator.replicator import BATCH, Replicator
 from bridge.resources import rego_root
+from tests.builders import backends, http_route, policy, policy_kind, service, target_ref
+from tests.eventually import eventually
 from tests.faults.comparing import declared_ends, held
 from tests.integration.scripted import BARRIER, Notices, ScriptedSource
 from tests.scenarios.cases import PRESETS
 
 TYPES = ("core/Namespace", "core/Service", "gateway.networking.k8s.io/HTTPRoute", "policybridge.io/PolicyKind", BARRIER)
 BUNDLE = shipped_bundle(rego_root())
-POLICY_KIND = {
-    "apiVersion": "policybridge.io/v1alpha1",
-    "kind": "PolicyKind",
-    "metadata": {"name": "colors"},
-    "spec": {"group": "test.example.com", "kind": "ColorPolicy", "effectiveTarget": "Rule"},
-}
+POLICY_KIND = policy_kind("ColorPolicy", effectiveTarget="Rule")
 
 
 @dataclass
@@ -81,39 +77,16 @@ async def replicating(
             await asyncio.gather(task, return_exceptions=True)
 
 
-def service(name: str, **more: Any) -> Object:
-    return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name, "namespace": "shop"}, **more}
-
-
-def route(name: str, *backends: str) -> Object:
-    rules = [{"backendRefs": [{"name": backend, "port": 80} for backend in backends]}]
-    return {
-        "apiVersion": "gateway.networking.k8s.io/v1",
-        "kind": "HTTPRoute",
-        "metadata": {"name": name, "namespace": "shop"},
-        "spec": {"parentRefs": [{"name": "public"}], "rules": rules},
-    }
+def route(name: str, *services: str) -> Object:
+    return http_route(name, rules=[backends(*services)])
 
 
 def color(name: str) -> Object:
-    ref = {"group": "", "kind": "Service", "name": "cart"}
-    return {
-        "apiVersion": "test.example.com/v1",
-        "kind": "ColorPolicy",
-        "metadata": {"name": name, "namespace": "shop"},
-        "spec": {"targetRefs": [ref]},
-    }
+    return policy("ColorPolicy", name, [target_ref("Service", "cart")])
 
 
 def keys(*objects: Object) -> set[str]:
     return {str(key_of(obj)) for obj in objects}
-
-
-async def until(done: Callable[[], bool], patience: float = 20.0) -> None:
-    deadline = time.monotonic() + patience
-    while not done():
-        assert time.monotonic() < deadline
-        await asyncio.sleep(0.02)
 
 
 async def test_it_fills_opa_with_objects_links_kinds_and_the_policies_of_those_kinds(opa_path: Path) -> None:
@@ -195,9 +168,9 @@ async def test_garbage_of_a_long_fill_is_collected(opa_path: Path, monkeypatch: 
     monkeypatch.setattr(initial_sync, "EVERY", 0.2)
     source = ScriptedSource([service("cart")], silent=TYPES)
     async with replicating(opa_path, source):
-        await until(lambda: not gc.isenabled())
+        await eventually(lambda: not gc.isenabled())
         seen = weakref.ref(Circle())
-        await until(lambda: seen() is None)
+        await eventually(lambda: seen() is None)
         assert not gc.isenabled()
 
 
@@ -323,7 +296,7 @@ async def test_an_opa_that_was_killed_and_started_again_is_filled_again(
         port = int(bridge.managed.url.rpartition(":")[2])
         await bridge.managed.stop()
         source.put(service("late"))  # a write that is lost
-        await until(lambda: not bridge.replicator.filled.is_set())
+        await eventually(lambda: not bridge.replicator.filled.is_set())
         async with ManagedOpa(opa_path, {}, bundle=BUNDLE, port=port):
             await bridge.filled()
             assert set(await bridge.held()) == keys(service("cart"), service("late"), POLICY_KIND, color("red"))
@@ -377,7 +350,7 @@ async def test_an_opa_that_was_restarted_in_a_fill_is_not_taken_for_a_filled_one
         source = ScriptedSource([service("cart"), POLICY_KIND, color("red")], silent=["test.example.com/ColorPolicy"])
         replicator = Replicator(source, opa, TYPES)
         task = asyncio.create_task(replicator.run())
-        await until(lambda: "test.example.com/ColorPolicy" in source.wanted)
+        await eventually(lambda: "test.example.com/ColorPolicy" in source.wanted)
         port = int(managed.url.rpartition(":")[2])
         await managed.stop()
         async with ManagedOpa(opa_path, {}, bundle=BUNDLE, port=port):

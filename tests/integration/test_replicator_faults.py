@@ -22,10 +22,12 @@ from bridge.replicator import claim, initial_sync, intake, replicator
 from bridge.replicator.replicator import BATCH_BYTES, Replicator
 from bridge.replicator.writer import MOST_OPERATIONS
 from hack.bench.figures import opa_below
+from tests.builders import service
+from tests.eventually import eventually
 from tests.faults.comparing import differences, held
 from tests.integration.faulty_opa import Fault, FaultyOpa, arrive_late, lose, lose_answer, once, refuse
 from tests.integration.scripted import Notices, ScriptedSource
-from tests.integration.test_replicator import BUNDLE, POLICY_KIND, TYPES, color, keys, route, service, until
+from tests.integration.test_replicator import BUNDLE, POLICY_KIND, TYPES, color, keys, route
 
 
 @dataclass
@@ -128,7 +130,7 @@ async def test_an_opa_that_freezes_is_waited_for_and_nothing_is_sent_again_that_
         os.kill(frozen, signal.SIGSTOP)
         try:
             one.source.put(service("b"))
-            await until(lambda: not one.replicator.filled.is_set())
+            await eventually(lambda: not one.replicator.filled.is_set())
             await asyncio.sleep(3)
         finally:
             os.kill(frozen, signal.SIGCONT)
@@ -161,7 +163,7 @@ async def test_while_an_opa_that_was_restarted_takes_its_modules_the_source_tell
         await opa.stop()
         async with ManagedOpa(opa_path, {}, port=port):
             one.replicator.doubt()
-            await until(lambda: one.source.relisted == 1)
+            await eventually(lambda: one.source.relisted == 1)
             one.source.put(service("b"))
             one.source.delete(key_of(service("a")))
             assert not one.replicator.filled.is_set()
@@ -278,7 +280,7 @@ async def test_the_source_waits_while_many_bytes_wait_for_opa(
         faulty.fault = refuse(429)
         large = [service(f"s{number}", spec={"text": "x" * 100_000}) for number in range(60)]
         one.source.put(*large)
-        await until(lambda: not one.replicator.filled.is_set())
+        await eventually(lambda: not one.replicator.filled.is_set())
         await asyncio.sleep(1)
         assert one.replicator._intake.pending.size < (1 << 20) + 110_000
         assert one.source._queue.qsize() > 30
@@ -317,7 +319,7 @@ async def test_what_is_not_replicated_any_more_is_gone_from_an_opa_that_was_gone
         assert await keys_held(opa.url) == keys(*before)
     source = ScriptedSource([color("red"), service("cart")], silent=["gateway.networking.k8s.io/HTTPRoute"])
     async with bridge(opa.url, source, "me:1", "cluster rego") as again:
-        await until(lambda: "gateway.networking.k8s.io/HTTPRoute" in source.wanted and source.relisted > 0)
+        await eventually(lambda: "gateway.networking.k8s.io/HTTPRoute" in source.wanted and source.relisted > 0)
         source.say(Trouble("gateway.networking.k8s.io/HTTPRoute", "not served", absent=True))
         await again.filled()
         await again.notices.until_written()

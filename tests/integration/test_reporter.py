@@ -20,13 +20,13 @@ from bridge.model.recording import record_nothing
 from bridge.model.selection import Selection
 from bridge.policy_loader import reporter
 from bridge.policy_loader.authors import Authors
-from bridge.policy_loader.objects import CONFIG_MAP
 from bridge.policy_loader.reporter import Reporter
 from bridge.policy_loader.reports import ANNOTATION
-from bridge.policy_loader.submissions import ModuleProblem
+from bridge.policy_loader.submissions import CONFIG_MAP, ModuleProblem
 from bridge.sources.cluster import ClusterSource
 from tests.controlplane.api import ApiError
 from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane
+from tests.eventually import eventually
 from tests.integration.objects import fresh_name, grant_reading, make_namespace, take_rights_away
 from tests.unit.policy_loader.hand import HandJudge
 
@@ -96,17 +96,8 @@ async def shown(plane: ControlPlane, key: Key) -> str:
     return str((found["metadata"].get("annotations") or {}).get(ANNOTATION, ""))
 
 
-async def until(fits: Callable[[], bool]) -> None:
-    async with asyncio.timeout(30):
-        while not fits():  # noqa: ASYNC110 (what is waited for is not always an event)
-            await asyncio.sleep(0.02)
-
-
 async def until_shown(plane: ControlPlane, key: Key, fits: Callable[[str], bool]) -> str:
-    async with asyncio.timeout(30):
-        while not fits(found := await shown(plane, key)):  # noqa: ASYNC110 (it is a matter of the cluster)
-            await asyncio.sleep(0.05)
-    return found
+    return await eventually(lambda: shown(plane, key), fits)
 
 
 async def items_of(plane: ControlPlane, path: str) -> list[dict[str, Any]]:
@@ -123,17 +114,17 @@ async def test_a_refusal_is_annotated_with_file_line_and_column_and_told_in_one_
 ) -> None:
     async with desk(control_plane.kubeconfig, namespace) as one:
         key = await put(control_plane, namespace, "one", "package a")
-        await until(lambda: key in one.judge.handed)
+        await eventually(lambda: key in one.judge.handed)
         one.judge.accept(key)
         await until_shown(control_plane, key, lambda found: found == OK)
         await put(control_plane, namespace, "one", "package a\nbroken")
-        await until(lambda: one.judge.puts == 2)
+        await eventually(lambda: one.judge.puts == 2)
         one.judge.refuse(key, PROBLEM, in_force="before")
         found = json.loads(await until_shown(control_plane, key, lambda found: "error" in found))
-        assert found["error"]["message"] == "main.rego:3:7: var x is unsafe; the last good version stays in force"
+        assert found["error"]["message"] == "main.rego:3:7: var x is unsafe; the last good version stays active"
         assert found["error"]["errors"][0]["location"] == {"file": "main.rego", "row": 3, "col": 7}
         await put(control_plane, namespace, "one", "package a")
-        await until(lambda: one.judge.puts == 3)
+        await eventually(lambda: one.judge.puts == 3)
         one.judge.accept(key)
         await until_shown(control_plane, key, lambda found: found == OK)
         events = f"/apis/events.k8s.io/v1/namespaces/{namespace}/events"
@@ -147,14 +138,14 @@ async def test_a_refusal_is_annotated_with_file_line_and_column_and_told_in_one_
 async def test_nothing_is_written_without_a_change(control_plane: ControlPlane, namespace: str) -> None:
     key = await put(control_plane, namespace, "one", "package a")
     async with desk(control_plane.kubeconfig, namespace) as first:
-        await until(lambda: key in first.judge.handed)
+        await eventually(lambda: key in first.judge.handed)
         first.judge.accept(key)
         await until_shown(control_plane, key, lambda found: found == OK)
         first.judge.accept(key, revision="r2")
         await asyncio.sleep(1.5)
         assert first.reporter.writes == 1
     async with desk(control_plane.kubeconfig, namespace) as second:
-        await until(lambda: key in second.judge.handed)
+        await eventually(lambda: key in second.judge.handed)
         second.judge.accept(key)
         await asyncio.sleep(1.5)
         assert second.reporter.writes == 0
@@ -168,8 +159,7 @@ async def test_only_the_holder_writes_and_who_follows_him_writes_what_is_left(
         desk(control_plane.kubeconfig, namespace) as first,
         desk(control_plane.kubeconfig, namespace, held=False) as second,
     ):
-        for one in (first, second):
-            await until(lambda one=one: key in one.judge.handed)  # type: ignore[misc]
+        await eventually(lambda: all(key in one.judge.handed for one in (first, second)))
         second.judge.refuse(key, PROBLEM)
         await asyncio.sleep(1.5)
         assert not await shown(control_plane, key)
@@ -177,13 +167,13 @@ async def test_only_the_holder_writes_and_who_follows_him_writes_what_is_left(
         await until_shown(control_plane, key, lambda found: found == OK)
         first.held, second.held = False, True
         await until_shown(control_plane, key, lambda found: "error" in found)
-        assert (first.reporter.writes, second.reporter.writes) == (1, 1)
+        await eventually(lambda: (first.reporter.writes, second.reporter.writes) == (1, 1))
 
 
 async def test_what_somebody_takes_off_is_written_again(control_plane: ControlPlane, namespace: str) -> None:
     async with desk(control_plane.kubeconfig, namespace) as one:
         key = await put(control_plane, namespace, "one", "package a")
-        await until(lambda: key in one.judge.handed)
+        await eventually(lambda: key in one.judge.handed)
         one.judge.accept(key)
         await until_shown(control_plane, key, lambda found: found == OK)
         patch = {"metadata": {"annotations": {ANNOTATION: None}}}
@@ -195,7 +185,7 @@ async def test_what_somebody_takes_off_is_written_again(control_plane: ControlPl
 async def test_it_goes_with_the_label(control_plane: ControlPlane, namespace: str) -> None:
     async with desk(control_plane.kubeconfig, namespace) as one:
         key = await put(control_plane, namespace, "one", "package a")
-        await until(lambda: key in one.judge.handed)
+        await eventually(lambda: key in one.judge.handed)
         one.judge.accept(key)
         await until_shown(control_plane, key, lambda found: found == OK)
         await put(control_plane, namespace, "one", "package a", labels={})
@@ -209,7 +199,7 @@ async def test_what_waits_for_opa_says_so_after_a_while(
     monkeypatch.setattr(reporter, "PATIENCE", 0.5)
     async with desk(control_plane.kubeconfig, namespace) as one:
         key = await put(control_plane, namespace, "one", "package a")
-        await until(lambda: key in one.judge.handed)
+        await eventually(lambda: key in one.judge.handed)
         one.judge.take(key)
         await until_shown(control_plane, key, lambda found: found == '{"status":"pending"}')
         one.judge.accept(key)
@@ -223,14 +213,14 @@ async def test_that_rbac_forbids_it_is_told_once(control_plane: ControlPlane, na
         with capture_logs() as logs:
             async with desk(limited, namespace) as one:
                 keys = [await put(control_plane, namespace, name, "package a") for name in ("one", "two")]
-                await until(lambda: set(keys) <= set(one.judge.handed))
+                await eventually(lambda: set(keys) <= set(one.judge.handed))
                 for key in keys:
                     one.judge.accept(key)
-                await until(lambda: len(one.reporter._waits) == 2)
+                await eventually(lambda: len(one.reporter._waits) == 2)
     finally:
         await take_rights_away(control_plane.api)
-    told = [line for line in logs if "grant the bridge patch" in line["event"]]
-    assert [line["on"] for line in told] == ["configmaps"]
+    told = [line for line in logs if line["event"].startswith("cannot report module status")]
+    assert [line["resource"] for line in told] == ["configmaps"]
 
 
 @pytest.mark.usefixtures("with_crd")
@@ -251,7 +241,7 @@ async def test_a_rego_policy_shows_problems_conditions_and_what_is_in_force(
     async with desk(control_plane.kubeconfig, namespace) as one:
         body["spec"] = {"modules": {"main.rego": "package a"}}
         await asyncio.to_thread(control_plane.api.apply, path, body)
-        await until(lambda: key in one.judge.handed)
+        await eventually(lambda: key in one.judge.handed)
         one.judge.refuse(key, PROBLEM)
         found = await status(bool)
         assert found["problems"] == [
@@ -260,7 +250,7 @@ async def test_a_rego_policy_shows_problems_conditions_and_what_is_in_force(
         assert "inForce" not in found
         body["spec"] = {"modules": {"main.rego": "package b"}}
         await asyncio.to_thread(control_plane.api.apply, path, body)
-        await until(lambda: one.judge.puts == 2)
+        await eventually(lambda: one.judge.puts == 2)
         one.judge.accept(key, "r9")
         found = await status(lambda found: "inForce" in found)
         assert found["inForce"]["revision"] == "r9"

@@ -13,8 +13,9 @@ from aiohttp import web
 from bridge.opa.process import ManagedOpa
 from bridge.replicator import claim, replicator
 from hack.bench.figures import opa_below
+from tests.builders import service
+from tests.eventually import eventually
 from tests.integration.faulty_opa import FaultyOpa
-from tests.integration.test_replicator import service, until
 from tests.integration.test_replicator_faults import bridge
 
 Passing = Callable[[], Awaitable[web.Response]]
@@ -35,16 +36,16 @@ async def test_from_a_sign_of_a_restart_on_opa_is_doubted_until_it_has_been_look
 
     async with bridge(faulty.url, [service("a")], timeout=MINUTES) as one:
         await one.filled()
-        await until(lambda: not one.replicator.unready)
+        await eventually(lambda: not one.replicator.unready)
         faulty.fault = hold
         patches = len(faulty.patches)
         one.replicator.doubt()
         assert "may have been restarted" in one.replicator.unready
-        await until(lambda: len(faulty.patches) > patches)
+        await eventually(lambda: len(faulty.patches) > patches)
         assert "may have been restarted" in one.replicator.unready
         assert one.replicator.filled.is_set()
         held.set()
-        await until(lambda: not one.replicator.unready)
+        await eventually(lambda: not one.replicator.unready)
         assert not any(notice.refilling for notice in one.notices.seen)
 
 
@@ -65,11 +66,11 @@ async def test_an_opa_that_freezes_while_it_is_asked_is_not_ready_long_before_th
         faulty.question_fault = freeze
         one.source.put(service("b"))
         try:
-            await until(lambda: bool(one.replicator.unready), PATIENCE)
+            await eventually(lambda: bool(one.replicator.unready), patience=PATIENCE)
         finally:
             os.kill(frozen, signal.SIGCONT)
         await one.notices.until_written()
-        await until(lambda: not one.replicator.unready)
+        await eventually(lambda: not one.replicator.unready)
         assert not any(notice.refilling for notice in one.notices.seen)
 
 
@@ -89,7 +90,7 @@ async def test_an_opa_that_takes_long_over_a_question_and_answers_others_stays_r
 
     async with bridge(faulty.url, [service("a")], timeout=MINUTES) as one:
         await one.filled()
-        await until(lambda: not one.replicator.unready)
+        await eventually(lambda: not one.replicator.unready)
         faulty.question_fault = think
         one.source.put(service("b"))
         while not answered.is_set():

@@ -13,7 +13,7 @@ GROUP = "walk.example.com"
 THING = "example.com/Thing"  # a backend of an implementation's own
 NAMESPACES = ("infra", "shop", "blog")
 STRATEGIES = ("AtomicDefaults", "AtomicOverrides", "PatchDefaults", "PatchOverrides")
-POLICY_KINDS = ("RulePolicy", "BackendPolicy", "DirectPolicy")
+POLICY_KINDS = ("RulePolicy", "BackendPolicy", "DirectPolicy", "SelectingPolicy")
 LEVELS = ("GatewayClass", "Gateway", "Listener", "Route", "Rule", "Backend", "Port", "Target", "Target")
 TARGET_KINDS = (
     ("core", "Namespace", False),
@@ -209,7 +209,7 @@ class SmallWorld:
 
     def _policy_kind(self, kind: str, *, plain: bool = False) -> Object:
         pick = self._random.choice
-        direct = kind == "DirectPolicy"
+        direct = kind in {"DirectPolicy", "SelectingPolicy"}
         level = "Rule" if kind == "RulePolicy" else "Backend"
         spec: dict[str, Any] = {
             "group": GROUP,
@@ -236,9 +236,29 @@ class SmallWorld:
             spec["effectiveTarget"] = level if plain else pick((level, level, *LEVELS))
             spec["defaultStrategy"] = "PatchDefaults"
             spec["ancestorLevel"] = "Gateway" if plain else pick(("Gateway", "Target", "Route"))
+        if kind == "SelectingPolicy":
+            spec |= self._selecting(plain=plain)
+            if spec.get("defaultStrategy") == "Additive":
+                spec.pop("sameLevel", None)
         if not plain and not direct:
             spec.pop(pick(("targets", "mode", "fanout", "kept")), None)
         return _object("policybridge.io/v1alpha1", "PolicyKind", kind.lower(), spec=spec)
+
+    def _selecting(self, *, plain: bool) -> dict[str, Any]:
+        """How policies without target refs select by fields of their own, by their Namespace and class too."""
+        pick = self._random.choice
+        types = [("", "Service"), (GATEWAY_API, "Gateway"), (GATEWAY_API, "HTTPRoute")]
+        selector = {
+            "path": "/spec/select",
+            "by": "Objects",
+            "targets": [{"group": group, "kind": kind} for group, kind in self._some(types, 1, 3)],
+            **self._maybe("namespaces", "/spec/inNamespaces", 0.7),
+            **self._maybe("controllers", ["example.com/gateways"], 0.6),
+            **self._maybe("exceptClasses", ["other"], 0.2),
+        }
+        merging = {"defaultStrategy": "Additive"} if plain else pick(({"defaultStrategy": "Additive"}, {}))
+        every = [{"group": group, "kind": name, "sections": sections} for group, name, sections in TARGET_KINDS]
+        return {"selectors": [selector], "targets": every, **self._maybe("rootNamespace", "infra", 0.8), **merging}
 
     def _policy(self, kind: str) -> Object:
         pick = self._random.choice
@@ -246,7 +266,10 @@ class SmallWorld:
         if self._random.random() < 0.3:
             spec["targetSelectors"] = [self._selector() for _ in range(pick((1, 1, 2)))]
             spec |= self._maybe("targetRefs", [], 0.6)
-        if kind != "DirectPolicy":
+        if kind == "SelectingPolicy" and self._random.random() < 0.8:
+            spec = self._maybe("select", {"matchLabels": self._labels()}, 0.8)
+            spec |= self._maybe("inNamespaces", {"matchLabels": {"team": pick(("red", "blue"))}})
+        if kind not in {"DirectPolicy", "SelectingPolicy"}:
             spec["strategy"] = pick(STRATEGIES) if self._random.random() < 0.95 else "Nonsense"
         for field in self._some(["a", "b", "c"], 0, 3):
             spec[field] = pick((1, 2, None, {"d": 1}, {"e": 2, "d": 3}, [1]))

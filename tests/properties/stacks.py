@@ -9,8 +9,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from bridge.opa.client import Opa
+from tests.builders import GATEWAY_API, resource
 
-GATEWAY_API = "gateway.networking.k8s.io"
 GROUP = "laws.example.com"
 KIND = f"{GROUP}/LawPolicy"
 RULE = f"{GATEWAY_API}/HTTPRoute/laws/route#only"
@@ -96,22 +96,21 @@ def _path(options: Object) -> list[Object]:
     route = {"parentRefs": [{"name": "gateway"}], "rules": [{"name": "only"}]}
     api = f"{GATEWAY_API}/v1"
     return [
-        _object("policybridge.io/v1alpha1", "PolicyKind", {"name": "laws"}, kind),
-        _object(api, "GatewayClass", {"name": "laws"}, {"controllerName": "example.com/gateways"}),
-        _object(api, "Gateway", {"name": "gateway", "namespace": "laws"}, gateway),
-        _object(api, "HTTPRoute", {"name": "route", "namespace": "laws"}, route),
+        resource("policybridge.io/v1alpha1", "PolicyKind", "laws", spec=kind),
+        resource(api, "GatewayClass", "laws", spec={"controllerName": "example.com/gateways"}),
+        resource(api, "Gateway", "gateway", "laws", spec=gateway),
+        resource(api, "HTTPRoute", "route", "laws", spec=route),
     ]
 
 
 def _policy(index: int, entry: Entry) -> Object:
-    metadata = {"name": f"p{index:02}", "creationTimestamp": "2026-01-01T00:00:00Z"}
-    ref = {"group": GATEWAY_API, **LEVELS[entry.level]}
-    spec = {"targetRefs": [ref], "strategy": entry.strategy, "proper": entry.spec}
-    return _object(f"{GROUP}/v1", "LawPolicy", metadata, spec)
-
-
-def _object(api_version: str, kind: str, metadata: Object, spec: Object) -> Object:
-    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec}
+    created = {"creationTimestamp": "2026-01-01T00:00:00Z"}
+    spec = {
+        "targetRefs": [{"group": GATEWAY_API, **LEVELS[entry.level]}],
+        "strategy": entry.strategy,
+        "proper": entry.spec,
+    }
+    return resource(f"{GROUP}/v1", "LawPolicy", f"p{index:02}", metadata=created, spec=spec)
 
 
 @dataclass

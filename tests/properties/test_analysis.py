@@ -104,6 +104,14 @@ async def cluster_of(objects: Iterable[Object], opa: Opa) -> AsyncIterator[Clust
 
 async def rich_cluster(opa: Opa, seed: int) -> list[Object]:
     """A random cluster with effective policies; for every second seed with some for requests from one namespace."""
+    await opa.put("kinds", await opa.query("kinds_in_force", {}))  # without, each query makes the presets again
+    try:
+        return await _found(opa, seed)
+    finally:
+        await opa.patch([{"op": "remove", "path": "/kinds"}])
+
+
+async def _found(opa: Opa, seed: int) -> list[Object]:
     for number in itertools.count(seed * 10_000):
         objects = random_cluster(number)
         if seed % 2 == 0 and not any(map(_names_a_frontend, objects)):
@@ -248,12 +256,12 @@ async def walk(seed: int, steps: int, opa_path: Path) -> None:
                 before = after
 
 
-@pytest.mark.parametrize("seed", range(1, 7))
+@pytest.mark.parametrize("seed", range(1, 4))
 async def test_analysis_is_what_applying_the_change_does(seed: int, opa_path: Path) -> None:
     await walk(seed, 6, opa_path)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(100, 140))
+@pytest.mark.parametrize("seed", [4, 5, 6, *range(100, 140)])
 async def test_analysis_of_many_changes_is_what_applying_them_does(seed: int, opa_path: Path) -> None:
     await walk(seed, 40, opa_path)

@@ -153,12 +153,11 @@ async def walk(seed: int, steps: int, modules_in: float, opa_path: Path) -> None
             await asyncio.gather(task, return_exceptions=True)
 
 
-@pytest.mark.parametrize("seed", range(1, 3))
-async def test_stored_facts_equal_freshly_made_ones(seed: int, opa_path: Path) -> None:
-    await walk(seed, 60, 0.05, opa_path)
+async def test_stored_facts_equal_freshly_made_ones(opa_path: Path) -> None:
+    await walk(1, 60, 0.05, opa_path)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(100, 115))
+@pytest.mark.parametrize("seed", [2, *range(100, 115)])
 async def test_stored_facts_equal_freshly_made_ones_after_many_changes(seed: int, opa_path: Path) -> None:
     await walk(seed, 400, 0.08, opa_path)

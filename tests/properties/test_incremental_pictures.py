@@ -23,9 +23,9 @@ from bridge.policy_loader.shipped import shipped_bundle
 from bridge.queries.asking import effective_at
 from bridge.queries.names import CommandError
 from bridge.resources import rego_root
-from bridge.web.drawing import Drawing
-from bridge.web.following import Followed, Following
 from bridge.web.picture import PagePicture
+from bridge.web.picture_updates import Drawing
+from bridge.web.subscriptions import Followed, Following
 from tests.properties.small_world import SmallWorld
 from tests.properties.test_incremental_statuses import Bridge, as_it_was, at_work
 

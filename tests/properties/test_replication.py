@@ -17,6 +17,7 @@ from bridge.policy_loader.shipped import shipped_bundle
 from bridge.replicator.claim import MARKER
 from bridge.replicator.replicator import Replicator
 from bridge.resources import rego_root
+from tests import builders
 from tests.faults.comparing import differences
 from tests.integration.faulty_opa import Fault, FaultyOpa, arrive_late, lose, lose_answer, once, refuse
 from tests.integration.scripted import ScriptedSource
@@ -53,15 +54,11 @@ STEPS = st.lists(
 
 
 def service(name: str, number: int) -> Object:
-    metadata = {"name": name, "namespace": "shop"}
-    return {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": {"number": number}}
+    return builders.service(name, spec={"number": number})
 
 
 def route(name: str, number: int) -> Object:
-    refs = [{"name": other, "port": 80} for other in NAMES[:number]]
-    spec = {"parentRefs": [{"name": f"gateway-{number % 2}"}], "rules": [{"backendRefs": refs}]}
-    metadata = {"name": name, "namespace": "shop"}
-    return {"apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute", "metadata": metadata, "spec": spec}
+    return builders.http_route(name, parents=[f"gateway-{number % 2}"], rules=[builders.backends(*NAMES[:number])])
 
 
 class Walk:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import shutil
@@ -92,21 +93,76 @@ def test_what_is_copied_is_enough_to_build_the_wheel(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_the_commands_of_the_build_make_what_is_run(tmp_path: Path) -> None:
-    source, opt = _context(tmp_path), tmp_path / "opt"
-    opt.mkdir()
+def test_commands_of_the_build_make_a_root_that_runs_read_only_as_the_charts_user(tmp_path: Path) -> None:
+    """The root file system is this machine's with the image's /opt, as a registry of images is not at hand."""
+    if not HAS_NAMESPACES:
+        pytest.skip("a root file system needs root, unshare and setpriv; CI builds and runs the image itself")
+    python = _python_of_everyone()
+    source, opt, root = _context(tmp_path), tmp_path / "opt", tmp_path / "root"
+    for folder in (opt, root):
+        folder.mkdir()
     for step in BUILD:
         if step.name == "RUN":
             # OPA is taken from where this machine has it: a registry of packages is all that is asked for.
-            command = step.rest.replace("BRIDGE_CACHE=/opt/tools ", "").replace("/opt/", f"{opt}/")
+            command = step.rest.replace("BRIDGE_CACHE=/opt/tools ", "")
             if command.startswith("python "):
-                command = f"{sys.executable} {command.removeprefix('python ')}"
-            subprocess.run(["/bin/sh", "-ec", command], cwd=source, check=True)
-    environment = {"BRIDGE_OPA": f"{opt}/bridge/bin/opa", "HOME": str(tmp_path)}
-    asked: list[str | Path] = [opt / "bridge" / "bin" / "bridge", "--version"]
-    told = subprocess.run(asked, env=environment, capture_output=True, text=True, check=True).stdout
+                command = f"{python} {command.removeprefix('python ')}"
+            _in_namespace(f"mount --bind {opt} /opt\ncd {source}\n{command}")
+    shutil.copytree(ROOT / "examples" / "shop", opt / "shop")
+
+    def run(command: str) -> str:
+        return _in_namespace(f"{_MOUNTED.format(opt=opt, root=root)}\nchroot {root} {_AS_USER} {command}")
+
+    (entrypoint,) = json.loads(next(step.rest for step in RUN if step.name == "ENTRYPOINT"))
+    told = run(f"{entrypoint} --version")
     assert told.startswith(f"bridge {__version__}\n")
-    assert f"({opt}/bridge/bin/opa; " in told
+    assert "(/opt/bridge/bin/opa; " in told
+    assert "HTTPRoute" in run(f"{entrypoint} effective --manifests /opt/shop -o name")
+    for path in ("/opt/bridge/x", "/etc/x", "/x"):
+        refused = run(f"/bin/sh -c 'touch {path} 2>&1 || true'")
+        assert "Read-only file system" in refused
+
+
+HAS_NAMESPACES = (
+    os.geteuid() == 0
+    and shutil.which("setpriv") is not None
+    and shutil.which("unshare") is not None
+    and subprocess.run(["unshare", "--mount", "true"], capture_output=True, check=False).returncode == 0
+)
+_USER = next(step.rest for step in RUN if step.name == "USER").split(":")
+_UNPRIVILEGED = (
+    f"setpriv --reuid {_USER[0]} --regid {_USER[1]} --clear-groups --bounding-set=-all --inh-caps=-all --no-new-privs"
+)
+_AS_USER = f"{_UNPRIVILEGED} env --ignore-environment --chdir=/tmp " + " ".join(
+    step.rest for step in RUN if step.name == "ENV"
+)
+# As the chart has it: everything is read-only but an emptyDir at /tmp.
+_MOUNTED = """
+mount --bind / {root}
+mount --bind {opt} {root}/opt
+mount --rbind /dev {root}/dev
+mount -t proc proc {root}/proc
+mount -t tmpfs -o mode=1777 tmpfs {root}/tmp
+mount -o remount,bind,ro {root}
+mount -o remount,bind,ro {root}/opt"""
+
+
+def _in_namespace(script: str) -> str:
+    """Run a script of mounts and a command in a mount namespace of its own; returns the output."""
+    command = ["unshare", "--mount", "--propagation", "private", "/bin/sh", "-ec", script]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def _python_of_everyone() -> Path:
+    """A Python that the image's user can run here too: one in root's home folder cannot be."""
+    wanted = "import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))"
+    for path in (Path(sys.executable).resolve(), Path("/usr/local/bin/python3"), Path("/usr/bin/python3")):
+        command = [*shlex.split(_UNPRIVILEGED), str(path), "-c", wanted]
+        if subprocess.run(command, capture_output=True, check=False).returncode == 0:
+            return path
+    pytest.skip("no Python 3.11 or newer with venv that every user can run")
 
 
 def _context(folder: Path) -> Path:

@@ -16,7 +16,9 @@ LIST = read_words('# a comment\nwhoever -> "clients"\nis no (?:text|object) -> "
         ("code.py", '"""Serve whoever asks."""\n'),
         ("code.py", "x = 1  # for whoever asks\n"),
         ("code.py", 'option(help="Whoever asks.")\n'),
+        ("code.py", 'raise ValueError(f"the value is no text: {value}")\n'),
         ("rule.rego", "# description: Whoever asks.\n"),
+        ("rules.yaml", "description: Whoever asks.\n"),
         ("page.md", "A value that is no text fails.\n"),
     ],
 )
@@ -30,6 +32,7 @@ def test_an_expression_of_the_list_is_found_in_prose(path: str, text: str) -> No
         ("page.md", "```console\n$ bridge whoever\n```\n"),
         ("page.md", "The key `whoever` is reserved.\n"),
         ("code.py", 'whoever = "whoever"\n'),
+        ("rules.yaml", 'kind: "whoever asks"\n'),
         ("rule.rego", "whoever := 1\n"),
     ],
 )

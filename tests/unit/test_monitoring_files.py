@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from bridge.telemetry.metric_families import FAMILIES, PREFIX
+from bridge.telemetry.metrics import FAMILIES, PREFIX
 from hack.tools import ensure
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
@@ -77,7 +77,7 @@ def test_every_query_of_the_dashboard_is_promql(promtool: Path, tmp_path: Path) 
 
 def test_nearly_every_metric_is_on_the_dashboard_or_in_an_alert() -> None:
     asked = " ".join([*QUERIES, *(alert["expr"] for alert in ALERTS)])
-    details = {"replication_batch_bytes", "opa_fill_duration_seconds", "settings_reloads_total"}
+    details = {"replication_batch_bytes", "opa_sync_duration_seconds", "settings_reloads_total"}
     assert {name for name in EXPOSED if name not in asked} == {f"{PREFIX}{name}" for name in details}
 
 

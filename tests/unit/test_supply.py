@@ -68,7 +68,7 @@ def test_an_audit_without_data_is_skipped_with_a_line(tmp_path: Path, capsys: py
     nowhere = ("--vulnerability-service", "osv", "--osv-url", "http://127.0.0.1:9/")
     assert audit(lock, *nowhere) == 0
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("audit: skipped: the data cannot be had (")
+    assert line.startswith("audit: skipped: the data is not available (")
 
 
 def test_an_audit_names_what_is_known_and_fails(capsys: pytest.CaptureFixture[str]) -> None:

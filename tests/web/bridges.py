@@ -1,4 +1,4 @@
-"""`bridge run` on a folder of manifests, as a process that pages are opened of."""
+"""`bridge run` on a folder of manifests, as the server of the page."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _KEPT = ("BRIDGE_OPA", "BRIDGE_CACHE")  # what tells the bridge where its OPA is
 
 
 class NotStartedError(Exception):
-    """The bridge has not come up; the text is what it said."""
+    """The bridge did not start; the message is its output."""
 
 
 class Bridge:
-    """A bridge on a folder; `stop` and `start` make it anew at the same address. `patience`: seconds to be filled."""
+    """A bridge on a folder; after `stop`, `start` uses the same address. `patience`: seconds for the initial sync."""
 
     def __init__(self, folder: Path, log: Path, *arguments: str, patience: float = 90.0) -> None:
         self.folder = folder
@@ -32,11 +32,11 @@ class Bridge:
 
     @property
     def url(self) -> str:
-        """Where the page is."""
+        """The address of the page."""
         return f"http://{self.address}/"
 
-    def start(self, says: str = "OPA is filled") -> None:
-        """Start it and wait until it says something: that everything is filled. Raises NotStartedError."""
+    def start(self, says: str = "OPA synced") -> None:
+        """Start it and wait for a log event, by default the end of the initial sync. Raises NotStartedError."""
         environment = {name: value for name, value in os.environ.items() if not name.startswith("BRIDGE_")}
         environment |= {name: os.environ[name] for name in _KEPT if name in os.environ}
         began = self.log.stat().st_size if self.log.exists() else 0
@@ -56,7 +56,7 @@ class Bridge:
         self.address = found[1]
 
     def stop(self) -> None:
-        """Stop it, as a person does."""
+        """Stop it with SIGTERM."""
         if self._process and self._process.poll() is None:
             self._process.send_signal(signal.SIGTERM)
             self._process.wait(timeout=self._patience)

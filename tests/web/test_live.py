@@ -41,6 +41,22 @@ async def test_change_is_drawn_without_moving_the_picture(serve: Serve, page: Op
     assert (await page.view())["pan"] == view["pan"]
 
 
+async def test_changes_elsewhere_close_nothing_and_keep_the_focus(serve: Serve, page: Opened) -> None:
+    bridge = serve(SHOP)
+    await page.go(f"{bridge.url}#object={CART}%23checkout")
+    await page.page.locator("#details summary", has_text="Why").first.click()
+    assert await page.page.evaluate("document.activeElement.tagName") == "SUMMARY"
+    (bridge.folder / "late.yaml").write_text(POLICY)
+    await page.until(f"policyBridge.graph.position('example.com/ColorPolicy/shop/late\\n@{ADMIN}')")
+    await page.page.wait_for_timeout(1_000)  # the details are queried again
+    assert await page.page.locator("#details .why").first.get_attribute("open") is not None
+    assert await page.page.evaluate("document.activeElement.tagName") == "SUMMARY"
+    # A change of what is shown keeps what is open too.
+    (bridge.folder / "late.yaml").write_text(POLICY.replace("name: admin", "name: cart"))
+    await page.shows("#details", "shop/late")
+    assert await page.page.locator("#details .why").first.get_attribute("open") is not None
+
+
 async def test_opa_that_is_not_ready_is_told(page: Opened, tmp_path: Path) -> None:
     page.excuse("503", "ERR_")
     bridge = Bridge(SHOP, tmp_path / "log", "--opa", "http://127.0.0.1:9")  # nobody listens there
@@ -48,8 +64,8 @@ async def test_opa_that_is_not_ready_is_told(page: Opened, tmp_path: Path) -> No
     try:
         await page.page.goto(bridge.url)
         await page.shows("#state", "not ready")
-        await page.shows("#banner", "OPA does not hold everything yet")
-        await page.shows("#empty", "There is nothing to show yet.")
+        await page.shows("#banner", "the initial sync of OPA is incomplete")
+        await page.shows("#empty", "There are no objects yet.")
     finally:
         bridge.stop()
 

@@ -125,7 +125,7 @@ async def test_filter_by_name_namespace_and_policy_kind(shop: Bridge, page: Open
 
 async def test_backend_lists_the_policies_of_requests_that_it_receives(shop: Bridge, page: Opened) -> None:
     await page.go(f"{shop.url}#object=core/Service/shop/cart")
-    await page.shows("#details .explained", "No policy has its effect at this object itself.")
+    await page.shows("#details .explained", "No policy takes effect at this object itself.")
     await page.shows("#details .received", "HTTPRoute/shop/cart#checkout")
     await page.shows("#details .received .fields", "colors.accent red CP shop/checkout")
 

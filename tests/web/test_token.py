@@ -1,4 +1,4 @@
-"""A bridge that wants a token: the page asks for it once."""
+"""A bridge that requires a token: the page asks for it once."""
 
 from pathlib import Path
 
@@ -19,10 +19,10 @@ async def test_page_asks_for_the_token_and_keeps_it(page: Opened, tmp_path: Path
     bridge.start()
     try:
         await page.page.goto(bridge.url)
-        await page.shows("#login", "This bridge wants a token")
+        await page.shows("#login", "This bridge requires a token")
         await page.page.fill("#login-token", "wrong")
         await page.page.get_by_role("button", name="Log in").click()
-        await page.shows("#login-error", "this is not the token")
+        await page.shows("#login-error", "wrong token")
         await page.page.fill("#login-token", RIGHT)
         await page.page.get_by_role("button", name="Log in").click()
         await page.shows("#counts", "39 nodes")
@@ -31,6 +31,6 @@ async def test_page_asks_for_the_token_and_keeps_it(page: Opened, tmp_path: Path
         assert await page.page.locator("#login").is_hidden()
         token.write_text(f"{RIGHT[::-1]}\n")  # the cookie ends with its token
         await page.page.reload()
-        await page.shows("#login", "This bridge wants a token")
+        await page.shows("#login", "This bridge requires a token")
     finally:
         bridge.stop()

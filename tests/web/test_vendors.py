@@ -28,7 +28,7 @@ async def test_report_of_a_controller_is_shown_beside_the_verdict(
 ) -> None:
     bridge = serve(EXAMPLE)
     await page.go(bridge.url)
-    await page.shows("#details", "shop/orders reported otherwise the status says Unknown")
+    await page.shows("#details", "shop/orders reported differently the status says Unknown")
     await page.go(f"{bridge.url}#object={POLICY}")
     await page.shows("#details .conditions", "True · Enforced")
     await page.shows("#details .reports .differs", "the status says Unknown (AuthPolicy has encountered some issues")

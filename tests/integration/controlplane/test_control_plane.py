@@ -36,9 +36,9 @@ def test_a_user_without_rights_is_refused(control_plane: ControlPlane) -> None:
     assert refusal.value.status == 403
 
 
-def test_its_objects_survive_a_restart_of_both_parts(own_control_plane: ControlPlane) -> None:
+def test_its_objects_survive_a_restart_of_both_parts(bare_control_plane: ControlPlane) -> None:
     """A fault test stops either part and finds the same address and the same objects again."""
-    plane = own_control_plane
+    plane = bare_control_plane
     plane.api.request("POST", CONFIG_MAPS, {"metadata": {"name": "kept"}, "data": {"a": "b"}})
     plane.stop_etcd()
     plane.start_etcd()
@@ -46,8 +46,8 @@ def test_its_objects_survive_a_restart_of_both_parts(own_control_plane: ControlP
     assert plane.api.get(f"{CONFIG_MAPS}/kept")["data"] == {"a": "b"}
 
 
-def test_a_watch_from_a_forgotten_version_gets_410(own_control_plane: ControlPlane) -> None:
-    plane = own_control_plane
+def test_a_watch_from_a_forgotten_version_gets_410(bare_control_plane: ControlPlane) -> None:
+    plane = bare_control_plane
     made = plane.api.request("POST", CONFIG_MAPS, {"metadata": {"name": "first"}})
     old = made["metadata"]["resourceVersion"]
     plane.api.request("POST", CONFIG_MAPS, {"metadata": {"name": "second"}})

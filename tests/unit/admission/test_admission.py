@@ -151,7 +151,7 @@ async def test_what_policies_are_mended_by_is_not_locked() -> None:
     away = OpaRejected(500, "internal_error", "x")
     response = await asked(admission({"errors": ["nothing may be here"]}, away), group="policybridge.io")
     assert response["allowed"]
-    assert "as what policies are mended by" in response["warnings"][0]
+    assert "because the request can repair policies" in response["warnings"][0]
     response = await asked(admission({}, {"denied": ["nonsense"], "warnings": []}), group="policybridge.io")
     assert not response["allowed"]
 

@@ -66,7 +66,7 @@ async def test_nobody_is_asked_beyond_the_time_that_there_is() -> None:
         await insist(ask, 0.5)
     assert asyncio.get_running_loop().time() - began < 5
     assert len(asked) > 1
-    with pytest.raises(Undecided, match="no answer in time"):
+    with pytest.raises(Undecided, match="did not respond in time"):
         await insist(asking("never")[0], 0.2)
 
 

@@ -137,7 +137,7 @@ async def test_another_certificate_is_taken_up_while_connections_go_on(
 
 async def test_files_that_cannot_be_used_are_told(tmp_path: Path) -> None:
     files = write(tmp_path, Pair(b"x", b"y"))
-    with pytest.raises(CertificateError, match="no certificate and key that fit"):
+    with pytest.raises(CertificateError, match="no matching certificate and key"):
         await Certificates(read_files(*files), "the files").first()
     with pytest.raises(CertificateError, match=r"gone: No such file"):
         await Certificates(read_files(tmp_path / "gone", files[1]), "the files").first()

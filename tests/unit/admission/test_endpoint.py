@@ -45,7 +45,7 @@ async def test_a_review_gets_the_time_that_the_api_server_waits_less_the_way_bac
         ("GET", b"", "application/json", 405, "Method Not Allowed"),
         ("POST", b"{}", "application/yaml", 415, "send application/json"),
         ("POST", b"x" * (LARGEST + 1), "application/json", 413, "larger than"),
-        ("POST", b"{}", "application/json", 400, "this is no AdmissionReview"),
+        ("POST", b"{}", "application/json", 400, "this is not an AdmissionReview"),
     ],
 )
 async def test_what_cannot_be_answered_is_refused(
@@ -64,7 +64,7 @@ async def test_a_review_with_two_objects_of_3_megabytes_comes_through(client: Cl
 async def test_a_wrong_timeout_is_refused(client: Client) -> None:
     async with client.post(f"{PATH}?timeout=soon", data=b"[]", headers=JSON) as answer:
         assert answer.status == 400
-        assert "timeout=soon is no duration such as 10s" in await answer.text()
+        assert "timeout=soon is not a duration such as 10s" in await answer.text()
 
 
 def test_durations_are_read_as_go_writes_them() -> None:
@@ -95,7 +95,7 @@ async def test_a_body_that_does_not_come_is_given_up() -> None:
         client.post(PATH, data=_never(), headers=JSON) as answer,
     ):
         assert answer.status == 408
-        assert "did not come within 0.2 s" in await answer.text()
+        assert "did not arrive within 0.2 s" in await answer.text()
 
 
 async def test_time_that_the_body_takes_is_not_there_for_the_decision(client: Client) -> None:
@@ -111,7 +111,7 @@ async def test_time_that_the_body_takes_is_not_there_for_the_decision(client: Cl
 async def test_body_may_take_the_timeout_of_its_request_and_no_longer(client: Client) -> None:
     async with client.post(f"{PATH}?timeout=300ms", data=_never(), headers=JSON) as answer:
         assert answer.status == 408
-        assert "did not come within 0.3 s" in await answer.text()
+        assert "did not arrive within 0.3 s" in await answer.text()
 
 
 @asynccontextmanager

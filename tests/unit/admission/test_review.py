@@ -45,18 +45,18 @@ def test_an_object_without_a_name_or_metadata_is_known_by_what_there_is() -> Non
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        (b"", "or only a part of one"),
-        (b"[]", "this is no AdmissionReview"),
-        (review(object=OBJECT)[:-20], "or only a part of one"),
-        (b'{"kind": "Pod", "apiVersion": "v1"}', "this is no AdmissionReview: apiVersion 'v1', kind 'Pod'"),
+        (b"", "this is not a complete AdmissionReview"),
+        (b"[]", "this is not a complete AdmissionReview"),
+        (review(object=OBJECT)[:-20], "this is not a complete AdmissionReview"),
+        (b'{"kind": "Pod", "apiVersion": "v1"}', "this is not an AdmissionReview: apiVersion 'v1', kind 'Pod'"),
         (b'{"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1"}', "has no request"),
         (
             b'{"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1beta1", "request": {}}',
-            r"admission.k8s.io/v1beta1 is not spoken here: set admissionReviewVersions: \[v1\]",
+            r"admission.k8s.io/v1beta1 is not supported: set admissionReviewVersions: \[v1\]",
         ),
         (review(uid=None), "uid"),
-        (review(object={"metadata": "x"}), "no Kubernetes object"),
-        (review(object=[1]), "no Kubernetes object"),
+        (review(object={"metadata": "x"}), "not a Kubernetes object"),
+        (review(object=[1]), "not a Kubernetes object"),
     ],
 )
 def test_what_is_no_review_is_refused_with_what_is_wrong(body: bytes, said: str) -> None:

@@ -92,7 +92,7 @@ async def test_what_would_not_count_as_a_decision_is_not_relied_on() -> None:
     held = Held()
     async with reading(held) as silence:
         await known(silence, "core/Pod", "r1")
-        held.distrust = "OPA does not hold everything yet"
+        held.distrust = "the initial sync of OPA is incomplete"
         assert silence.revision("core/Pod") == ""
         await asyncio.sleep(0.05)
         held.distrust = ""

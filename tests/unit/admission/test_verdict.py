@@ -28,9 +28,10 @@ def test_a_decision_that_was_not_made_denies() -> None:
 
 
 def test_where_it_does_not_deny_it_is_told_and_what_was_decided_counts() -> None:
-    judged = verdict([Decision({"a": "1"})], ("rules: OPA is away",), "as no policy exists")
+    judged = verdict([Decision({"a": "1"})], ("rules: OPA is away",), "because no policy exists")
     assert (judged.outcome, judged.denied, judged.annotations) == ("failed-open", None, {"a": "1"})
-    assert judged.warnings == ("policy-bridge: admitted without a decision, as no policy exists: rules: OPA is away",)
+    reason = "because no policy exists: rules: OPA is away"
+    assert judged.warnings == (f"policy-bridge: admitted without a decision, {reason}",)
 
 
 def test_warnings_are_one_line_each_and_as_long_as_the_api_server_takes() -> None:

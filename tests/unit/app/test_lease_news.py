@@ -27,7 +27,7 @@ def test_a_lease_that_is_lost_in_a_trouble_is_told_as_lost() -> None:
         with capture_logs() as logs:
             news(cast("Lease", lease))
         told += [entry["event"] for entry in logs]
-    taken, troubled, lost = "writes statuses", "the Lease cannot be taken", "does not write statuses any more"
+    taken, troubled, lost = "status writes started", "Lease acquisition failed", "status writes stopped"
     assert told == [taken, troubled, lost, taken, lost]
 
 
@@ -37,7 +37,7 @@ def test_a_lease_that_never_was_held_is_not_told_as_lost() -> None:
     with capture_logs() as logs:
         news(cast("Lease", lease))
         news(cast("Lease", lease))
-    assert [entry["event"] for entry in logs] == ["the Lease cannot be taken"]
+    assert [entry["event"] for entry in logs] == ["Lease acquisition failed"]
 
 
 def test_another_holder_is_told_once_and_a_bridge_that_waits_is_not_told_as_one_that_lost() -> None:
@@ -48,5 +48,5 @@ def test_another_holder_is_told_once_and_a_bridge_that_waits_is_not_told_as_one_
         with capture_logs() as logs:
             news(cast("Lease", lease))
         told += [(entry["event"], entry["holder"]) for entry in logs]
-    waits = "another bridge writes statuses, until it stops"
+    waits = "Lease held by another bridge"
     assert told == [(waits, "other"), (waits, "third"), (waits, "third")]

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from bridge.app.reload import RELOADED, Reloading
+from bridge.app.reload import Reloading
 from bridge.settings.files import Mistake, SettingsError
-from bridge.settings.model import Settings
+from bridge.settings.model import RELOADED, SETTINGS, Settings
 
 
 class File:
@@ -42,8 +42,8 @@ def test_what_can_be_taken_up_is_and_what_cannot_is_named(capsys: pytest.Capture
     assert taken == [5.0]
     assert (reloading.settings.log_format, reloading.settings.listen) == ("json", Settings().listen)
     done, waits = told(capsys)
-    assert (done["event"], done["changed"]) == ("settings are read anew", ["status_writes_per_second", "log_format"])
-    assert (waits["event"], waits["settings"]) == ("settings wait for a restart of the bridge", ["listen"])
+    assert (done["event"], done["changed"]) == ("settings reloaded", ["status_writes_per_second", "log_format"])
+    assert (waits["event"], waits["settings"]) == ("settings require a restart", ["listen"])
 
 
 def test_settings_that_are_wrong_change_nothing_until_they_are_mended() -> None:
@@ -81,4 +81,4 @@ async def test_a_signal_reloads() -> None:
 
 
 def test_every_setting_that_is_reloaded_is_one() -> None:
-    assert set(RELOADED) <= set(Settings.__struct_fields__)
+    assert set(RELOADED) <= set(SETTINGS)

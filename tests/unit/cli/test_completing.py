@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.shell_completion import ShellComplete
 
-from bridge.cli import completing
+from bridge.cli import completion
 from bridge.cli.main import bridge
 
 SHOP = Path(__file__).parents[3] / "examples" / "shop"
@@ -16,7 +16,7 @@ READ = ("--manifests", str(SHOP))
 
 @pytest.fixture(autouse=True)
 def _patient(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(completing, "PATIENCE", 60.0)
+    monkeypatch.setattr(completion, "PATIENCE", 60.0)
     monkeypatch.setenv("HOME", str(tmp_path))
     for name in ("BRIDGE_OPA_URL", "KUBECONFIG", "KUBERNETES_SERVICE_HOST"):
         monkeypatch.delenv(name, raising=False)
@@ -72,7 +72,7 @@ def test_where_nothing_can_be_read_nothing_is_offered_or_said(
 
 
 def test_what_takes_too_long_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(completing, "PATIENCE", 0.0)
+    monkeypatch.setattr(completion, "PATIENCE", 0.0)
     assert completed("explain", *READ, "HTTPR") == []
 
 

@@ -13,7 +13,7 @@ from bridge.queries.names import CommandError
 
 def test_our_own_errors_speak_for_themselves_in_one_line() -> None:
     assert one_line(CommandError("give\n one")) == "give one"
-    assert "are the bridge's modules loaded there?" in one_line(OpaUndefined("bridge/v1/types"))
+    assert "check that the bridge's modules are loaded" in one_line(OpaUndefined("bridge/v1/types"))
 
 
 def test_of_a_group_of_errors_the_first_is_told() -> None:

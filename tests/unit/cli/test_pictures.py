@@ -9,13 +9,13 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from bridge.cli.pictures import drawn
-from bridge.cli.pictures.layout import laid_out
+from bridge.cli.pictures import draw
+from bridge.cli.pictures.svg import lay_out
 from bridge.cli.pictures.texts import MOST, shortened
 from bridge.cli.printers.table import display_width
 from bridge.model.keys import Key
 from bridge.queries.names import CommandError
-from bridge.queries.pictures import Attached, CountedNodes, Drawn, Link, Picture
+from bridge.queries.topology import Attached, CountedNodes, Drawn, Link, Picture
 
 GROUP = "gateway.networking.k8s.io"
 FORMS = ("dot", "mermaid", "svg")
@@ -45,22 +45,22 @@ def picture(name: str = "cart", **more: Any) -> Picture:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_picture_shows_nodes_policies_and_what_does_not_count(form: str) -> None:
-    text = drawn(picture(), form)
+    text = draw(picture(), form)
     for said in ("shop/cart", "(overridden)", "TargetNotFound", "ParentNotFound", "on its Namespace", "27 more"):
         assert said in text
     assert re.search({"dot": "filled,dashed", "mermaid": ":::overridden", "svg": "policy overridden"}[form], text)
-    assert text == drawn(picture(), form)
+    assert text == draw(picture(), form)
 
 
 def test_a_hostile_name_stays_a_text_in_svg() -> None:
-    root = ET.fromstring(drawn(picture(HOSTILE), "svg"))  # noqa: S314 - our own
+    root = ET.fromstring(draw(picture(HOSTILE), "svg"))  # noqa: S314 - our own
     assert not [element for element in root.iter() if element.tag.endswith("script")]
     assert any("<script>" in text for text in root.itertext())
     assert not re.search(r"[\x1b\u202e]", "".join(root.itertext()))
 
 
 def test_a_hostile_name_stays_within_its_quotes_in_dot() -> None:
-    text = drawn(picture(HOSTILE), "dot")
+    text = draw(picture(HOSTILE), "dot")
     plain = re.sub(r'"(?:[^"\\\n]|\\.)*"', "", text)
     assert '"' not in plain
     assert "script" not in plain
@@ -70,7 +70,7 @@ def test_a_hostile_name_stays_within_its_quotes_in_dot() -> None:
 
 
 def test_a_hostile_name_stays_within_its_quotes_in_mermaid() -> None:
-    text = drawn(picture(HOSTILE), "mermaid")
+    text = draw(picture(HOSTILE), "mermaid")
     assert "<script" not in text
     assert not [line for line in text.splitlines() if line.count('"') not in {0, 2}]
     assert not re.search(r"[\x1b\u202e`]|&", text)
@@ -81,7 +81,7 @@ def test_a_long_name_loses_its_middle_and_is_whole_in_the_title() -> None:
     assert display_width(shortened(f"{name}z")) <= MOST
     assert shortened(f"{name}z").endswith("az")
     assert display_width(shortened("路" * 100)) <= MOST
-    text = drawn(picture(name), "svg")
+    text = draw(picture(name), "svg")
     assert f"<title>HTTPRoute/shop/{name}</title>" in text
     assert text.count(name) == 1
 
@@ -89,7 +89,7 @@ def test_a_long_name_loses_its_middle_and_is_whole_in_the_title() -> None:
 def test_boxes_of_a_column_do_not_stand_in_one_another() -> None:
     heights = {f"{column}-{row}": 20.0 + 37 * (row % 4) for column in range(4) for row in range(12)}
     links = [(f"{column}-{row}", f"{column + 1}-{row * 5 % 12}") for column in range(3) for row in range(12)]
-    layout = laid_out(heights, [*links, ("0-0", "3-0"), ("3-1", "0-1")])
+    layout = lay_out(heights, [*links, ("0-0", "3-0"), ("3-1", "0-1")])
     for column in range(4):
         spans = sorted(
             (middle - heights[name] / 2, middle + heights[name] / 2)
@@ -102,14 +102,14 @@ def test_boxes_of_a_column_do_not_stand_in_one_another() -> None:
 
 def test_nothing_makes_an_empty_picture() -> None:
     for form in FORMS:
-        assert "0 nodes" in drawn(Picture(total=0), form)
+        assert "0 nodes" in draw(Picture(total=0), form)
 
 
 def test_an_svg_of_too_many_boxes_is_refused_with_what_to_do() -> None:
     many = {str(one): Drawn(one) for one in (key("HTTPRoute", f"r{number}") for number in range(2001))}
     with pytest.raises(CommandError, match="2,001 boxes are too many for one SVG: omit --all"):
-        drawn(Picture(total=2001, nodes=many), "svg")
-    assert "2,001 nodes" in drawn(Picture(total=2001, nodes=many), "dot")
+        draw(Picture(total=2001, nodes=many), "svg")
+    assert "2,001 nodes" in draw(Picture(total=2001, nodes=many), "dot")
 
 
 @pytest.mark.parametrize(
@@ -121,6 +121,6 @@ def test_parameters_are_a_box_at_a_dashed_line(form: str, line: str) -> None:
     gateway, config = next(iter(shown.nodes)), Key("core", "ConfigMap", "shop", "large")
     shown.nodes[str(config)] = Drawn(config, parameters=True)
     shown.links.append(Link(gateway, str(config), parameters=True))
-    text = drawn(shown, form)
+    text = draw(shown, form)
     assert "ConfigMap, parameters" in text
     assert line in text

@@ -6,7 +6,7 @@ from typing import Any
 
 from bridge.cli.printers.table import render
 from bridge.cli.printers.tree import tree_table
-from bridge.queries.trees import Tree
+from bridge.queries.topology import Tree
 
 GATEWAY = "gateway.networking.k8s.io/Gateway/infra/public"
 

@@ -10,11 +10,8 @@ from xml.etree import ElementTree as ET
 import jsonschema
 import pytest
 
-from bridge.cli.analyze import REPORTS
-from bridge.cli.reports import FORMATS
-from bridge.cli.reports.junit import junit
-from bridge.cli.reports.markdown import MARKER, comment
-from bridge.cli.reports.sarif import sarif_log
+from bridge.cli.analysis import REPORTS
+from bridge.cli.reports import FORMATS, MARKER, comment, junit, sarif_log
 from bridge.model.keys import Key
 from bridge.queries.analysis import Analysis
 

@@ -1,5 +1,7 @@
-from bridge.cli.plain import TIE
+from collections import Counter
+
 from bridge.cli.printers.table import Column, Table, display_width, render
+from bridge.cli.terminal import TIE
 
 COLUMNS = [Column("TARGET"), Column("VIA"), Column("POLICIES", painted=True, long=True)]
 ROWS = [
@@ -108,3 +110,26 @@ def test_a_tree_goes_on_beside_a_broken_cell() -> None:
         "\u2502  \u251c\u2500 #view   one",
         "\u2502  \u2502          two-three",
     ]
+
+
+def test_a_table_of_many_columns_fits_every_width_and_loses_no_character() -> None:
+    titles = ["NAMESPACE", "NAME", "KIND", "TARGET", "ACCEPTED", "PROGRAMMED", "SCOPES", "AGE"]
+    names = [
+        "catalog-metrics",
+        "\u8def\u7531-\u8d2d\u7269\u8f66" * 3,
+        "\u05de\u05e1\u05dc\u05d5\u05dc-\u05e2\u05d2\u05dc\u05d4",
+    ]
+    rows = [["shop", name, "ColorPolicy", "HTTPRoute/cart", "True", "False", "3/4", "14d"] for name in names]
+    table = Table([Column(title, long=title == "TARGET") for title in titles], [*rows])
+    content = Counter("".join(cell for row in rows for cell in row))
+    for width in range(30, 130):
+        lines = render(table, width).splitlines()
+        assert max(map(display_width, lines)) <= width
+        assert Counter("".join(lines)) >= content
+
+
+def test_a_row_that_does_not_fit_continues_below_it_with_the_titles_of_its_columns() -> None:
+    columns = [Column(title) for title in ("NAME", "KIND", "ACCEPTED", "PROGRAMMED")]
+    assert render(Table(columns, [["catalog-metrics", "TimeoutPolicy", "True", "False"]]), 38) == (
+        "NAME             KIND\ncatalog-metrics  TimeoutPolicy\n  ACCEPTED     True\n  PROGRAMMED   False\n"
+    )

@@ -127,7 +127,7 @@ async def test_a_plugin_runs_again_only_when_its_token_was_refused(tmp_path: Pat
 
 async def test_a_plugin_that_fails_is_named(tmp_path: Path) -> None:
     user = {"exec": {"command": "/bin/false", "apiVersion": "client.authentication.k8s.io/v1"}}
-    with pytest.raises(ConfigurationError, match=r"/bin/false, .* gave no credentials: run it by hand"):
+    with pytest.raises(ConfigurationError, match=r"/bin/false, .* provided no credentials: run it manually"):
         await load_access(kubeconfig(tmp_path, user))
 
 
@@ -137,7 +137,7 @@ async def test_credentials_whose_source_has_gone_are_said(tmp_path: Path) -> Non
     access = await load_access(kubeconfig(tmp_path, {"tokenFile": str(token)}))
     token.unlink()
     access.refused()
-    with pytest.raises(ConfigurationError, match="gives no credentials any more"):
+    with pytest.raises(ConfigurationError, match="no longer provides credentials"):
         await access.authorization()
 
 

@@ -46,5 +46,5 @@ def test_a_given_revision_is_kept() -> None:
 
 @pytest.mark.parametrize("path", ["/a.rego", "../a.rego", "a/../../b.rego", "a.txt"])
 def test_a_module_path_that_opa_would_not_load_is_refused(path: str) -> None:
-    with pytest.raises(ValueError, match="is no path of a module"):
+    with pytest.raises(ValueError, match="is not a path of a module"):
         build_bundle({path: "package a\n"}, {}, ["a"])

@@ -23,7 +23,7 @@ def author(verdict: Verdict | None, *, flawed: bool = False) -> Author:
         (author(None), "pending"),
         (author(Verdict(KEY, "1", "1")), "pending"),  # what was judged is an earlier version
         (author(Verdict(KEY, "2", "1")), "pending"),  # OPA has not taken it yet
-        (author(Verdict(KEY, "2", "2")), "in-force"),
+        (author(Verdict(KEY, "2", "2")), "active"),
         (author(Verdict(KEY, "2", "1", (WRONG,))), "last-good-version"),
         (author(Verdict(KEY, "2", "", (WRONG,))), "refused"),
         (author(Verdict(KEY, "1", "1"), flawed=True), "last-good-version"),

@@ -9,8 +9,7 @@ import pytest
 from bridge.model.changes import Deleted, Listed, Listing, Trouble, Upserted
 from bridge.model.keys import Key, key_of
 from bridge.policy_loader.authors import Authors
-from bridge.policy_loader.objects import CONFIG_MAP, REGO_POLICY
-from bridge.policy_loader.submissions import ModuleProblem
+from bridge.policy_loader.submissions import CONFIG_MAP, REGO_POLICY, ModuleProblem
 from tests.unit.policy_loader.hand import HandJudge
 
 ONE = Key("core", "ConfigMap", "opa-policies", "one")
@@ -94,10 +93,10 @@ def test_a_deleted_policy_does_not_exist(authors: Authors) -> None:
 
 def test_it_is_ready_when_what_was_there_at_the_start_is_judged(authors: Authors, judge: HandJudge) -> None:
     list_all(authors, config_map(ONE), config_map(TWO))
-    assert authors.unready == f"{ONE} and 1 more: neither in force nor refused yet"
+    assert authors.unready == f"{ONE} and 1 more: neither active nor rejected yet"
     judge.refuse(TWO, PROBLEM)
     judge.take(ONE)
-    assert authors.unready == f"{ONE}: neither in force nor refused yet"
+    assert authors.unready == f"{ONE}: neither active nor rejected yet"
     judge.accept(ONE)
     assert not authors.unready
     authors.note(config_map(ONE, "package b"))

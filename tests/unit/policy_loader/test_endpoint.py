@@ -9,8 +9,8 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from bridge.opa.bundle import Bundle, build_bundle
 from bridge.opa.config import BUNDLE_CONTENT_TYPE, BUNDLE_PATH
-from bridge.policy_loader import endpoint as module
-from bridge.policy_loader.endpoint import BundleEndpoint
+from bridge.policy_loader import activation as module
+from bridge.policy_loader.activation import BundleEndpoint
 from tests.bundle_trust import unguarded
 
 

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from bridge.model.keys import key_of
-from bridge.policy_loader.objects import Reading, read_config_map, read_rego_policy
+from bridge.policy_loader.submissions import Reading, read_config_map, read_rego_policy
 
 POLICY = {"openpolicyagent.org/policy": "rego"}
 DATA = {"openpolicyagent.org/data": "opa"}
@@ -71,15 +71,15 @@ def test_any_json_value_is_data(text: str, value: Any) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ('{"a": 1,\n "b" 2}', "x:2: data_parse_error: no JSON: Expecting ':' delimiter"),
-        ("a: 1\nb: ]", "x:2: data_parse_error: no YAML"),
-        ("a: 1\na: 2", "x:2: data_parse_error: no YAML: the key 'a' occurs twice"),
+        ('{"a": 1,\n "b" 2}', "x:2: data_parse_error: invalid JSON: Expecting ':' delimiter"),
+        ("a: 1\nb: ]", "x:2: data_parse_error: invalid YAML"),
+        ("a: 1\na: 2", "x:2: data_parse_error: invalid YAML: the key 'a' occurs twice"),
         ("hello", "x:1: data_parse_error: neither JSON nor a mapping or list in YAML"),
         ("# nothing", "x:1: data_parse_error: it is empty"),
-        ("a: 1\n---\nb: 2", "x:3: data_parse_error: a second document begins"),
-        ('{"a": "\\ud800"}', "x:0: data_parse_error: it has half a surrogate pair"),
-        ("a: &a [*a]", "x:1: data_parse_error: no YAML that JSON can hold"),
-        ("[" * 100_000, "x:1: data_parse_error: no YAML"),
+        ("a: 1\n---\nb: 2", "x:3: data_parse_error: it has a second document"),
+        ('{"a": "\\ud800"}', "x:0: data_parse_error: it has an unpaired surrogate"),
+        ("a: &a [*a]", "x:1: data_parse_error: YAML that JSON cannot represent"),
+        ("[" * 100_000, "x:1: data_parse_error: YAML that JSON cannot represent"),
     ],
 )
 def test_what_is_no_data_is_told_with_its_line(text: str, problem: str) -> None:
@@ -109,16 +109,14 @@ def test_in_another_namespace_it_is_no_author() -> None:
     [
         pytest.param(
             config_map(POLICY, {"a.rego": "package a"}, binaryData={"b.rego": "cGFja2FnZSBi"}),
-            "b.rego:0: binary_data: it is under binaryData, which is for what is not a string: put it under data",
+            "b.rego:0: binary_data: it is under binaryData: put it under data",
             id="binary data",
         ),
-        pytest.param(config_map(POLICY), ":0: empty: it has no module: each key of its data would be one", id="empty"),
-        pytest.param(
-            config_map(DATA), ":0: empty: it has no document: each key of its data would be one", id="no data"
-        ),
+        pytest.param(config_map(POLICY), ":0: empty: it has no module: add it as a key of data", id="empty"),
+        pytest.param(config_map(DATA), ":0: empty: it has no document: add it as a key of data", id="no data"),
         pytest.param(
             config_map(POLICY, {"a": 5}),
-            "a:0: no_text: its value is not a string: put it between quotes",
+            "a:0: no_text: its value is not a string: quote it",
             id="a number",
         ),
     ],
@@ -149,15 +147,15 @@ def test_a_rego_policy_hands_in_modules_and_tests() -> None:
 @pytest.mark.parametrize(
     ("spec", "problem"),
     [
-        (None, ":0: invalid_spec: spec is missing: it holds modules, by name"),
-        ("package a", ":0: invalid_spec: spec is missing: it holds modules, by name"),
+        (None, ":0: invalid_spec: spec is missing: write spec.modules, a map of names to Rego"),
+        ("package a", ":0: invalid_spec: spec is missing: write spec.modules, a map of names to Rego"),
         ({}, ":0: invalid_spec: spec.modules has no module"),
-        ({"modules": None}, ":0: invalid_spec: spec.modules is no map of names to Rego"),
-        ({"modules": ["package a"]}, ":0: invalid_spec: spec.modules is no map of names to Rego"),
+        ({"modules": None}, ":0: invalid_spec: spec.modules is not a map of names to Rego"),
+        ({"modules": ["package a"]}, ":0: invalid_spec: spec.modules is not a map of names to Rego"),
         ({"modules": {"a": 5}}, "a:0: invalid_spec: its value is not a string"),
-        ({"modules": {"a": "package a"}, "rego": ""}, ":0: invalid_spec: there is no field spec.rego"),
+        ({"modules": {"a": "package a"}, "rego": ""}, ":0: invalid_spec: unknown field spec.rego"),
         ({"modules": {"a": "package a"}, "tests": {"a": ""}}, "a:0: invalid_spec: a module and a test have the same"),
-        ({"modules": {"../a": "package a"}}, ":0: invalid_spec: spec.modules: the name '../a' has other signs than"),
+        ({"modules": {"../a": "package a"}}, ":0: invalid_spec: spec.modules: the name '../a' may contain only"),
     ],
 )
 def test_a_rego_policy_that_cannot_be_taken_says_why(spec: Any, problem: str) -> None:
@@ -168,5 +166,5 @@ def test_a_rego_policy_that_cannot_be_taken_says_why(spec: Any, problem: str) ->
 
 def test_data_that_is_no_mapping_is_told() -> None:
     reading = must_read({**config_map(POLICY, {}), "data": ["package a"]})
-    assert told(reading) == [":0: no_text: its data is no mapping of names to texts"]
+    assert told(reading) == [":0: no_text: its data is not a mapping of names to strings"]
     assert reading.policy

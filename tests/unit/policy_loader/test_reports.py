@@ -25,7 +25,7 @@ def test_the_annotation_has_kube_mgmts_form() -> None:
         "status": "error",
         "error": {
             "code": "rego_unsafe_var_error",
-            "message": "main.rego:3:7: var x is unsafe; nothing of it is in force",
+            "message": "main.rego:3:7: var x is unsafe; no version is active",
             "errors": [
                 {
                     "code": "rego_unsafe_var_error",
@@ -60,7 +60,7 @@ def test_a_status_says_what_is_in_force_instead() -> None:
         ("Programmed", "False", "LastGoodVersion"),
     ]
     assert found["conditions"][0]["message"] == (
-        "main.rego:3:7: var x is unsafe (and 1 more); the last good version stays in force"
+        "main.rego:3:7: var x is unsafe (and 1 more); the last good version stays active"
     )
 
 
@@ -72,7 +72,7 @@ def test_a_status_without_problems_has_none() -> None:
                 "type": "Accepted",
                 "status": "True",
                 "reason": "Accepted",
-                "message": "the modules compile with all others, and their tests pass",
+                "message": "The modules compile with all others, and their tests pass",
                 "observedGeneration": 4,
                 "lastTransitionTime": NOW,
             },
@@ -80,7 +80,7 @@ def test_a_status_without_problems_has_none() -> None:
                 "type": "Programmed",
                 "status": "True",
                 "reason": "Programmed",
-                "message": "OPA answers from this version",
+                "message": "OPA uses this version",
                 "observedGeneration": 4,
                 "lastTransitionTime": NOW,
             },
@@ -106,8 +106,8 @@ def test_reasons_are_such_as_kubernetes_takes() -> None:
 
 def test_events_tell_of_refusals_and_of_what_is_mended() -> None:
     assert event(NEVER, mended=False) == Told(
-        "Warning", "PolicyRefused", "main.rego:3:7: var x is unsafe; nothing of it is in force"
+        "Warning", "PolicyRefused", "main.rego:3:7: var x is unsafe; no version is active"
     )
     assert event(OK, mended=False) is None
-    assert event(OK, mended=True) == Told("Normal", "PolicyInForce", "it is in force")
+    assert event(OK, mended=True) == Told("Normal", "PolicyInForce", "The new version is active")
     assert event(PENDING, mended=True) is None

@@ -79,7 +79,7 @@ def test_where_nothing_is_near_few_kinds_are_all_listed() -> None:
 
 
 def test_where_there_are_no_kinds_that_is_said() -> None:
-    with pytest.raises(NameNotFoundError, match="there are none at all"):
+    with pytest.raises(NameNotFoundError, match="none exist"):
         resolve_kind("ColorPolicy", {}, "policy kind")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bridge.queries.pictures import ALL, Bound, Link, Picture, picture_of
+from bridge.queries.topology import ALL, Bound, Link, Picture, picture_of
 
 CLASS = "gateway.networking.k8s.io/GatewayClass/-/example"
 GATEWAY = "gateway.networking.k8s.io/Gateway/infra/public"

@@ -228,6 +228,17 @@ def test_slow_writes_of_a_namespace_do_not_delay_another() -> None:
     working(Budget(1000, 1000), steps)
 
 
+def test_waits_for_the_budget_do_not_make_a_namespace_slow() -> None:
+    async def steps(remediator: Remediator, _: Answers, sink: Sink) -> None:
+        remediator.note(Notice(refilled=True))
+        remediator.note(all_policies())
+        await remediator.settled()
+        assert len(sink.statuses) == 20
+        assert not remediator._writers._slow
+
+    working(Budget(1, 1), steps)
+
+
 class LargeChange(Answers):
     """A change in namespace n concerns 3,000 targets; one elsewhere one target, and the policy of namespace n."""
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from bridge.opa.paths import segments_of
+from bridge.opa.address import segments_of
 from bridge.replicator.index_layout import Operation
 
 

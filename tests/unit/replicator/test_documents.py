@@ -8,6 +8,7 @@ from bridge.model.changes import Object
 from bridge.model.keys import Key, key_of
 from bridge.replicator.documents import INDEXES, Difference, Documents, Held, essence
 from bridge.replicator.index_layout import NO_LINKS, Entries, Links, place_of
+from tests import builders
 from tests.unit.replicator.json_patch import applied
 
 NAMES = st.sampled_from(["one", "two", "three"])
@@ -23,7 +24,7 @@ STEPS = st.lists(st.tuples(st.sampled_from(["put", "facts", "remove", "plan"]), 
 
 
 def service(name: str, **metadata: Any) -> Object:
-    return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name, "namespace": "shop", **metadata}}
+    return builders.service(name, metadata=metadata)
 
 
 PLAN: tuple[str, str, Links] = ("plan", "", NO_LINKS)
@@ -250,8 +251,7 @@ def test_links_that_were_written_are_known_until_a_new_beginning_is_finished() -
 
 
 def _route(number: int, namespace: str) -> tuple[Key, Object, Links]:
-    metadata = {"name": f"r{number}", "namespace": namespace}
-    obj = {"apiVersion": "g/v1", "kind": "Route", "metadata": metadata}
+    obj = builders.resource("g/v1", "Route", f"r{number}", namespace)
     key = key_of(obj)
     service = f"core/Service/{namespace}/s{number % 2}"
     links: Entries = [

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from bridge.model.changes import Change, Deleted, Listed, Listing, Mended, Object, Trouble, Upserted
 from bridge.model.keys import Key
 from bridge.replicator.pending import LARGE, Pending, size_of
+from tests import builders
 
 TYPE = "core/Service"
 MANY = 1 << 30  # bytes
@@ -24,8 +25,7 @@ STEPS = st.lists(
 
 
 def service(name: str, number: int = 0) -> Object:
-    metadata = {"name": name, "namespace": "shop", "resourceVersion": str(number)}
-    return {"apiVersion": "v1", "kind": "Service", "metadata": metadata}
+    return builders.service(name, metadata={"resourceVersion": str(number)})
 
 
 def key(name: str) -> Key:

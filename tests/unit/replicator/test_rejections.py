@@ -85,5 +85,5 @@ async def test_each_rejection_is_recorded_once_a_reason() -> None:
     rejections.note(rejected("a"))
     rejections.note(rejected("a"))
     assert told == [
-        ("a", "Warning", "NotReplicated: OPA does not hold this object, and no policy sees it: it is too deep."),
+        ("a", "Warning", "NotReplicated: Policies do not see this object: it is too deep."),
     ]

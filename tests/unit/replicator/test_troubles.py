@@ -19,14 +19,14 @@ async def test_types_with_one_reason_are_one_line_and_it_is_told_once() -> None:
         troubles.begins("core/Service", "broken", warning=True)
         troubles.begins("core/Namespace", "reset", warning=True)
         troubles.begins("core/Namespace", "broken", warning=True)
-    line = {"event": "delivers nothing", "subjects": ["core/Namespace", "core/Service"], "why": "broken"}
+    line = {"event": "resources unavailable", "subjects": ["core/Namespace", "core/Service"], "why": "broken"}
     assert told(troubles) == [line]
     troubles.begins("core/Service", "reset", warning=True)
     troubles.begins("core/Service", "broken", warning=True)
     assert told(troubles) == []
     troubles.ends("core/Service")
     troubles.ends("core/Pod")
-    assert told(troubles) == [{"event": "delivers again", "subjects": ["core/Service"]}]
+    assert told(troubles) == [{"event": "resources available again", "subjects": ["core/Service"]}]
     assert troubles == {"core/Namespace": "broken"}
 
 

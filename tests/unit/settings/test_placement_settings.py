@@ -21,7 +21,7 @@ def test_a_decision_may_be_spelt_as_a_url_or_as_rego(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "/v1/data", "data..a", "a//b", "a b", 'a"b'])
 def test_what_names_no_document_is_no_decision(text: str) -> None:
-    with pytest.raises(ValueError, match="is no decision"):
+    with pytest.raises(ValueError, match="is not a decision"):
         decision_path(text)
 
 
@@ -52,14 +52,14 @@ def test_an_entry_has_a_mode_and_may_have_a_decision_of_its_own(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("placement: [Deployment]", "is no <group>/<Kind>"),
+        ("placement: [Deployment]", "is not <group>/<Kind>"),
         ("placement: [apps/Deployment, apps/Deployment]", "placement: apps/Deployment is named twice"),
         (
             "placement: [{type: apps/Deployment, mode: write}]",
             "placement.mode: 'write' is none of Off, Report, Write",
         ),
         ("placement: [{type: apps/Deployment, mode: On}]", "one of Off, Report, Write"),
-        ("decision: 'a b'", "is no decision"),
+        ("decision: 'a b'", "is not a decision"),
         ("placement_writes_per_second: 0", "must be above 0"),
         ("placement_most_patches: 0", "must be above 0"),
     ],

@@ -1,13 +1,12 @@
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from bridge.model.selection import Fields, Selection
 from bridge.settings.files import SettingsError
 from bridge.settings.loading import load, load_settings
-from bridge.settings.model import Settings
+from bridge.settings.model import Settings, settings_schema
 
 
 def file_of(folder: Path, text: str) -> Path:
@@ -49,7 +48,7 @@ def test_texts_of_the_environment_become_what_the_setting_is() -> None:
         ("opa_port: many", "bridge.yaml:1: opa_port: expected a whole number or nothing, got a text"),
         ("manifests: examples", "manifests: expected a list, got a text"),
         ("[1]", "settings are a mapping of names to values"),
-        ("a: [", "no YAML: "),
+        ("a: [", "invalid YAML: "),
         ("1: 2", "there is no setting 1"),
         ("allowed_builtins: [http.sent]", "allowed_builtins: 'http.sent' is none of http.send, "),
     ],
@@ -83,11 +82,11 @@ def test_an_empty_file_is_no_settings(tmp_path: Path) -> None:
         ({"status_writes_per_second": float("nan")}, "above 0"),
         ({"log_level": "loud"}, "'loud' is none of debug, info, warning, error"),
         ({"log_format": "xml"}, "'xml' is none of console, json"),
-        ({"opa_port": 70000}, "70000 is no port"),
-        ({"listen": "8282"}, "'8282' is no HOST:PORT"),
-        ({"listen": ":8282"}, "':8282' is no HOST:PORT"),
-        ({"listen": "a:70000"}, "'a:70000' is no HOST:PORT"),
-        ({"types": ["Secret"]}, "'Secret' is no <group>/<Kind>"),
+        ({"opa_port": 70000}, "70000 is not a port"),
+        ({"listen": "8282"}, "'8282' is not HOST:PORT"),
+        ({"listen": ":8282"}, "':8282' is not HOST:PORT"),
+        ({"listen": "a:70000"}, "'a:70000' is not HOST:PORT"),
+        ({"types": ["Secret"]}, "'Secret' is not <group>/<Kind>"),
     ],
 )
 def test_what_no_type_can_say_is_refused(flags: dict[str, Any], said: str) -> None:
@@ -120,10 +119,10 @@ types:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("types: [Deployment]", "is no <group>/<Kind>"),
+        ("types: [Deployment]", "is not <group>/<Kind>"),
         ("types: [{type: a/B, keep: [/x], drop: [/y]}]", "has keep and drop"),
-        ("types: [{type: a/B, drop: [status]}]", "no field to keep or drop"),
-        ("types: [{type: a/B, drop: [/metadata/name]}]", "no field to keep or drop"),
+        ("types: [{type: a/B, drop: [status]}]", "not a field to keep or drop"),
+        ("types: [{type: a/B, drop: [/metadata/name]}]", "not a field to keep or drop"),
         ("types: [a/B, {type: a/B}]", "named twice"),
         ("types: [{type: a/B, selector: x}]", "selector"),
     ],
@@ -153,7 +152,7 @@ log_level: loud
         f"{file}:1: listen: expected a text, got a whole number",
         f"{file}:3: opa_port: expected a whole number or nothing, got a text",
         f"{file}:7: types: there is no 'labelselector'; did you mean labelSelector?",
-        f"{file}:8: types: 'Secret' is no <group>/<Kind>",
+        f"{file}:8: types: 'Secret' is not <group>/<Kind>",
         f"{file}:9: log_level: 'loud' is none of debug, info, warning, error",
         "option --log-format: log_format: 'xml' is none of console, json",
         "environment BRIDGE_STATUS_WRITES_PER_SECOND: status_writes_per_second must be above 0",
@@ -161,13 +160,13 @@ log_level: loud
 
 
 def test_the_schema_names_the_values_where_only_some_are_right() -> None:
-    properties = msgspec.json.schema(Settings)["$defs"]["Settings"]["properties"]
+    properties = settings_schema()["Settings"]["properties"]
     assert sorted(properties["log_level"]["enum"]) == ["debug", "error", "info", "warning"]
     assert sorted(properties["log_format"]["enum"]) == ["console", "json"]
 
 
 def test_a_key_that_is_there_twice_is_told(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match=r"bridge.yaml:3: listen is there already, in line 1"):
+    with pytest.raises(SettingsError, match=r"bridge.yaml:3: duplicate key 'listen' \(first used on line 1\)"):
         load_settings(file_of(tmp_path, "listen: a:1\nlog_level: info\nlisten: b:2\n"), environ={})
 
 

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 import structlog
 
-from bridge.settings.environment import of_a_service, unknown_variables, warn_of_variables
-from bridge.settings.loading import load
-from bridge.settings.model import PREFIX, Settings
+from bridge.settings.loading import load, of_a_service, unknown_variables, warn_of_variables
+from bridge.settings.model import PREFIX, SETTINGS, Settings
 
 ROOT = Path(__file__).parents[3]
 ADDRESS = "10.96.0.7"
@@ -61,7 +60,7 @@ def test_what_kubernetes_says_of_a_service_is_neither_told_nor_taken(service: st
 
 
 def test_no_setting_looks_like_a_service() -> None:
-    assert not [name for name in Settings.__struct_fields__ if of_a_service(PREFIX + name.upper(), "8181")]
+    assert not [name for name in SETTINGS if of_a_service(PREFIX + name.upper(), "8181")]
 
 
 def test_a_port_that_is_no_url_is_told() -> None:

@@ -4,7 +4,6 @@ import pytest
 
 from bridge.settings.files import SettingsError
 from bridge.settings.loading import load_settings
-from bridge.settings.validation import decision_of, names_of
 
 
 @pytest.mark.parametrize(
@@ -21,27 +20,27 @@ def test_the_webhook_asks_the_common_decision_another_one_another_opa_or_none(
     decision: str | None, found: tuple[str, str]
 ) -> None:
     environ = {} if decision is None else {"BRIDGE_WEBHOOK_DECISION": decision}
-    assert decision_of(load_settings(None, {}, environ)) == found
+    assert load_settings(None, {}, environ).admission_decision == found
 
 
 def test_its_certificate_is_for_what_the_api_server_calls_it() -> None:
     service = load_settings(None, {"webhook_service": "infra/bridge"}, {})
-    assert names_of(service) == ("bridge.infra.svc", "bridge.infra.svc.cluster.local")
+    assert service.webhook_host_names == ("bridge.infra.svc", "bridge.infra.svc.cluster.local")
     url = load_settings(None, {"webhook_url": "https://10.0.0.7:8443/admission"}, {})
-    assert names_of(url) == ("10.0.0.7",)
+    assert url.webhook_host_names == ("10.0.0.7",)
 
 
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        ({"webhook_listen": "8443"}, "no HOST:PORT"),
+        ({"webhook_listen": "8443"}, "not HOST:PORT"),
         ({"webhook_cert_file": "a"}, "go together"),
         ({"webhook_deadline": 60}, "at most 30 seconds"),
         ({"webhook_deadline": -1}, "above 0"),
-        ({"webhook_url": "http://x/admission"}, "is no https://HOST:PORT/admission"),
-        ({"webhook_service": "bridge"}, "is no NAMESPACE/NAME"),
-        ({"webhook_decision": "https://opa/v1/query"}, "is no URL of a decision"),
-        ({"webhook_decision": "a//b"}, "no decision"),
+        ({"webhook_url": "http://x/admission"}, "is not https://HOST:PORT/admission"),
+        ({"webhook_service": "bridge"}, "is not NAMESPACE/NAME"),
+        ({"webhook_decision": "https://opa/v1/query"}, "is not a URL of a decision"),
+        ({"webhook_decision": "a//b"}, "not a decision"),
     ],
 )
 def test_a_setting_that_makes_no_sense_is_refused(flags: dict[str, object], said: str) -> None:

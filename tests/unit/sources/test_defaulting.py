@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
+from bridge.sources.crd_defaults import defaults_of, drop_nulls, set_defaults
 from bridge.sources.defaults import Defaulter
-from bridge.sources.schema_defaults import defaults_of, drop_nulls, set_defaults
 
 GATEWAY_API = "gateway.networking.k8s.io"
 

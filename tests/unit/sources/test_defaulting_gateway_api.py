@@ -2,12 +2,12 @@ from pathlib import Path
 
 import pytest
 
-from bridge.sources import gateway_api_defaults
-from bridge.sources.gateway_api_defaults import extract_defaults, load_defaults, render
+from bridge.sources import crd_defaults
+from bridge.sources.crd_defaults import extract_defaults, load_defaults, render
 
 
 def test_the_shipped_defaults_are_in_step_with_the_crds(gateway_api_crds: Path) -> None:
-    shipped = Path(gateway_api_defaults.__file__).with_suffix(".json").read_text(encoding="utf-8")
+    shipped = Path(crd_defaults.__file__).with_name("gateway_api_defaults.json").read_text(encoding="utf-8")
     assert render(extract_defaults(gateway_api_crds)) == shipped
 
 

@@ -61,7 +61,7 @@ def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_path_that_does_not_exist_is_an_error_that_names_it(tmp_path: Path) -> None:
-    with pytest.raises(ManifestError, match="nowhere: there is no such file or folder"):
+    with pytest.raises(ManifestError, match="nowhere: no such file or folder"):
         names_in(tmp_path / "nowhere")
 
 
@@ -91,31 +91,31 @@ def test_lists_are_taken_apart(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("a: b: c", "1: document 1: no YAML: mapping values are not allowed in this context"),
+        ("a: b: c", "1: document 1: invalid YAML: mapping values are not allowed in this context"),
         ("- a", "1: document 1: no object but a list: a manifest is a mapping"),
         ("hello", "1: document 1: no object but a plain value: a manifest is a mapping"),
         ("\n\nkind: A\nmetadata: {name: a}", "3: document 1: apiVersion is missing"),
         ("apiVersion: v1\nmetadata: {name: a}", "1: document 1: kind is missing"),
         ("apiVersion: v1\nkind: A", "1: document 1: metadata.name is missing"),
-        ("apiVersion: v1\nkind: A\nmetadata: []", "1: document 1: metadata is no mapping"),
+        ("apiVersion: v1\nkind: A\nmetadata: []", "1: document 1: metadata is not a mapping"),
         (
             "apiVersion: v1\nkind: A\nmetadata: {name: a, labels: [b]}",
-            "1: document 1: metadata.labels is no mapping",
+            "1: document 1: metadata.labels is not a mapping",
         ),
         ("apiVersion: 1\nkind: A\nmetadata: {name: a}", "1: document 1: apiVersion is not a string (1): quote it"),
         ("apiVersion: v1\nkind: A\nmetadata: {name: 7}", "1: document 1: metadata.name is not a string (7): quote it"),
         (
             "apiVersion: v1\nkind: A\nmetadata: {name: a/b}",
-            "1: document 1: metadata.name 'a/b' is not a valid name that the Kubernetes API takes",
+            "1: document 1: metadata.name 'a/b' is not a valid Kubernetes name",
         ),
         (
             "apiVersion: v1\nkind: A\nmetadata: {generateName: a-}",
-            "1: document 1: metadata.name is missing: an object with a generated name has no place among manifests",
+            "1: document 1: metadata.name is missing: manifests cannot have generated names",
         ),
-        ('{"apiVersion": "v1",\n "kind" "A"}', "2: document 1: no JSON: Expecting ':' delimiter"),
+        ('{"apiVersion": "v1",\n "kind" "A"}', "2: document 1: invalid JSON: Expecting ':' delimiter"),
         (
             '{"apiVersion": "v1", "kind": "A", "metadata": {"name": "a"}, "x": "\\ud800"}',
-            "1: document 1: a text in it is no valid Unicode",
+            "1: document 1: a string in it is not valid Unicode",
         ),
     ],
 )
@@ -133,7 +133,7 @@ def test_the_other_documents_of_a_broken_file_still_load(tmp_path: Path) -> None
 
 def test_a_file_that_is_no_utf_8_is_told(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_bytes(b"a: b\nc: \xff\n")
-    assert problems_in(tmp_path) == [f"{tmp_path}/a.yaml:2: document 1: no text in UTF-8"]
+    assert problems_in(tmp_path) == [f"{tmp_path}/a.yaml:2: document 1: not UTF-8 text"]
 
 
 def test_the_first_of_two_equal_objects_counts_and_the_second_is_told_with_both_places(tmp_path: Path) -> None:
@@ -143,8 +143,8 @@ def test_the_first_of_two_equal_objects_counts_and_the_second_is_told_with_both_
     assert obj["data"] == {"x": "first"}
     (problem,) = problems_in(tmp_path)
     assert problem == (
-        f"{tmp_path}/b.yaml:2: document 1: core/ConfigMap/shop/a is defined already at {tmp_path}/a.yaml:1: "
-        "that one counts, this one does not"
+        f"{tmp_path}/b.yaml:2: document 1: core/ConfigMap/shop/a is already defined at {tmp_path}/a.yaml:1: "
+        "the bridge ignores this one"
     )
 
 

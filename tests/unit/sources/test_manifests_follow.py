@@ -97,7 +97,7 @@ async def test_a_file_that_breaks_is_told_and_its_last_good_objects_stay_until_i
     trouble = await follower.next()
     assert isinstance(trouble, Trouble)
     assert trouble.retried
-    assert trouble.message.startswith("document 2: no YAML")
+    assert trouble.message.startswith("document 2: invalid YAML")
     assert await follower.next_upserted() == [("a", "new")]
 
     (folder / "a.yaml").write_text(config("a", "new"))

@@ -20,7 +20,7 @@ def test_a_broken_document_does_not_hide_the_others() -> None:
     documents = list(read_documents("a: 1\n---\nb: 1\nc: d: e\n---\nf: 1\n"))
     assert documents == [
         Document(1, 1, {"a": 1}),
-        BrokenDocument(2, 4, "no YAML: mapping values are not allowed in this context"),
+        BrokenDocument(2, 4, "invalid YAML: mapping values are not allowed in this context"),
         Document(3, 6, {"f": 1}),
     ]
 
@@ -99,20 +99,20 @@ def test_aliases_and_merges_unfold_into_values_of_their_own() -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("a: .inf", "no number that JSON can hold"),
-        ("a: 1e999", "no number that JSON can hold"),
+        ("a: .inf", "not a number that JSON supports"),
+        ("a: 1e999", "not a number that JSON supports"),
         ("a: 1\nb: 2\na: 3", "the key 'a' occurs twice"),
         ("a: &x [*x]", "contains itself"),
-        ("a: !!set {b}", "a set has no form in JSON"),
+        ("a: !!set {b}", "a set has no equivalent in JSON"),
         ("a: !secret b", "could not determine a constructor"),
         ("? [1, 2]\n: 3", "unhashable key"),
-        ("a: [" + "[" * 3000, "no YAML"),
+        ("a: [" + "[" * 3000, "YAML that JSON cannot represent"),
         ("a:\n\tb: 1", "cannot start any token"),
         ("a: \x07", "control characters are not allowed"),
         (
             "a: &a [1,1,1,1,1,1,1,1,1,1]\n"
             + "".join(f"{chr(98 + n)}: &{chr(98 + n)} [{','.join(['*' + chr(97 + n)] * 10)}]\n" for n in range(8)),
-            "unfold to more than",
+            "expand to more than",
         ),
     ],
 )
@@ -135,9 +135,9 @@ def test_yaml_that_begins_with_a_brace_is_yaml() -> None:
 @pytest.mark.parametrize(
     ("text", "broken"),
     [
-        ('{"a": 1,\n "b" 2}', BrokenDocument(1, 2, "no JSON: Expecting ':' delimiter")),
-        ('\n{"a": 1, "a": 2}', BrokenDocument(1, 2, "no JSON: the key 'a' occurs twice")),
-        ('{"a": NaN, "a": 1}', BrokenDocument(1, 1, "no JSON: NaN is no number that JSON can hold")),
+        ('{"a": 1,\n "b" 2}', BrokenDocument(1, 2, "invalid JSON: Expecting ':' delimiter")),
+        ('\n{"a": 1, "a": 2}', BrokenDocument(1, 2, "invalid JSON: the key 'a' occurs twice")),
+        ('{"a": NaN, "a": 1}', BrokenDocument(1, 1, "invalid JSON: NaN is not a number that JSON supports")),
     ],
 )
 def test_broken_json_is_told_with_its_line(text: str, broken: BrokenDocument) -> None:

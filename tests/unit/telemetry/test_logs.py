@@ -27,7 +27,7 @@ def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
 def test_long_lists_and_texts_are_cut(capsys: pytest.CaptureFixture[str]) -> None:
     configure_logs("info", "json")
     subjects = [f"example.com/Kind{number}" for number in range(MOST_ITEMS + 5)]
-    structlog.get_logger().info("delivers nothing", subjects=subjects, why="x" * (2 * LONGEST))
+    structlog.get_logger().info("resources unavailable", subjects=subjects, why="x" * (2 * LONGEST))
     (line,) = lines(capsys)
     assert line["subjects"] == [*subjects[:MOST_ITEMS], "and 5 more"]
     assert len(line["why"]) == LONGEST
@@ -75,7 +75,7 @@ def test_what_a_library_logs_goes_the_same_way(capsys: pytest.CaptureFixture[str
     logging.getLogger("aiohttp.server").error("Error handling %s", "request")
     logging.getLogger("aiohttp.access").info("GET /")
     (line,) = lines(capsys)
-    assert (line["event"], line["level"], line["of"]) == ("Error handling request", "error", "aiohttp.server")
+    assert (line["event"], line["level"], line["library"]) == ("Error handling request", "error", "aiohttp.server")
 
 
 def test_what_is_below_the_level_is_not_told(capsys: pytest.CaptureFixture[str]) -> None:
@@ -93,11 +93,11 @@ def test_what_waits_for_the_same_reason_is_told_once_a_minute(
     configure_logs("info", "json")
     log = structlog.get_logger()
     for why in ("OPA is away", "OPA is away", "OPA says no"):
-        log.info("statuses wait for OPA", why=why)
+        log.info("statuses waiting for OPA", why=why)
     clock[0] = AGAIN
-    log.info("statuses wait for OPA", why="OPA is away")
+    log.info("statuses waiting for OPA", why="OPA is away")
     for _ in range(2):
-        log.warning("OPA must be filled again", why="it was restarted")
+        log.warning("OPA resync required", why="it was restarted")
         log.info("placed", object="a")
     assert [line.get("why") for line in lines(capsys)] == [
         "OPA is away",

@@ -8,8 +8,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
 from bridge.model.histogram import Histogram
-from bridge.telemetry.metric_families import FAMILIES
-from bridge.telemetry.metrics import Metrics, add_metrics
+from bridge.telemetry.metrics import FAMILIES, Metrics, add_metrics
 from hack.tools import ensure
 
 

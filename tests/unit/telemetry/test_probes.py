@@ -12,7 +12,7 @@ Client = TestClient[web.Request, web.Application]
 @pytest.fixture
 def checks() -> dict[str, str]:
     """What the checks say; a test changes it."""
-    return {"replicator": "OPA does not hold everything yet", "lease": ""}
+    return {"replicator": "the initial sync of OPA is incomplete", "lease": ""}
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ async def test_it_is_alive_though_it_is_not_ready(client: Client) -> None:
 
 async def test_it_is_not_ready_and_says_why_until_every_check_is(client: Client, checks: dict[str, str]) -> None:
     answer = await client.get("/readyz")
-    said = "[-] replicator: OPA does not hold everything yet\nreadyz check failed\n"
+    said = "[-] replicator: the initial sync of OPA is incomplete\nreadyz check failed\n"
     assert (answer.status, await answer.text()) == (503, said)
     checks["replicator"] = ""
     answer = await client.get("/readyz")
@@ -39,4 +39,4 @@ async def test_it_is_not_ready_and_says_why_until_every_check_is(client: Client,
 
 async def test_verbose_lists_every_check(client: Client) -> None:
     text = await (await client.get("/readyz?verbose")).text()
-    assert text.splitlines()[:2] == ["[-] replicator: OPA does not hold everything yet", "[+] lease ok"]
+    assert text.splitlines()[:2] == ["[-] replicator: the initial sync of OPA is incomplete", "[+] lease ok"]

@@ -40,4 +40,4 @@ def test_what_is_no_http_is_no_error_of_ours(capsys: pytest.CaptureFixture[str])
         logger.log(logging.ERROR, "Error handling request", exc_info=error)
     assert capsys.readouterr().err == ""
     logger.error("Error handling request", exc_info=KeyError("ours"))
-    assert "a request failed unexpectedly" in capsys.readouterr().err
+    assert "request failed unexpectedly" in capsys.readouterr().err

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bridge.opa.executable.cache import cache_root, locked, new_folder, tool_folder
-from bridge.opa.executable.errors import CacheError
+from bridge.opa.executable.command import CacheError
 
 
 def test_a_folder_appears_complete(tmp_path: Path) -> None:

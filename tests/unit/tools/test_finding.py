@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from bridge.opa.executable import ToolError
-from bridge.opa.executable.cache import tool_folder, write_source
-from bridge.opa.executable.finding import search
+from bridge.opa.executable.cache import search, tool_folder, write_source
 from hack.tools import find
 from hack.tools.catalog import TOOLS
 from tests.unit.tools.conftest import MakeExecutable
@@ -65,7 +64,7 @@ def test_a_newer_version_is_taken(bare_machine: Path, make_executable: MakeExecu
     [
         ("Version: 0.70.0", "is 0.70.0, older than 1.22.0"),
         ("Version: 1.22.0-rc.1", r"is 1.22.0 \(before release\), older than 1.22.0"),
-        ("hello", "does not tell its version"),
+        ("hello", "does not print its version"),
     ],
 )
 def test_an_unfit_executable_is_passed_over_for_the_cache_with_its_reason(

@@ -8,7 +8,7 @@ import pytest
 
 from bridge.opa.executable import ToolMissingError, gobuild
 from bridge.opa.executable.cache import source_of, tool_folder
-from bridge.opa.executable.installing import ensure_tool
+from bridge.opa.executable.installation import ensure_tool
 from hack.tools import find
 from hack.tools.__main__ import main
 from hack.tools.catalog import TOOLS
@@ -71,7 +71,7 @@ def test_without_release_and_go_the_error_says_what_was_tried_and_what_to_do() -
     with pytest.raises(ToolMissingError) as missing:
         ensure_tool(NO_RELEASE)
     assert "there is no official release for " in str(missing.value)
-    assert "there is no Go on PATH to build it" in str(missing.value)
+    assert "no Go on PATH to build it" in str(missing.value)
     assert "or name it by $BRIDGE_OPA" in str(missing.value)
 
 

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from bridge.opa.executable import ChecksumError, ToolMissingError
 from bridge.opa.executable.cache import cache_root
 from bridge.opa.executable.catalog import Platform, Release, Signer
-from bridge.opa.executable.installing import ensure_tool
+from bridge.opa.executable.installation import ensure_tool
 from bridge.opa.executable.releases import download_executable
 from hack.tools.catalog import TOOLS
 from tests.unit.tools.test_installing import GO

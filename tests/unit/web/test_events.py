@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 
+import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
+from bridge.web import events as module
+from bridge.web.authentication import Guard
 from bridge.web.events import Event, Streams
-from bridge.web.guard import Guard
 
 
 def test_an_event_is_one_line_of_data_whatever_is_in_it() -> None:
@@ -49,3 +51,38 @@ async def test_there_are_only_so_many_streams_and_one_that_ends_makes_room() -> 
                 assert refused.status == 503
                 assert refused.headers["Retry-After"]
                 assert (await refused.json())["error"]["code"] == "TooMany"
+
+
+TOKENS = ("the-first-token-0123456789-abcdefgh", "the-second-token-0123456789-abcdefg")
+
+
+@pytest.mark.parametrize("heartbeat", [None, Event("heartbeat", {})], ids=["for programs", "for pages"])
+async def test_stream_without_events_has_heartbeats_and_ends_with_its_token(
+    heartbeat: Event | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "HEARTBEAT", 0.05)
+    monkeypatch.setattr(module, "CHECKED", 0.05)
+    tokens = list(TOKENS[:1])
+    guard = Guard(lambda: tokens[-1])
+    streams = Streams(allows=guard.still_allows)
+
+    async def quiet(request: web.Request) -> web.StreamResponse:
+        async def events() -> AsyncIterator[Event]:
+            await asyncio.Event().wait()
+            yield Event("never", {})
+
+        return await streams.send(request, events(), heartbeat)
+
+    app = web.Application()
+    app.router.add_get("/quiet", guard.closed(quiet))
+    sent = {"Authorization": f"Bearer {TOKENS[0]}"}
+    mark = b"event: heartbeat\n" if heartbeat else b": still here\n"
+    async with TestClient(TestServer(app)) as client, client.get("/quiet", headers=sent) as response:
+        for _ in range(3):
+            await response.content.readuntil(mark)
+        tokens[0] = "no"  # cannot be used: nothing ends by that
+        await response.content.readuntil(mark)
+        tokens.append(TOKENS[1])
+        async with asyncio.timeout(5):
+            await response.content.read()
+        assert response.content.at_eof()

@@ -11,7 +11,8 @@ from bridge.model.keys import parse_key
 from bridge.model.notice import Notice
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaRejected, OpaUnavailable
-from bridge.web.following import Followed, Following
+from bridge.web.subscriptions import Followed, Following
+from tests.eventually import eventually
 
 KIND = "x/P"
 RULE = "g/R/n/a#r"
@@ -64,9 +65,7 @@ async def at_work(opa: Answers) -> AsyncIterator[Following]:
 
 async def until(condition: Any) -> None:
     """Wait until something holds."""
-    async with asyncio.timeout(10):
-        while not condition():  # noqa: ASYNC110 - any condition
-            await asyncio.sleep(0.001)
+    await eventually(condition, patience=10, pause=0.001)
 
 
 def current(followed: list[Followed]) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from bridge.web import journal
-from bridge.web.journal import Journal
+from bridge.web import picture_updates
+from bridge.web.picture_updates import Journal
 
 
 def test_what_has_changed_since_a_revision_is_told_as_one() -> None:
@@ -20,7 +20,7 @@ def test_what_has_changed_since_a_revision_is_told_as_one() -> None:
 def test_who_has_missed_too_much_begins_anew() -> None:
     written = Journal()
     written.add([("node", "a")])
-    written.add(("node", str(number)) for number in range(journal.REMEMBERED))
+    written.add(("node", str(number)) for number in range(picture_updates.REMEMBERED))
     assert written.since(0) is None
     written.forget()
     assert written.since(2) is None

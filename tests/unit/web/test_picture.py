@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bridge.model.keys import parse_key
 from bridge.web.picture import PagePicture, sound
-from bridge.web.view import Wanted, chosen, unattached
+from bridge.web.topology import Wanted, chosen, unattached
 
 CLASS = "g/Class/-/c"
 GATEWAY = "g/Gateway/infra/gw"

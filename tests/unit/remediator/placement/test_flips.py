@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bridge.remediator.placement.flips import PAUSE, WINDOW, Flips
+from bridge.remediator.placement.judgement import PAUSE, WINDOW, Flips
 
 
 def declared(digest: str = "d", **annotations: str) -> dict[str, Any]:
