@@ -2,7 +2,7 @@
 {{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" -}}
 {{- end -}}
 
-{{/* The name of all objects: the release's, with the chart's where that is not in it. */}}
+{{/* The name of all objects: the release's name, with the chart's name unless it is part of it. */}}
 {{- define "policy-bridge.fullname" -}}
 {{- if .Values.fullnameOverride -}}
 {{- .Values.fullnameOverride | trunc 50 | trimSuffix "-" -}}
@@ -45,7 +45,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 {{- end -}}
 
-{{/* Whether the bridge makes the webhook's certificate; else it is mounted from a Secret. */}}
+{{/* Whether the bridge creates the certificate of the webhook; otherwise it is mounted from a Secret. */}}
 {{- define "policy-bridge.ownCertificate" -}}
 {{- if and .Values.webhook.enabled (eq .Values.webhook.certificate.source "SelfSigned") -}}true{{- end -}}
 {{- end -}}
@@ -58,7 +58,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 {{- end -}}
 
-{{/* The settings of the bridge: those that follow from the chart, and over them those of the values. */}}
+{{/* The settings of the bridge: settings from the chart, overridden by the values. */}}
 {{- define "policy-bridge.settings" -}}
 {{- $name := include "policy-bridge.fullname" . -}}
 {{- $made := dict
@@ -96,7 +96,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- toYaml (mergeOverwrite $made (deepCopy .Values.settings)) -}}
 {{- end -}}
 
-{{/* OPA's configuration; with readers it asks for tokens. */}}
+{{/* OPA's configuration; with readers it requires tokens. */}}
 {{- define "policy-bridge.opaConfig" -}}
 {{- if .Values.opa.readers.enabled -}}
 {{- .Files.Get "files/opa-guarded.yaml" -}}

@@ -2,7 +2,7 @@
 # title: ExternalService
 # description: |
 #   A worked example of an extension of the hierarchy. `networking.acme.io/ExternalService` is a kind that no API server
-#   knows: an HTTPRoute names one in backendRefs, and a policy may target it. An `Edge`, which does exist, stands above
+#   knows: an HTTPRoute names one in backendRefs, and a policy may target it. An `Edge`, which does exist, is above
 #   the Gateways that name it by an annotation. See docs/how-to/extend-the-hierarchy.md.
 package bridge.extensions.hierarchy.external_service
 
