@@ -13,6 +13,7 @@ from typing import Any
 import aiohttp
 
 from bridge.model.changes import Object
+from hack.bench.figures import progress
 from hack.bench.load import GATEWAY_API
 from tests.controlplane.plane import ControlPlane
 
@@ -84,13 +85,27 @@ async def patch(session: aiohttp.ClientSession, obj: Object, change: Object) -> 
 
 @dataclass(slots=True)
 class Watched:
-    """The state of a watch: generations of objects and of their statuses, and the time of the last event."""
+    """The state of watches: generations of objects and of their statuses, and the time of the last event.
+
+    A watch that fails ends all waits with its error: a figure must not wait for events that cannot come.
+    """
 
     last: float = 0.0
     events: int = 0
     delivered: dict[tuple[str, str], int] = field(default_factory=dict)
     observed: dict[tuple[str, str], int] = field(default_factory=dict)
+    _error: Exception | None = None
     _news: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def fail(self, error: Exception) -> None:
+        """Note that a watch has ended for good."""
+        self._error = error
+        self._news.set()
+
+    def check(self) -> None:
+        """Raise the error of a watch that failed."""
+        if self._error is not None:
+            raise self._error
 
     def take(self, obj: Object) -> None:
         """Note one event."""
@@ -106,8 +121,7 @@ class Watched:
         """Wait until `count` objects show conditions; gives the time (perf_counter)."""
         async with asyncio.timeout(patience):
             while sum(1 for generation in self.observed.values() if generation) < count:
-                self._news.clear()
-                await self._news.wait()
+                await self._wait()
         return time.perf_counter()
 
     async def until_observed(self, obj: Object, generation: int) -> float:
@@ -121,9 +135,13 @@ class Watched:
     async def _until(self, generations: dict[tuple[str, str], int], obj: Object, generation: int) -> float:
         place = obj["metadata"]["namespace"], obj["metadata"]["name"]
         while generations.get(place, 0) < generation:
-            self._news.clear()
-            await self._news.wait()
+            await self._wait()
         return time.perf_counter()
+
+    async def _wait(self) -> None:
+        self.check()
+        self._news.clear()
+        await self._news.wait()
 
 
 @asynccontextmanager
@@ -144,19 +162,40 @@ async def watching(session: aiohttp.ClientSession, *paths: str) -> AsyncIterator
 
 
 async def _watch(session: aiohttp.ClientSession, path: str, version: str, watched: Watched) -> None:
-    params = {"watch": "true", "resourceVersion": version, "timeoutSeconds": "3600"}
-    async with session.get(path, params=params) as response:
-        rest = b""
-        async for piece in response.content.iter_any():
+    """Take events for good: the API server ends watches whose client falls behind, and they go on where they ended."""
+    try:
+        while True:
+            params = {"watch": "true", "resourceVersion": version, "timeoutSeconds": "3600"}
+            async with session.get(path, params=params) as response:
+                response.raise_for_status()
+                version = await _take_events(response.content, version, watched)
+            progress(f"the watch of {path} ended at {version}, and goes on")
+    except Exception as error:  # noqa: BLE001 (whatever it is: the one who waits has to know)
+        watched.fail(error)
+
+
+async def _take_events(content: aiohttp.StreamReader, version: str, watched: Watched) -> str:
+    """Take the events of one connection; return the resourceVersion of the last."""
+    rest = b""
+    try:
+        async for piece in content.iter_any():
             *lines, rest = (rest + piece).split(b"\n")
             for line in lines:
-                watched.take(json.loads(line)["object"])
+                event = json.loads(line)
+                if event["type"] == "ERROR":
+                    raise RuntimeError(f"watch failed: {event['object']}")
+                watched.take(event["object"])
+                version = event["object"]["metadata"]["resourceVersion"]
+    except aiohttp.ClientPayloadError:
+        pass  # cut off within an event
+    return version
 
 
 async def settled(watched: Watched, since: float, patience: float) -> float:
     """Wait until no event arrives for a while; return the time of the last one, or `since` where there was none."""
     deadline = time.perf_counter() + patience
     while time.perf_counter() - max(watched.last, since) < _QUIET:
+        watched.check()
         if time.perf_counter() > deadline:
             raise RuntimeError(f"statuses have not settled after {patience:.0f} s ({watched.events} events)")
         await asyncio.sleep(0.1)

@@ -20,6 +20,7 @@ from tests.controlplane.plane import ControlPlane
 BRIDGE = Path(sys.executable).parent / "bridge"
 WRITES = 100_000  # statuses a second: what is measured is the bridge, not its budget
 _PATIENCE = 300.0
+_LONGEST_LINE = 2**24  # bytes: a reader that gave up at a long line would leave the bridge to block on its log
 
 
 @dataclass(slots=True)
@@ -50,6 +51,7 @@ async def running_bridge(plane: ControlPlane, environment: dict[str, str] | None
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.PIPE,
+        limit=_LONGEST_LINE,
         env=inherited | settings | (environment or {}),
     )
     sidecar = Sidecar(process.pid)
