@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from bridge.opa.bundle import Bundle
-from bridge.opa.config import BUNDLE_NAME, BUNDLE_PATH, BundleTrust
+from bridge.opa.bundle import BUNDLE_NAME, BUNDLE_PATH, Bundle, BundleTrust
 from bridge.opa.credentials import BundleCredentials, default_folder, kept_credentials
 from bridge.policy_loader.activation import BundleEndpoint, Handler
 

@@ -29,8 +29,8 @@ from bridge.admission.review import (
     shown,
     verdict,
 )
-from bridge.model.annotations import Decision, DecisionError, differing, read_decision
 from bridge.model.histogram import Histogram
+from bridge.model.placement import Decision, DecisionError, differing, read_decision
 from bridge.model.recording import Record, record_nothing
 from bridge.opa.client import Answer
 from bridge.opa.errors import OpaError, OpaRejected, OpaUnavailable

@@ -17,8 +17,8 @@ from typing import Any
 
 import msgspec
 
-from bridge.model.annotations import Decision
 from bridge.model.nesting import MAX_DEPTH, MAX_MESSAGE_DEPTH, NestingError, cut, decode, exceeds, is_too_deep
+from bridge.model.placement import Decision
 
 API_VERSION = "admission.k8s.io/v1"
 KIND = "AdmissionReview"

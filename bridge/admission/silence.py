@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable
 import msgspec
 import structlog
 
-from bridge.model.notice import Notice
+from bridge.model.changes import Notice
 from bridge.opa.client import Answer
 from bridge.opa.errors import OpaError
 

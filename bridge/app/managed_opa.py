@@ -10,10 +10,10 @@ from pathlib import Path
 
 import structlog
 
-from bridge.http.tokens import Tokens
+from bridge.http.bundles import Tokens
 from bridge.opa.address import TlsFiles
+from bridge.opa.bundle import BundleTrust, opa_config
 from bridge.opa.client import Opa
-from bridge.opa.config import BundleTrust, opa_config
 from bridge.opa.errors import OpaRejected, OpaStartError
 from bridge.opa.process import ManagedOpa, TokenGuard
 from bridge.opa.request_counts import Requests

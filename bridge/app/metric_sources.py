@@ -19,8 +19,7 @@ from bridge.remediator.placement.placement import Placement
 from bridge.remediator.statuses.remediator import Remediator
 from bridge.remediator.writer import RESULTS
 from bridge.replicator.replicator import Replicator
-from bridge.telemetry.metrics import Metrics
-from bridge.telemetry.probes import Checks
+from bridge.telemetry.metrics import Checks, Metrics
 
 Writers = tuple[Remediator, Audit, Placement]
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 import structlog
 
-from bridge.settings.files import SettingsError
+from bridge.settings.loading import SettingsError
 from bridge.settings.model import RELOADED, SETTINGS, Settings
 from bridge.telemetry.logs import configure_logs
 

@@ -47,8 +47,7 @@ from bridge.replicator.pruning import pruning
 from bridge.replicator.replicator import Replicator
 from bridge.resources import rego_root
 from bridge.settings.model import Settings, TypeSettings
-from bridge.telemetry.metrics import Metrics, add_metrics
-from bridge.telemetry.probes import Checks, add_probes, probe_listening
+from bridge.telemetry.metrics import Checks, Metrics, add_metrics, add_probes, probe_listening
 
 log = structlog.get_logger(__name__)
 

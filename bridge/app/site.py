@@ -9,7 +9,7 @@ from typing import Protocol
 from aiohttp import web
 
 from bridge.http.request_guard import WrongTokens
-from bridge.model.notice import Listener
+from bridge.model.changes import Listener
 from bridge.opa.client import Opa
 from bridge.remediator.statuses.remediator import Remediator
 

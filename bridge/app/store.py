@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import structlog
 
-from bridge.model.changes import Trouble
+from bridge.model.changes import Notice, Trouble
 from bridge.model.keys import Key
-from bridge.model.notice import Notice
 from bridge.model.recording import EventType
 from bridge.model.types import CRD, regular_plural
 from bridge.policy_loader.authors import Authors

@@ -23,7 +23,7 @@ from bridge.app.managed_opa import OpaAccess
 from bridge.app.store import Cluster
 from bridge.http.gate import Gate, Limits
 from bridge.http.listeners import GATE, ServeError, listen, new_runner, token_of
-from bridge.model.notice import Notice
+from bridge.model.changes import Notice
 from bridge.model.recording import Record
 from bridge.opa.client import Answer, Opa
 from bridge.opa.errors import OpaError

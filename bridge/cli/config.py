@@ -43,8 +43,7 @@ def check(ctx: click.Context, files: tuple[Path, ...], named: tuple[Path, ...]) 
     The environment does not count, but unknown variables of the bridge cause a warning. Files that a setting names are
     not read.
     """
-    from bridge.settings.files import SettingsError
-    from bridge.settings.loading import load_settings
+    from bridge.settings.loading import SettingsError, load_settings
 
     if not files and not named:
         raise click.UsageError("give a settings file: `bridge config check FILE`")

@@ -186,7 +186,7 @@ def opa_config(
         print(_policy() if show == "policy" else _command())
         return
     from bridge.cli.printers.documents import print_document
-    from bridge.opa.config import opa_config as config_for
+    from bridge.opa.bundle import opa_config as config_for
     from bridge.opa.credentials import default_folder, kept_credentials
 
     parts = urlsplit(bridge_url)
@@ -203,7 +203,7 @@ def _policy() -> str:
 
 
 def _command() -> str:
-    from bridge.opa.config import opa_arguments
+    from bridge.opa.bundle import opa_arguments
 
     addresses = ("unix:///run/policy-bridge/opa.sock", "0.0.0.0:8181")
     return " ".join(["opa", *opa_arguments("opa.yaml", "authz.rego", addresses)])

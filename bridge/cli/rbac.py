@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from bridge.app.rbac import Facts
     from bridge.cli.printers.table import Table
     from bridge.kube.discovery import Discovery
-    from bridge.model.access import Access
-    from bridge.model.types import ResourceType
+    from bridge.model.types import Access, ResourceType
     from bridge.settings.model import Settings
 
 _CRDS = "/objects/apiextensions.k8s.io/CustomResourceDefinition/-"

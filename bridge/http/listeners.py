@@ -1,22 +1,217 @@
-"""Listening addresses, and tokens in files. Messages of aiohttp's server go to the bridge's log."""
+"""Listening addresses. Each connection of a listener passes its gate first, and then its TLS handshake.
+
+Messages of aiohttp's server are written to the bridge's log.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import errno
+import functools
 import logging
 import os
+import socket
+import ssl
+import time
+import traceback
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, Protocol, cast
 
 import structlog
 from aiohttp import web
 from aiohttp.http import HttpProcessingError
 
-from bridge.http.acceptor import GatedSite, Tls
-from bridge.http.gate import LONGEST_IDLE, Gate, Limits
+from bridge.http.gate import LONGEST_HEAD, LONGEST_IDLE, Connection, Gate, Limits
 from bridge.opa.credentials import TokenError, checked_token
 from bridge.settings.model import split_address
 
 log = structlog.get_logger(__name__)
+
+BACKLOG = 128  # connections in the operating system's queue
+AT_ONCE = 16  # connections that are accepted before replaced ones are closed
+LOG_PERIOD = 10.0  # seconds between two lines of the log about one kind of client error
+_CLOSING = 1.0  # seconds for the end of a TLS connection
+_EXHAUSTED = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
+_CERTIFICATE_ERRORS = {"PEER_DID_NOT_RETURN_A_CERTIFICATE", "CERTIFICATE_VERIFY_FAILED"}
+
+
+class Tls(Protocol):
+    """The server's current TLS settings."""
+
+    @property
+    def context(self) -> ssl.SSLContext:
+        """Return the context of the next connection."""
+
+    def refusal(self, certificate: dict[str, Any] | None) -> str:
+        """Return why a client with this verified certificate is rejected; empty if it is accepted."""
+
+
+class GatedSite(web.BaseSite):
+    """Listens on a host and port through a Gate, `::` meaning all addresses, for a `runner` that is set up."""
+
+    def __init__(self, runner: web.AppRunner, host: str, port: int, gate: Gate, tls: Tls | None = None) -> None:
+        super().__init__(runner)
+        self._host = host
+        self._port = port
+        self._gate = gate
+        self._tls = tls
+
+    @property
+    def name(self) -> str:
+        """Return the address, for messages."""
+        return f"{'https' if self._tls else 'http'}://{self._host}:{self._port}"
+
+    async def start(self) -> None:
+        """Listen. Raises OSError."""
+        await super().start()
+        server = self._runner.server
+        if server is None:
+            raise RuntimeError("the runner is not set up")
+        acceptor = Acceptor(await _sockets(self._host, self._port), self._gate, server, self._tls)
+        acceptor.start()
+        # aiohttp reads its `sockets`, and calls `close`.
+        self._server = cast("asyncio.AbstractServer", acceptor)
+
+
+class Acceptor:
+    """Accepts connections of `sockets` and serves each with a protocol from `make`."""
+
+    def __init__(self, sockets: list[socket.socket], gate: Gate, make: Any, tls: Tls | None) -> None:
+        self.sockets = sockets
+        self._gate = gate
+        self._make = make
+        self._tls = tls
+        self._loop = asyncio.get_running_loop()
+        self._handshakes: set[asyncio.Task[None]] = set()
+        self._limit = _LogLimit()
+
+    def start(self) -> None:
+        """Accept connections from now on."""
+        for sock in self.sockets:
+            self._loop.add_reader(sock, self._accept, sock)
+
+    def close(self) -> None:
+        """Accept no more, and end handshakes; established connections stay."""
+        for sock in self.sockets:
+            self._loop.remove_reader(sock)
+            sock.close()
+        self.sockets = []
+        for task in self._handshakes:
+            task.cancel()
+
+    def _accept(self, listening: socket.socket) -> None:
+        for _ in range(AT_ONCE):
+            try:
+                sock, address = listening.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            except OSError as error:
+                if error.errno not in _EXHAUSTED:
+                    raise
+                self._pause(listening, error)
+                return
+            connection = self._gate.admit(address[0])
+            if connection is None:
+                if self._limit.passes("full"):
+                    log.warning("connection closed, too many open connections", peer=address[0], open=self._gate.open)
+                sock.close()
+                continue
+            sock.setblocking(False)
+            task = self._loop.create_task(self._establish(connection, sock))
+            connection.make, connection.verify = self._make, self._verify
+            connection.abort = task.cancel
+            self._handshakes.add(task)
+            task.add_done_callback(functools.partial(self._established, connection, sock))
+
+    def _established(self, connection: Connection, sock: socket.socket, task: asyncio.Task[None]) -> None:
+        self._handshakes.discard(task)
+        if connection.protocol is None:
+            self._gate.leave(connection)
+            sock.close()
+
+    def _pause(self, listening: socket.socket, error: OSError) -> None:
+        if self._limit.passes("exhausted"):
+            log.warning("accepting connections paused", why=str(error))
+        self._loop.remove_reader(listening)
+        self._loop.call_later(1.0, self._resume, listening)
+
+    def _resume(self, listening: socket.socket) -> None:
+        if listening in self.sockets:
+            self._loop.add_reader(listening, self._accept, listening)
+
+    async def _establish(self, connection: Connection, sock: socket.socket) -> None:
+        limits: dict[str, float] = {}
+        if self._tls:
+            limits = {"ssl_handshake_timeout": LONGEST_HEAD, "ssl_shutdown_timeout": _CLOSING}
+        try:
+            context = self._tls.context if self._tls else None
+            await self._loop.connect_accepted_socket(lambda: connection, sock, ssl=context, **limits)
+        except OSError as error:  # includes ssl.SSLError, ConnectionError and TimeoutError
+            self._report(connection.peer, error)
+            # The future that asyncio waits with has the error, whose frames reference the future and TLS buffers.
+            traceback.clear_frames(error.__traceback__)
+
+    def _report(self, peer: str, error: OSError) -> None:
+        if isinstance(error, ssl.SSLError) and error.reason in _CERTIFICATE_ERRORS:
+            self._gate.closed["certificate"] += 1
+            why = getattr(error, "verify_message", "") or "the client sent no certificate"
+            self._refused(peer, why)
+        elif not isinstance(error, ConnectionError):
+            self._gate.closed["handshake"] += 1
+            why = getattr(error, "reason", None) or str(error) or "timeout"
+            if self._limit.passes("handshake"):
+                log.info("TLS handshake failed", peer=peer, why=why)
+
+    def _refused(self, peer: str, why: str) -> None:
+        if self._limit.passes("certificate"):
+            log.warning("client certificate refused", peer=peer, why=why)
+
+    def _verify(self, transport: asyncio.BaseTransport) -> bool | None:
+        certificate = transport.get_extra_info("peercert")
+        why = self._tls.refusal(certificate) if self._tls else ""
+        if not why:
+            return bool(certificate)
+        self._gate.closed["certificate"] += 1
+        self._refused(transport.get_extra_info("peername")[0], why)
+        return None
+
+
+class _LogLimit:
+    """Passes one log line about each kind of client error in LOG_PERIOD seconds. Metrics count all of them."""
+
+    def __init__(self) -> None:
+        self._next: dict[str, float] = {}
+
+    def passes(self, what: str) -> bool:
+        now = time.monotonic()
+        if now < self._next.get(what, 0.0):
+            return False
+        self._next[what] = now + LOG_PERIOD
+        return True
+
+
+async def _sockets(host: str, port: int) -> list[socket.socket]:
+    """Return listening sockets on the addresses of a host. Raises OSError."""
+    if host == "::":
+        return [_listening(_everywhere(port))]
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    return [
+        _listening(socket.create_server(address[:2], family=family, backlog=BACKLOG))
+        for family, address in dict.fromkeys((family, address) for family, _, _, _, address in found)
+    ]
+
+
+def _listening(sock: socket.socket) -> socket.socket:
+    sock.setblocking(False)
+    return sock
+
+
+def _everywhere(port: int) -> socket.socket:
+    """Return listening sockets on all addresses, of IPv4 and of IPv6: asyncio's own `::` omits IPv4. Raises OSError."""
+    if socket.has_dualstack_ipv6():
+        return socket.create_server(("::", port), family=socket.AF_INET6, dualstack_ipv6=True, backlog=BACKLOG)
+    return socket.create_server(("0.0.0.0", port), backlog=BACKLOG)  # noqa: S104 - a machine without IPv6
 
 
 class _ToOurLog(logging.Handler):

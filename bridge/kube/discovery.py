@@ -10,9 +10,8 @@ from typing import Any
 
 from bridge.kube.client import JSON, KubeClient
 from bridge.kube.errors import ApiError, Garbled, KubeError, ServerError, Unreachable
-from bridge.model.access import Access
 from bridge.model.keys import CORE
-from bridge.model.types import ResourceType
+from bridge.model.types import Access, ResourceType
 
 _AGGREGATED = ",".join(
     [

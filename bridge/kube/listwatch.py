@@ -43,8 +43,7 @@ from bridge.kube.events import (
 from bridge.kube.pace import Pace, WatchBackoff
 from bridge.model.changes import Change, Deleted, Listed, Listing, Object, Rejected, Trouble, Upserted
 from bridge.model.keys import key_of
-from bridge.model.selection import EVERYTHING, Selection
-from bridge.model.types import ResourceType
+from bridge.model.types import EVERYTHING, ResourceType, Selection
 
 
 class LineSplitter:

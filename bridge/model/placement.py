@@ -1,9 +1,16 @@
-"""The kinds of objects to place, their decisions, and modes."""
+"""Placement: the kinds of objects to place, a decision on one object, and the annotations that follow from it.
+
+A decision is the result of the admins' Rego for an object as `input`: `{annotations, errors, warnings}`, each optional;
+other fields are ignored. Admission and remediation read it in the same way, so an object that was placed at its
+creation is not placed differently later.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 Mode = Literal["Off", "Report", "Write"]
 Path = tuple[str, ...]  # of a document, from the root of OPA's data
@@ -33,3 +40,68 @@ def decision_path(text: str) -> Path:
     if not all(parts) or any(character in body for character in ' \t\n"?#'):
         raise ValueError(f"{text!r} is not a decision: write the path of a document, such as {DEFAULT_DECISION}")
     return parts
+
+
+class DecisionError(ValueError):
+    """A decision of another form than `{annotations, errors, warnings}`; the text has the cause."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The desired annotations of an object; with `errors` the object is denied, and no annotations are set."""
+
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    errors: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def read_decision(result: Any) -> Decision:
+    """Read OPA's result.
+
+    `annotations` maps names to values of any type, `errors` and `warnings` are lists (sets, in Rego) of messages, or
+    one message. A missing or null field counts as empty. Raises DecisionError for anything else.
+    """
+    if not isinstance(result, Mapping):
+        raise DecisionError(f"the decision is {_named(result)}, not an object with annotations, errors or warnings")
+    annotations = result.get("annotations")
+    if not isinstance(annotations, Mapping | None):
+        raise DecisionError(f"`annotations` of the decision is {_named(annotations)}, not a map of strings")
+    return Decision(
+        {name: annotation_text(value) for name, value in (annotations or {}).items()},
+        _messages(result, "errors"),
+        _messages(result, "warnings"),
+    )
+
+
+def annotation_text(value: Any) -> str:
+    """Return a value in the form of an annotation: a string unchanged, others as JSON (compact, names in order)."""
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+
+
+def differing(shown: Mapping[str, Any] | None, wanted: Mapping[str, str]) -> dict[str, str]:
+    """Return the annotations to add to `shown` for an object to have `wanted`; empty if it has them.
+
+    `wanted` is merged over the object's annotations: equal names are replaced, and no annotation is ever removed.
+    """
+    return {name: value for name, value in wanted.items() if (shown or {}).get(name) != value}
+
+
+def _messages(result: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    match result.get(name):
+        case None:
+            return ()
+        case str(message):
+            return (message,)
+        case list(messages):
+            return tuple(annotation_text(message) for message in messages)
+        case other:
+            # `errors[message] if …` from before OPA 1.0 is an object today.
+            wrong = f"`{name}` of the decision is {_named(other)}, not a list of messages"
+            raise DecisionError(f"{wrong}: write `{name} contains message if …`")
+
+
+def _named(value: Any) -> str:
+    names = {type(None): "null", bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "a list"}
+    return names.get(type(value), "an object")

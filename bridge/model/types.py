@@ -1,7 +1,4 @@
-"""Resource types: the data to list and watch one kind of object.
-
-`ALWAYS` lists the types that every bridge replicates: those of Gateway API, and those that the rules read.
-"""
+"""Resource types, the selection of their objects, and permissions on them."""
 
 from __future__ import annotations
 
@@ -87,3 +84,58 @@ def regular_plural(kind: str) -> str:
     if word.endswith("y") and word[-2:-1] not in "aeiou":
         return f"{word[:-1]}ies"
     return f"{word}s"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Access:
+    """Verbs on one resource: `plural` or `plural/status` of a group ("" for the core group), and their purpose.
+
+    `namespace` empty: in all, or of a cluster-scoped type; `names` empty: on objects of any name.
+    """
+
+    namespace: str
+    group: str
+    resource: str
+    verbs: tuple[str, ...]
+    names: tuple[str, ...] = ()
+    why: str = ""
+
+    @property
+    def what(self) -> str:
+        """Return it in kubectl's form: `httproutes.gateway.networking.k8s.io/status`."""
+        plural, slash, subresource = self.resource.partition("/")
+        return f"{plural}.{self.group}".rstrip(".") + slash + subresource
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Objects of one type: served in `version` (empty: the preferred one), in `namespaces` (empty: all), by selectors.
+
+    The selectors are the API server's own (`app=web`, `spec.type!=ExternalName`); empty ones select everything.
+    """
+
+    version: str = ""
+    namespaces: tuple[str, ...] = ()
+    label_selector: str = ""
+    field_selector: str = ""
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """Return the selectors as parameters of a list or a watch."""
+        given = {"labelSelector": self.label_selector, "fieldSelector": self.field_selector}
+        return {name: value for name, value in given.items() if value}
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """Fields of an object by JSON Pointer (RFC 6901): with `keep` only these, otherwise all except those of `drop`.
+
+    apiVersion, kind and metadata always stay, except for metadata fields in `drop`. With both None, only the conditions
+    of the status stay.
+    """
+
+    keep: tuple[str, ...] | None = None
+    drop: tuple[str, ...] | None = None
+
+
+EVERYTHING = Selection()

@@ -15,7 +15,7 @@ from bridge import tracing
 from bridge.model.keys import Key, parse_key
 from bridge.model.nesting import Decoded, NestingError, decode
 from bridge.opa.address import TlsFiles, Trust, connector, read_address, url_path
-from bridge.opa.config import BUNDLE_NAME
+from bridge.opa.bundle import BUNDLE_NAME
 from bridge.opa.errors import OpaError, OpaRejected, OpaTimeout, OpaUnavailable, OpaUndefined, QueryError
 from bridge.opa.request_counts import Requests
 

@@ -22,8 +22,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 
-from bridge.opa.bundle import Bundle, archive_of, build_bundle
-from bridge.opa.config import KEY_ALGORITHM, KEY_ID, BundleTrust
+from bridge.opa.bundle import KEY_ALGORITHM, KEY_ID, Bundle, BundleTrust, archive_of, build_bundle
 
 ROOT = "system/policy_bridge"
 SHORTEST = 16  # characters of a token: the sum of a short one can be guessed

@@ -98,7 +98,7 @@ class TokenGuard:
 class ManagedOpa:
     """An OPA process that this process owns.
 
-    `executable` is the `opa` binary, `config` OPA's configuration (`bridge.opa.config.opa_config`, or `{}`). `port` is
+    `executable` is the `opa` binary, `config` OPA's configuration (`bridge.opa.bundle.opa_config`, or `{}`). `port` is
     a loopback port; None picks a free one. With `socket`, the path of a Unix socket, there is no port. `bundle` is
     loaded at the start, for one-shot use without a bridge that serves it. With `guard` it requires tokens, which its
     `config` must fetch. `start_timeout` is in seconds. A restart after `exited` is the caller's decision. As a context

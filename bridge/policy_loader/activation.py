@@ -11,9 +11,8 @@ from typing import Any
 from aiohttp import web
 
 from bridge.opa.address import pointer
-from bridge.opa.bundle import Bundle
+from bridge.opa.bundle import BUNDLE_CONTENT_TYPE, BUNDLE_NAME, Bundle
 from bridge.opa.client import BundleStatus, Opa
-from bridge.opa.config import BUNDLE_CONTENT_TYPE, BUNDLE_NAME
 from bridge.opa.errors import OpaRejected
 from bridge.policy_loader.ownership import overlap
 from bridge.policy_loader.submissions import DataPath

@@ -23,7 +23,7 @@ import msgspec
 from bridge.model.changes import Object
 from bridge.model.keys import Key
 from bridge.model.nesting import MAX_DEPTH, decode
-from bridge.model.selection import Selection
+from bridge.model.types import Selection
 from bridge.sources.yaml import BrokenDocument, read_documents
 
 DataPath = tuple[str, ...]  # from the root of OPA's data

@@ -11,8 +11,8 @@ from typing import Any
 
 import structlog
 
+from bridge.model.changes import Notice
 from bridge.model.keys import Key, parse_key
-from bridge.model.notice import Notice
 from bridge.model.types import CONSTRAINT
 from bridge.opa.batches import in_parts
 from bridge.opa.client import Opa

@@ -17,9 +17,8 @@ from typing import Generic, NamedTuple, TypeVar
 import structlog
 
 from bridge.model.keys import parse_key
-from bridge.model.turns import Turns
 from bridge.opa.errors import OpaError
-from bridge.pacing import Budget, delay_after
+from bridge.pacing import Budget, Turns, delay_after
 from bridge.remediator.sink import Gone, Patch, StatusSink, WriteConflict, WriteRefused
 
 log = structlog.get_logger(__name__)

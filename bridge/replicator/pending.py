@@ -13,7 +13,7 @@ import msgspec
 from bridge.model.changes import Change, Deleted, Listed, Listing, Mended, Object, Rejected, Trouble, Upserted
 from bridge.model.histogram import BYTES, COUNTS, MINUTES, Histogram
 from bridge.model.keys import Key, key_of
-from bridge.model.turns import Turns
+from bridge.pacing import Turns
 from bridge.replicator.pruning import prune
 
 LARGE = 64 << 10  # bytes of an object that is written alone: OPA needs about 0.1 s for the links of 200 KiB

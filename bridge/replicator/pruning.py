@@ -10,7 +10,7 @@ import msgspec
 from bridge.model.changes import Object
 from bridge.model.keys import group_of
 from bridge.model.nesting import decode
-from bridge.model.selection import Fields
+from bridge.model.types import Fields
 from bridge.opa.address import segments_of
 
 _CRD = "CustomResourceDefinition"

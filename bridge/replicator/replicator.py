@@ -9,9 +9,8 @@ import structlog
 
 from bridge import tracing
 from bridge.machine import Machine
-from bridge.model.changes import Object
+from bridge.model.changes import Listener, Notice, Object
 from bridge.model.keys import Key
-from bridge.model.notice import Listener, Notice
 from bridge.model.recording import Record, record_nothing
 from bridge.model.types import DESCRIBING
 from bridge.opa.client import Opa

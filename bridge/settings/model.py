@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from bridge.model.placement import DEFAULT_DECISION, Mode, Placed, decision_path
-from bridge.model.selection import Fields, Selection
+from bridge.model.types import Fields, Selection
 
 PREFIX = "BRIDGE_"  # of environment variables: BRIDGE_OPA_URL sets opa_url
 Builtin = Literal["http.send", "net.lookup_ip_addr", "opa.runtime"]
@@ -35,7 +35,7 @@ def split_address(text: str) -> tuple[str, int]:
 
 
 class TypeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
-    """One entry of the setting `types`: the objects of a type, and their fields (`bridge.model.selection`).
+    """One entry of the setting `types`: the objects of a type, and their fields (`bridge.model.types`).
 
     `type` is `<group>/<Kind>`; selectors are the API server's own; `keep` and `drop` are JSON Pointers.
     """

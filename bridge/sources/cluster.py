@@ -18,8 +18,7 @@ from bridge.kube.listwatch import EXPIRED, INTERRUPTED, list_and_watch
 from bridge.kube.pace import Pace
 from bridge.model.changes import Change, Listed, Listing, Mended, Trouble
 from bridge.model.keys import CORE
-from bridge.model.selection import EVERYTHING, Selection
-from bridge.model.types import ResourceType, regular_plural
+from bridge.model.types import EVERYTHING, ResourceType, Selection, regular_plural
 
 _ROOM = 64  # changes that may wait for the reader; then the watches wait too
 _FIRST_POLL = 0.2  # seconds until the next check for a missing type; the waits double

@@ -1,4 +1,4 @@
-"""Every metric that the bridge exposes, and `/metrics` in Prometheus's format.
+"""Every metric that the bridge exposes; `/metrics` in Prometheus's format, and the probes `/livez` and `/readyz`.
 
 Parts count in plain numbers, which are read at each scrape. The reference page is made from the families. Names have
 the prefix `policy_bridge_` and base units. No label contains an object's name, because their number is unlimited.
@@ -6,10 +6,12 @@ the prefix `policy_bridge_` and base units. No label contains an object's name, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import contextlib
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from math import isinf
 from typing import Any, Literal, NamedTuple
 
+import structlog
 from aiohttp import web
 from prometheus_client import CollectorRegistry, ProcessCollector
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
@@ -24,13 +26,17 @@ from prometheus_client.registry import Collector
 
 from bridge.admission.admission import OUTCOMES
 from bridge.http.gate import REASONS
+from bridge.http.listeners import listen, new_runner
 from bridge.kube.recording import RESULTS as EVENT_RESULTS
 from bridge.model.histogram import Histogram
 from bridge.opa.request_counts import FAILURES
 from bridge.policy_loader.authors import STATES
 from bridge.policy_loader.loader import BUNDLES
 from bridge.replicator.pending import AUDITS, FILLS
+from bridge.settings.model import Settings
 from bridge.sources.cluster import LISTINGS
+
+log = structlog.get_logger(__name__)
 
 PREFIX = "policy_bridge_"
 
@@ -246,3 +252,43 @@ def _family(family: Family, samples: Mapping[tuple[str, ...], Value]) -> Metric:
         if not isinstance(value, Histogram):
             plain.add_metric(labels, value)
     return plain
+
+
+Checks = Callable[[], Mapping[str, str]]  # by name why a check is not ready; empty text: ready
+
+
+def add_probes(app: web.Application, checks: Checks) -> None:
+    """Add `/livez`: the process responds. `/readyz`: 200 only if every check is ready; `?verbose` lists them."""
+
+    async def livez(_: web.Request) -> web.Response:
+        return web.Response(text="ok\n")
+
+    async def readyz(request: web.Request) -> web.Response:
+        found = checks()
+        bad = {name: why for name, why in found.items() if why}
+        lines = [f"[{'-' if why else '+'}] {name}{': ' + why if why else ' ok'}" for name, why in found.items()]
+        shown = lines if "verbose" in request.query else [line for line in lines if line.startswith("[-]")]
+        text = "\n".join([*shown, "readyz check failed" if bad else "ok"])
+        return web.Response(status=503 if bad else 200, text=text + "\n")
+
+    app.router.add_get("/livez", livez)
+    app.router.add_get("/readyz", readyz)
+
+
+@contextlib.asynccontextmanager
+async def probe_listening(settings: Settings, checks: Checks, metrics: Metrics) -> AsyncIterator[None]:
+    """Serve only probes and metrics at the setting `probe_listen`. Raises ServeError."""
+    if settings.probe_listen is None:
+        yield
+        return
+    app = web.Application()
+    add_probes(app, checks)
+    add_metrics(app, metrics)
+    runner = new_runner(app, shutdown_timeout=1.0)
+    await runner.setup()
+    try:
+        host, port = await listen(runner, settings.probe_listen, "--probe-listen")
+        log.info("probe and metrics server started", at=f"http://{f'[{host}]' if ':' in host else host}:{port}")
+        yield
+    finally:
+        await runner.cleanup()

@@ -44,7 +44,7 @@ def _exporter(name: str) -> SpanExporter:
 
 
 class Traces:
-    """The functions of `bridge.tracing.state` while traces are on, with a provider."""
+    """The functions of `bridge.tracing` while traces are on, with a provider."""
 
     def __init__(self, provider: TracerProvider) -> None:
         self._provider = provider
@@ -60,7 +60,7 @@ class Traces:
         carrier: Mapping[str, str] | None,
         attributes: Mapping[str, str | int],
     ) -> Iterator[None]:
-        """See `bridge.tracing.state.span`."""
+        """See `bridge.tracing.span`."""
         parent = None
         if carrier is not None:
             parent = self._propagator.extract({name.lower(): value for name, value in carrier.items()}, Parent())
@@ -71,7 +71,7 @@ class Traces:
 
     @contextmanager
     def opened(self, name: str, since: Mapping[str, float]) -> Iterator[Sequence[SpanContext]]:
-        """See `bridge.tracing.state.opened`."""
+        """See `bridge.tracing.opened`."""
         offset = time.time_ns() - time.monotonic_ns()
         spans = [
             self._tracer.start_span(
@@ -94,12 +94,12 @@ class Traces:
         return trace.get_current_span().get_span_context().is_valid
 
     def current(self) -> tuple[SpanContext, ...]:
-        """See `bridge.tracing.state.current`."""
+        """See `bridge.tracing.current`."""
         found = trace.get_current_span().get_span_context()
         return (found,) if found.is_valid else ()
 
     def headers(self) -> Mapping[str, str]:
-        """See `bridge.tracing.state.headers`."""
+        """See `bridge.tracing.headers`."""
         found: dict[str, str] = {}
         self._propagator.inject(found)
         return found

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import structlog
 
 from bridge.app.site import Backing
-from bridge.model.notice import Notice, merge_notices
+from bridge.model.changes import Notice, merge_notices
 from bridge.model.types import DESCRIBING, POLICY_KIND
 from bridge.opa.batches import batches, in_parts
 from bridge.opa.client import Opa

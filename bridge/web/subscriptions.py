@@ -11,8 +11,8 @@ from typing import Any
 
 import structlog
 
+from bridge.model.changes import Notice, merge_notices
 from bridge.model.keys import Key
-from bridge.model.notice import Notice, merge_notices
 from bridge.model.types import DESCRIBING
 from bridge.opa.batches import batches, in_parts
 from bridge.opa.client import Opa

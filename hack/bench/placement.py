@@ -11,7 +11,7 @@ import aiohttp
 import msgspec
 import yaml
 
-from bridge.model.notice import Notice
+from bridge.model.changes import Notice
 from bridge.model.placement import DEFAULT_DECISION, Placed, decision_path
 from bridge.opa.client import Opa
 from bridge.opa.process import ManagedOpa

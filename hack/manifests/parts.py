@@ -23,8 +23,8 @@ from bridge.admission.webhook_configuration import (
 from bridge.app.rbac import rules
 from bridge.cli.printers.documents import to_yaml
 from bridge.cli.rbac import KindSource, read_needs
-from bridge.model.access import Access
-from bridge.opa.config import BundleTrust, opa_config
+from bridge.model.types import Access
+from bridge.opa.bundle import BundleTrust, opa_config
 from bridge.opa.credentials import TOKEN
 from bridge.settings.model import settings_schema
 

@@ -15,7 +15,7 @@ from bridge.admission.webhook_configuration import KINDS
 from bridge.app.rbac import rules
 from bridge.cli.main import bridge
 from bridge.cli.rbac import KindSource, read_needs
-from bridge.opa.config import opa_arguments
+from bridge.opa.bundle import opa_arguments
 from bridge.settings.loading import load_settings
 from hack.manifests.generate import stale
 from hack.manifests.parts import CHART, OWN_SETTINGS

@@ -16,7 +16,7 @@ import yaml
 
 from bridge import __version__
 from bridge.http.listeners import checked_web_token
-from bridge.opa.config import opa_config
+from bridge.opa.bundle import opa_config
 from tests.bundle_trust import shared_trust
 from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane
 from tests.e2e.conftest import ROOT, Run

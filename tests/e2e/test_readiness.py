@@ -12,7 +12,7 @@ from pathlib import Path
 
 from aiohttp import web
 
-from bridge.opa.config import BUNDLE_PATH, opa_config
+from bridge.opa.bundle import BUNDLE_PATH, opa_config
 from bridge.opa.process import ManagedOpa
 from tests.bundle_trust import shared_credentials, shared_trust
 from tests.e2e.conftest import SHOP

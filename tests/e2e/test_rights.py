@@ -21,7 +21,7 @@ from bridge.app.rbac import rules
 from bridge.cli.rbac import KindSource, read_needs
 from bridge.kube.client import KubeClient
 from bridge.kube.discovery import lacking
-from bridge.model.access import Access
+from bridge.model.types import Access
 from hack.tools import find
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from bridge.opa.bundle import opa_config
 from bridge.opa.client import Opa
-from bridge.opa.config import opa_config
 from bridge.opa.process import ManagedOpa
 from tests.bundle_trust import shared_trust
 from tests.controlplane.plane import ControlPlane

@@ -19,7 +19,7 @@ import aiohttp
 import pytest
 import yaml
 
-from bridge.opa.config import BUNDLE_PATH
+from bridge.opa.bundle import BUNDLE_PATH
 from bridge.resources import rego_root
 from bridge.web.queries import ALLOWED
 from tests.e2e.conftest import SHOP, Run

@@ -14,9 +14,8 @@ from typing import Any
 
 from bridge.kube.client import KubeClient
 from bridge.kube.pace import Pace
-from bridge.model.changes import Object
+from bridge.model.changes import Notice, Object
 from bridge.model.keys import key_of
-from bridge.model.notice import Notice
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaUnavailable
 from bridge.policy_loader.shipped import shipped_bundle

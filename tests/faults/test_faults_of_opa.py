@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from bridge.opa.bundle import opa_config
 from bridge.opa.client import Opa
-from bridge.opa.config import opa_config
 from bridge.opa.errors import OpaError
 from bridge.opa.process import ManagedOpa
 from hack.bench.figures import opa_below

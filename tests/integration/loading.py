@@ -12,8 +12,8 @@ from typing import Any
 from aiohttp import web
 
 from bridge.model.keys import Key
+from bridge.opa.bundle import opa_config
 from bridge.opa.client import Opa
-from bridge.opa.config import opa_config
 from bridge.opa.process import ManagedOpa
 from bridge.policy_loader.assembly import no_view
 from bridge.policy_loader.compile_check import Checker

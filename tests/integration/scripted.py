@@ -7,9 +7,8 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any
 
-from bridge.model.changes import Change, Deleted, Listed, Listing, Object, Upserted
+from bridge.model.changes import Change, Deleted, Listed, Listing, Notice, Object, Upserted
 from bridge.model.keys import Key, key_of
-from bridge.model.notice import Notice
 from bridge.remediator.sink import Gone, MemorySink, Patch, WriteConflict
 from bridge.remediator.statuses.plan import patched
 from bridge.replicator.replicator import Replicator

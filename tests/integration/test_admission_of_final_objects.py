@@ -19,8 +19,8 @@ from aiohttp import web
 
 from bridge.admission.certificates import new_authority, new_server
 from bridge.admission.webhook_configuration import API_VERSION, MUTATING
+from bridge.model.changes import Notice
 from bridge.model.keys import key_of
-from bridge.model.notice import Notice
 from bridge.opa.client import Opa
 from tests.bundles import bundle_with
 from tests.controlplane.api import ApiError

@@ -16,9 +16,8 @@ import pytest
 from aiohttp import web
 
 from bridge.http.bundles import BundleGuard
-from bridge.opa.bundle import Bundle, archive_of, build_bundle
+from bridge.opa.bundle import BUNDLE_NAME, BUNDLE_PATH, Bundle, archive_of, build_bundle, opa_config
 from bridge.opa.client import BundleStatus, Opa
-from bridge.opa.config import BUNDLE_NAME, BUNDLE_PATH, opa_config
 from bridge.opa.credentials import BundleCredentials, CredentialsError, kept_credentials, new_credentials
 from bridge.opa.process import ManagedOpa
 from bridge.policy_loader.activation import BundleEndpoint

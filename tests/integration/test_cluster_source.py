@@ -12,7 +12,7 @@ import pytest
 from bridge.kube.client import KubeClient
 from bridge.model.changes import Change, Deleted, Listed, Listing, Trouble, Upserted
 from bridge.model.keys import Key
-from bridge.model.selection import Selection
+from bridge.model.types import Selection
 from bridge.sources.base import Source
 from bridge.sources.cluster import FIRST, REFILL, ClusterSource
 from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane

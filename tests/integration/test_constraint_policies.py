@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from bridge.model.changes import Notice
 from bridge.model.keys import key_of
-from bridge.model.notice import Notice
 from bridge.remediator.audit import Audited
 from tests.integration.loading import Bench, loading
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from bridge.model.changes import Notice
 from bridge.model.keys import key_of
-from bridge.model.notice import Notice
 from bridge.opa.client import Opa
 from tests.bundles import bundle_with
 from tests.controlplane.plane import ControlPlane

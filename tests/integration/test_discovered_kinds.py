@@ -13,8 +13,7 @@ import structlog
 import yaml
 
 from bridge.kube.client import KubeClient
-from bridge.model.changes import Object
-from bridge.model.notice import Notice
+from bridge.model.changes import Notice, Object
 from bridge.model.types import ALWAYS
 from bridge.opa.client import Opa
 from bridge.opa.process import ManagedOpa

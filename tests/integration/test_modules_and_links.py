@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from bridge.model.notice import Notice
+from bridge.model.changes import Notice
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaUnavailable
 from bridge.replicator.claim import DOUBTFUL

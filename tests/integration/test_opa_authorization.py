@@ -16,10 +16,10 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from bridge.http import tokens as token_module
-from bridge.http.tokens import Tokens
+from bridge.http import bundles as token_module
+from bridge.http.bundles import Tokens
+from bridge.opa.bundle import TOKENS_NAME, opa_arguments, opa_config
 from bridge.opa.client import Opa
-from bridge.opa.config import TOKENS_NAME, opa_arguments, opa_config
 from bridge.policy_loader.shipped import shipped_bundle
 from bridge.resources import authorization_policy, rego_root
 from tests.bundle_trust import shared_credentials, shared_trust, signed_endpoint, unguarded

@@ -10,9 +10,8 @@ import pytest
 from aiohttp import web
 
 from bridge.opa.address import pointer
-from bridge.opa.bundle import build_bundle
+from bridge.opa.bundle import BUNDLE_CONTENT_TYPE, BUNDLE_NAME, BUNDLE_PATH, build_bundle, opa_config
 from bridge.opa.client import Opa
-from bridge.opa.config import BUNDLE_CONTENT_TYPE, BUNDLE_NAME, BUNDLE_PATH, opa_config
 from bridge.opa.errors import OpaError, OpaRejected, OpaUnavailable, OpaUndefined, QueryError
 from bridge.opa.process import ManagedOpa
 from tests.bundle_trust import shared_credentials, shared_trust

@@ -19,7 +19,7 @@ from bridge.app.cluster_sink import ClusterSink
 from bridge.kube.client import KubeClient
 from bridge.kube.lease import Lease, Term
 from bridge.model.placement import Mode, Placed, decision_path
-from bridge.model.selection import Selection
+from bridge.model.types import Selection
 from bridge.opa.client import Opa
 from bridge.opa.process import ManagedOpa
 from bridge.pacing import Budget

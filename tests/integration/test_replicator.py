@@ -13,9 +13,8 @@ from typing import Any
 
 import pytest
 
-from bridge.model.changes import Listing, Object, Trouble, Upserted
+from bridge.model.changes import Listing, Notice, Object, Trouble, Upserted
 from bridge.model.keys import Key, key_of
-from bridge.model.notice import Notice
 from bridge.opa.bundle import Bundle, build_bundle
 from bridge.opa.client import Opa
 from bridge.opa.process import ManagedOpa

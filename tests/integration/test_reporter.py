@@ -17,7 +17,7 @@ from bridge.kube.client import KubeClient
 from bridge.kube.recording import Recorder
 from bridge.model.keys import Key
 from bridge.model.recording import record_nothing
-from bridge.model.selection import Selection
+from bridge.model.types import Selection
 from bridge.policy_loader import reporter
 from bridge.policy_loader.authors import Authors
 from bridge.policy_loader.reporter import Reporter

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from bridge.kube.client import KubeClient
-from bridge.model.selection import Fields
+from bridge.model.types import Fields
 from bridge.opa.client import Opa
 from bridge.opa.process import ManagedOpa
 from bridge.replicator.pruning import pruning

@@ -18,7 +18,7 @@ from bridge.admission.webhook_configuration import API_VERSION, KINDS, MUTATING,
 from bridge.app.managed_opa import OpaAccess
 from bridge.app.store import Cluster
 from bridge.app.webhook import Policies, Webhook
-from bridge.http.tokens import Tokens
+from bridge.http.bundles import Tokens
 from bridge.kube.client import KubeClient
 from bridge.opa.bundle import Bundle
 from bridge.opa.client import Answer
@@ -32,7 +32,7 @@ from tests.integration.objects import fresh_name
 
 BUNDLE = shipped_bundle(rego_root())
 CONFIGURATIONS = {which: f"/apis/{API_VERSION}/{which.plural}" for which in KINDS}
-# An OPA that gives decisions an id: see bridge.opa.config.
+# An OPA that gives decisions an id: see bridge.opa.bundle.
 DECISION_IDS = {
     "services": {"bridge": {"url": "http://127.0.0.1:1"}},
     "decision_logs": {

@@ -8,9 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from bridge.model.annotations import Decision, DecisionError, differing, read_decision
 from bridge.model.keys import Key
-from bridge.model.placement import Path, Placed
+from bridge.model.placement import Decision, DecisionError, Path, Placed, differing, read_decision
 from bridge.opa.address import pointer
 from bridge.opa.batches import batches
 from bridge.opa.client import Opa

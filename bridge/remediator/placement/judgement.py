@@ -10,9 +10,8 @@ from typing import Any
 
 import structlog
 
-from bridge.model.annotations import annotation_text, differing
 from bridge.model.keys import parse_key
-from bridge.model.placement import Mode, Placed
+from bridge.model.placement import Mode, Placed, annotation_text, differing
 from bridge.model.recording import Record
 from bridge.remediator.placement.decisions import Decided, Deciding
 from bridge.remediator.sink import StatusSink

@@ -14,10 +14,9 @@ from collections.abc import Iterable, Sequence
 
 import structlog
 
-from bridge.model.annotations import annotation_text
+from bridge.model.changes import Notice
 from bridge.model.keys import namespace_in
-from bridge.model.notice import Notice
-from bridge.model.placement import Placed
+from bridge.model.placement import Placed, annotation_text
 from bridge.model.recording import Record, record_nothing
 from bridge.opa.batches import batches
 from bridge.opa.client import Opa

@@ -8,7 +8,7 @@ from collections import Counter, deque
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from typing import Any
 
-from bridge.model.notice import Notice
+from bridge.model.changes import Notice
 from bridge.opa.batches import BatchSize, parts
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaRejected, OpaTimeout

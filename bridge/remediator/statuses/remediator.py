@@ -13,8 +13,8 @@ from typing import Any
 import structlog
 
 from bridge import tracing
+from bridge.model.changes import Notice
 from bridge.model.keys import namespace_in, parse_key
-from bridge.model.notice import Notice
 from bridge.opa.batches import BatchSize, parts
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError

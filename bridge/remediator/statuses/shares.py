@@ -12,8 +12,8 @@ from typing import Any
 import structlog
 
 from bridge import tracing
+from bridge.model.changes import Notice, merge_notices
 from bridge.model.keys import Key
-from bridge.model.notice import Notice, merge_notices
 from bridge.opa.batches import BatchSize
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaTimeout

@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 from bridge.admission.admission import Admission, Question, read_rules
 from bridge.admission.endpoint import Terms
 from bridge.admission.review import ReviewError
-from bridge.model.annotations import DecisionError
+from bridge.model.placement import DecisionError
 from bridge.opa.client import Answer
 from bridge.opa.errors import OpaRejected
 

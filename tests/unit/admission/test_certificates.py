@@ -27,7 +27,7 @@ from bridge.admission.certificates import (
 )
 from bridge.admission.endpoint import is_verified
 from bridge.app.webhook import TLS_VERSIONS
-from bridge.http import acceptor
+from bridge.http import listeners
 from bridge.http.listeners import listen, new_runner
 from bridge.settings.model import Settings
 from tests.controlplane.client_certificates import new_client
@@ -155,7 +155,7 @@ def client(folder: Path, authority: Pair, name: str) -> tuple[Path, Path]:
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LOOK", 0.02)
-    monkeypatch.setattr(acceptor, "LOG_PERIOD", 0.0)
+    monkeypatch.setattr(listeners, "LOG_PERIOD", 0.0)
 
 
 @pytest.mark.usefixtures("quick")

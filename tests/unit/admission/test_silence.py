@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from bridge.admission.silence import Silence
+from bridge.model.changes import Notice
 from bridge.model.keys import parse_key
-from bridge.model.notice import Notice
 from bridge.opa.client import Answer
 from bridge.opa.errors import OpaUnavailable
 

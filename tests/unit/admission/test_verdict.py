@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from bridge.admission.review import ALL_WARNINGS, LONGEST_WARNING, fitted, verdict
-from bridge.model.annotations import Decision
+from bridge.model.placement import Decision
 
 
 def test_what_nothing_is_said_of_is_admitted_as_it_is() -> None:

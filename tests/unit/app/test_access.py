@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bridge.app.rbac import READ, Facts, explained_kinds, needed_access, replicated_types
-from bridge.model.access import Access
+from bridge.model.types import Access
 from bridge.settings.model import PlacementSettings, Settings, TypeSettings
 
 COLOR = "example.com/ColorPolicy"

@@ -12,7 +12,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from bridge.app.reload import Reloading
-from bridge.settings.files import Mistake, SettingsError
+from bridge.settings.loading import Mistake, SettingsError
 from bridge.settings.model import RELOADED, SETTINGS, Settings
 
 

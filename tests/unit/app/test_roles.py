@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bridge.app.rbac import role_objects, rules
-from bridge.model.access import Access
+from bridge.model.types import Access
 
 READ = ("get", "list")
 

@@ -7,8 +7,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from bridge.opa.bundle import Bundle, build_bundle
-from bridge.opa.config import BUNDLE_CONTENT_TYPE, BUNDLE_PATH
+from bridge.opa.bundle import BUNDLE_CONTENT_TYPE, BUNDLE_PATH, Bundle, build_bundle
 from bridge.policy_loader import activation as module
 from bridge.policy_loader.activation import BundleEndpoint
 from tests.bundle_trust import unguarded

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from bridge.model.changes import Notice
 from bridge.model.keys import Key
-from bridge.model.notice import Notice
 from bridge.opa.batches import in_parts
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaRejected, OpaUnavailable

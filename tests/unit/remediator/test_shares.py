@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
+from bridge.model.changes import Notice
 from bridge.model.keys import Key
-from bridge.model.notice import Notice
 from bridge.opa.errors import OpaTimeout
 from bridge.remediator.statuses.computation import Computing
 from bridge.remediator.statuses.ledger import Ledger

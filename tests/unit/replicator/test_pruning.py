@@ -4,7 +4,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from bridge.model.selection import Fields
+from bridge.model.types import Fields
 from bridge.replicator.pruning import choose, prune, pruning
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from bridge.model.placement import Placed, decision_path
-from bridge.settings.files import SettingsError
-from bridge.settings.loading import load_settings
+from bridge.settings.loading import SettingsError, load_settings
 
 DEFAULT = ("io", "k8s", "federation", "admission")
 

@@ -3,9 +3,8 @@ from typing import Any
 
 import pytest
 
-from bridge.model.selection import Fields, Selection
-from bridge.settings.files import SettingsError
-from bridge.settings.loading import load, load_settings
+from bridge.model.types import Fields, Selection
+from bridge.settings.loading import SettingsError, load, load_settings
 from bridge.settings.model import Settings, settings_schema
 
 

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from bridge.settings.files import SettingsError
-from bridge.settings.loading import load_settings
+from bridge.settings.loading import SettingsError, load_settings
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from bridge.telemetry.probes import add_probes
+from bridge.telemetry.metrics import add_probes
 
 Client = TestClient[web.Request, web.Application]
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bridge.model.annotations import Decision, DecisionError, annotation_text, differing, read_decision
+from bridge.model.placement import Decision, DecisionError, annotation_text, differing, read_decision
 
 
 @pytest.mark.parametrize(
