@@ -18,7 +18,7 @@ import msgspec
 import structlog
 
 from bridge.admission.endpoint import Terms
-from bridge.admission.joint import Joint
+from bridge.admission.queries import Joint
 from bridge.admission.review import (
     AdmissionVerdict,
     ReviewError,
@@ -29,9 +29,8 @@ from bridge.admission.review import (
     shown,
     verdict,
 )
-from bridge.model.histogram import Histogram
+from bridge.model.observability import Histogram, Record, record_nothing
 from bridge.model.placement import Decision, DecisionError, differing, read_decision
-from bridge.model.recording import Record, record_nothing
 from bridge.opa.client import Answer
 from bridge.opa.errors import OpaError, OpaRejected, OpaUnavailable
 from bridge.pacing import Backoff

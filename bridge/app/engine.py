@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from bridge.app.store import plural_by_rule
-from bridge.model.changes import Change, Listed, Listing, Object, Rejected, Trouble, Upserted
+from bridge.model.changes import Change, Listed, Listing, Object, Rejected, Source, Trouble, Upserted
 from bridge.model.keys import CLUSTER, Key, group_of, key_of
 from bridge.model.types import ALWAYS
 from bridge.opa.address import TlsFiles
@@ -20,10 +20,9 @@ from bridge.opa.client import Opa
 from bridge.opa.executable import ensure_opa
 from bridge.opa.process import ManagedOpa
 from bridge.policy_loader import reports
-from bridge.policy_loader.authors import MARKS
+from bridge.policy_loader.authors import MARKS, Gathering, SettledModules
 from bridge.policy_loader.compile_check import Checker
 from bridge.policy_loader.ownership import packages
-from bridge.policy_loader.settlement import Gathering, SettledModules
 from bridge.policy_loader.shipped import kubernetes_view, shipped
 from bridge.policy_loader.submissions import CONFIG_MAP, config_maps_in
 from bridge.replicator.initial_sync import without_collector
@@ -31,7 +30,6 @@ from bridge.replicator.replicator import Replicator
 from bridge.resources import rego_root
 from bridge.settings.loading import load_settings
 from bridge.settings.model import SETTINGS, Settings
-from bridge.sources.base import Source
 from bridge.sources.manifests import ManifestSource
 
 if TYPE_CHECKING:

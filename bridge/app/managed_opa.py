@@ -14,9 +14,8 @@ from bridge.http.bundles import Tokens
 from bridge.opa.address import TlsFiles
 from bridge.opa.bundle import BundleTrust, opa_config
 from bridge.opa.client import Opa
-from bridge.opa.errors import OpaRejected, OpaStartError
+from bridge.opa.errors import OpaRejected, OpaStartError, Requests
 from bridge.opa.process import ManagedOpa, TokenGuard
-from bridge.opa.request_counts import Requests
 from bridge.pacing import Backoff
 from bridge.resources import authorization_policy
 from bridge.settings.model import Settings

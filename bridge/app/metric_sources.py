@@ -9,11 +9,11 @@ from collections.abc import Callable, Mapping
 from bridge import __version__
 from bridge.app.managed_opa import OwnOpa
 from bridge.app.policy_loading import PolicyLoading
-from bridge.app.reload import Reloading
+from bridge.app.signals import Reloading
 from bridge.app.store import Store
 from bridge.app.webhook import Webhook
 from bridge.http.request_guard import WrongTokens
-from bridge.opa.request_counts import Requests
+from bridge.opa.errors import Requests
 from bridge.remediator.audit import Audit
 from bridge.remediator.placement.placement import Placement
 from bridge.remediator.statuses.remediator import Remediator

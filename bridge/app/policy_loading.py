@@ -8,6 +8,7 @@ from pathlib import Path
 
 from bridge.app.store import Store
 from bridge.app.webhook import Policies
+from bridge.model.changes import Source, Tapped
 from bridge.model.types import ALWAYS
 from bridge.opa.client import Answer, Opa
 from bridge.policy_loader.activation import BundleEndpoint
@@ -18,7 +19,6 @@ from bridge.policy_loader.loader import Loader
 from bridge.policy_loader.shipped import kubernetes_view, shipped
 from bridge.resources import rego_root
 from bridge.settings.model import Settings
-from bridge.sources.base import Source, Tapped
 
 
 class PolicyLoading:

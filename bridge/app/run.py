@@ -26,14 +26,13 @@ from bridge.app.metric_sources import (
     measure_work,
 )
 from bridge.app.policy_loading import PolicyLoading, policies_of
-from bridge.app.reload import Reloading
-from bridge.app.shutdown import Shutdown
+from bridge.app.signals import Reloading, Shutdown
 from bridge.app.site import Backing, NoSite, Site
 from bridge.app.store import Store, open_store
 from bridge.app.webhook import Policies, Webhook
 from bridge.http.bundles import Bundles
 from bridge.http.listeners import listen, new_runner
-from bridge.model.recording import record_nothing
+from bridge.model.observability import record_nothing
 from bridge.model.types import ALWAYS
 from bridge.opa.client import Opa
 from bridge.opa.executable import ensure_opa
@@ -43,7 +42,7 @@ from bridge.remediator.audit import Audit
 from bridge.remediator.placement.placement import Placement
 from bridge.remediator.sink import StatusSink
 from bridge.remediator.statuses.remediator import Remediator
-from bridge.replicator.pruning import pruning
+from bridge.replicator.pending import pruning
 from bridge.replicator.replicator import Replicator
 from bridge.resources import rego_root
 from bridge.settings.model import Settings, TypeSettings

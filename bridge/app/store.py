@@ -13,16 +13,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import structlog
 
-from bridge.model.changes import Notice, Trouble
+from bridge.model.changes import Notice, Source, Trouble
 from bridge.model.keys import Key
-from bridge.model.recording import EventType
+from bridge.model.observability import EventType
 from bridge.model.types import CRD, regular_plural
 from bridge.policy_loader.authors import Authors
 from bridge.policy_loader.reports import Announcer
 from bridge.policy_loader.submissions import CONFIG_MAP, config_maps_in
 from bridge.remediator.sink import MemorySink, StatusSink
 from bridge.settings.model import Settings
-from bridge.sources.base import Source
 from bridge.sources.manifest_files import STDIN, find_files
 from bridge.sources.manifests import ManifestSource
 

@@ -17,14 +17,13 @@ from aiohttp import web
 from bridge.admission.admission import Admission, AdmissionCounts, Ask, Question, read_rules
 from bridge.admission.certificates import CertificateError, Certificates, Clients, Pair, read_files
 from bridge.admission.endpoint import Terms, make_app
-from bridge.admission.joint import Joint
-from bridge.admission.silence import SPOKEN_OF, Silence
+from bridge.admission.queries import SPOKEN_OF, Joint, Silence
 from bridge.app.managed_opa import OpaAccess
 from bridge.app.store import Cluster
 from bridge.http.gate import Gate, Limits
 from bridge.http.listeners import GATE, ServeError, listen, new_runner, token_of
 from bridge.model.changes import Notice
-from bridge.model.recording import Record
+from bridge.model.observability import Record
 from bridge.opa.client import Answer, Opa
 from bridge.opa.errors import OpaError
 from bridge.policy_loader.assembly import JOINT_DECISION

@@ -27,12 +27,14 @@ from bridge.kube.errors import (
     is_starting,
     status_error,
 )
-from bridge.kube.events import (
+from bridge.kube.stream import (
     ADDED,
     BOOKMARK,
     DELETED,
     ERROR,
     MODIFIED,
+    Pace,
+    WatchBackoff,
     WatchEvent,
     ends_initial_events,
     metadata_of,
@@ -40,7 +42,6 @@ from bridge.kube.events import (
     read_object,
     read_page,
 )
-from bridge.kube.pace import Pace, WatchBackoff
 from bridge.model.changes import Change, Deleted, Listed, Listing, Object, Rejected, Trouble, Upserted
 from bridge.model.keys import key_of
 from bridge.model.types import EVERYTHING, ResourceType, Selection

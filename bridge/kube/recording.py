@@ -29,7 +29,7 @@ import structlog
 
 from bridge.kube.client import KubeClient
 from bridge.kube.errors import Conflict, Forbidden, Invalid, KubeError, NotFound
-from bridge.model.recording import EventType
+from bridge.model.observability import EventType
 from bridge.pacing import Backoff, Budget
 
 log = structlog.get_logger(__name__)

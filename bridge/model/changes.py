@@ -1,4 +1,4 @@
-"""The change stream of every source of objects, a cluster or a folder; and notices about changes that OPA has.
+"""Changes of objects: the stream of every source, a cluster or a folder; and notices about changes that OPA has.
 
 Listing(type) -> Upserted(type, objects)* -> Listed(type) -> (Upserted | Deleted)* -> Listing(type) ...
 
@@ -12,9 +12,10 @@ The replicator writes changes to OPA, and then sends a `Notice` to its listeners
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from bridge.model.keys import Key
 
@@ -130,3 +131,46 @@ def merge_notices(notices: Sequence[Notice]) -> Notice:
 
 
 Listener = Callable[[Notice], None]
+
+
+class Source(Protocol):
+    """Delivers the current state of types, and then changes.
+
+    `want` may be called before and during the iteration of `changes`. The iterator does not end by itself, unless the
+    source does not follow changes; it has one reader, and closing it stops the source.
+    """
+
+    def want(self, type_ids: AbstractSet[str]) -> None:
+        """Deliver these types (`<group>/<Kind>`) from now on, and no others.
+
+        A type that is no longer wanted gets an empty listing, which removes its objects.
+        """
+
+    def relist(self) -> None:
+        """Deliver everything again, because the reader has lost its state. Unread changes may be omitted."""
+
+    def changes(self) -> AsyncIterator[Change]:
+        """Return the change stream (see `bridge.model.changes`)."""
+
+
+class Tapped:
+    """A `Source` that delivers the changes of `source`, and wants `types` too; each change goes through `tap` first."""
+
+    def __init__(self, source: Source, types: AbstractSet[str], tap: Callable[[Change], None]) -> None:
+        self._source = source
+        self._types = types
+        self._tap = tap
+
+    def want(self, type_ids: AbstractSet[str]) -> None:
+        """Deliver these types, and those of the tap."""
+        self._source.want(frozenset(type_ids | self._types))
+
+    def relist(self) -> None:
+        """Deliver everything again, to both."""
+        self._source.relist()
+
+    async def changes(self) -> AsyncIterator[Change]:
+        """Return the change stream of the source."""
+        async for change in self._source.changes():
+            self._tap(change)
+            yield change

@@ -16,8 +16,7 @@ from bridge.model.keys import Key, parse_key
 from bridge.model.nesting import Decoded, NestingError, decode
 from bridge.opa.address import TlsFiles, Trust, connector, read_address, url_path
 from bridge.opa.bundle import BUNDLE_NAME
-from bridge.opa.errors import OpaError, OpaRejected, OpaTimeout, OpaUnavailable, OpaUndefined, QueryError
-from bridge.opa.request_counts import Requests
+from bridge.opa.errors import OpaError, OpaRejected, OpaTimeout, OpaUnavailable, OpaUndefined, QueryError, Requests
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence

@@ -13,7 +13,7 @@ from bridge.kube.client import KubeClient, patch_object
 from bridge.kube.errors import Conflict, Forbidden, KubeError, NotFound
 from bridge.model.changes import Object
 from bridge.model.keys import Key
-from bridge.model.recording import Record
+from bridge.model.observability import Record
 from bridge.model.types import ResourceType
 from bridge.policy_loader import reports
 from bridge.policy_loader.authors import Author, Authors

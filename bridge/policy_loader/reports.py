@@ -15,7 +15,7 @@ import msgspec
 
 from bridge.model.changes import Object
 from bridge.model.keys import Key
-from bridge.model.recording import EventType, Record
+from bridge.model.observability import EventType, Record
 from bridge.policy_loader.authors import Authors
 from bridge.policy_loader.submissions import ModuleProblem, Verdict
 

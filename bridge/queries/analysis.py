@@ -18,7 +18,7 @@ from bridge.model.types import CONSTRAINT, DESCRIBING
 from bridge.opa.address import pointer
 from bridge.opa.client import Opa
 from bridge.queries.asking import Entry, Selects, by_batches, in_batches, objects, selected
-from bridge.replicator.pruning import prune
+from bridge.replicator.pending import prune
 from bridge.sources.manifest_files import STDIN
 from bridge.sources.manifests import ManifestSource
 

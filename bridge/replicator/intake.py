@@ -12,12 +12,11 @@ from collections.abc import Set as AbstractSet
 
 import structlog
 
-from bridge.model.changes import Change, Deleted, Listed, Listing, Mended, Object, Rejected, Trouble, Upserted
+from bridge.model.changes import Change, Deleted, Listed, Listing, Mended, Object, Rejected, Source, Trouble, Upserted
 from bridge.model.keys import Key, key_of
-from bridge.model.recording import Record, record_nothing
+from bridge.model.observability import Record, record_nothing
 from bridge.replicator.links import BATCH
 from bridge.replicator.pending import Pending, ReplicationCounts
-from bridge.sources.base import Source
 
 log = structlog.get_logger(__name__)
 

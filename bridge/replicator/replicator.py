@@ -9,9 +9,9 @@ import structlog
 
 from bridge import tracing
 from bridge.machine import Machine
-from bridge.model.changes import Listener, Notice, Object
+from bridge.model.changes import Listener, Notice, Object, Source
 from bridge.model.keys import Key
-from bridge.model.recording import Record, record_nothing
+from bridge.model.observability import Record, record_nothing
 from bridge.model.types import DESCRIBING
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaUndefined
@@ -19,11 +19,9 @@ from bridge.pacing import Backoff
 from bridge.replicator.claim import SLOW, Claim, Lost
 from bridge.replicator.initial_sync import PROBE, Describing, Filling, give_back, without_collector
 from bridge.replicator.intake import Intake, Troubles
-from bridge.replicator.pending import Pending, ReplicationCounts
-from bridge.replicator.pruning import prune
+from bridge.replicator.pending import Pending, ReplicationCounts, prune
 from bridge.replicator.states import RESTART, SYNC, RestartEvent, RestartState, SyncEvent, SyncState
 from bridge.replicator.writer import Writer
-from bridge.sources.base import Source
 
 log = structlog.get_logger(__name__)
 

@@ -15,7 +15,7 @@ from bridge.kube.client import KubeClient
 from bridge.kube.discovery import Discovery
 from bridge.kube.errors import KubeError, NotFound, explain_access
 from bridge.kube.listwatch import EXPIRED, INTERRUPTED, list_and_watch
-from bridge.kube.pace import Pace
+from bridge.kube.stream import Pace
 from bridge.model.changes import Change, Listed, Listing, Mended, Trouble
 from bridge.model.keys import CORE
 from bridge.model.types import EVERYTHING, ResourceType, Selection, regular_plural

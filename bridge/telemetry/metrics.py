@@ -28,8 +28,8 @@ from bridge.admission.admission import OUTCOMES
 from bridge.http.gate import REASONS
 from bridge.http.listeners import listen, new_runner
 from bridge.kube.recording import RESULTS as EVENT_RESULTS
-from bridge.model.histogram import Histogram
-from bridge.opa.request_counts import FAILURES
+from bridge.model.observability import Histogram
+from bridge.opa.errors import FAILURES
 from bridge.policy_loader.authors import STATES
 from bridge.policy_loader.loader import BUNDLES
 from bridge.replicator.pending import AUDITS, FILLS

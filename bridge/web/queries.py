@@ -1,18 +1,26 @@
-"""`POST /api/query/<name>`: queries of the contract; `POST /api/changes`: the effects of pasted manifests."""
+"""Queries over HTTP, none of which writes.
+
+- `POST /api/query/<name>`: queries of the contract
+- `POST /api/changes`: the effects of pasted manifests
+- `GET /v1/effective`: effective policies for programs, once or as they change
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import contextlib
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any
 
 from aiohttp import web
 
 from bridge.http.request_guard import Refused
+from bridge.model.keys import Key
 from bridge.opa.client import Opa
 from bridge.queries.analysis import analyze, held_crds, read_pasted
-from bridge.queries.asking import target_keys
-from bridge.web.responses import answer, body_of, decoded
+from bridge.queries.asking import effective_at, policy_kind, target_keys
+from bridge.web.responses import Event, Streams, answer, body_of, decoded
+from bridge.web.subscriptions import Followed, Following, Reader
 
 # Queries for people and programs. None of them writes.
 ALLOWED = frozenset({
@@ -75,3 +83,84 @@ class Changes:
             line = problem.subject.rpartition(":")[2]
             mistakes.append({"line": int(line) if line.isdigit() else 1, "message": problem.message})
         return answer({**found.document(), "mistakes": mistakes})
+
+
+MOST_TARGETS = 100
+_KNOWN = ("target", "policyKind", "sourceNamespace", "namespace", "watch")
+_LOOK = 0.5  # seconds between two checks whether OPA is ready
+_YES = {"true": True, "1": True, "": False, "false": False, "0": False}
+
+
+class EffectiveStream:
+    """Responds from `opa` (which raises Refused while there is none), and from the targets of `following`.
+
+    `checks` return why the bridge is not ready.
+    """
+
+    def __init__(
+        self, opa: Callable[[], Opa], following: Following, streams: Streams, checks: Callable[[], Mapping[str, str]]
+    ) -> None:
+        self._opa = opa
+        self._following = following
+        self._checks = checks
+        self._streams = streams
+
+    async def get(self, request: web.Request) -> web.StreamResponse:
+        """Return effective policies at `target`s, as in the query result; with `watch=true` as server-sent events."""
+        asked = request.query
+        if unknown := sorted(asked.keys() - set(_KNOWN)):
+            raise Refused(400, "InvalidInput", f"there is no parameter {unknown[0]!r}; there are {', '.join(_KNOWN)}")
+        texts = asked.getall("target", [])
+        if not texts or len(texts) > MOST_TARGETS:
+            raise Refused(400, "InvalidInput", f"give 1 to {MOST_TARGETS} targets: ?target=KIND/NAMESPACE/NAME")
+        watch = _YES.get(asked.get("watch", ""))
+        if watch is None:
+            raise Refused(400, "InvalidInput", "watch must be true or false")
+        opa, source = self._opa(), asked.get("sourceNamespace") or None
+        kind = await policy_kind(opa, asked["policyKind"]) if asked.get("policyKind") else None
+        targets = await target_keys(opa, texts, asked.get("namespace") or None)
+        revision = self._following.revision
+        if not watch or not self._following.knows(targets, kind, source):
+            found = await effective_at(opa, targets, kind, source)  # also reports a missing section
+        if not watch:
+            return answer({"revision": revision, "effective": found})
+        return await self._watch(request, targets, kind, source)
+
+    async def _watch(
+        self, request: web.Request, targets: Sequence[Key], kind: str | None, source: str | None
+    ) -> web.StreamResponse:
+        with self._following.following(targets, kind, source) as (reader, followed):
+            return await self._streams.send(request, self._events(reader, followed))
+
+    async def _events(self, reader: Reader, followed: Sequence[Followed]) -> AsyncIterator[Event]:
+        state: Any = None
+        synced = False
+        while True:
+            reasons = {name: why for name, why in self._checks().items() if why}
+            present = {"ready": not reasons, "reasons": reasons}
+            if present != state:
+                state = present
+                yield Event("state", state)
+            if not synced and all(one.current for one in followed):
+                synced = True
+                # Changes before this are among the entries, later ones among the differences.
+                reader.differing.clear()
+                revision = self._following.settled
+                for place in sorted({place for one in followed for place in one.entries}):
+                    yield self._told(place, followed, revision)
+                yield Event("synced", {"revision": revision}, revision)
+            if synced and reader.differing:
+                places, reader.differing = list(reader.differing), {}
+                revision = self._following.settled
+                for place in places:
+                    yield self._told(place, followed, revision)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_LOOK):
+                    await reader.wake.wait()
+            reader.wake.clear()
+
+    def _told(self, place: tuple[str, str], followed: Sequence[Followed], revision: str) -> Event:
+        entry = next((one.entries[place] for one in followed if place in one.entries), None)
+        target, kind = place
+        told = {"revision": revision, "target": target, "policyKind": kind, "paths": entry["paths"] if entry else []}
+        return Event("effective", told, revision)

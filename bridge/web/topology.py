@@ -12,10 +12,9 @@ from aiohttp import web
 
 from bridge.http.request_guard import Refused
 from bridge.model.keys import parse_key
-from bridge.web.events import Event, Streams
 from bridge.web.picture import PagePicture
 from bridge.web.picture_updates import Drawing
-from bridge.web.responses import answer
+from bridge.web.responses import Event, Streams, answer
 
 FIRST_WAIT = 0.5  # seconds that the first request waits for the picture
 _LARGE = 500  # nodes of a change from which on clients should request everything again

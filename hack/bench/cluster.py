@@ -13,7 +13,7 @@ import aiohttp
 import msgspec
 
 from bridge.opa.process import ManagedOpa
-from bridge.replicator.pruning import prune
+from bridge.replicator.pending import prune
 from hack.bench.api import GATEWAYS, POLICIES, ROUTES, create, list_raw, session_of, settled, watching
 from hack.bench.changes import gateway_policy, route_policies
 from hack.bench.figures import figure, memory, processor_time, progress, step

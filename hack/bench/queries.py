@@ -10,7 +10,7 @@ import aiohttp
 import msgspec
 
 from bridge.replicator.links import LinkFields
-from bridge.replicator.pruning import prune
+from bridge.replicator.pending import prune
 from hack.bench.figures import figure, percentile, processor_time, spread_of
 from hack.bench.load import POLICY_KIND, Load, as_created
 

@@ -15,7 +15,7 @@ from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError
 from bridge.replicator.claim import MARKER
 from bridge.replicator.links import LinkFields
-from bridge.replicator.pruning import prune
+from bridge.replicator.pending import prune
 from hack.bench.api import ROUTES, list_raw, patch, session_of
 from hack.bench.cluster import PAGE, cluster_of, fill_floor, fill_of, memory_of
 from hack.bench.figures import figure, opa_below, percentile, processor_time, progress, spread_of, step

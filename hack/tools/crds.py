@@ -11,7 +11,7 @@ from pathlib import Path
 
 from bridge.opa.executable.cache import cache_root, locked, new_folder, write_source
 from bridge.opa.executable.command import BuildError, ChecksumError, DownloadError, ToolMissingError, say, step
-from bridge.opa.executable.gobuild import download_module, find_go
+from bridge.opa.executable.installation import download_module, find_go
 from bridge.opa.executable.releases import DOWNLOADS, downloads_allowed, fetch_file
 from hack.tools.catalog import GATEWAY_API_DIGEST, GATEWAY_API_VERSION
 

@@ -12,7 +12,7 @@ import yaml
 
 from bridge.opa.executable.cache import cache_root, locked, new_folder, write_source
 from bridge.opa.executable.command import step
-from bridge.opa.executable.gobuild import download_module, find_go
+from bridge.opa.executable.installation import download_module, find_go
 
 
 @dataclass(frozen=True)

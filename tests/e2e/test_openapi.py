@@ -22,7 +22,7 @@ from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT202012
 
 from bridge import __version__
-from bridge.opa.executable.gobuild import find_go
+from bridge.opa.executable.installation import find_go
 from bridge.web.queries import ALLOWED
 from tests.e2e.conftest import ROOT, SHOP
 from tests.e2e.serving import bridge_runs

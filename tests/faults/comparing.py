@@ -10,7 +10,7 @@ from bridge.model.keys import key_of
 from bridge.opa.client import Opa
 from bridge.replicator.documents import INDEXES
 from bridge.replicator.index_layout import entries_of, place_of
-from bridge.replicator.pruning import prune
+from bridge.replicator.pending import prune
 
 
 async def differences(opa: Opa, objects: Iterable[Object]) -> list[str]:

@@ -20,7 +20,7 @@ from bridge.admission.certificates import Pair, new_authority, new_server
 from bridge.app.managed_opa import OpaAccess
 from bridge.app.webhook import Policies, Webhook
 from bridge.http.bundles import Tokens
-from bridge.model.recording import Record, record_nothing
+from bridge.model.observability import Record, record_nothing
 from bridge.opa.client import Answer
 from bridge.settings.loading import load_settings
 from tests.controlplane.client_certificates import new_client

@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from bridge.kube.client import KubeClient
-from bridge.model.changes import Change, Deleted, Listed, Listing, Trouble, Upserted
+from bridge.model.changes import Change, Deleted, Listed, Listing, Source, Trouble, Upserted
 from bridge.model.keys import Key
 from bridge.model.types import Selection
-from bridge.sources.base import Source
 from bridge.sources.cluster import FIRST, REFILL, ClusterSource
 from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane
 from tests.integration.objects import (

@@ -13,9 +13,9 @@ import pytest
 from structlog.testing import capture_logs
 
 from bridge.kube.client import KubeClient
-from bridge.kube.pace import Pace
+from bridge.kube.stream import Pace
 from bridge.model.nesting import MAX_DEPTH
-from bridge.model.recording import EventType
+from bridge.model.observability import EventType
 from bridge.opa.client import Opa
 from bridge.opa.process import ManagedOpa
 from bridge.replicator.replicator import Replicator

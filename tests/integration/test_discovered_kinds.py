@@ -13,14 +13,13 @@ import structlog
 import yaml
 
 from bridge.kube.client import KubeClient
-from bridge.model.changes import Notice, Object
+from bridge.model.changes import Notice, Object, Source
 from bridge.model.types import ALWAYS
 from bridge.opa.client import Opa
 from bridge.opa.process import ManagedOpa
 from bridge.policy_loader.shipped import shipped_bundle
 from bridge.replicator.replicator import Replicator
 from bridge.resources import rego_root
-from bridge.sources.base import Source
 from bridge.sources.cluster import ClusterSource
 from bridge.sources.manifests import ManifestSource
 from tests import builders

@@ -15,11 +15,11 @@ import pytest
 
 from bridge.admission.admission import Admission, Question, read_rules
 from bridge.admission.endpoint import Terms
-from bridge.admission.joint import Joint
+from bridge.admission.queries import Joint
 from bridge.model.keys import Key
 from bridge.opa.client import Answer, Opa
+from bridge.opa.errors import Requests
 from bridge.opa.process import ManagedOpa
-from bridge.opa.request_counts import Requests
 from bridge.policy_loader.assembly import JOINT_DECISION, assemble, generated
 from bridge.policy_loader.shipped import shipped
 from bridge.policy_loader.submissions import Submission

@@ -11,8 +11,8 @@ import pytest
 from bridge.model.changes import Object
 from bridge.model.keys import Key, key_of
 from bridge.opa.client import Opa
+from bridge.opa.errors import Requests
 from bridge.opa.process import ManagedOpa
-from bridge.opa.request_counts import Requests
 from bridge.policy_loader.shipped import shipped_bundle
 from bridge.replicator.index_layout import Entries
 from bridge.replicator.links import BATCH, Linking, Made

@@ -16,7 +16,7 @@ from structlog.testing import capture_logs
 from bridge.kube.client import KubeClient
 from bridge.kube.recording import Recorder
 from bridge.model.keys import Key
-from bridge.model.recording import record_nothing
+from bridge.model.observability import record_nothing
 from bridge.model.types import Selection
 from bridge.policy_loader import reporter
 from bridge.policy_loader.authors import Authors

@@ -14,8 +14,8 @@ import yaml
 
 from bridge.model.changes import Object
 from bridge.model.keys import parse_key
+from bridge.opa.errors import Requests
 from bridge.opa.process import ManagedOpa
-from bridge.opa.request_counts import Requests
 from bridge.policy_loader.shipped import shipped_bundle
 from bridge.replicator import replicator as replicating
 from bridge.resources import rego_root

@@ -15,7 +15,7 @@ from bridge.kube.client import KubeClient
 from bridge.model.types import Fields
 from bridge.opa.client import Opa
 from bridge.opa.process import ManagedOpa
-from bridge.replicator.pruning import pruning
+from bridge.replicator.pending import pruning
 from bridge.replicator.replicator import Replicator
 from bridge.sources.cluster import ClusterSource
 from bridge.telemetry.logs import configure_logs

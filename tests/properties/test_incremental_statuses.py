@@ -16,8 +16,8 @@ import pytest
 from bridge.model.changes import Object
 from bridge.model.types import ALWAYS
 from bridge.opa.client import Opa
+from bridge.opa.errors import Requests
 from bridge.opa.process import ManagedOpa
-from bridge.opa.request_counts import Requests
 from bridge.pacing import Budget
 from bridge.policy_loader.shipped import shipped_bundle
 from bridge.remediator.statuses.ledger import Ledger

@@ -11,8 +11,8 @@ from typing import Any
 import structlog
 
 from bridge.model.keys import parse_key
+from bridge.model.observability import Record
 from bridge.model.placement import Mode, Placed, annotation_text, differing
-from bridge.model.recording import Record
 from bridge.remediator.placement.decisions import Decided, Deciding
 from bridge.remediator.sink import StatusSink
 

@@ -16,8 +16,8 @@ import structlog
 
 from bridge.model.changes import Notice
 from bridge.model.keys import namespace_in
+from bridge.model.observability import Record, record_nothing
 from bridge.model.placement import Placed, annotation_text
-from bridge.model.recording import Record, record_nothing
 from bridge.opa.batches import batches
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from bridge.admission.silence import Silence
+from bridge.admission.queries import Silence
 from bridge.model.changes import Notice
 from bridge.model.keys import parse_key
 from bridge.opa.client import Answer

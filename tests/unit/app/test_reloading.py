@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from bridge.app.reload import Reloading
+from bridge.app.signals import Reloading
 from bridge.settings.loading import Mistake, SettingsError
 from bridge.settings.model import RELOADED, SETTINGS, Settings
 

@@ -9,7 +9,7 @@ import signal
 import pytest
 
 from bridge.app import shutdown as module
-from bridge.app.shutdown import Shutdown
+from bridge.app.signals import Shutdown
 
 
 async def test_steps_run_in_their_order_and_one_that_fails_or_hangs_keeps_no_other_from_running(

@@ -2,8 +2,7 @@ import asyncio
 
 import pytest
 
-from bridge.opa.errors import OpaRejected, OpaUnavailable
-from bridge.opa.request_counts import MOST_NAMES, OTHER, Requests, asked
+from bridge.opa.errors import MOST_NAMES, OTHER, OpaRejected, OpaUnavailable, Requests, asked
 
 
 @pytest.mark.parametrize(

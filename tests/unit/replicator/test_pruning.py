@@ -5,7 +5,7 @@ import msgspec
 import pytest
 
 from bridge.model.types import Fields
-from bridge.replicator.pruning import choose, prune, pruning
+from bridge.replicator.pending import choose, prune, pruning
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 

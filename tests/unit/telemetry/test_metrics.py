@@ -7,7 +7,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from bridge.model.histogram import Histogram
+from bridge.model.observability import Histogram
 from bridge.telemetry.metrics import FAMILIES, Metrics, add_metrics
 from hack.tools import ensure
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bridge.opa.executable import ToolMissingError, gobuild
+from bridge.opa.executable import ToolMissingError, installation
 from bridge.opa.executable.cache import source_of, tool_folder
 from bridge.opa.executable.installation import ensure_tool
 from hack.tools import find
@@ -28,7 +28,7 @@ echo "$@" >>"$BRIDGE_CACHE/go-calls"
 @pytest.fixture(autouse=True)
 def no_go_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only a Go that a test puts on PATH counts."""
-    monkeypatch.setattr(gobuild, "_USUAL_PLACE", tmp_path / "no-go")
+    monkeypatch.setattr(installation, "_USUAL_PLACE", tmp_path / "no-go")
 
 
 @pytest.fixture

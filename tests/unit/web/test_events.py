@@ -9,9 +9,9 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from bridge.web import events as module
-from bridge.web.authentication import Guard
-from bridge.web.events import Event, Streams
+from bridge.web import responses as module
+from bridge.web.responses import Event, Streams
+from bridge.web.site import Guard
 
 
 def test_an_event_is_one_line_of_data_whatever_is_in_it() -> None:

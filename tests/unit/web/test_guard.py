@@ -9,7 +9,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
 from bridge.http.request_guard import BURST, is_loopback
-from bridge.web.authentication import Guard
+from bridge.web.site import Guard
 
 SECRET = "a-secret-of-the-page-0123456789-abc"
 Client = TestClient[web.Request, web.Application]

@@ -1,9 +1,10 @@
-"""Histograms: counts in plain numbers, for occasional collection."""
+"""What parts show to operators: histograms for metrics, and reports on objects, as Events or in the log."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Protocol
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 MINUTES = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0)  # seconds, for long operations
@@ -38,3 +39,19 @@ class Histogram:
             so_far += count
             found.append((bound, so_far))
         return found
+
+
+EventType = Literal["Normal", "Warning"]
+
+
+class Record(Protocol):
+    """Reports on one object (with apiVersion, kind and metadata). Returns immediately and never raises.
+
+    `reason` is one CamelCase word that programs match (`DecisionFailed`), `message` a line for people.
+    """
+
+    def __call__(self, regarding: Mapping[str, Any], event_type: EventType, reason: str, message: str) -> None: ...  # noqa: D102
+
+
+def record_nothing(regarding: Mapping[str, Any], event_type: EventType, reason: str, message: str) -> None:
+    """Report nothing: a Record for places without Events."""
