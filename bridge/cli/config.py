@@ -77,7 +77,7 @@ def show(file: Path | None, output: str | None, *, origin: bool) -> None:
 
     No setting contains a secret: tokens and keys are in files.
     """
-    from bridge.cli.printers.documents import print_document
+    from bridge.cli.printers import print_document
     from bridge.cli.printers.table import print_tables
     from bridge.settings.loading import load
 
@@ -95,7 +95,7 @@ def show(file: Path | None, output: str | None, *, origin: bool) -> None:
 @debug_option
 def schema() -> None:
     """Print the JSON Schema of a settings file."""
-    from bridge.cli.printers.documents import to_json
+    from bridge.cli.printers import to_json
     from bridge.settings.model import settings_schema
 
     found = {"$ref": "#/$defs/Settings", "$defs": settings_schema()}

@@ -1,4 +1,4 @@
-"""`bridge effective` and `bridge explain`: the effective policies of targets, and why they are effective."""
+"""`bridge effective`, `explain` and `describe`: effective policies and their reasons; everything about an object."""
 
 from __future__ import annotations
 
@@ -149,10 +149,53 @@ def explain(
 
 def _blocks(found: list[Entry | Description], wide: bool) -> list[Table | str]:
     from bridge.cli.printers.description import description
-    from bridge.cli.printers.explain import explanation
+    from bridge.cli.printers.effective import explanation
 
     blocks = explanation([one for one in found if isinstance(one, dict)], wide)
     for one in found:
         if not isinstance(one, dict):
             blocks += description(one, wide)
     return blocks
+
+
+_DESCRIBE_EXAMPLES = (
+    ("Describe a route with its policies, problems and events", "bridge describe httproute cart -n shop"),
+    ("Describe a Gateway of a folder of manifests", "bridge describe gtw/infra/public --manifests examples/shop"),
+    (
+        "Describe a policy, with its status and targets",
+        "bridge describe colorpolicy/infra/brand --manifests examples/shop",
+    ),
+)
+
+
+@click.command(cls=ExampleCommand, examples=_DESCRIBE_EXAMPLES, short_help="Describe one object")
+@click.argument("target", metavar="OBJECT", nargs=-1, required=True, shell_complete=OBJECTS)
+@namespace_options(only="The namespace of an OBJECT without one.")
+@view_options
+@debug_option
+@click.pass_context
+def describe(ctx: click.Context, target: tuple[str, ...], namespace: str | None, view: View) -> None:
+    """Describe an object: the objects above and below it, its policies, effective policies, problems and events.
+
+    For a policy: its status, its targets, and the changes if it were deleted. OBJECT is KIND NAME, KIND/NAME,
+    KIND/NAMESPACE/NAME, KIND/NAME#SECTION or a full key. Events are shown only for a cluster.
+    """
+    from bridge.cli.printers.description import description
+    from bridge.cli.reading import Form, show
+
+    async def ask(engine: Engine) -> Description:
+        from bridge.queries.asking import one_target
+        from bridge.queries.description import describe as described
+
+        key = await one_target(engine.opa, target, namespace)
+        return await described(engine.opa, key, await engine.events(key))
+
+    form = Form(
+        description,
+        "Nothing found.",
+        document=lambda found: found.document(),
+        names=lambda found: [str(found.key)],
+        whole=True,
+    )
+    _, code = show(view, ask, form)
+    ctx.exit(code)

@@ -95,7 +95,7 @@ def webhook_config(
         not_secret,
         webhook_configuration,
     )
-    from bridge.cli.printers.documents import print_objects
+    from bridge.cli.printers import print_objects
     from bridge.settings.loading import load_settings
 
     settings = load_settings(config, flags)
@@ -185,7 +185,7 @@ def opa_config(
     if show != "config":
         print(_policy() if show == "policy" else _command())
         return
-    from bridge.cli.printers.documents import print_document
+    from bridge.cli.printers import print_document
     from bridge.opa.bundle import opa_config as config_for
     from bridge.opa.credentials import default_folder, kept_credentials
 

@@ -17,22 +17,19 @@ import click
 from bridge.cli.analysis import analyze, impact
 from bridge.cli.completion import completion
 from bridge.cli.config import config
-from bridge.cli.describe import describe
 from bridge.cli.doctor import doctor, show_version, version
-from bridge.cli.effective import effective, explain
+from bridge.cli.effective import describe, effective, explain
 from bridge.cli.get import get
 from bridge.cli.help_text import debug_option
 from bridge.cli.init import init
 from bridge.cli.installation import crds, credentials, opa_config, token, webhook_config
-from bridge.cli.placement import placement
 from bridge.cli.rbac import rbac
 from bridge.cli.request import request
 from bridge.cli.run import run
-from bridge.cli.status import problems, status
+from bridge.cli.status import placement, problems, status, violations
 from bridge.cli.terminal import print_error
 from bridge.cli.topology import graph, tree
 from bridge.cli.uninstall_status import uninstall_status
-from bridge.cli.violations import violations
 
 _INTERRUPTED = 130  # the shell's exit code for a program that SIGINT ended
 _BROKEN_PIPE = 141  # the shell's exit code for a program that SIGPIPE ended

@@ -229,7 +229,7 @@ def _check(asked: KindSource, needs: list[Access], user: str, output: str) -> in
 
 def _print(output: str, access: list[Access], objects: list[dict[str, object]]) -> None:
     from bridge.app.rbac import rules
-    from bridge.cli.printers.documents import print_document, print_objects
+    from bridge.cli.printers import print_document, print_objects
     from bridge.cli.printers.table import print_tables
 
     if output == "table":

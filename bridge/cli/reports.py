@@ -16,8 +16,8 @@ from urllib.parse import quote
 from xml.etree import ElementTree as ET  # only written, never parsed
 
 from bridge import __version__
+from bridge.cli.printers import print_document, to_json
 from bridge.cli.printers.differences import Position, differences_table, problems_table
-from bridge.cli.printers.documents import print_document, to_json
 from bridge.cli.printers.table import Table, print_tables
 from bridge.cli.terminal import TIE, plain
 from bridge.model.keys import parse_key

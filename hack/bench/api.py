@@ -98,7 +98,7 @@ class Watched:
     _news: asyncio.Event = field(default_factory=asyncio.Event)
 
     def fail(self, error: Exception) -> None:
-        """Note that a watch has ended for good."""
+        """Note that a watch has failed and is not resumed."""
         self._error = error
         self._news.set()
 
@@ -162,14 +162,14 @@ async def watching(session: aiohttp.ClientSession, *paths: str) -> AsyncIterator
 
 
 async def _watch(session: aiohttp.ClientSession, path: str, version: str, watched: Watched) -> None:
-    """Take events for good: the API server ends watches whose client falls behind, and they go on where they ended."""
+    """Take events until cancelled: a watch that the API server ends, because its client falls behind, is resumed."""
     try:
         while True:
             params = {"watch": "true", "resourceVersion": version, "timeoutSeconds": "3600"}
             async with session.get(path, params=params) as response:
                 response.raise_for_status()
                 version = await _take_events(response.content, version, watched)
-            progress(f"the watch of {path} ended at {version}, and goes on")
+            progress(f"the watch of {path} ended at {version}, and is resumed")
     except Exception as error:  # noqa: BLE001 (whatever it is: the one who waits has to know)
         watched.fail(error)
 

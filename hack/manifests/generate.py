@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bridge.app.rbac import role_objects
-from bridge.cli.printers.documents import to_yaml
+from bridge.cli.printers import to_yaml
 from bridge.cli.rbac import KindSource, read_needs
 from bridge.opa.executable.command import say
 from bridge.resources import authorization_policy

@@ -21,7 +21,7 @@ from bridge.admission.webhook_configuration import (
     webhook_configuration,
 )
 from bridge.app.rbac import rules
-from bridge.cli.printers.documents import to_yaml
+from bridge.cli.printers import to_yaml
 from bridge.cli.rbac import KindSource, read_needs
 from bridge.model.types import Access
 from bridge.opa.bundle import BundleTrust, opa_config

@@ -1,6 +1,7 @@
 """The installation of tools: the possible ways, in order.
 
-Go builds a tool at its pinned version, in a temporary module."""
+Go builds a tool at its pinned version, in a temporary module.
+"""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import signal
 
 import pytest
 
-from bridge.app import shutdown as module
+from bridge.app import signals as module
 from bridge.app.signals import Shutdown
 
 

@@ -39,7 +39,7 @@ def test_ctrl_c_is_130(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFi
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("bridge.cli.printers.documents.print_document", interrupt)
+    monkeypatch.setattr("bridge.cli.printers.print_document", interrupt)
     assert run_command(["opa-config"]) == 130
     assert capsys.readouterr() == ("", "")
 

@@ -9,9 +9,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from bridge.cli.pictures import draw
+from bridge.cli.pictures import MOST, draw, shortened
 from bridge.cli.pictures.svg import lay_out
-from bridge.cli.pictures.texts import MOST, shortened
 from bridge.cli.printers.table import display_width
 from bridge.model.keys import Key
 from bridge.queries.names import CommandError

@@ -7,9 +7,8 @@ from typing import Any
 
 import yaml
 
-from bridge.cli.printers.documents import to_json, to_yaml
-from bridge.cli.printers.effective import compact, effective_tables
-from bridge.cli.printers.explain import explanation
+from bridge.cli.printers import to_json, to_yaml
+from bridge.cli.printers.effective import compact, effective_tables, explanation
 from bridge.cli.printers.status import status_tables
 from bridge.cli.printers.table import render
 from bridge.queries.statuses import DIFFERS_ANNOTATION, MODE_ANNOTATION, Statuses, objects_with_status
