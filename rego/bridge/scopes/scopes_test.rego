@@ -41,6 +41,12 @@ test_a_direct_kinds_scopes_are_its_target_and_the_sections_of_that if {
 	]
 }
 
+# C2: refs that name no sections
+test_a_direct_kind_without_sections_acts_at_whole_objects if {
+	kind := testing.policykind({"group": "example.com", "kind": "PoolPolicy", "class": "Direct", "targets": [{"group": "gateway.networking.k8s.io", "kind": "HTTPRoute"}]})
+	_scopes("example.com/PoolPolicy", [testing.cart_route, _rule_one], [kind]) == [{testing.cart_route}, set()]
+}
+
 _backend_kind(fields) := testing.policykind(object.union(
 	{"group": "example.com", "kind": "PoolPolicy", "effectiveTarget": "Backend"},
 	fields,
