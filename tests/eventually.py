@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar, overload
 
-PATIENCE = 60.0  # seconds: a test that waits as long fails, on a loaded machine too
+PATIENCE = 300.0  # seconds: a test that waits as long fails, on a loaded machine too
 PAUSE = 0.05  # seconds between two looks
 _NOT_YET = (LookupError, OSError)  # of an answer without the awaited part, or of a server that does not respond yet
 

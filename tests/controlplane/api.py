@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import itertools
 import json
 import ssl
 import time
@@ -10,11 +11,17 @@ import urllib.error
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
+from tests.eventually import eventually_blocking
+
 _CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _APPLY = "application/apply-patch+yaml"
+_MERGE = "application/merge-patch+json"
+_PATIENCE = 180.0  # seconds for an answer
+_PATIENCE_WITH_CRDS = 600.0  # seconds until CRDs are served, or gone
 _BAD = 400  # from here on a status says no
 
 
@@ -57,7 +64,7 @@ class ApiServer:
 
     def _answer(self, request: urllib.request.Request) -> tuple[int, bytes]:
         try:
-            with urllib.request.urlopen(request, timeout=30, context=self.context) as answer:  # noqa: S310
+            with urllib.request.urlopen(request, timeout=_PATIENCE, context=self.context) as answer:  # noqa: S310
                 return answer.status, answer.read()
         except urllib.error.HTTPError as error:
             with error:
@@ -74,13 +81,40 @@ class ApiServer:
             list(pool.map(lambda name: self.apply(f"{_CRDS}/{name}", files[name]), files))
         self.wait_for_crds(set(files))
 
-    def wait_for_crds(self, names: set[str], patience: float = 30.0) -> None:
+    def wait_for_crds(self, names: set[str], patience: float = _PATIENCE_WITH_CRDS) -> None:
         """Wait until CRDs are established and listed by discovery. Raises TimeoutError, with those that are not."""
         deadline = time.monotonic() + patience
         while missing := {name for name in names if not self._is_served(name)}:
             if time.monotonic() > deadline:
                 raise TimeoutError(f"CRDs not served after {patience:.0f} s: {sorted(missing)}")
             time.sleep(0.1)
+
+    def delete_crds(self, names: set[str]) -> None:
+        """Delete CRDs, those that are missing too, and wait until they are gone. Raises AssertionError with the rest.
+
+        The API server's finalizer backs off exponentially on a loaded machine: a change of the CRD makes it look again.
+        """
+        for name in names:
+            self._unless_gone("DELETE", name)
+        looks = itertools.count(1)
+
+        def left() -> list[str]:
+            look = str(next(looks))
+            patch = {"metadata": {"annotations": {"tests.example.com/look": look}}}
+            return [name for name in sorted(names) if self._unless_gone("PATCH", name, patch)]
+
+        eventually_blocking(left, lambda found: not found, patience=_PATIENCE_WITH_CRDS, pause=0.5)
+
+    def _unless_gone(self, method: str, name: str, patch: Any = None) -> bool:
+        """Send a request about a CRD and return whether the CRD exists."""
+        try:
+            self.request(method, f"{_CRDS}/{name}", patch, _MERGE if patch else "application/json")
+        except ApiError as error:
+            if error.status == HTTPStatus.NOT_FOUND:
+                return False
+            if error.status != HTTPStatus.CONFLICT and error.status < HTTPStatus.INTERNAL_SERVER_ERROR:
+                raise
+        return True
 
     def _is_served(self, name: str) -> bool:
         plural, _, group = name.partition(".")

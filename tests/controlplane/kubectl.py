@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.controlplane.plane import ControlPlane
 
-PATIENCE = 60.0  # seconds
+PATIENCE = 180.0  # seconds
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ LIMITED_TOKEN = "token-of-someone-without-rights"
 
 _ENVIRONMENT = {**os.environ, "GOGC": "400"}  # less of two cores for collecting garbage, for some more memory
 
-_PATIENCE = 60.0  # seconds until it must be ready; it takes about 3, or more beside a build
+_PATIENCE = 300.0  # seconds until it must be ready; it takes about 3, or more beside a build
 _ATTEMPTS = 3  # a free port may be taken by someone else before it is used
 
 
@@ -164,7 +164,7 @@ class ControlPlane:
         """Make every resourceVersion so far too old to watch from: the API server answers 410 to them."""
         revision = int(self.api.get("/api/v1/namespaces?limit=1")["metadata"]["resourceVersion"])
         body = json.dumps({"revision": str(revision), "physical": True}).encode()
-        with urllib.request.urlopen(f"{self.etcd_url}/v3/kv/compaction", data=body, timeout=30):  # noqa: S310 (loopback)
+        with urllib.request.urlopen(f"{self.etcd_url}/v3/kv/compaction", data=body, timeout=180):  # noqa: S310 (loopback)
             pass
         self.restart_api_server()  # its watch cache remembers longer than etcd
 

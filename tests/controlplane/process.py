@@ -53,4 +53,4 @@ class ServerProcess:
         """Kill it and wait until it has ended."""
         if self._process.stdin:
             self._process.stdin.close()
-        self._process.wait(timeout=10)
+        self._process.wait(timeout=180)

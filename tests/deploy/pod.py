@@ -79,7 +79,7 @@ class Pod:
         executables = {"bridge": bridge, "opa": opa.path}
         for container in self._spec["initContainers"]:
             self._run(container, bridge)
-            assert self.processes.pop(container["name"]).wait(30) == 0, self.log()
+            assert self.processes.pop(container["name"]).wait(180) == 0, self.log()
         for container in self._containers:
             if container["name"] in (only or executables):
                 self._run(container, executables[container["name"]])
@@ -111,7 +111,7 @@ class Pod:
         port = {"probes": self.probes, "opa-diagnostic": self.diagnostic}[get["port"]]
         url = f"{get.get('scheme', 'HTTP').lower()}://127.0.0.1:{port}{get['path']}"
         try:
-            with urllib.request.urlopen(url, timeout=3) as answer:  # noqa: S310 (loopback)
+            with urllib.request.urlopen(url, timeout=30) as answer:  # noqa: S310 (loopback)
                 return bool(answer.status == 200)
         except (urllib.error.URLError, OSError):
             return False

@@ -15,7 +15,7 @@ from tests.controlplane.plane import ControlPlane
 from tests.eventually import eventually_blocking
 from tests.integration.objects import crd
 
-PATIENCE = 60.0  # seconds
+PATIENCE = 300.0  # seconds
 CONFIGURATION = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/policy-bridge"
 STORAGE = "/apis/storage.k8s.io/v1"
 CALICO = "/apis/crd.projectcalico.org/v1"

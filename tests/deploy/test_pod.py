@@ -19,7 +19,7 @@ from hack.manifests.parts import CHART
 from hack.manifests.rendering import template
 from tests.deploy.pod import Pod
 
-PATIENCE = 60.0  # seconds
+PATIENCE = 300.0  # seconds
 AUTHORITY = new_authority(dt.datetime.now(dt.UTC))
 SERVED = new_server(AUTHORITY, ["127.0.0.1"], dt.datetime.now(dt.UTC))
 TOKENS = {"opa-token/token": "token-of-the-bridge-itself", "opa-readers/gateway": "token-of-a-reader-of-opa"}
@@ -42,7 +42,7 @@ def test_readers_are_answered_over_tls_where_there_is_a_certificate(tmp_path: Pa
     trusting = ssl.create_default_context(cadata=AUTHORITY.certificate.decode())
     with _opa({**READERS, "tlsSecret": "opa-tls"}, tmp_path) as pod:
         url = f"https://127.0.0.1:{pod.opa}/health"
-        with urllib.request.urlopen(url, timeout=10, context=trusting) as answer:
+        with urllib.request.urlopen(url, timeout=30, context=trusting) as answer:
             assert answer.status == 200
 
 

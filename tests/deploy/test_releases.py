@@ -21,6 +21,7 @@ PAGE = ROOT / "docs" / "how-to" / "install-on-a-cluster.md"
 CONFIGURATION = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/policy-bridge"
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 DEPLOYMENT = "/apis/apps/v1/namespaces/policy-bridge/deployments/policy-bridge"
+OWN_CRDS = {"constraints.policybridge.io", "policykinds.policybridge.io", "regopolicies.policybridge.io"}
 OLD_OPA = "1.21.0-static"
 
 
@@ -60,12 +61,12 @@ class Release:
 
 
 @pytest.fixture
-def release(plane: ControlPlane, kubectl: Kubectl, tmp_path: Path) -> Iterator[Release]:
+def release(plane: ControlPlane, tmp_path: Path) -> Iterator[Release]:
     """Nothing is installed yet, nor afterwards."""
     made = Release(plane, tmp_path)
     yield made
     made("helm uninstall policy-bridge -n policy-bridge --ignore-not-found")
-    kubectl("delete", "-f", ROOT / "deploy" / "crds", "--ignore-not-found")
+    plane.api.delete_crds(OWN_CRDS)
 
 
 def test_an_upgrade_keeps_ones_values_and_takes_the_new_charts(release: Release, tmp_path: Path) -> None:
@@ -97,9 +98,7 @@ def test_a_rollback_to_before_there_were_policies_needs_the_documented_flag(rele
 def test_crds_come_with_the_chart_and_stay(release: Release) -> None:
     release(_documented("helm install"))
     release("helm uninstall policy-bridge -n policy-bridge")
-    assert {"constraints.policybridge.io", "policykinds.policybridge.io", "regopolicies.policybridge.io"} == _crds(
-        release
-    )
+    assert _crds(release) == OWN_CRDS
 
 
 def test_crds_that_are_there_are_left_out_or_taken_over(release: Release, kubectl: Kubectl) -> None:

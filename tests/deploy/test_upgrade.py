@@ -29,7 +29,7 @@ from tests.deploy.pod import Pod, wait_until_ready
 from tests.deploy.service import Service
 from tests.eventually import eventually_blocking
 
-PATIENCE = 120.0  # seconds
+PATIENCE = 300.0  # seconds
 HEARS_LATE = 1.0  # seconds after which an API server knows that a Pod goes
 CONFIGURATION = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/policy-bridge"
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/policy-bridge/leases/policy-bridge"
@@ -136,7 +136,7 @@ def _ask_opa(pod: Pod, token: str) -> tuple[int, ...]:
         if token:
             request.add_header("Authorization", f"Bearer {token}")
         try:
-            with urllib.request.urlopen(request, timeout=10, context=trusting) as answer:  # noqa: S310 (loopback)
+            with urllib.request.urlopen(request, timeout=30, context=trusting) as answer:  # noqa: S310 (loopback)
                 codes.append(answer.status)
         except urllib.error.HTTPError as error:
             with error:

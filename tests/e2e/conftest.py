@@ -57,7 +57,7 @@ def bridge(bridge_path: Path, environment: dict[str, str]) -> Run:
             env={**environment, **(more or {})},
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=300,
             check=False,
         )
 

@@ -35,5 +35,5 @@ def at_a_terminal(
     except OSError:  # the other end of a terminal was closed
         pass
     os.close(reading)
-    process.wait(timeout=60)
+    process.wait(timeout=180)
     return said.decode()

@@ -14,7 +14,7 @@ from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.conftest import ROOT, SHOP
 
-PATIENCE = 60.0  # seconds
+PATIENCE = 300.0  # seconds
 CONFIGURATION = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/policy-bridge"
 SALE = """
 apiVersion: example.com/v1

@@ -21,7 +21,7 @@ from tests.e2e.serving import bridge_runs
 CHECKOUT = "gateway.networking.k8s.io/HTTPRoute/shop/cart#checkout"
 CATALOG = "core/Service/shop/catalog"
 COLORS, TIMEOUTS = "example.com/ColorPolicy", "example.com/TimeoutPolicy"
-PATIENCE = 60.0
+PATIENCE = 300.0
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from tests.controlplane.plane import ControlPlane
 from tests.e2e.serving import bridge_runs
 from tests.integration.objects import crd
 
-PATIENCE = 60.0  # seconds
+PATIENCE = 300.0  # seconds
 GROUP = "deep.example.com"
 THINGS = f"/apis/{GROUP}/v1/namespaces/default/things"
 EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
@@ -62,7 +62,7 @@ def _told(plane: ControlPlane) -> list[tuple[str, str]]:
 
 
 def _read(url: str) -> str:
-    with urllib.request.urlopen(url, timeout=5) as answer:  # noqa: S310 - the bridge's own address
+    with urllib.request.urlopen(url, timeout=30) as answer:  # noqa: S310 - the bridge's own address
         return str(answer.read().decode())
 
 

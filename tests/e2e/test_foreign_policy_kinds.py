@@ -21,7 +21,7 @@ from tests.integration.test_remediator_on_a_cluster import Place, place
 
 __all__ = ["place"]  # the fixture
 
-PATIENCE = 90.0  # seconds
+PATIENCE = 300.0  # seconds
 FOREIGN = {"Deployment": "apps", "Secret": "core"}
 WORD = "correct-horse-battery-staple"
 THEIRS = {"type": "Available", "status": "True"}

@@ -28,7 +28,7 @@ def _ask(address: str, token: str | None, body: bytes = b'{"input": {}}', method
     if token:
         request.add_header("Authorization", f"Bearer {token}")
     try:
-        with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310 (loopback)
+        with urllib.request.urlopen(request, timeout=180) as answer:  # noqa: S310 (loopback)
             assert json.load(answer)["result"]
             return int(answer.status)
     except urllib.error.HTTPError as error:
@@ -61,7 +61,7 @@ def test_readers_ask_at_their_address_and_the_bridge_fills_it_by_the_socket(
         assert (by_socket.returncode, by_socket.stdout) == (2, "")
         assert "send a token" in by_socket.stderr
         running.process.terminate()
-        running.process.wait(timeout=60)
+        running.process.wait(timeout=180)
     assert READER not in (tmp_path / "log").read_text()
     assert not at.exists(), "the socket goes with its OPA"
 

@@ -17,13 +17,13 @@ from hack.tools import ensure
 from tests.controlplane.plane import ControlPlane
 from tests.integration.objects import fresh_name
 
-PATIENCE = 60.0  # seconds
+PATIENCE = 300.0  # seconds
 _SAMPLE = re.compile(r"^(policy_bridge_[a-z_]+?)(?:_bucket|_sum|_count)?(?:\{(.*)\})? (\S+)$")
 
 
 def _get(url: str) -> tuple[int, str]:
     try:
-        with urllib.request.urlopen(url, timeout=5) as answer:  # noqa: S310 (always http on loopback)
+        with urllib.request.urlopen(url, timeout=30) as answer:  # noqa: S310 (always http on loopback)
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as error:
         with error:
@@ -56,7 +56,7 @@ def at_work(
         yield url
     finally:
         process.terminate()
-        process.wait(20)
+        process.wait(180)
 
 
 def _samples(page: str) -> dict[str, dict[str, float]]:

@@ -161,7 +161,7 @@ def _run(command: list[Any], folder: Path) -> str:
 
 def _ask(url: str, body: bytes | None = None) -> tuple[int, Any]:
     try:
-        with urllib.request.urlopen(urllib.request.Request(url, body), timeout=60) as response:  # noqa: S310
+        with urllib.request.urlopen(urllib.request.Request(url, body), timeout=180) as response:  # noqa: S310
             return response.status, json.load(response)
     except urllib.error.HTTPError as error:
         return error.code, json.load(error)

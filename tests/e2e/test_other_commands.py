@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import platform
@@ -9,6 +10,8 @@ import re
 import signal
 import subprocess
 import sys
+import termios
+import time
 from pathlib import Path
 
 import pytest
@@ -20,6 +23,7 @@ from bridge.opa.bundle import opa_config
 from tests.bundle_trust import shared_trust
 from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane
 from tests.e2e.conftest import ROOT, Run
+from tests.eventually import eventually_blocking
 
 COMMANDS = [
     "effective",
@@ -198,6 +202,7 @@ def test_they_import_no_kubernetes(environment: dict[str, str], command: list[st
 def test_ctrl_c_ends_a_command_silently(bridge_path: Path, environment: dict[str, str]) -> None:
     """It waits for manifests on standard input, which never end."""
     reading, writing = os.pipe()
+    os.write(writing, b"\n")
     with subprocess.Popen(
         [bridge_path, "effective", "--manifests", "-"],
         stdin=reading,
@@ -206,16 +211,22 @@ def test_ctrl_c_ends_a_command_silently(bridge_path: Path, environment: dict[str
         env=environment,
         text=True,
     ) as process:
-        with pytest.raises(subprocess.TimeoutExpired):
-            process.wait(1.5)
+        eventually_blocking(lambda: process.poll() is not None or not _unread(reading))
+        time.sleep(0.2)
+        assert process.poll() is None
         process.send_signal(signal.SIGINT)
         try:
-            said = process.communicate(timeout=10)
+            said = process.communicate(timeout=180)
         finally:
             process.kill()
             os.close(reading)
             os.close(writing)
     assert (process.returncode, said) == (130, ("", ""))
+
+
+def _unread(pipe: int) -> int:
+    """How many bytes a pipe has that no process has read."""
+    return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
 
 
 def test_placement_without_settings_says_that_the_decision_may_miss_what_it_reads(bridge: Run) -> None:

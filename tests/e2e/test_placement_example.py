@@ -19,7 +19,7 @@ from tests.e2e.conftest import ROOT, Run
 
 EXAMPLE = ROOT / "examples" / "placement"
 PREFERENCES = "federation.kubernetes.io/replica-set-preferences"
-PATIENCE = 60.0  # seconds
+PATIENCE = 300.0  # seconds
 
 
 @dataclass

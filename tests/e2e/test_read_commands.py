@@ -295,7 +295,7 @@ def test_watch_prints_the_rows_that_change_until_it_is_interrupted(
             (folder / "64-cart.yaml").write_text(route.replace("accent: red", "accent: purple"))
             assert "colors.accent=purple" in process.stdout.readline()
             process.send_signal(signal.SIGINT)
-            assert process.wait(60) == 130
+            assert process.wait(180) == 130
             assert process.stderr.read() == ""
         finally:
             process.kill()

@@ -21,7 +21,7 @@ import pytest
 from bridge.admission.certificates import new_authority, new_server
 from tests.e2e.conftest import SHOP
 
-PATIENCE = 60.0  # seconds
+PATIENCE = 300.0  # seconds
 POLICY = """
 apiVersion: v1
 kind: ConfigMap
@@ -76,7 +76,7 @@ class Bridge:
 
     def metrics(self) -> str:
         """What /metrics says."""
-        with urllib.request.urlopen(f"http://{self._start['probe_listen']}/metrics", timeout=5) as answer:
+        with urllib.request.urlopen(f"http://{self._start['probe_listen']}/metrics", timeout=30) as answer:
             return str(answer.read().decode())
 
     def admits(self) -> bool:
@@ -132,7 +132,7 @@ def at_work(bridge_path: Path, environment: dict[str, str], tmp_path: Path) -> I
         yield bridge
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait(180)
 
 
 def test_settings_are_taken_up_while_it_runs(at_work: Bridge) -> None:

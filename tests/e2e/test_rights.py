@@ -31,7 +31,7 @@ NAMESPACE = "policy-bridge"
 ACCOUNT = f"system:serviceaccount:{NAMESPACE}:policy-bridge"
 pytestmark = pytest.mark.long
 
-PATIENCE = 90.0  # seconds
+PATIENCE = 300.0  # seconds
 PLACEMENT = ROOT / "examples" / "placement"
 CONSTRAINTS = ROOT / "examples" / "constraints"
 RBAC = "/apis/rbac.authorization.k8s.io/v1"

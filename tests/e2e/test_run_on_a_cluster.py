@@ -13,7 +13,7 @@ from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.conftest import ROOT, SHOP
 
-PATIENCE = 60.0  # seconds
+PATIENCE = 300.0  # seconds
 POLICIES = "/apis/example.com/v1/namespaces/{}/{}/{}"
 KINDS = {"colorpolicies", "timeoutpolicies"}
 

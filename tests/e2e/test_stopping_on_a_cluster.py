@@ -25,7 +25,7 @@ import pytest
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.conftest import SHOP
 
-PATIENCE = 60.0  # seconds
+PATIENCE = 300.0  # seconds
 POLICIES = "/api/v1/namespaces/opa-policies"
 POLICY = {
     "apiVersion": "v1",
@@ -103,7 +103,7 @@ def _address() -> str:
 
 def _ready(address: str) -> tuple[int, str]:
     try:
-        with urllib.request.urlopen(f"http://{address}/readyz", timeout=5) as answer:
+        with urllib.request.urlopen(f"http://{address}/readyz", timeout=30) as answer:
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as error:
         with error:

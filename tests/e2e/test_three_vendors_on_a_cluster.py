@@ -144,7 +144,7 @@ def test_kubectl_runs_it_as_a_plugin(
         env={**environment, "PATH": path, "KUBECONFIG": str(cluster.kubeconfig)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert (answer.returncode, answer.stderr) == (0, "")

@@ -22,7 +22,7 @@ from tests.e2e.serving import bridge_runs
 CART = "gateway.networking.k8s.io/HTTPRoute/shop/cart"
 POLICY = "example.com/ColorPolicy/shop/cart"
 TRACE, PARENT = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
-PATIENCE = 60.0
+PATIENCE = 300.0
 
 
 @dataclass

@@ -34,7 +34,7 @@ async def running(
     with (folder / "log").open("ab") as log:
         process = await asyncio.create_subprocess_exec(*command, stdout=log, stderr=log, env=environment)
         try:
-            deadline = time.monotonic() + 60
+            deadline = time.monotonic() + 300
             while (state := await opa.get("bridge_state") or {}).get("epoch") == before or not state.get("filled"):
                 assert process.returncode is None, (folder / "log").read_text()
                 assert time.monotonic() < deadline, (folder / "log").read_text()

@@ -20,7 +20,8 @@ from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane
 from tests.e2e.conftest import ROOT, SHOP, Run
 
-PATIENCE = 90.0  # seconds
+PATIENCE = 300.0  # seconds
+OWN_CRDS = {f"{plural}.policybridge.io" for plural in ("policykinds", "regopolicies", "constraints")}
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/default/leases/policy-bridge"
 WEBHOOKS = [f"/apis/{API_VERSION}/{which.plural}/policy-bridge" for which in KINDS]
 LISTS = (
@@ -197,10 +198,7 @@ def cluster(
     plane, kubectl = own_control_plane, Kubectl(kubectl_path, own_control_plane)
     kubectl("apply", f"--filename={ROOT / 'deploy' / 'crds'}")
     kubectl.run("apply", f"--filename={SHOP}")
-    kinds = ("policykinds", "regopolicies", "constraints")
-    plane.api.wait_for_crds(
-        {"colorpolicies.example.com", "timeoutpolicies.example.com", *(f"{kind}.policybridge.io" for kind in kinds)}
-    )
+    plane.api.wait_for_crds({"colorpolicies.example.com", "timeoutpolicies.example.com"} | OWN_CRDS)
     kubectl("apply", f"--filename={SHOP}")
     kubectl("create", "namespace", "opa-policies")
     kubectl("apply", "-f", "-", text=POLICIES)
@@ -267,7 +265,7 @@ def test_a_bridge_that_was_killed_and_whose_crds_are_gone_leaves_nothing_either(
     assert cluster.plane.api.get(LEASE)["spec"]["holderIdentity"]
     for path in WEBHOOKS:
         cluster.plane.api.request("PATCH", path, {"webhooks": []}, "application/merge-patch+json")
-    cluster.kubectl("delete", f"--filename={ROOT / 'deploy' / 'crds'}", "--wait=true")
+    cluster.plane.api.delete_crds(OWN_CRDS)
     lists = tuple(path for path in LISTS if "policybridge.io" not in path and "webhookconfigurations" not in path)
     _forbid(cluster)
     limited = cluster.plane.write_kubeconfig(cluster.settings.parent / "limited", LIMITED_TOKEN)

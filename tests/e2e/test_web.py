@@ -29,7 +29,7 @@ CART = "gateway.networking.k8s.io/HTTPRoute/shop/cart"
 CHECKOUT = f"{CART}#checkout"
 GATEWAY = "gateway.networking.k8s.io/Gateway/infra/public"
 BRAND = "example.com/ColorPolicy/infra/brand"
-PATIENCE = 60.0
+PATIENCE = 300.0
 # A name that nobody sane gives, in a place where everything is allowed.
 HOSTILE = '</script><img src=x onerror=alert(1)>\u2028"\n\nevent: fake\ndata: {}\n\n' + "x" * 253
 FIRST, SECOND = "the-first-token-0123456789-abcdefgh", "the-second-token-0123456789-abcdefg"

@@ -30,7 +30,7 @@ from tests.integration.objects import make_namespace
 
 BUNDLE = shipped_bundle(rego_root())
 _PACE = Pace()
-PATIENCE = 60.0  # seconds until OPA must be equal to the API server
+PATIENCE = 300.0  # seconds until OPA must be equal to the API server
 GATEWAY_API = "gateway.networking.k8s.io"
 LISTED = {
     "core/ConfigMap": "/api/v1/configmaps",

@@ -43,7 +43,7 @@ async def logging_opa(opa_path: Path, folder: Path, log: Path, port: int) -> Asy
     process = ServerProcess([*command, "--log-level", "info", "--bundle", str(bundle)], log)
     url = f"http://127.0.0.1:{port}"
     try:
-        async with Opa(url) as direct, asyncio.timeout(30):
+        async with Opa(url) as direct, asyncio.timeout(300):
             while True:
                 with contextlib.suppress(OpaError):
                     if await direct.ready():

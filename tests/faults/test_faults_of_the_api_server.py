@@ -179,7 +179,7 @@ class Things:
         """Delete the CRD, and wait until it is gone with its objects."""
         await delete_crd(self._plane.api, f"things.{self.group}")
         path = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/things.{self.group}"
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(300):
             while True:
                 try:
                     await asyncio.to_thread(self._plane.api.get, path)
@@ -202,7 +202,7 @@ async def test_a_crd_is_deleted_and_made_again(control_plane: ControlPlane, opa:
                 await asyncio.sleep(0.5)
                 await things.remove()
                 await eventually(lambda: things.type_id in one.replicator.troubles)
-                async with asyncio.timeout(30):
+                async with asyncio.timeout(300):
                     while await direct.get(f"objects/{things.group}") is not None:  # noqa: ASYNC110 (OPA has no event)
                         await asyncio.sleep(0.05)
                 await things.define()
@@ -236,6 +236,6 @@ async def test_a_crd_is_made_anew_while_the_bridge_is_disconnected(
 
 async def until_held(opa: Opa, things: Things) -> None:
     """Wait until OPA has objects of a type."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(300):
         while await opa.get(f"objects/{things.group}") is None:  # noqa: ASYNC110 (OPA has no event)
             await asyncio.sleep(0.05)

@@ -18,7 +18,7 @@ class Reader:
         self._changes = changes
         self.seen: list[Change] = []
 
-    async def until(self, done: Callable[[Change], bool], patience: float = 20.0) -> list[Change]:
+    async def until(self, done: Callable[[Change], bool], patience: float = 300.0) -> list[Change]:
         """Return the changes up to and including the first one that `done` accepts.
 
         Raises AssertionError after `patience` seconds.

@@ -141,7 +141,7 @@ class Notices:
         self.seen.append(notice)
         self._news.set()
 
-    async def until_written(self, patience: float = 20.0) -> list[Notice]:
+    async def until_written(self, patience: float = 300.0) -> list[Notice]:
         """Wait until OPA holds all that the source has said; what was told meanwhile, the mark's own part left out.
 
         Raises TimeoutError after `patience` seconds.
@@ -160,7 +160,7 @@ class Notices:
                 await asyncio.sleep(0.002)
         return [without(notice, key) for notice in self.seen[before:]]
 
-    async def until_filled(self, patience: float = 20.0) -> None:
+    async def until_filled(self, patience: float = 300.0) -> None:
         """Wait for the next notice of an initial sync."""
         before = len(self.seen)
         async with asyncio.timeout(patience):

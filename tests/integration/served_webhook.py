@@ -81,7 +81,7 @@ async def serving(
     task = asyncio.create_task(webhook.run())
     try:
         async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=context)) as session:
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(300):
                 while webhook.readiness():
                     assert not task.done(), task
                     await asyncio.sleep(0.05)

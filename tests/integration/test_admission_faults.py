@@ -103,7 +103,7 @@ async def test_a_failure_is_an_event_on_the_object_that_a_person_sees(
             client_certificate = {"webhook_client_ca_file": str(tmp_path / "ca.crt")}
             async with serving(tmp_path, proxy.url, recorder.record, **client_certificate) as ask:
                 assert (await ask({"region": "eu"}, name))["status"]["code"] == 503
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(300):
                 while not (found := await _events(client, name)):  # noqa: ASYNC110 - of another process
                     await asyncio.sleep(0.1)
         finally:

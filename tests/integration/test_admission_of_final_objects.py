@@ -68,7 +68,7 @@ async def work(control_plane: ControlPlane, opa_path: Path, kubectl_path: Path) 
     ) as found:
         await hold(found, CONSTRAINT, await asyncio.to_thread(control_plane.api.get, f"/api/v1/namespaces/{namespace}"))
         forbidden = {"metadata": {"name": "no"}, "spec": {"containers": [{"name": "no", "image": "no:forbidden"}]}}
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(300):
             while "[limits] no:forbidden" not in await refusal(found, "pods?dryRun=All", forbidden):  # noqa: ASYNC110
                 await asyncio.sleep(0.2)
         yield found
@@ -128,7 +128,7 @@ async def test_scaling_past_a_limit_is_denied(work: AtWork) -> None:
 async def test_what_a_later_mutator_makes_of_an_object_is_judged_by_the_validating_webhook(work: AtWork) -> None:
     """The mutator changes the object once more after ours was invoked again (`reinvocationPolicy`)."""
     async with later_mutator(work) as invoked:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(300):
             while not invoked:
                 refused = await refusal(work, "configmaps?dryRun=All", {"metadata": {"name": "probe"}})
         refused = await refusal(work, "configmaps", {"metadata": {"name": "late"}})

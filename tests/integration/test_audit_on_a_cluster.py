@@ -82,7 +82,7 @@ class Place:
 
     async def until(self, wanted: Callable[[dict[str, Any]], bool]) -> Any:
         """Wait until the Constraint's status is so, and give the Constraint."""
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 300
         while not wanted((shown := await self.shown()).get("status", {})):
             assert time.monotonic() < deadline, shown.get("status")
             await asyncio.sleep(0.1)
@@ -123,7 +123,7 @@ async def at_work(plane: ControlPlane, opa_path: Path, policies: Iterable[str]) 
         replicator.listen(audit.note)
         tasks = [asyncio.create_task(work()) for work in (replicator.run, audit.run, lease.run)]
         try:
-            await asyncio.wait_for(replicator.filled.wait(), 30)
+            await asyncio.wait_for(replicator.filled.wait(), 300)
             yield audit
             assert not any(task.done() for task in tasks)
         finally:

@@ -40,11 +40,11 @@ async def test_a_type_whose_objects_cannot_be_converted_delays_nobody(
             replicator = Replicator(ClusterSource(client), opa, [thing, "core/ConfigMap"])
             running = asyncio.create_task(replicator.run())
             try:
-                await asyncio.wait_for(replicator.filled.wait(), 30)
+                await asyncio.wait_for(replicator.filled.wait(), 300)
                 assert list(replicator.troubles) == [thing]
                 await put_config_map(api, namespace, "later", {})
                 later = f"objects/core/ConfigMap/{namespace}/later"
-                async with asyncio.timeout(60):
+                async with asyncio.timeout(300):
                     while await opa.get(later) is None:  # noqa: ASYNC110 (OPA has no event)
                         await asyncio.sleep(0.05)
                 body["spec"]["conversion"] = {"strategy": "None"}

@@ -52,7 +52,7 @@ async def serving(
 
 
 async def _status(opa: Opa) -> BundleStatus:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(300):
         while True:
             status = await opa.bundle_status()
             if status is not None and (status.active_revision or status.code):
@@ -69,7 +69,7 @@ async def test_opa_accepts_a_bundle_of_any_data_that_the_bridge_has_signed(opa_p
     ):
         assert (await _status(opa)).active_revision == numbered(1).revision
         assert await opa.get("odd/text") == ODD
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(300):
             await endpoint.serve_next(numbered(2))
             await endpoint.taken(numbered(2).revision)
         assert await opa.get("a/b/x") == 2

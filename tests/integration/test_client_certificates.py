@@ -47,7 +47,7 @@ def _refusals(logs: list[Any]) -> list[tuple[str, str]]:
 
 
 async def _until_placed(work: AtWork) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(300):
         while "annotations" not in (await work.make({"region": "eu"}))["metadata"]:  # noqa: ASYNC110 - a cluster's
             await asyncio.sleep(0.2)
 
@@ -64,7 +64,7 @@ async def test_api_server_set_up_as_the_page_says_is_accepted_and_another_one_is
     async with webhook_at_work(plane, opa_path, kubectl_path, namespace, port=port, **settings) as work:
         await work.until("Fail")
         with capture_logs() as logs:
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(300):
                 while ("client certificate refused", "the client sent no certificate") not in _refusals(logs):
                     code, said = await work.apply("refused", {"region": "eu"})
         assert (code, "failed calling webhook" in said) == (1, True)

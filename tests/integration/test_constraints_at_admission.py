@@ -59,7 +59,7 @@ async def work(control_plane: ControlPlane, opa_path: Path, kubectl_path: Path) 
                 key = key_of(obj)
                 await opa.put(f"objects/{key.group}/{key.kind}/{key.namespace}/{key.name}", obj)
         found.webhook.note(Notice(tuple(map(key_of, objects))))  # what the replicator would say of them
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(300):
             while not await _asked(found):  # noqa: ASYNC110 - it takes the API server seconds to know of a webhook
                 await asyncio.sleep(0.2)
         yield found

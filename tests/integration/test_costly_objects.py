@@ -59,7 +59,7 @@ async def holding(opa_path: Path, objects: list[Object]) -> AsyncIterator[tuple[
         replicator = Replicator(ScriptedSource(objects), opa, TYPES)
         task = asyncio.create_task(replicator.run())
         try:
-            await asyncio.wait_for(replicator.filled.wait(), 120)
+            await asyncio.wait_for(replicator.filled.wait(), 300)
         finally:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)

@@ -88,7 +88,7 @@ async def replicating(
         replicator = Replicator(ClusterSource(client, pace=pace), opa, [things.type_id], record=record)
         running = asyncio.create_task(replicator.run())
         try:
-            await asyncio.wait_for(replicator.filled.wait(), 30)
+            await asyncio.wait_for(replicator.filled.wait(), 300)
             yield replicator
             assert not running.done(), running.exception()
         finally:
@@ -98,7 +98,7 @@ async def replicating(
 
 async def holds(opa: Opa, things: Things, names: set[str]) -> None:
     """Wait until OPA holds exactly these."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(300):
         while await things.in_opa(opa) != names:  # noqa: ASYNC110 (OPA has no event)
             await asyncio.sleep(0.05)
 

@@ -41,7 +41,7 @@ async def replicating(source: Source, opa_path: Path) -> AsyncIterator[tuple[Opa
             replicator.listen(_rediscovering(source))
         task = asyncio.create_task(replicator.run())
         try:
-            await asyncio.wait_for(replicator.filled.wait(), 30)
+            await asyncio.wait_for(replicator.filled.wait(), 300)
             yield opa, replicator
             assert not task.done(), task.exception()
         finally:

@@ -150,5 +150,5 @@ async def test_slow_decision_leaves_time_to_query_the_other_alone(opa_path: Path
 
         joint._ask = hang
         began = asyncio.get_running_loop().time()
-        assert await joint.answer(msgspec.Raw(b"{}"), 0.2) is None
-        assert asyncio.get_running_loop().time() - began < 0.2
+        assert await joint.answer(msgspec.Raw(b"{}"), 2.0) is None
+        assert asyncio.get_running_loop().time() - began < 2.0

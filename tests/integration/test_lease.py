@@ -43,7 +43,7 @@ async def within(seconds: float, happened: Callable[[], bool]) -> None:
 
 async def test_one_bridge_alone_takes_it_at_once(client: KubeClient) -> None:
     async with running(Lease(client, "default", fresh_name("lease"), "a")) as lease:
-        async with asyncio.timeout(1):
+        async with asyncio.timeout(5):
             await lease.taken.wait()
         assert lease.held
         assert lease.trouble is None
@@ -52,7 +52,7 @@ async def test_one_bridge_alone_takes_it_at_once(client: KubeClient) -> None:
 async def test_a_second_bridge_waits_and_takes_over_after_a_clean_stop(client: KubeClient) -> None:
     name = fresh_name("lease")
     async with running(Lease(client, "default", name, "a", term=SHORT)) as first:
-        await within(1, lambda: first.held)
+        await within(30, lambda: first.held)
         told: list[str] = []
         second = Lease(client, "default", name, "b", term=SHORT, on_change=lambda lease: told.append(lease.holder))
         async with running(second):
@@ -60,7 +60,7 @@ async def test_a_second_bridge_waits_and_takes_over_after_a_clean_stop(client: K
             await asyncio.sleep(4)  # longer than its duration: the first renews it
             assert (first.held, second.held, second.holder) == (True, False, "a")
     async with running(Lease(client, "default", name, "c", term=SHORT)) as third:
-        await within(1, lambda: third.held)
+        await within(2.5, lambda: third.held)  # before the term of the one before would have ended
 
 
 async def test_it_is_taken_from_a_bridge_that_is_cut_off_and_never_held_twice(
@@ -74,7 +74,7 @@ async def test_it_is_taken_from_a_bridge_that_is_cut_off_and_never_held_twice(
             first = Lease(cut_off, "default", name, "a", term=SHORT, on_change=lambda lease: told.append(lease.held))
             second = Lease(client, "default", name, "b", term=SHORT)
             async with running(first):
-                await within(1, lambda: first.held)
+                await within(30, lambda: first.held)
                 async with running(second):
                     await asyncio.sleep(0.5)
                     await proxy.refuse()
@@ -98,7 +98,7 @@ async def test_it_is_lost_when_somebody_else_writes_his_name_into_it(
     name = fresh_name("lease")
     path = f"/apis/coordination.k8s.io/v1/namespaces/default/leases/{name}"
     async with running(Lease(client, "default", name, "a", term=SHORT)) as lease:
-        await within(1, lambda: lease.held)
+        await within(30, lambda: lease.held)
         body = {
             "apiVersion": "coordination.k8s.io/v1",
             "kind": "Lease",
@@ -106,7 +106,7 @@ async def test_it_is_lost_when_somebody_else_writes_his_name_into_it(
             "spec": {"holderIdentity": "thief"},
         }
         await asyncio.to_thread(control_plane.api.apply, path, body)
-        await within(1, lambda: not lease.held)
+        await within(30, lambda: not lease.held)
         assert lease.holder == "thief"
 
 
@@ -114,7 +114,7 @@ async def test_a_lease_that_was_deleted_is_made_again(control_plane: ControlPlan
     name = fresh_name("lease")
     path = f"/apis/coordination.k8s.io/v1/namespaces/default/leases/{name}"
     async with running(Lease(client, "default", name, "a", term=SHORT)) as lease:
-        await within(1, lambda: lease.held)
+        await within(30, lambda: lease.held)
         await asyncio.to_thread(control_plane.api.request, "DELETE", path)
         await asyncio.sleep(1)
         assert lease.held
@@ -139,7 +139,7 @@ async def test_missing_rights_are_said(control_plane: ControlPlane, tmp_path: Pa
 @pytest.mark.skipif(not hasattr(time, "CLOCK_BOOTTIME"), reason="this platform has one monotonic clock")
 async def test_a_lease_ends_while_the_machine_is_suspended(client: KubeClient, monkeypatch: pytest.MonkeyPatch) -> None:
     async with running(Lease(client, "default", fresh_name("lease"), "a")) as lease:
-        await within(1, lambda: lease.held)
+        await within(30, lambda: lease.held)
         read = time.clock_gettime
         # What a suspend of a minute looks like afterwards: the boot clock has moved, the monotonic clock has not.
         monkeypatch.setattr(time, "clock_gettime", lambda clock: read(clock) + 60 * (clock == time.CLOCK_BOOTTIME))

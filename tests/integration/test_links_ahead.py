@@ -130,7 +130,7 @@ async def until_written(writer: Writer, monkeypatch: pytest.MonkeyPatch, begin: 
 
     monkeypatch.setattr(writer, "write", writing)
     begin()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(300):
         return await kept
 
 

@@ -222,7 +222,7 @@ async def test_a_watch_that_is_accepted_and_never_answered_is_asked_for_anew(
         told = (await trouble)[-1]
         following = asyncio.create_task(reader.until_named("unseen"))
         await put_config_map(control_plane.api, namespace, "unseen", {})
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(300):
             while proxy.accepted < accepted + 3:  # noqa: ASYNC110 (the proxy has no event)
                 await asyncio.sleep(0.02)
         proxy.mute = False

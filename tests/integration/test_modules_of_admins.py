@@ -16,7 +16,7 @@ EXTENSIONS = ROOT / "examples" / "extensions"
 
 def put_module(url: str, name: str, module: bytes) -> int:
     """Put a module into an OPA; gives the HTTP status."""
-    with contextlib.closing(http.client.HTTPConnection(url.removeprefix("http://"), timeout=10)) as connection:
+    with contextlib.closing(http.client.HTTPConnection(url.removeprefix("http://"), timeout=180)) as connection:
         connection.request("PUT", f"/v1/policies/{name}", module)
         return connection.getresponse().status
 

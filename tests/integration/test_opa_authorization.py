@@ -27,7 +27,7 @@ from tests.eventually import eventually
 
 BRIDGE = "token-of-the-bridge-itself"
 READER = "token-of-a-reader-of-policies"
-PATIENCE = 60.0
+PATIENCE = 300.0
 
 Ask = Callable[..., Awaitable[tuple[int, str]]]
 

@@ -62,7 +62,7 @@ async def looking(opa_path: Path, objects: list[Object]) -> AsyncIterator[tuple[
             with ExitStack() as stack:
                 stack.enter_context(drawing.looking())
                 stack.enter_context(following.following([key_of(obj) for obj in objects], None, None))
-                await asyncio.wait_for(drawing.whole.wait(), 30)
+                await asyncio.wait_for(drawing.whole.wait(), 300)
                 yield bridge, drawing
             assert not any(task.done() for task in tasks)
         finally:

@@ -117,7 +117,7 @@ class Place:
         await until(there)
 
 
-async def until(condition: Callable[[], Awaitable[bool]], patience: float = 20.0) -> None:
+async def until(condition: Callable[[], Awaitable[bool]], patience: float = 300.0) -> None:
     """Wait for a condition."""
     deadline = time.monotonic() + patience
     while not await condition():
@@ -167,7 +167,7 @@ class Bridge:
         while patched != self.placement.counts["patched"]:
             patched = self.placement.counts["patched"]
             await asyncio.sleep(1)
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(300):
                 await self.placement.settled()
 
 
@@ -204,7 +204,7 @@ async def at_work(
         replicator.listen(bridge.placement.note)
         tasks = [asyncio.create_task(work()) for work in (replicator.run, bridge.placement.run, lease.run)]
         try:
-            await asyncio.wait_for(replicator.filled.wait(), 30)
+            await asyncio.wait_for(replicator.filled.wait(), 300)
             yield bridge
             assert not any(task.done() and task.exception() for task in tasks)
         finally:

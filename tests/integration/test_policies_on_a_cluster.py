@@ -28,7 +28,7 @@ from tests.integration.objects import fresh_name, make_namespace
 BRIDGE = Path(sys.executable).parent / "bridge"
 CRD = Path(__file__).parents[2] / "deploy" / "crds" / "regopolicies.yaml"
 SHARING = 6  # namespaces: as many as tests ask for
-DEADLINE = 90.0  # seconds; a condition that is not met by then never is
+DEADLINE = 300.0  # seconds; a condition that is not met by then never is
 STATUS = "policybridge.io/status"
 REGO_POLICIES = "/apis/policybridge.io/v1alpha1/regopolicies"
 POLICY, DATA = "openpolicyagent.org/policy=rego", "openpolicyagent.org/data=opa"
@@ -46,13 +46,13 @@ class Bridge:
 
     def ask(self, path: str) -> Any:
         """A document of OPA's; None where there is none."""
-        with urllib.request.urlopen(f"{self.opa}/v1/data/{path}", timeout=30) as answer:  # noqa: S310 (on loopback)
+        with urllib.request.urlopen(f"{self.opa}/v1/data/{path}", timeout=180) as answer:  # noqa: S310 (on loopback)
             return json.load(answer).get("result")
 
     def ready(self) -> str:
         """What `/readyz?verbose` says."""
         try:
-            with urllib.request.urlopen(f"{self.url}/readyz?verbose", timeout=30) as answer:  # noqa: S310
+            with urllib.request.urlopen(f"{self.url}/readyz?verbose", timeout=180) as answer:  # noqa: S310
                 return str(answer.read().decode())
         except urllib.error.HTTPError as error:
             with error:

@@ -45,7 +45,7 @@ async def status_and_index(opa_path: Path, settings: Settings, *versions: Object
         notices = Notices(source, replicator)
         task = asyncio.create_task(replicator.run())
         try:
-            await asyncio.wait_for(replicator.filled.wait(), 60)
+            await asyncio.wait_for(replicator.filled.wait(), 300)
             for version in versions:
                 source.put(version)
                 await notices.until_written()

@@ -119,7 +119,7 @@ async def test_replicas_and_restarts_write_one_event_for_one_thing(
     async with running(client) as one, running(client) as other:
         for recorder in (one, other):
             recorder.record(config_map, "Warning", "Rejected", "the same")
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(300):
             while one.waiting or other.waiting:  # noqa: ASYNC110
                 await asyncio.sleep(0.05)
         (event,) = await events_in(client, namespace)
@@ -187,7 +187,7 @@ async def test_that_rbac_forbids_it_is_told_once(
             async with running(limited) as recorder:
                 for number in range(3):
                     recorder.record(config_map, "Normal", "Forbidden", str(number))
-                async with asyncio.timeout(60):
+                async with asyncio.timeout(300):
                     while recorder._waiting:  # noqa: ASYNC110
                         await asyncio.sleep(0.05)
     told = [line for line in logs if line["event"].startswith("cannot write Events")]

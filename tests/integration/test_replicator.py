@@ -52,7 +52,7 @@ class Bridge:
 
     async def filled(self) -> None:
         """Wait until it says so."""
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(300):
             await self.replicator.filled.wait()
 
 
@@ -108,7 +108,7 @@ async def test_what_was_in_opa_before_is_gone_after_a_fill(opa_path: Path) -> No
         await opa.put("mine", 1)
         replicator = Replicator(ScriptedSource([service("cart")]), opa, TYPES)
         task = asyncio.create_task(replicator.run())
-        await asyncio.wait_for(replicator.filled.wait(), 20)
+        await asyncio.wait_for(replicator.filled.wait(), 300)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         assert list(await opa.get("objects/core/Service") or {}) == ["shop"]
@@ -354,7 +354,7 @@ async def test_an_opa_that_was_restarted_in_a_fill_is_not_taken_for_a_filled_one
         await managed.stop()
         async with ManagedOpa(opa_path, {}, bundle=BUNDLE, port=port):
             source.tell("test.example.com/ColorPolicy")
-            await asyncio.wait_for(replicator.filled.wait(), 20)
+            await asyncio.wait_for(replicator.filled.wait(), 300)
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
             assert source.relisted == 1

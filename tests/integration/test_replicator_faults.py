@@ -42,7 +42,7 @@ class Bridge:
     async def filled(self) -> None:
         """Wait until it says so."""
         waiting = asyncio.create_task(self.replicator.filled.wait())
-        await asyncio.wait({self.task, waiting}, timeout=20, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({self.task, waiting}, timeout=300, return_when=asyncio.FIRST_COMPLETED)
         if self.task.done():
             self.task.result()
         assert waiting.done()

@@ -128,7 +128,7 @@ async def test_a_refusal_is_annotated_with_file_line_and_column_and_told_in_one_
         one.judge.accept(key)
         await until_shown(control_plane, key, lambda found: found == OK)
         events = f"/apis/events.k8s.io/v1/namespaces/{namespace}/events"
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(300):
             while len(items := await items_of(control_plane, events)) < 2:  # noqa: ASYNC110
                 await asyncio.sleep(0.05)
         assert sorted(item["reason"] for item in items) == ["PolicyInForce", "PolicyRefused"]
@@ -233,7 +233,7 @@ async def test_a_rego_policy_shows_problems_conditions_and_what_is_in_force(
     body: dict[str, Any] = {"apiVersion": "policybridge.io/v1alpha1", "kind": "RegoPolicy", "metadata": {"name": name}}
 
     async def status(fits: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(300):
             while not fits(found := await status_of(control_plane, path)):  # noqa: ASYNC110
                 await asyncio.sleep(0.05)
         return found

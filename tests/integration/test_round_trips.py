@@ -70,7 +70,7 @@ async def test_a_change_takes_three_requests_until_its_statuses_are_written(
         before, done = count(), len(bridge.sink.writes)
         obj = bridge.source.objects[key]
         bridge.source.put(as_it_was(obj, change(obj)))
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(300):
             while not written <= {str(key) for key, _ in bridge.sink.writes[done:]}:  # noqa: ASYNC110 (counts at once)
                 await asyncio.sleep(0)
         taken = count() - before

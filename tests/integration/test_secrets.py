@@ -25,7 +25,7 @@ from tests.integration.test_replicator import BUNDLE
 
 SECRET = "correct-horse-battery-staple"
 ENCODED = base64.b64encode(SECRET.encode()).decode()
-PATIENCE = 60.0
+PATIENCE = 300.0
 
 
 @pytest.mark.parametrize("fields", [Fields(None, ()), Fields(("/data", "/metadata"), None), Fields(None, None)])

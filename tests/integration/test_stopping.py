@@ -43,7 +43,7 @@ def test_a_killed_bridge_leaves_no_opa(opa_path: Path, tmp_path: Path) -> None:
         assert found
         assert listens(int(found[1]))
         process.send_signal(signal.SIGKILL)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 300
         while listens(int(found[1])):
             assert time.monotonic() < deadline, "its OPA goes on"
             time.sleep(0.05)
@@ -56,12 +56,12 @@ def test_a_bridge_that_waits_for_an_opa_stops_when_it_is_told_to(
         (tmp_path / "log").open("w") as log,
         started(opa_path, log, "--opa", f"http://127.0.0.1:{unused_port}") as process,
     ):
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 300
         while "running" not in (tmp_path / "log").read_text():
             assert time.monotonic() < deadline
             time.sleep(0.05)
         process.terminate()
-        assert process.wait(10) == 0, (tmp_path / "log").read_text()
+        assert process.wait(180) == 0, (tmp_path / "log").read_text()
 
 
 def listens(port: int) -> bool:

@@ -20,7 +20,7 @@ from bridge.opa.errors import OpaError, OpaUnavailable
 from tests.controlplane.credentials import write_kubeconfig
 from tests.controlplane.plane import ControlPlane
 
-PATIENCE = 60.0
+PATIENCE = 300.0
 _NOW = dt.datetime.now(dt.UTC)
 
 

@@ -20,7 +20,7 @@ from tests.integration.test_replicator_faults import bridge
 
 Passing = Callable[[], Awaitable[web.Response]]
 MINUTES = 600.0  # seconds: nobody gives a request up
-PATIENCE = 25.0  # seconds
+PATIENCE = 120.0  # seconds
 
 
 async def test_from_a_sign_of_a_restart_on_opa_is_doubted_until_it_has_been_looked_at(

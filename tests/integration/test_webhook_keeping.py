@@ -81,7 +81,7 @@ async def test_rights_that_are_missing_are_named_once(limited: KubeClient) -> No
         assert await shared.read() is None
         assert await shared.read() is None
         keeping = asyncio.create_task(Keeper(limited, "x", lambda: True, lambda: True, lambda: b"").run())
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(300):
             while len(logs) < 3:  # noqa: ASYNC110 - of the log
                 await asyncio.sleep(0.05)
         keeping.cancel()
@@ -108,7 +108,7 @@ async def test_what_others_change_in_a_configuration_is_mended_and_the_rest_is_t
     keeping = asyncio.create_task(Keeper(client, name, lambda: True, lambda: True, lambda: b"CA").run())
 
     async def until(failure_policy: str, timeout: int) -> None:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(300):
             while True:
                 (webhook,) = (await client.get(f"{configurations}/{name}"))["webhooks"]
                 if (webhook["failurePolicy"], webhook["timeoutSeconds"]) == (failure_policy, timeout):
@@ -160,7 +160,7 @@ async def test_what_the_webhook_and_policies_need_can_be_written_while_nobody_an
         return True
 
     try:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(300):
             while await make("configmaps", fresh_name("map")):  # noqa: ASYNC110 (it is a matter of the cluster)
                 await asyncio.sleep(0.1)
         assert await make("configmaps", "policy", **{"openpolicyagent.org/policy": "rego"})
@@ -204,7 +204,7 @@ async def test_policies_of_any_group_are_asked_about_and_other_objects_are_not(
 
     refs = [{"group": "", "kind": "Service", "name": "cart"}]
     try:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(300):
             while not await asked("paintpolicies", "PaintPolicy", {"targetRefs": refs}):  # noqa: ASYNC110 - the cluster's
                 await asyncio.sleep(0.1)
         assert await asked("paintpolicies", "PaintPolicy", {"targetRef": refs[0]})

@@ -101,7 +101,7 @@ class AtWork:
     async def start(self) -> None:
         """Serve, from now on."""
         self.task = asyncio.create_task(self.webhook.run())
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(300):
             while self.webhook.readiness():
                 assert not self.task.done(), self.task
                 await asyncio.sleep(0.05)
@@ -160,7 +160,7 @@ class AtWork:
 
     async def until(self, failure_policy: str) -> None:
         """Wait until both configurations have this failurePolicy."""
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(300):
             for which in KINDS:
                 while (await self.configuration(which))["failurePolicy"] != failure_policy:  # noqa: ASYNC110
                     await asyncio.sleep(0.1)

@@ -13,7 +13,7 @@ from pathlib import Path
 from tests.documented import Command, File, fits, plain, steps
 from tests.e2e.terminal import at_a_terminal
 
-PATIENCE = 60.0  # seconds in which a command that reads must show the documented output
+PATIENCE = 300.0  # seconds in which a command that reads must show the documented output
 SERVING = 120.0  # seconds in which a bridge must be ready
 _COLUMNS = 120
 _SERVES = re.compile(r"(make|bridge) run\b")
@@ -74,7 +74,7 @@ class Reader:
         for process in self._serving:
             os.killpg(process.pid, signal.SIGINT)
         for process in self._serving:
-            assert process.wait(60) in {0, 130, -signal.SIGINT, 2}, self._log.read_text()
+            assert process.wait(180) in {0, 130, -signal.SIGINT, 2}, self._log.read_text()
             assert process.stdout is not None
             process.stdout.close()
         self._serving.clear()

@@ -95,7 +95,7 @@ async def cluster_of(objects: Iterable[Object], opa: Opa) -> AsyncIterator[Clust
     notices = Notices(source, replicator)
     running = asyncio.create_task(replicator.run())
     try:
-        await asyncio.wait_for(replicator.filled.wait(), 60)
+        await asyncio.wait_for(replicator.filled.wait(), 300)
         yield Cluster(source, opa, notices)
     finally:
         running.cancel()

@@ -30,7 +30,7 @@ from tests.properties.small_world import SmallWorld
 from tests.properties.test_incremental_statuses import Bridge, as_it_was, at_work
 
 AT_ONCE = (1, 1, 3, 1, 2)  # steps that happen together before the next look
-PATIENCE = 90.0  # seconds for what is kept to become what it should be
+PATIENCE = 300.0  # seconds for what is kept to become what it should be
 
 
 @dataclass

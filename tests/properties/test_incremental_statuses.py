@@ -44,7 +44,7 @@ class Bridge:
 
     async def settled(self) -> None:
         """Wait until every change has been written, computed and remediated, and the statuses have come back."""
-        async with asyncio.timeout(120):
+        async with asyncio.timeout(300):
             while True:
                 writes = len(self.sink.writes)
                 await self.notices.until_written()

@@ -145,7 +145,7 @@ class Walk:
         self._replicator.doubt()
         await asyncio.sleep(0.25)  # what arrives late has arrived
         self._replicator.doubt()
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(300):
             while not self._replicator.filled.is_set() or await self._differences():  # noqa: ASYNC110 (OPA has no event)
                 await asyncio.sleep(0.02)
         await asyncio.sleep(0.05)

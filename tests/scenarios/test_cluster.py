@@ -114,7 +114,7 @@ def cluster(
             yield found
         finally:
             process.terminate()
-            assert process.wait(20) == 0, (folder / "bridge.log").read_text()
+            assert process.wait(180) == 0, (folder / "bridge.log").read_text()
 
 
 @pytest.mark.parametrize("case", all_cases(), ids=lambda case: case.name)

@@ -22,7 +22,7 @@ class NotStartedError(Exception):
 class Bridge:
     """A bridge on a folder; after `stop`, `start` uses the same address. `patience`: seconds for the initial sync."""
 
-    def __init__(self, folder: Path, log: Path, *arguments: str, patience: float = 90.0) -> None:
+    def __init__(self, folder: Path, log: Path, *arguments: str, patience: float = 300.0) -> None:
         self.folder = folder
         self.log = log
         self.address = "127.0.0.1:0"

@@ -8,7 +8,7 @@ from typing import Any
 
 from playwright.async_api import ConsoleMessage, Page
 
-PATIENCE = 30.0  # seconds
+PATIENCE = 300.0  # seconds
 # A container has neither what the sandbox needs for root, nor a large /dev/shm.
 LAUNCH = ["--no-sandbox", "--disable-dev-shm-usage"]
 

@@ -68,7 +68,7 @@ def test_it_ends_when_the_tests_are_killed(tmp_path: Path) -> None:
             time.sleep(0.02)
         server = int(log.read_text())
         tests.send_signal(signal.SIGKILL)
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while _runs(server):
         assert time.monotonic() < deadline, "the server outlived its tests"
         time.sleep(0.02)

@@ -48,7 +48,7 @@ async def reading(held: Held) -> AsyncIterator[Silence]:
 
 
 async def known(silence: Silence, type_id: str, revision: str) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(300):
         while silence.revision(type_id) != revision:  # noqa: ASYNC110 - there is nothing to wait for
             await asyncio.sleep(0.01)
 

@@ -59,7 +59,7 @@ async def test_who_has_it_gets_nothing(served: Served) -> None:
 async def test_who_has_an_old_one_gets_the_new_one_at_once(served: Served) -> None:
     _, etag, _ = await served.get()
     await served.endpoint.serve_next(bundle(2))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         status, _, body = await served.get(etag, "modes=snapshot;wait=60")
     assert (status, body) == (200, bundle(2).content)
 
@@ -70,7 +70,7 @@ async def test_who_waits_gets_the_next_one_when_it_is_served(served: Served) -> 
     await asyncio.sleep(0.1)
     assert not any(task.done() for task in waiting)
     await served.endpoint.serve_next(bundle(2))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         for status, _, body in await asyncio.gather(*waiting):
             assert (status, body) == (200, bundle(2).content)
 
@@ -88,14 +88,14 @@ async def test_a_wait_ends_when_the_client_wants_or_at_the_bound(
 ) -> None:
     _, etag, _ = await served.get()
     monkeypatch.setattr(module, "LONGEST_WAIT", 0.2)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         assert await served.get(etag, "wait=3600") == (304, etag, b"")
 
 
 @pytest.mark.parametrize("preference", ["", "wait=soon", "wait=-1", "wait", "respond-async", "wait=0"])
 async def test_who_does_not_want_to_wait_is_answered_at_once(served: Served, preference: str) -> None:
     _, etag, _ = await served.get()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         assert await served.get(etag, preference) == (304, etag, b"")
 
 
@@ -112,6 +112,6 @@ async def test_before_the_first_bundle_who_has_one_keeps_it_and_who_has_none_wai
         await asyncio.sleep(0.1)
         assert not waiting.done()
         await endpoint.serve_next(bundle(1))
-        async with asyncio.timeout(5), await waiting as answer:
+        async with asyncio.timeout(60), await waiting as answer:
             assert (answer.status, await answer.read()) == (200, bundle(1).content)
         assert endpoint.handed == bundle(1).revision

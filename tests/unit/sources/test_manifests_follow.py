@@ -25,8 +25,8 @@ class Follower:
         self.stream = source.changes()
 
     async def next(self) -> Change:
-        """The next change, which comes within 8 s."""
-        async with asyncio.timeout(8):
+        """The next change, which comes within a minute."""
+        async with asyncio.timeout(60):
             return await anext(self.stream)
 
     async def next_upserted(self) -> list[tuple[str, str]]:

@@ -77,5 +77,5 @@ def test_two_processes_that_install_the_same_take_turns(tmp_path: Path) -> None:
     for process in processes:
         process.start()
     for process in processes:
-        process.join(20)
+        process.join(180)
     assert (tmp_path / "journal").read_text().split() == ["begin", "end"] * 3

@@ -65,7 +65,7 @@ async def at_work(opa: Answers) -> AsyncIterator[Following]:
 
 async def until(condition: Any) -> None:
     """Wait until something holds."""
-    await eventually(condition, patience=10, pause=0.001)
+    await eventually(condition, patience=120, pause=0.001)
 
 
 def current(followed: list[Followed]) -> bool:
