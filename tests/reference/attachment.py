@@ -11,6 +11,7 @@ from tests.reference.objects import CLUSTER_SCOPED, Cluster, Node, Spec, group_o
 from tests.reference.policies import Policy, selecting_fields
 
 ACCEPTED, INVALID, NOT_FOUND, CONFLICTED = "Accepted", "Invalid", "TargetNotFound", "Conflicted"
+NOTHING = "[nothing]"  # a section that no object has
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,8 @@ def attachments_of(cluster: Cluster, kind: PolicyKind, policies: list[Policy]) -
     for policy in sorted(policies, key=lambda policy: age(policy.obj)):
         for ref in policy.refs + _selected(cluster, kind, policy) + _selected_by_fields(cluster, kind, policy):
             if "reason" in ref:
-                found.append(Attachment(policy, policy.node, ref["reason"]))
+                nothing = policy.node._replace(section=NOTHING)  # a kind may target all kinds, its own too
+                found.append(Attachment(policy, nothing, ref["reason"]))
                 continue
             target = _target(cluster, policy, ref)
             verdict = _judge(cluster, kind, policy, ref, target)
