@@ -18,6 +18,7 @@ from bridge.cli.options import (
     source_namespace_option,
     view_options,
 )
+from bridge.queries.names import object_name
 
 if TYPE_CHECKING:
     from bridge.app.engine import Engine
@@ -91,7 +92,7 @@ _EXPLAIN_EXAMPLES = (
     ),
     (
         "Explain one policy kind, with the result of each step",
-        "bridge explain svc/catalog --kind tp -o wide --manifests examples/shop",
+        "bridge explain svc/catalog -n shop --kind timeoutpolicies -o wide --manifests examples/shop",
     ),
     ("Explain from kubectl's cluster", "bridge explain HTTPRoute/shop/cart --kind ColorPolicy"),
 )
@@ -194,7 +195,7 @@ def describe(ctx: click.Context, target: tuple[str, ...], namespace: str | None,
         description,
         "Nothing found.",
         document=lambda found: found.document(),
-        names=lambda found: [str(found.key)],
+        names=lambda found: [object_name(found.key)],
         whole=True,
     )
     _, code = show(view, ask, form)

@@ -11,7 +11,7 @@ import click
 from bridge.cli.completion import OBJECTS
 from bridge.cli.help_text import ExampleCommand, debug_option
 from bridge.cli.options import View, kind_option, namespace_options, selector_option, view_options
-from bridge.queries.names import CommandError
+from bridge.queries.names import CommandError, identity, object_name
 
 if TYPE_CHECKING:
     from bridge.app.engine import Engine
@@ -26,6 +26,13 @@ _LISTS = {
     "policykinds": ("policykinds", "policykind", "pk"),
     "targets": ("targets", "target"),
     "modules": ("modules", "module"),
+}
+_NAMED_BY = {
+    "objects": "object",
+    "policies": "policy",
+    "policykinds": "policyKind",
+    "targets": "target",
+    "modules": "name",
 }
 _TITLES = {"policies": "policies", "policykinds": "policy kinds", "targets": "targets", "modules": "modules of admins"}
 LIST_OF = {name: form for form, names in _LISTS.items() for name in names}
@@ -54,7 +61,6 @@ async def listing(
     """
     from bridge.queries.asking import policy_kind, target_keys
     from bridge.queries.description import listed_objects
-    from bridge.queries.names import CommandError
 
     form = LIST_OF.get(words[0].lower(), "objects")
     names = frozenset(words[1:])
@@ -62,7 +68,7 @@ async def listing(
     if form == "policykinds":
         return ListedObjects(form, _named(await listed_kinds(engine.opa, chosen), "policyKind", names))
     if form == "modules":
-        return ListedObjects(form, _named(await engine.modules(), "name", names))
+        return ListedObjects(form, _named(list(map(_module, await engine.modules())), "name", names))
     if form == "targets":
         return ListedObjects(form, await listed_targets(engine.opa, chosen, namespace, selects))
     if form == "policies":
@@ -97,6 +103,7 @@ def _named(entries: list[Entry], field: str, names: frozenset[str]) -> list[Entr
 async def listed_policies(opa: Opa, kind: str | None, namespace: str | None, selects: Selects | None) -> list[Entry]:
     """Return policies: `{policy, policyKind, class, mode, targets, accepted, programmed, message, scopes, created}`.
 
+    Each also has the fields of `identity`.
     `scopes` is `{affected, all}`: the number of its paths on which it has an effect, and of all its paths.
     """
     from bridge.model.keys import parse_key
@@ -108,7 +115,8 @@ async def listed_policies(opa: Opa, kind: str | None, namespace: str | None, sel
     chosen = [entry for entry in told.policies if namespace in {None, parse_key(entry["policy"]).namespace}]
     held = {str(key): obj for key, obj in (await objects(opa, (parse_key(one["policy"]) for one in chosen))).items()}
     return [
-        {
+        identity(obj)
+        | {
             "policy": entry["policy"],
             "policyKind": entry["policyKind"],
             "class": kinds[entry["policyKind"]]["class"],
@@ -126,13 +134,18 @@ async def listed_policies(opa: Opa, kind: str | None, namespace: str | None, sel
 async def listed_kinds(opa: Opa, kind: str | None) -> list[Entry]:
     """Return every policy kind: `{policyKind, class, mode, effectiveTarget, strategies, source, accepted, message}`.
 
-    Types of policies that no policy kind describes have `not described` in `accepted`.
+    Types of policies that no policy kind describes have `not described` in `accepted`. Kinds of a PolicyKind also have
+    its `identity`.
     """
-    from bridge.queries.asking import refused_policy_kinds, undescribed
+    from bridge.model.keys import parse_key
+    from bridge.queries.asking import objects, refused_policy_kinds, undescribed
 
     in_force = await opa.query("kinds_in_force", {})
+    held = await objects(opa, map(parse_key, await opa.query("policykinds", {})))
+    described = {f"{obj['spec']['group']}/{obj['spec']['kind']}": obj for obj in held.values() if _describes(obj)}
     listed = [
-        {
+        (identity(described[name]) if name in described and "PolicyKind" in about["layers"] else {})
+        | {
             "policyKind": name,
             "class": about["class"],
             "mode": about["mode"],
@@ -147,7 +160,8 @@ async def listed_kinds(opa: Opa, kind: str | None) -> list[Entry]:
     ]
     if kind is None:
         for key, message in await refused_policy_kinds(opa):
-            refused = {"policyKind": key.name, "class": "", "mode": "", "effectiveTarget": "", "strategies": []}
+            refused = identity(held[key]) if key in held else {}
+            refused |= {"policyKind": key.name, "class": "", "mode": "", "effectiveTarget": "", "strategies": []}
             listed.append({**refused, "source": ["PolicyKind"], "accepted": "False", "message": message})
     for name, about in (await undescribed(opa)).items():
         if kind in {None, name}:
@@ -158,12 +172,18 @@ async def listed_kinds(opa: Opa, kind: str | None) -> list[Entry]:
 
 
 async def listed_targets(opa: Opa, kind: str | None, namespace: str | None, selects: Selects | None) -> list[Entry]:
-    """Return every effective target that has a policy: `{target, policyKind, paths, policies: [{policy, outcome}]}`."""
-    from bridge.queries.asking import effective_everywhere, selected
+    """Return every effective target that has a policy: `{target, policyKind, paths, policies: [{policy, outcome}]}`.
+
+    Each also has the `identity` of its object.
+    """
+    from bridge.model.keys import parse_key
+    from bridge.queries.asking import effective_everywhere, objects, selected
 
     entries = await selected(opa, await effective_everywhere(opa, kind, namespace), "target", selects)
+    held = await objects(opa, dict.fromkeys(parse_key(entry["target"]).object for entry in entries))
     return [
-        {
+        identity(held.get(parse_key(entry["target"]).object, {}))
+        | {
             "target": entry["target"],
             "policyKind": entry["policyKind"],
             "paths": len(entry["paths"]),
@@ -171,6 +191,21 @@ async def listed_targets(opa: Opa, kind: str | None, namespace: str | None, sele
         }
         for entry in entries
     ]
+
+
+def _module(entry: Entry) -> Entry:
+    from bridge.model.keys import CLUSTER, CORE, parse_key
+
+    key = parse_key(entry["name"])  # a ConfigMap or RegoPolicy
+    version = "v1" if key.group == CORE else f"{key.group}/v1alpha1"
+    namespace = {} if key.namespace == CLUSTER else {"namespace": key.namespace}
+    return identity({"apiVersion": version, "kind": key.kind, "metadata": {"name": key.name, **namespace}}) | entry
+
+
+def _describes(policy_kind: Mapping[str, Any]) -> bool:
+    """Return whether a PolicyKind names a kind; a rejected one may have any spec."""
+    spec = policy_kind.get("spec")
+    return isinstance(spec, dict) and {"group", "kind"} <= spec.keys()
 
 
 def _selected(obj: Mapping[str, Any], selects: Selects | None) -> bool:
@@ -236,6 +271,16 @@ def _outcomes(paths: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     ]
 
 
+def _names(found: ListedObjects) -> list[str]:
+    """Return kubectl's names; effective targets and policy kinds are not objects, so they have their keys."""
+    from bridge.model.keys import parse_key
+
+    field = _NAMED_BY[found.form]
+    if found.form in {"targets", "policykinds"}:
+        return [entry[field] for entry in found.entries]
+    return [object_name(parse_key(entry[field])) for entry in found.entries]
+
+
 _EXAMPLES = (
     ("All policies and their outcomes", "bridge get policies --manifests examples/shop"),
     ("The names of a namespace's policies with a label", "bridge get policies -n shop -l team=web -o name"),
@@ -286,6 +331,7 @@ def get(
         lambda found, wide: LISTS[found.form](found.entries, wide),
         nothing_to_list(what),
         document=lambda found: found.entries,
+        names=_names,
     )
     _, code = show(view, ask, form)
     ctx.exit(code)

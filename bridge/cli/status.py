@@ -14,7 +14,7 @@ from bridge.cli.help_text import ExampleCommand, debug_option
 from bridge.cli.options import View, namespace_options, selector_option, view_options, wants_document
 from bridge.cli.terminal import print_error
 from bridge.model.keys import parse_key
-from bridge.queries.names import CommandError, NameNotFoundError
+from bridge.queries.names import CommandError, NameNotFoundError, object_name
 
 if TYPE_CHECKING:
     from bridge.app.engine import Engine
@@ -104,7 +104,7 @@ def status(ctx: click.Context, namespace: str | None, selects: Selects | None, v
         status_tables,
         "No policies found.",
         document=objects_with_status,
-        names=lambda found: [entry["policy"] for entry in found.policies],
+        names=lambda found: [object_name(parse_key(entry["policy"])) for entry in found.policies],
     )
     _, code = show(view, ask, form)
     ctx.exit(code)

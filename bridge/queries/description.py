@@ -11,6 +11,7 @@ from bridge.model.keys import Key, parse_key
 from bridge.opa.batches import batches
 from bridge.opa.client import Opa
 from bridge.queries.asking import BATCH, Entry, explained_at, objects
+from bridge.queries.names import identity
 from bridge.queries.statuses import statuses
 
 GATEWAY = "gateway.networking.k8s.io/Gateway"
@@ -19,6 +20,7 @@ GATEWAY = "gateway.networking.k8s.io/Gateway"
 async def listed_objects(opa: Opa, keys: Sequence[Key]) -> list[Entry]:
     """Return objects with policies: `{object, created, labels, details, policies: [{policy, at, accepted, reason?}]}`.
 
+    Each also has the fields of `identity`.
     `details` depends on the kind, like kubectl's and gwctl's columns. `at` is the object or section that a policy
     names. A Gateway also has `routes`, the number of routes that its listeners accept.
     """
@@ -29,7 +31,7 @@ async def listed_objects(opa: Opa, keys: Sequence[Key]) -> list[Entry]:
         for key in batch:
             obj = held[key]
             metadata = obj["metadata"]
-            entry: Entry = {
+            entry: Entry = identity(obj) | {
                 "object": str(key),
                 "created": metadata.get("creationTimestamp"),
                 "labels": _mapping(metadata.get("labels")),
@@ -137,7 +139,7 @@ class Description:
 
     def document(self) -> dict[str, Any]:
         """Return the description as JSON."""
-        found: dict[str, Any] = {
+        found: dict[str, Any] = identity(self.object) | {
             "key": str(self.key),
             "object": self.object,
             "parents": self.parents,

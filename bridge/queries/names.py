@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from bridge.model.keys import CLUSTER, CORE, FRONTEND, Key
 from bridge.model.types import regular_plural
@@ -244,6 +245,26 @@ def short_key(key: Key) -> str:
     namespace = "" if key.namespace == CLUSTER else f"{key.namespace}/"
     section = f"#{key.section}" if key.section else ""
     return f"{key.kind}/{namespace}{key.name}{section}" + (f"@{key.role}" if key.role else "")
+
+
+_IDENTITY = ("name", "namespace", "labels", "creationTimestamp")
+
+
+def identity(obj: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields by which kubectl's templates name an object: `apiVersion`, `kind`, `metadata` without the rest.
+
+    An object that no longer exists is `{}`, and so is its identity.
+    """
+    if not obj:
+        return {}
+    metadata = {name: obj["metadata"][name] for name in _IDENTITY if name in obj["metadata"]}
+    return {"apiVersion": obj["apiVersion"], "kind": obj["kind"], "metadata": metadata}
+
+
+def object_name(key: Key) -> str:
+    """Return the name of an object as `kubectl -o name` prints it: `service/catalog`, `httproute.<group>/cart`."""
+    group = "" if key.group == CORE else f".{key.group}"
+    return f"{key.kind.lower()}{group}/{key.name}"
 
 
 def _in_namespace(key: Key, namespace: str | None) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.conftest import SHOP, Run
 
 LABELLED = """\
@@ -58,7 +60,7 @@ def test_labels_select_policies_and_targets(bridge: Run, tmp_path: Path) -> None
     file.write_text(LABELLED)
     manifests = ("--manifests", str(SHOP), str(file))
     policies = bridge("get", "policy", "-l", "team in (web)", "-o", "name", *manifests)
-    assert policies.stdout == "example.com/TimeoutPolicy/shop/labelled\n"
+    assert policies.stdout == "timeoutpolicy.example.com/labelled\n"
     targets = bridge("get", "targets", "-l", "team=web", "-o", "name", *manifests)
     assert targets.stdout.splitlines() == ["core/Service/shop/labelled", "core/Service/shop/labelled#80"]
     none = bridge("get", "policies", "-l", "team=none", *manifests)
@@ -102,7 +104,7 @@ def test_gateways_are_listed_with_the_number_of_their_routes(bridge: Run) -> Non
 
 def test_policies_of_a_kind_are_listed_by_the_kinds_name(bridge: Run) -> None:
     answer = bridge("get", "colorpolicies", "-n", "shop", "-o", "name", "--manifests", SHOP)
-    assert answer.stdout.splitlines()[0] == "example.com/ColorPolicy/shop/admin"
+    assert answer.stdout.splitlines()[0] == "colorpolicy.example.com/admin"
     one = bridge(
         "get", "cp", "cart", "-n", "shop", "-o", "custom-columns=NAME:.policy,TO:.targets[0]", "--manifests", SHOP
     )
@@ -110,6 +112,50 @@ def test_policies_of_a_kind_are_listed_by_the_kinds_name(bridge: Run) -> None:
         ["NAME", "TO"],
         ["example.com/ColorPolicy/shop/cart", "HTTPRoute/cart"],
     ]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["routes", "cart", "-n", "shop"], ["gateway.networking.k8s.io/v1", "HTTPRoute", "shop", "cart"]),
+        (["svc/ledger"], ["v1", "Service", "payments", "ledger"]),
+        (["gatewayclasses"], ["gateway.networking.k8s.io/v1", "GatewayClass", "<none>", "example"]),
+        (["policies", "cart", "-n", "shop"], ["example.com/v1", "ColorPolicy", "shop", "cart"]),
+        (
+            ["policykinds", "example.com/ColorPolicy"],
+            [
+                "policybridge.io/v1alpha1",
+                "PolicyKind",
+                "<none>",
+                "colorpolicies.example.com",
+            ],
+        ),
+        (["targets", "-n", "payments", "--kind", "timeoutpolicies"], ["v1", "Service", "payments", "ledger"]),
+    ],
+)
+def test_items_have_the_fields_by_which_kubectl_names_objects(
+    bridge: Run, words: list[str], expected: list[str]
+) -> None:
+    template = "custom-columns=V:.apiVersion,K:.kind,NS:.metadata.namespace,NAME:.metadata.name"
+    answer = bridge("get", *words, "-o", template, "--manifests", SHOP)
+    assert (answer.returncode, answer.stderr) == (0, "")
+    assert answer.stdout.splitlines()[1].split() == expected
+
+
+def test_modules_have_the_fields_of_their_objects(bridge: Run, tmp_path: Path) -> None:
+    file = tmp_path / "modules.yaml"
+    file.write_text(MODULES)
+    template = "jsonpath={.items[0].apiVersion} {.items[0].kind} {.items[0].metadata.name}"
+    assert bridge("get", "modules", "-o", template, "--manifests", file).stdout.strip() == "v1 ConfigMap broken"
+    assert bridge("get", "modules", "-o", "name", "--manifests", file).stdout == "configmap/broken\nconfigmap/good\n"
+
+
+def test_names_are_those_of_kubectl(bridge: Run) -> None:
+    routes = bridge("get", "routes", "-n", "shop", "-o", "name", "--manifests", SHOP).stdout.split()
+    assert routes == [f"httproute.gateway.networking.k8s.io/{name}" for name in ("admin", "cart", "storefront")]
+    assert bridge("get", "svc", "ledger", "-o", "name", "--manifests", SHOP).stdout == "service/ledger\n"
+    described = bridge("describe", routes[1], "-n", "shop", "-o", "name", "--manifests", SHOP)
+    assert described.stdout.split() == [routes[1]]
 
 
 def test_jsonpath_template_is_applied_to_the_items(bridge: Run) -> None:

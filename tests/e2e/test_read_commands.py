@@ -321,7 +321,7 @@ def test_address_of_the_bridge_is_not_taken_for_an_opa(
 
 def test_labels_and_namespaces_select_what_is_shown(bridge: Run) -> None:
     status = bridge("status", "-n", "payments", "-o", "name", "--manifests", SHOP)
-    assert status.stdout.splitlines() == ["example.com/TimeoutPolicy/payments/ledger"]
+    assert status.stdout.splitlines() == ["timeoutpolicy.example.com/ledger"]
     for command in (("effective",), ("status",), ("problems",), ("violations",)):
         answer = bridge(*command, "-l", "team=none", "--manifests", SHOP)
         assert (answer.returncode, answer.stdout) == (0, ""), command

@@ -84,6 +84,9 @@ class Reader:
         for process in self._serving:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
+            assert process.stdout is not None
+            process.stdout.close()
+        self._serving.clear()
 
     def _type(self, command: Command) -> str:
         line = self._replace(command.line)
