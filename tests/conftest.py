@@ -29,7 +29,9 @@ LONGEST = (
     "tests/e2e/test_what_if_commands.py",
     "tests/e2e/test_read_commands.py",
     "tests/deploy/",
-)
+    "tests/scenarios/",
+    "tests/web/",
+)  # the many short files of tests/unit come last, so both workers end at about the same time
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -6,17 +6,23 @@ import http.client
 import itertools
 import json
 import ssl
+import threading
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
+from itertools import compress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tests.eventually import eventually_blocking
 
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
 _CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _APPLY = "application/apply-patch+yaml"
 _MERGE = "application/merge-patch+json"
@@ -56,11 +62,7 @@ class ApiServer:
             status, text = self._answer(request)
         except http.client.HTTPException as error:
             raise ConnectionError(f"the API server went in the middle of its answer: {error!r}") from error
-        said = _decode(text)
-        if status >= _BAD:
-            message = said.get("message", "") if isinstance(said, dict) else str(said)
-            raise ApiError(status, message)
-        return said
+        return _checked(status, text)
 
     def _answer(self, request: urllib.request.Request) -> tuple[int, bytes]:
         try:
@@ -70,24 +72,35 @@ class ApiServer:
             with error:
                 return error.code, error.read()
 
+    @contextmanager
+    def session(self) -> Iterator[Session]:
+        """Requests of several threads at once, on connections that stay open."""
+        session = Session(self)
+        try:
+            yield session
+        finally:
+            session.close()
+
     def apply(self, path: str, body: Any) -> Any:
         """Server-side apply of one object (a dict, or YAML text) at its path."""
         return self.request("PATCH", f"{path}?fieldManager=tests&force=true", body, _APPLY)
 
     def apply_crds(self, folder: Path) -> None:
         """Apply a folder of Gateway API's CRDs, `<group>_<plural>.yaml` each, and wait until they are served."""
-        files = {_crd_name(file): file.read_bytes() for file in sorted(folder.glob("*.yaml"))}
-        with ThreadPoolExecutor(4) as pool:
-            list(pool.map(lambda name: self.apply(f"{_CRDS}/{name}", files[name]), files))
+        files = {_crd_name(file): file.read_text() for file in sorted(folder.glob("*.yaml"))}
+        with self.session() as session:
+            session.map(lambda one, name: one.apply(f"{_CRDS}/{name}", files[name]), files)
         self.wait_for_crds(set(files))
 
     def wait_for_crds(self, names: set[str], patience: float = _PATIENCE_WITH_CRDS) -> None:
         """Wait until CRDs are established and listed by discovery. Raises TimeoutError, with those that are not."""
         deadline = time.monotonic() + patience
-        while missing := {name for name in names if not self._is_served(name)}:
-            if time.monotonic() > deadline:
-                raise TimeoutError(f"CRDs not served after {patience:.0f} s: {sorted(missing)}")
-            time.sleep(0.1)
+        with self.session() as session:
+            missing = sorted(names)
+            while missing := list(compress(missing, session.map(_is_missing, missing))):
+                if time.monotonic() > deadline:
+                    raise TimeoutError(f"CRDs not served after {patience:.0f} s: {missing}")
+                time.sleep(0.1)
 
     def delete_crds(self, names: set[str]) -> None:
         """Delete CRDs, those that are missing too, and wait until they are gone. Raises AssertionError with the rest.
@@ -116,19 +129,87 @@ class ApiServer:
                 raise
         return True
 
-    def _is_served(self, name: str) -> bool:
-        plural, _, group = name.partition(".")
+
+class Session:
+    """Access of up to 8 threads, each of which keeps its connection open."""
+
+    def __init__(self, api: ApiServer) -> None:
+        self.api = api
+        self._pool = ThreadPoolExecutor(8)
+        self._of_thread = threading.local()
+        self._connections: list[http.client.HTTPSConnection] = []
+
+    def map(self, do: Callable[[Session, _Item], _Result], items: Iterable[_Item]) -> list[_Result]:
+        """Return what a function that gets the session and an item returns of each, called by several threads."""
+        return list(self._pool.map(lambda item: do(self, item), items))
+
+    def get(self, path: str) -> Any:
+        """Return the object or list at a path."""
+        return self.request("GET", path)
+
+    def request(self, method: str, path: str, body: Any = None, content_type: str = "application/json") -> Any:
+        """Send an object, twice if there is no answer: the server closes connections that were idle for long.
+
+        Raises ApiError, and OSError or HTTPException.
+        """
+        data = None if body is None else _encode(body)
+        connection = self._connection()
         try:
-            crd = self.get(f"{_CRDS}/{name}")
-            if not any(c["type"] == "Established" and c["status"] == "True" for c in _conditions(crd)):
-                return False
-            version = next(v["name"] for v in crd["spec"]["versions"] if v["served"])
-            self.get(f"/apis/{group}/{version}/{plural}?limit=1")
-        except ApiError as error:
-            if error.status in {404, 503}:
-                return False
-            raise
-        return True
+            status, text = self._answer(connection, method, path, data, content_type)
+        except (ConnectionError, http.client.HTTPException):
+            connection.close()
+            status, text = self._answer(connection, method, path, data, content_type)
+        return _checked(status, text)
+
+    def _answer(
+        self, connection: http.client.HTTPSConnection, method: str, path: str, data: bytes | None, content_type: str
+    ) -> tuple[int, bytes]:
+        headers = {"Authorization": f"Bearer {self.api.token}"} | ({"Content-Type": content_type} if data else {})
+        connection.request(method, path, data, headers)
+        answer = connection.getresponse()
+        return answer.status, answer.read()
+
+    def apply(self, path: str, body: Any) -> Any:
+        """Server-side apply of one object at its path."""
+        return self.request("PATCH", f"{path}?fieldManager=tests&force=true", body, _APPLY)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._pool.shutdown()
+        for connection in self._connections:
+            connection.close()
+
+    def _connection(self) -> http.client.HTTPSConnection:
+        connection: http.client.HTTPSConnection | None = getattr(self._of_thread, "connection", None)
+        if connection is None:
+            server = self.api.url.removeprefix("https://")
+            connection = http.client.HTTPSConnection(server, timeout=_PATIENCE, context=self.api.context)
+            self._of_thread.connection = connection
+            self._connections.append(connection)
+        return connection
+
+
+def _is_missing(session: Session, name: str) -> bool:
+    plural, _, group = name.partition(".")
+    try:
+        crd = session.get(f"{_CRDS}/{name}")
+        if not any(c["type"] == "Established" and c["status"] == "True" for c in _conditions(crd)):
+            return True
+        version = next(v["name"] for v in crd["spec"]["versions"] if v["served"])
+        session.get(f"/apis/{group}/{version}/{plural}?limit=1")
+    except ApiError as error:
+        if error.status in {404, 503}:
+            return True
+        raise
+    return False
+
+
+def _checked(status: int, text: bytes) -> Any:
+    said = _decode(text)
+    if status >= _BAD:
+        message = said.get("message", "") if isinstance(said, dict) else str(said)
+        raise ApiError(status, message)
+    return said
 
 
 def _conditions(thing: dict[str, Any]) -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -61,8 +62,8 @@ def cluster(module_control_plane: ControlPlane, kubectl_path: Path) -> ControlPl
     crds = [body for vendor in VENDORS for body in crds_of(vendor).values()]
     kinds = {obj["kind"]: obj["apiVersion"] for obj in _example() if obj["apiVersion"].startswith("kuadrant.io/")}
     crds += [crd(f"{kind.lower()[:-1]}ies", kind, group="kuadrant.io", versions=("v1",)) for kind in kinds]
-    for body in crds:
-        plane.api.apply(f"{CRDS}/{body['metadata']['name']}", body)
+    with plane.api.session() as session:
+        session.map(lambda one, body: one.apply(f"{CRDS}/{body['metadata']['name']}", body), crds)
     plane.api.wait_for_crds({body["metadata"]["name"] for body in crds})
     kubectl("apply", "--server-side", "-f", EXAMPLE)
     for obj in _example():
@@ -92,10 +93,11 @@ def _identity(obj: Object) -> tuple[str, str, str, str]:
     return obj["apiVersion"].partition("/")[0], obj["kind"], metadata.get("namespace", ""), metadata["name"]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def ask(cluster: ControlPlane, folder: Path, bridge: Run) -> Callable[..., tuple[Any, Any]]:
-    """Runs a command on the cluster and on the example's folder; both must succeed and report nothing."""
+    """Runs a command once on the cluster and on the example's folder; both must succeed and report nothing."""
 
+    @cache
     def asked(*arguments: str) -> tuple[Any, Any]:
         answers = []
         for source in (("--kubeconfig", cluster.kubeconfig), ("--manifests", folder)):

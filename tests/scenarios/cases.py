@@ -133,9 +133,8 @@ class Case:
 
     def owns(self, entry: dict[str, Any]) -> bool:
         """Whether an effective policy is of its kinds and on its objects. Scenarios share presets."""
-        held = {str(key) for key in self.keys}
         mine = entry["policyKind"] in self.policy_kinds
-        return mine and (entry["policyKind"] not in PRESETS or entry["target"].partition("#")[0] in held)
+        return mine and (entry["policyKind"] not in PRESETS or entry["target"].partition("#")[0] in self._held)
 
     @cached_property
     def policies(self) -> dict[str, str]:
@@ -170,6 +169,10 @@ class Case:
         named = {kind for kind in self.policy_kinds if text in {"", kind, kind.partition("/")[2]}}
         assert len(named) == 1, f"{self.name}: {text or 'the policy kind'} is one of {sorted(self.policy_kinds)}"
         return named.pop()
+
+    @cached_property
+    def _held(self) -> set[str]:
+        return {str(key) for key in self.keys}
 
     @cached_property
     def _expected(self) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import pytest_asyncio
 from bridge.opa.client import Opa
 from bridge.opa.process import ManagedOpa
 from tests.bundles import bundle_with
+from tests.queries import results_of
 from tests.scenarios.cases import Case, all_cases
 from tests.scenarios.checking import Answers, check, refusal
 from tests.scenarios.judging import Judged, check_judged, creation
@@ -78,34 +79,39 @@ async def _opa(opa_path: Path, modules: Iterable[Path] = ()) -> AsyncIterator[Op
 
 async def _answers(case: Case, opa: Opa) -> Answers:
     changes = {"upsert": case.objects}
-    scopes = await opa.query("scopes", {"changes": changes})
-    by_source = {
-        source: [
-            entry
-            for kind, targets in scopes.items()
-            for entry in await opa.query(
-                "effective", {"targets": targets, "policyKind": kind, "sourceNamespace": source, "changes": changes}
-            )
-        ]
-        for source in ("", *case.sources)
-    }
-    policies = await opa.query("policies", {"changes": changes})
-    statuses = await opa.query("status", {"policies": policies, "changes": changes})
-    objects = [str(key) for key in case.keys]
-    affected = await opa.query("affected", {"objects": objects, "changes": changes})
+    listed = await results_of(opa, "scopes", "policies", asked={"changes": changes})
     policykinds = [str(key) for key in case.keys if key.type_id == "policybridge.io/PolicyKind"]
-    described = await opa.query("status", {"policies": policykinds, "changes": changes})
+    asked = {
+        "targets": sorted({target for targets in listed["scopes"].values() for target in targets}),
+        "policies": [*listed["policies"], *policykinds],
+        "objects": [str(key) for key in case.keys],
+        "changes": changes,
+    }
+    found = await results_of(opa, "effective", "status", "affected", asked=asked)
+    by_source = {
+        source: await opa.query("effective", {**asked, "sourceNamespace": source}) for source in sorted(case.sources)
+    }
+    statuses = {entry["policy"]: entry for entry in found["status"]}
     return Answers(
-        by_source.pop(""),
-        {entry["policy"]: entry for entry in statuses},
-        {entry["object"]: _shown(entry) for entry in affected},
-        {entry["policy"].rpartition("/")[2]: c for entry in described if (c := refusal(entry["conditions"]))},
-        by_source,
+        _in_scope(listed["scopes"], found["effective"]),
+        {policy: entry for policy, entry in statuses.items() if policy in listed["policies"]},
+        {entry["object"]: _shown(entry) for entry in found["affected"]},
+        {
+            kind.rpartition("/")[2]: c
+            for kind in policykinds
+            if kind in statuses and (c := refusal(statuses[kind]["conditions"]))
+        },
+        {source: _in_scope(listed["scopes"], entries) for source, entries in by_source.items()},
         {key: await opa.query("explain", {"target": key, "changes": changes}) for key in case.explained},
         {name_of(one): await opa.query("request", {**one, "changes": changes}) for one in requests_of(case)},
         {root: await opa.query("tree", {"root": root, "changes": changes}) for root in case.trees},
         {key: await opa.query("problems", {"objects": [key], "changes": changes}) for key in case.reported},
     )
+
+
+def _in_scope(scopes: dict[str, list[str]], entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The effective policies of each kind at the targets of its policies."""
+    return [entry for entry in entries if entry["target"] in scopes.get(entry["policyKind"], [])]
 
 
 def _shown(entry: dict[str, Any]) -> dict[str, Any]:
