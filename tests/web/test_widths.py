@@ -1,8 +1,11 @@
 """The page at the widths of desktops, laptops, tablets and phones."""
 
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
 
-from tests.web.bridges import Bridge
+from tests.web.bridges import ROOT, Bridge
 from tests.web.page import Opened
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -30,6 +33,23 @@ OUTSIDE = """(() => {
   });
 })()"""
 
+THREE_GATEWAYS = ROOT / "examples" / "three-gateways"
+READ = "gateway.networking.k8s.io/HTTPRoute/shop/orders%23read"
+HALF_A_CARD = 40  # pixels
+BELOW_BUTTONS = f"""(() => {{
+  const {{ left, top }} = document.querySelector('.zoom').getBoundingClientRect();
+  return [...policyBridge.topology.nodes.keys()].filter((key) => {{
+    const at = policyBridge.graph.position(key);
+    return !at || (at.x + {HALF_A_CARD} > left && at.y > top);
+  }});
+}})()"""
+# Words of the fields' tables that are drawn on two lines.
+BROKEN = """[...document.querySelectorAll('.fields thead th, .fields td')].filter((cell) => {
+  const range = document.createRange();
+  range.selectNodeContents(cell);
+  return cell.textContent.length < 7 && !cell.children.length && range.getClientRects().length > 1;
+}).map((cell) => cell.textContent)"""
+
 
 @pytest.mark.parametrize(("width", "height"), SIZES)
 async def test_nothing_is_cut_off_or_covered(shop: Bridge, page: Opened, width: int, height: int) -> None:
@@ -48,6 +68,25 @@ async def test_whole_example_is_in_the_first_picture(shop: Bridge, page: Opened,
     await page.go(shop.url)
     await page.until(f"({OUTSIDE}).length === 0")
     assert (await page.view())["nodes"] > 39
+
+
+@pytest.mark.parametrize(("width", "height"), SIZES[:3])
+async def test_no_card_is_below_the_zoom_buttons(
+    serve: Callable[[Path], Bridge], page: Opened, width: int, height: int
+) -> None:
+    await page.page.set_viewport_size({"width": width, "height": height})
+    await page.go(serve(THREE_GATEWAYS).url)
+    await page.until(f"({BELOW_BUTTONS}).length === 0")
+
+
+@pytest.mark.parametrize(("width", "height"), SIZES)
+async def test_short_values_and_headings_stay_on_one_line(
+    serve: Callable[[Path], Bridge], page: Opened, width: int, height: int
+) -> None:
+    await page.page.set_viewport_size({"width": width, "height": height})
+    await page.go(f"{serve(THREE_GATEWAYS).url}#object={READ}")
+    await page.shows("#details .fields", "30s")
+    assert await page.page.evaluate(BROKEN) == []
 
 
 async def test_picture_is_fitted_again_until_the_user_chooses_a_part(shop: Bridge, page: Opened) -> None:

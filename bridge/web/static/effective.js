@@ -58,7 +58,7 @@ export function fieldTable(spec, origins) {
     { class: "fields" },
     h("thead", {}, h("tr", {}, ["Field", "Value", "From"].map((name) => h("th", { scope: "col" }, name)))),
     h("tbody", {}, rows.map(({ name, value, removed, origin }) =>
-      h("tr", {}, h("th", { scope: "row" }, breakable(name)), h("td", { class: removed ? "removed" : "" }, removed ? "removed" : value),
+      h("tr", {}, h("th", { scope: "row" }, breakable(name)), h("td", { class: removed ? "removed" : "" }, removed ? "removed" : breakable(value)),
         h("td", {}, origin ? policyLink(origin) : "–")))),
   );
 }

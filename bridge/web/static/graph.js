@@ -12,6 +12,7 @@ import { naming, pills } from "./visible.js";
 const CURVED = 1200; // edges up to which they are drawn as curves
 const READABLE = 0.3; // the zoom below which the first picture shows its beginning instead of everything
 const START = 0.55; // the zoom of such a beginning
+const CONTROLS = { width: 58, height: 128 }; // pixels of the corner that has the zoom buttons
 
 /** `on`: `choose(key | undefined)`, `toggle(id, open)`. */
 export class Graph {
@@ -93,7 +94,10 @@ export class Graph {
     const cy = this.#cy;
     this.#moved = false;
     cy.resize();
-    cy.fit(undefined, Math.min(24, cy.width() / 40));
+    const margin = Math.min(24, cy.width() / 40);
+    cy.fit(undefined, margin);
+    const { x2, y2 } = cy.elements().renderedBoundingBox();
+    if (x2 > cy.width() - CONTROLS.width && y2 > cy.height() - CONTROLS.height) this.#fitBesideControls(margin);
     if (cy.zoom() > 1.1) cy.zoom({ level: 1.1, renderedPosition: { x: cy.width() / 2, y: cy.height() / 2 } });
     if (readable && cy.zoom() < READABLE) {
       cy.zoom(START);
@@ -105,6 +109,18 @@ export class Graph {
         y: tall ? this.#rootTop(START) : (cy.height() - box.h * START) / 2 - box.y1 * START,
       });
     }
+  }
+
+  #fitBesideControls(margin) {
+    const cy = this.#cy;
+    const box = cy.elements().boundingBox();
+    const [width, height] = [cy.width() - margin - CONTROLS.width, cy.height() - 2 * margin];
+    const zoom = Math.min(width / box.w, height / box.h);
+    cy.zoom(zoom);
+    cy.pan({
+      x: margin + (width - box.w * zoom) / 2 - box.x1 * zoom,
+      y: margin + (height - box.h * zoom) / 2 - box.y1 * zoom,
+    });
   }
 
   zoomBy(factor) {
