@@ -76,9 +76,10 @@ def installed(plane: ControlPlane, kubectl: Kubectl, gateway_api_crds: Path, tmp
 def _release(values: dict[str, Any], kubectl: Kubectl, tmp_path: Path) -> Objects:
     """The chart's objects, applied, but for what runs Pods and for what is bound to the address of a Service."""
     objects = template(CHART, tmp_path / "helm", {**values, "crds": {"install": False}})
-    for obj in sorted(objects, key=lambda obj: obj["kind"] != "Namespace"):
-        if obj["kind"] not in {"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration", "Deployment"}:
-            kubectl("apply", "-f", "-", text=json.dumps(obj))
+    left_out = {"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration", "Deployment"}
+    applied = [obj for obj in objects if obj["kind"] not in left_out]
+    applied.sort(key=lambda obj: obj["kind"] != "Namespace")
+    kubectl("apply", "-f", "-", text=json.dumps({"apiVersion": "v1", "kind": "List", "items": applied}))
     return objects
 
 

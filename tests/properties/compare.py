@@ -22,6 +22,7 @@ from hack.tools import find
 from tests.bundles import bundle_with
 from tests.properties.random_clusters import random_cluster
 from tests.properties.random_stacks import random_stack
+from tests.queries import results_of
 from tests.reference import custom
 from tests.reference.answers import answer
 
@@ -50,15 +51,23 @@ def sources_of(objects: list[Object]) -> list[str]:
 async def engine_answers(opa: Opa, changes: dict[str, Any], sources: list[str]) -> dict[str, Any]:
     """What the engine says, each answer under a name that the reference's has too."""
     found: dict[str, Any] = {}
-    # All kinds at once: a query about changes reads the changed objects first, which costs more than one kind.
-    targets = sorted({target for found in (await opa.query("scopes", changes)).values() for target in found})
-    for source in sources:
-        for row in await opa.query("effective", {"targets": targets, "sourceNamespace": source, **changes}):
+    listed = await results_of(opa, "scopes", "policies", asked=changes)
+    asked = {
+        "targets": sorted({target for targets in listed["scopes"].values() for target in targets}),
+        "policies": listed["policies"],
+        **changes,
+    }
+    first, *others = sources
+    answers = await results_of(opa, "effective", "status", asked={**asked, "sourceNamespace": first})
+    effective = {first: answers["effective"]}
+    for source in others:
+        effective[source] = await opa.query("effective", {**asked, "sourceNamespace": source})
+    for source, rows in effective.items():
+        for row in rows:
             for path in row["paths"]:
                 body = {name: value for name, value in path.items() if name != "path"}
                 found[path_name(source, row["policyKind"], path["path"])] = body
-    policies = await opa.query("policies", changes)
-    for status in await opa.query("status", {"policies": policies, **changes}):
+    for status in answers["status"]:
         if status["policyKind"] == "policybridge.io/PolicyKind":
             found[status["policy"]] = [condition["status"] for condition in status["conditions"]]
             continue
