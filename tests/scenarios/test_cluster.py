@@ -1,4 +1,4 @@
-"""Scenarios on a real cluster: objects applied by kubectl, statuses written by a running bridge."""
+"""Scenarios on a real cluster: objects applied to it, statuses written by a running bridge."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import contextlib
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import time
+import urllib.request
 from collections import defaultdict
-from collections.abc import Callable, Iterator
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -23,47 +25,67 @@ from bridge.cli.main import run_command
 from bridge.model.changes import Object
 from bridge.model.keys import Key, key_of
 from bridge.model.types import ALWAYS
-from tests.controlplane.kubectl import Kubectl
+from tests.controlplane.api import Session
 from tests.controlplane.plane import ControlPlane
 from tests.scenarios.cases import POLICY_NAMESPACE, Case, all_cases, policy_maps
 from tests.scenarios.checking import Answers, check, refusal
 from tests.scenarios.custom_resources import custom_resources, plural_of
 from tests.scenarios.judging import Judged, check_judged
-from tests.scenarios.requests import command_of, name_of, requests_of
+from tests.scenarios.requests import name_of, requests_of
 
 BRIDGE = Path(sys.executable).parent / "bridge"
 CRDS = Path(__file__).parents[2] / "deploy" / "crds"
 PATIENCE = 300.0  # seconds for the statuses of all scenarios
-LOOK_AGAIN = 5.0  # seconds: to look costs OPA seconds, which the statuses that a test waits for would need
+LOOK_AGAIN = 20.0  # seconds: to look costs OPA seconds, which the statuses that a test waits for would need
+CRD = "CustomResourceDefinition"
+STATUS_WORK = re.compile(
+    r"^policy_bridge_(?:queue_depth|status_writes_total|opa_request_duration_seconds_count)\{.*(?:status|reports|outcomes|links).*$",
+    re.MULTILINE,
+)
 FINALIZER = "scenarios.example.com/leaving"  # keeps what is being deleted
 
 
 @dataclass(slots=True)
 class Cluster:
-    """The API server with all scenarios applied, and the OPA that a running bridge keeps filled."""
+    """The API server with all scenarios applied, and the OPA that a running bridge keeps filled.
+
+    The effective policies and the lists of objects are those of all scenarios: to query them for each would take long.
+    """
 
     plane: ControlPlane
+    session: Session
     opa_url: str
+    listed: dict[str, dict[tuple[str, str], Object]] = field(default_factory=dict)  # by path, as last listed
     effective: list[dict[str, Any]] = field(default_factory=list)  # as last printed
     looked: float = -LOOK_AGAIN  # when that was
 
-    def look(self) -> None:
-        """Query all effective policies again, if the last ones are old enough."""
+    def look(self, case: Case) -> None:
+        """List a scenario's objects again; query all effective policies again, if the last ones are old enough."""
+        for path in {_list_path(obj) for obj in case.objects}:
+            self.listed.pop(path, None)
         if time.monotonic() - self.looked >= LOOK_AGAIN:
             self.effective = self.bridge("effective")
             self.looked = time.monotonic()
 
-    def bridge(self, *arguments: str, codes: AbstractSet[int] = frozenset({0})) -> Any:
-        """What the command prints of the bridge's OPA, as JSON; it ends with one of `codes`."""
-        # Within this process: to start one for each question would take longer than the rest.
+    def bridge(self, *arguments: str) -> Any:
+        """What the command prints of the bridge's OPA, as JSON."""
         with contextlib.redirect_stdout(io.StringIO()) as printed, contextlib.redirect_stderr(io.StringIO()) as errors:
             code = run_command([*arguments, "--opa", self.opa_url, "-o", "json"])
-        assert code in codes, errors.getvalue()
+        assert code == 0, errors.getvalue()
         return json.loads(printed.getvalue())
 
+    def query(self, name: str, asked: dict[str, Any]) -> Any:
+        """What the bridge's OPA answers. A command would also query the state of all policy kinds, for its warnings."""
+        url = f"{self.opa_url}/v1/data/bridge/v1/{name}"
+        with urllib.request.urlopen(url, json.dumps({"input": asked}).encode(), PATIENCE) as answer:  # noqa: S310
+            return json.loads(answer.read())["result"]
+
     def shown(self, obj: Object) -> dict[str, Any]:
-        """What the API server has of an object now: its metadata, and over it its status."""
-        now: dict[str, dict[str, Any]] = self.plane.api.get(resource_path(obj))
+        """What the API server had of an object when last listed: its metadata, and over it its status."""
+        path = _list_path(obj)
+        if path not in self.listed:
+            self.listed[path] = {_name(one): one for one in self.session.get(path)["items"]}
+        now: dict[str, dict[str, Any]] = self.listed[path][_name(obj)]
         return now["metadata"] | (now.get("status") or {})
 
     def report(self, obj: Object) -> None:
@@ -74,43 +96,74 @@ class Cluster:
 
 def resource_path(obj: Object) -> str:
     """Where the API server has an object."""
-    group, _, version = obj["apiVersion"].rpartition("/")
-    root = f"/apis/{group}/{version}" if group else f"/api/{version}"
-    plural = plural_of(obj["kind"])
     namespace = obj["metadata"].get("namespace")
     place = f"/namespaces/{namespace}" if namespace else ""
-    return f"{root}{place}/{plural}/{obj['metadata']['name']}"
+    return f"{_root(obj)}{place}/{plural_of(obj['kind'])}/{obj['metadata']['name']}"
+
+
+def _list_path(obj: Object) -> str:
+    """Where the API server lists the objects of an object's type."""
+    return f"{_root(obj)}/{plural_of(obj['kind'])}"
+
+
+def _root(obj: Object) -> str:
+    group, _, version = obj["apiVersion"].rpartition("/")
+    return f"/apis/{group}/{version}" if group else f"/api/{version}"
+
+
+def _name(obj: Object) -> tuple[str, str]:
+    return obj["metadata"].get("namespace", ""), obj["metadata"]["name"]
 
 
 @pytest.fixture(scope="module")
 def cluster(
-    module_control_plane: ControlPlane, kubectl_path: Path, opa_path: Path, tmp_path_factory: pytest.TempPathFactory
+    module_control_plane: ControlPlane, opa_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Cluster]:
     control_plane = module_control_plane
     folder = tmp_path_factory.mktemp("scenarios")
-    apply = _applying(Kubectl(kubectl_path, control_plane))
+    with control_plane.api.session() as session:
+        _apply_all(session)
+        yield from _running(control_plane, session, opa_path, folder)
+
+
+def _apply_all(session: Session) -> None:
     resources = [yaml.safe_load(file.read_text()) for file in CRDS.glob("*.yaml")]
     resources += [crd for case in all_cases() for crd in custom_resources(case)]
-    apply(resources)
-    control_plane.api.wait_for_crds({crd["metadata"]["name"] for crd in resources})
-    apply([{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": POLICY_NAMESPACE}}])
-    apply(policy_maps(all_cases()))
+    session.map(_apply, [[crd] for crd in resources])
+    session.api.wait_for_crds({crd["metadata"]["name"] for crd in resources})
+    _apply(session, [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": POLICY_NAMESPACE}}])
+    _apply(session, policy_maps(all_cases()))
     for wave in _waves(all_cases()):
-        apply(wave)
-        time.sleep(1.1)  # creationTimestamps have whole seconds
+        session.map(_apply, wave)
+        defined = {obj["metadata"]["name"] for objects in wave for obj in objects if obj["kind"] == CRD}
+        session.api.wait_for_crds(defined)
+        time.sleep(1.05 - time.time() % 1)  # until the next second: creationTimestamps have whole seconds
     for obj in [obj for case in all_cases() for obj in case.raw() if "deletionTimestamp" in obj["metadata"]]:
-        control_plane.api.request("DELETE", resource_path(obj))
+        session.request("DELETE", resource_path(obj))
+
+
+def _apply(session: Session, objects: Iterable[Object]) -> None:
+    for obj in objects:
+        session.apply(resource_path(obj), obj)
+
+
+def _running(control_plane: ControlPlane, session: Session, opa_path: Path, folder: Path) -> Iterator[Cluster]:
+    """A bridge at work."""
     with (folder / "bridge.log").open("wb") as log:
         environ = {**os.environ, "BRIDGE_OPA": str(opa_path), "BRIDGE_LEASE_NAME": "scenarios"}
         environ["BRIDGE_TYPES"] = ",".join(sorted(_extended_types()))
+        environ["BRIDGE_STATUS_WRITES_PER_SECOND"] = "1000"  # with few, OPA is queried for few statuses at once
+        environ["GOGC"] = "400"  # OPA collects garbage less often
         command = [str(BRIDGE), "run", "--kubeconfig", str(control_plane.kubeconfig), "--listen", "127.0.0.1:0"]
         process = subprocess.Popen(
             [*command, "--log-format", "json"], stdout=subprocess.DEVNULL, stderr=log, env=environ
         )
         try:
-            found = Cluster(control_plane, _opa_url(folder / "bridge.log", process))
+            running = _running_event(folder / "bridge.log", process)
+            found = Cluster(control_plane, session, running["opa"])
             for obj in [obj for case in all_cases() for obj in case.raw() if "status" in obj]:
                 found.report(obj)
+            _let_settle(running["bridge"])
             yield found
         finally:
             process.terminate()
@@ -128,26 +181,34 @@ def test_a_scenario_holds_on_a_cluster(case: Case, cluster: Cluster) -> None:
             if time.monotonic() > deadline:
                 raise
             time.sleep(0.5)
-            cluster.look()
+            cluster.look(case)
 
 
 def _answers(case: Case, cluster: Cluster) -> Answers:
     objects = {str(key_of(obj)): obj for obj in case.objects if obj["metadata"]["name"] not in case.senseless}
     mine = case.policy_kinds
     if not cluster.effective:
-        cluster.look()
+        cluster.look(case)
     shown = {key: cluster.shown(obj) for key, obj in objects.items()}
     statuses = {key: status for key, status in shown.items() if key.rsplit("/", 2)[0] in mine}
     effective = [entry for entry in cluster.effective if case.owns(entry)]
     kinds = {obj["metadata"]["name"]: shown[str(key_of(obj))] for obj in case.raw() if obj["kind"] == "PolicyKind"}
     refused = {name: c for name, status in kinds.items() if (c := refusal(status.get("conditions", [])))}
+    scopes = {kind: cluster.query("scopes", {"policyKind": kind}).get(kind, []) for kind in mine if case.sources}
     by_source = {
-        namespace: [entry for entry in cluster.bridge("effective", "--source-namespace", namespace) if case.owns(entry)]
+        namespace: [
+            entry
+            for kind, targets in scopes.items()
+            for entry in cluster.query(
+                "effective", {"targets": targets, "policyKind": kind, "sourceNamespace": namespace}
+            )
+            if case.owns(entry)
+        ]
         for namespace in case.sources
     }
-    explained = {target: cluster.bridge("explain", target) for target in case.explained}
-    requests = {name_of(one): cluster.bridge(*command_of(one), codes={0, 1}) for one in requests_of(case)}
-    trees = {root: cluster.bridge("tree", root) for root in case.trees}
+    explained = {target: cluster.query("explain", {"target": target}) for target in case.explained}
+    requests = {name_of(asked): cluster.query("request", asked) for asked in requests_of(case)}
+    trees = {root: cluster.query("tree", {"root": root}) for root in case.trees}
     return Answers(effective, statuses, shown, refused, by_source, explained, requests, trees)
 
 
@@ -162,6 +223,7 @@ def test_a_scenario_of_constraints_holds_on_a_cluster(case: Case, cluster: Clust
             if time.monotonic() > deadline:
                 raise
             time.sleep(0.5)
+            cluster.look(case)
 
 
 def _judged(case: Case, cluster: Cluster) -> Judged:
@@ -185,14 +247,6 @@ def _judged(case: Case, cluster: Cluster) -> Judged:
     return Judged(rows, conditions | dict.fromkeys(case.senseless, refused))
 
 
-def _applying(kubectl: Kubectl) -> Callable[[list[Object]], None]:
-    def apply(objects: list[Object]) -> None:
-        text = json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
-        kubectl("apply", "--server-side", "-f", "-", text=text)
-
-    return apply
-
-
 def _extended_types() -> set[str]:
     """The kinds of extension modules and of targets: a cluster's bridge replicates them when it is told to."""
     extending = [case for case in all_cases() if case.modules]
@@ -201,35 +255,56 @@ def _extended_types() -> set[str]:
     return targeted | (used - {kind for case in extending for kind in case.policy_kinds})
 
 
-def _waves(cases: list[Case]) -> Iterator[list[Object]]:
-    """All objects of all cases: first those without an age, namespaces before the rest, then by age.
+def _waves(cases: list[Case]) -> Iterator[list[list[Object]]]:
+    """Of each case first its namespaces, then its other objects without an age, then those of each age.
+
+    Each wave has a list of objects for each case, whose objects are made in this order.
+    """
+    for wave in zip_longest(*map(_ages, cases), fillvalue=[]):
+        yield [list(objects) for objects in wave if objects]
+
+
+def _ages(case: Case) -> list[list[Object]]:
+    """The objects of a case: first those without an age, namespaces before the rest, then by age.
 
     Within an age by name: should a second pass meanwhile, those that are first by name are the older ones. What is
     being deleted gets a finalizer, so that it stays when it is deleted.
     """
     by_age: defaultdict[str, list[Object]] = defaultdict(list)
-    for case in cases:
-        for obj in case.raw():
-            if obj["kind"] == "Constraint" and obj["metadata"]["name"] in case.senseless:
-                continue
-            if obj["metadata"].pop("deletionTimestamp", ""):
-                obj["metadata"]["finalizers"] = [FINALIZER]
-            age = obj["metadata"].pop("creationTimestamp", "")
-            by_age[age].append(obj)
+    for obj in case.raw():
+        if obj["kind"] == "Constraint" and obj["metadata"]["name"] in case.senseless:
+            continue
+        if obj["metadata"].pop("deletionTimestamp", ""):
+            obj["metadata"]["finalizers"] = [FINALIZER]
+        age = obj["metadata"].pop("creationTimestamp", "")
+        by_age[age].append(obj)
     first = by_age.pop("", [])
-    yield [obj for obj in first if obj["kind"] in {"Namespace", "CustomResourceDefinition"}]
-    yield [obj for obj in first if obj["kind"] not in {"Namespace", "CustomResourceDefinition"}]
-    for age in sorted(by_age):
-        yield sorted(by_age[age], key=lambda obj: (obj["metadata"].get("namespace", ""), obj["metadata"]["name"]))
+    return [
+        [obj for obj in first if obj["kind"] in {"Namespace", CRD}],
+        [obj for obj in first if obj["kind"] not in {"Namespace", CRD}],
+        *(sorted(by_age[age], key=_name) for age in sorted(by_age)),
+    ]
 
 
-def _opa_url(log: Path, process: subprocess.Popen[bytes]) -> str:
+def _running_event(log: Path, process: subprocess.Popen[bytes]) -> dict[str, str]:
+    """What the bridge logs of itself, once OPA is synced."""
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         events = [json.loads(line) for line in log.read_text().splitlines() if line.startswith("{")]
         running = [event for event in events if event["event"] == "running"]
         if running and any(event["event"] == "OPA synced" for event in events):
-            return str(running[0]["opa"])
+            return dict(running[0])
         assert process.poll() is None, log.read_text()
         time.sleep(0.1)
     pytest.fail(f"the bridge did not fill OPA: {log.read_text()}")
+
+
+def _let_settle(bridge: str) -> None:
+    """Wait until the bridge plans and writes nothing for some seconds: to query OPA before makes statuses late."""
+    deadline = time.monotonic() + PATIENCE
+    before, quiet = "", 0
+    while quiet < 5 and time.monotonic() < deadline:
+        time.sleep(1)
+        with urllib.request.urlopen(f"{bridge}/metrics", timeout=PATIENCE) as page:  # noqa: S310 (on loopback)
+            now = "".join(STATUS_WORK.findall(page.read().decode()))
+        before, quiet = now, quiet + 1 if now == before else 0
